@@ -1,0 +1,68 @@
+// Reasons a request fails, and the one table that says what each looks like to a caller.
+// Services throw ServiceError; transport/interceptors/errors.ts and transport/rest/error-body.ts
+// read the table. Source: docs/spec.md, "Errors"; docs/decisions.md, 8 to 10.
+
+import { Code } from "@connectrpc/connect";
+
+/** RPC code and HTTP status of every reason; the only place either is chosen. */
+export const outcomes = {
+  /** A field is absent or has the wrong type or value; the message names it. */
+  INVALID_ARGUMENT: { code: Code.InvalidArgument, status: 400 },
+  /** The body is no JSON, no Protobuf, or cannot be inflated. */
+  MALFORMED_BODY: { code: Code.InvalidArgument, status: 400 },
+  /** A filter names an unknown field or operator, or its value does not fit. */
+  INVALID_FILTER: { code: Code.InvalidArgument, status: 400 },
+  /** No event of a batch could be stored; the body lists the causes. */
+  BATCH_REJECTED: { code: Code.InvalidArgument, status: 400 },
+  /** A full tree is past its limit; the message names the calls that have none. */
+  TRACE_TOO_LARGE: { code: Code.InvalidArgument, status: 400 },
+  /** Denied and absent are one reason, with one body. */
+  NOT_FOUND: { code: Code.NotFound, status: 404 },
+  /** Another request with the same Idempotency-Key is still running. */
+  IDEMPOTENCY_IN_FLIGHT: { code: Code.Aborted, status: 409 },
+  /** The Idempotency-Key was used with another body. */
+  IDEMPOTENCY_MISMATCH: { code: Code.InvalidArgument, status: 422 },
+  /** The body is over the limit of its class, after inflating. */
+  BODY_TOO_LARGE: { code: Code.ResourceExhausted, status: 413 },
+  /** The body stalled. */
+  BODY_TIMEOUT: { code: Code.DeadlineExceeded, status: 408 },
+  /** The key cannot be verified now; try again. */
+  KEY_UNVERIFIABLE: { code: Code.Unavailable, status: 503 },
+  /** Too many bytes in flight; try again. */
+  OVERLOADED: { code: Code.Unavailable, status: 503 },
+  /** The database does not answer; try again. */
+  DATABASE_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
+  /** A bug; logged with its cause, answered without a message. */
+  INTERNAL: { code: Code.Internal, status: 500 },
+} as const satisfies Record<string, { code: Code; status: number }>;
+
+export type Reason = keyof typeof outcomes;
+
+/** Seconds after which a client should try again, on every 503. */
+export const retryAfterSeconds = 1;
+
+/**
+ * A failure with a known reason. `message` reaches the caller for 4xx other than NOT_FOUND, so it
+ * names what was wrong and the way out, and holds no secret. `details` are extra members of the
+ * JSON error body (BATCH_REJECTED).
+ */
+export class ServiceError extends Error {
+  readonly reason: Reason;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    reason: Reason,
+    message: string,
+    options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "ServiceError";
+    this.reason = reason;
+    this.details = options.details;
+  }
+}
+
+/** Marks a branch that the types say cannot be reached. */
+export function assertNever(value: never): never {
+  throw new Error(`unexpected value ${JSON.stringify(value)}`);
+}

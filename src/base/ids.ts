@@ -1,0 +1,37 @@
+// Ids of records. Called wherever a record is made without an id of the client's.
+// Source: RFC 9562 (UUIDv7); docs/decisions.md, 4 and 5.
+
+import { randomBytes } from "node:crypto";
+
+export type ProjectId = string & { readonly brand: "ProjectId" };
+
+/** Returns a new UUIDv7: time-ordered, so that inserts touch neighbouring index pages. */
+export function createUuid(nowMs: number = Date.now()): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(nowMs, 0, 6);
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  const hex = bytes.toString("hex");
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join("-");
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Tells whether a text has UUID form, of any version. */
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}
+
+const idLengthMax = 128;
+const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** Tells whether a text can be an event or session id: 1 to 128 printable characters. */
+export function isRecordId(text: string): boolean {
+  return text.length >= 1 && text.length <= idLengthMax && !unprintable.test(text);
+}

@@ -1,0 +1,25 @@
+// JSON values as the rest of the code sees them. Imported everywhere; imports nothing.
+
+export type JsonValue =
+  string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** Tells whether a value is a JSON object: not null, not an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Tells whether `value` nests at most `depthMax` levels of objects and arrays; a scalar is level 0.
+ * Stops at the first branch that is too deep, so a hostile value costs no deep recursion.
+ */
+export function isWithinDepth(value: unknown, depthMax: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (depthMax === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => isWithinDepth(item, depthMax - 1));
+  for (const key in value) {
+    if (!isWithinDepth((value as Record<string, unknown>)[key], depthMax - 1)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,28 @@
+// Limits that hold everywhere, with their reasons. Those an operator may change are defaults in
+// config.ts. Source: docs/spec.md, "Limits"; docs/decisions.md, 15, 36.
+
+const MB = 1_000_000;
+const MIB = 1_048_576;
+
+/** Body bytes after inflating, by class (docs/decisions.md, 36). */
+export const bodyBytesMaxDefault = {
+  record: 7 * MIB,
+  batch: 64 * MB,
+  traces: 50 * MIB,
+  other: 5 * MB,
+  anonymous: 1 * MB,
+} as const;
+
+/** Levels of objects and arrays in a bucket; deeper JSON is a 400. */
+export const nestingDepthMax = 128;
+
+/** Largest page of ExportEvents, SearchEvents and ListSessions. */
+export const exportLimitMax = 7_500;
+export const searchLimitMax = 1_000;
+export const sessionsLimitMax = 1_000;
+
+/** Full trees past this many events are refused; the skeleton and the stream have no limit. */
+export const treeEventsMax = 20_000;
+
+/** Levels of a tree; Protobuf readers in other languages stop at 100 nested messages. */
+export const treeDepthMax = 64;

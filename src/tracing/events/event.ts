@@ -1,0 +1,61 @@
+// An event as the service holds it between transport and store, and the names of its parts.
+// Source: docs/spec.md, "Event record"; docs/decisions.md, 2, 4 and 6.
+
+import type { JsonObject } from "../../base/json.ts";
+
+export const eventTypes = ["model", "tool", "chain", "session"] as const;
+export type EventType = (typeof eventTypes)[number];
+
+/** Free-form object columns, merged by their top-level keys. */
+export const buckets = [
+  "config",
+  "inputs",
+  "outputs",
+  "metadata",
+  "metrics",
+  "feedback",
+  "user_properties",
+] as const;
+export type Bucket = (typeof buckets)[number];
+
+/**
+ * Fields of an event that a writer gave; an absent field changes nothing. Field names are those of
+ * the wire and of the columns. Times are Unix milliseconds with fractions to the microsecond,
+ * `duration` is milliseconds. `error: ""` clears an error.
+ */
+export type EventFields = { readonly [B in Bucket]?: JsonObject } & {
+  readonly event_type?: EventType;
+  readonly event_name?: string;
+  readonly source?: string;
+  readonly session_id?: string;
+  readonly parent_id?: string;
+  readonly children_ids?: readonly string[];
+  readonly error?: string;
+  readonly start_time?: number;
+  readonly end_time?: number;
+  readonly duration?: number;
+};
+
+/** Fields written to one id. */
+export type EventWrite = EventFields & { readonly event_id: string };
+
+/**
+ * A stored event, with every default filled in. `parent_id` is null where the writer gave none;
+ * readers resolve it (docs/decisions.md, 19). `error` is null when nothing went wrong.
+ */
+export type StoredEvent = { readonly [B in Bucket]: JsonObject } & {
+  readonly event_id: string;
+  readonly session_id: string;
+  readonly event_type: EventType;
+  readonly event_name: string;
+  readonly source: string;
+  readonly parent_id: string | null;
+  readonly children_ids: readonly string[];
+  readonly error: string | null;
+  readonly start_time: number;
+  readonly end_time: number | null;
+  readonly duration: number | null;
+};
+
+/** Value of `source` and `event_name` where the writer gave none. */
+export const unknownName = "unknown";
