@@ -1,0 +1,51 @@
+// The unprivileged account Postgres runs as when we are root, since Postgres refuses root, and
+// which files that account can get at. Called by embedded/.
+
+import { readFile, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+
+export type Account = { readonly uid: number; readonly gid: number };
+
+/**
+ * Returns the account for a cluster: undefined (our own) unless we are root; the owner of a
+ * cluster that exists; else `postgres`, else `nobody`. initdb wants one that /etc/passwd knows.
+ */
+export async function findAccount(clusterFolder: string): Promise<Account | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const cluster = await stat(clusterFolder).catch(() => undefined);
+  if (cluster && cluster.uid !== 0) return { uid: cluster.uid, gid: cluster.gid };
+  const passwd = await readFile("/etc/passwd", "utf8");
+  for (const name of ["postgres", "nobody"]) {
+    const fields = passwd
+      .split("\n")
+      .find((line) => line.startsWith(`${name}:`))
+      ?.split(":");
+    // macOS writes nobody as -2.
+    if (fields) return { uid: Number(fields[2]) >>> 0, gid: Number(fields[3]) >>> 0 };
+  }
+  throw new Error(
+    "Postgres does not run as root and /etc/passwd has neither postgres nor nobody: " +
+      "start waggle as another user, or set DATABASE_URL",
+  );
+}
+
+/**
+ * Tells whether an account can get at a path: every folder above lets it pass, and the path itself
+ * grants `bits` (by default reading and running).
+ */
+export async function isReachable(path: string, account: Account, bits = 0o5): Promise<boolean> {
+  if (!(await isPermitted(path, account, bits))) return false;
+  let folder = dirname(resolve(path));
+  for (;;) {
+    if (!(await isPermitted(folder, account, 0o1))) return false;
+    const above = dirname(folder);
+    if (above === folder) return true;
+    folder = above;
+  }
+}
+
+async function isPermitted(path: string, account: Account, bits: number): Promise<boolean> {
+  const { uid, gid, mode } = await stat(path);
+  const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0;
+  return ((mode >> shift) & bits) === bits;
+}

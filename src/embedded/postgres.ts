@@ -1,0 +1,252 @@
+// A real Postgres as a child process, for one machine: made on first start, recovered after a
+// crash, started again when it dies. Called by main.ts and the tests.
+// Source: docs/design.md, "One machine, no set-up".
+
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { open, readFile, rm, stat, truncate } from "node:fs/promises";
+import { totalmem } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { openDatabase } from "../postgres/database.ts";
+import { preparePostgresBinaries } from "./binaries.ts";
+import type { PostgresBinaries } from "./binaries.ts";
+import * as clusters from "./cluster.ts";
+import type { Cluster } from "./cluster.ts";
+
+export type EmbeddedPostgres = {
+  /** For openDatabase; good until stop, also after Postgres died and was started again. */
+  readonly url: string;
+  /** Ends connections, writes everything down and ends the process. Idempotent. */
+  stop(): Promise<void>;
+};
+
+export type StartPostgresOptions = {
+  /** The data folder; must exist, and its lock be held by the caller. */
+  readonly folder: string;
+  /** Told in a few words what is being waited for. */
+  readonly onProgress?: (step: string) => void;
+  /** Told when Postgres ended by itself and is being started again. */
+  readonly onRestart?: (cause: string) => void;
+  /** Added to the defaults below. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly initdbArguments?: readonly string[];
+};
+
+const databaseName = "waggle";
+const logBytesMax = 10_000_000;
+const startTimeoutMs = 600_000;
+const stopTimeoutMs = 30_000;
+const oldBackendsTimeoutMs = 30_000;
+
+/** Starts the Postgres of a data folder, making it first when there is none. */
+export async function startPostgres(options: StartPostgresOptions): Promise<EmbeddedPostgres> {
+  if (process.platform === "win32") {
+    throw new Error("the embedded Postgres needs Linux or macOS: set DATABASE_URL, or use WSL");
+  }
+  const dataFolder = resolve(options.folder);
+  const cluster = await clusters.locateCluster(dataFolder);
+  const binaries = await preparePostgresBinaries(cluster.account, cluster.binariesFolder);
+  if (!(await clusters.isCluster(cluster.folder))) {
+    options.onProgress?.("initialising Postgres");
+    await clusters.createCluster(cluster, binaries, options.initdbArguments ?? []);
+  }
+  options.onProgress?.("starting Postgres");
+  await clusters.clearRemains(cluster.folder);
+  const socketFolder = await clusters.createSocketFolder(cluster);
+  const server = { cluster, binaries, socketFolder, logPath: join(dataFolder, "postgres.log") };
+  const supervisor = await supervise({ ...server, settings: options.settings ?? {} }, options);
+  const url = databaseUrl(socketFolder);
+  await createDatabase(socketFolder);
+  return {
+    url,
+    async stop() {
+      await supervisor.stop();
+      if (socketFolder !== cluster.folder) await rm(socketFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Returns the URL of the Postgres of a data folder when one is running, whoever started it. */
+export async function findRunningPostgres(dataFolder: string): Promise<string | undefined> {
+  const left = await clusters.findPidFile(join(dataFolder, "postgres"));
+  if (!left?.isReady || !(await clusters.isListening(left.socketFolder))) return undefined;
+  return databaseUrl(left.socketFolder);
+}
+
+function databaseUrl(socketFolder: string, database = databaseName): string {
+  const parameters = new URLSearchParams({ host: socketFolder });
+  return `postgres://${clusters.databaseUser}@localhost/${database}?${parameters.toString()}`;
+}
+
+type Server = {
+  readonly cluster: Cluster;
+  readonly binaries: PostgresBinaries;
+  readonly socketFolder: string;
+  readonly logPath: string;
+  readonly settings: Readonly<Record<string, string>>;
+};
+
+/** Keeps the server running until stop: one that ends by itself is started again. */
+async function supervise(
+  server: Server,
+  { onRestart }: Pick<StartPostgresOptions, "onRestart">,
+): Promise<{ stop(): Promise<void> }> {
+  let isStopping = false;
+  let child = await launch(server);
+  const ended = (async () => {
+    for (;;) {
+      const cause = await exitOf(child);
+      if (isStopping) return;
+      onRestart?.(cause);
+      await clusters.clearRemains(server.cluster.folder);
+      const next = await launchUntilItRuns(server, () => isStopping, onRestart);
+      if (!next) return;
+      child = next;
+      // stop() came while this one was starting, and signalled the one before.
+      if (isStopping) child.kill("SIGINT");
+    }
+  })();
+  return {
+    async stop() {
+      isStopping = true;
+      child.kill("SIGINT");
+      const timer = setTimeout(() => child.kill("SIGQUIT"), stopTimeoutMs);
+      await ended.finally(() => clearTimeout(timer));
+    },
+  };
+}
+
+async function launchUntilItRuns(
+  server: Server,
+  isStopping: () => boolean,
+  onRestart: StartPostgresOptions["onRestart"],
+): Promise<ChildProcess | undefined> {
+  while (!isStopping()) {
+    try {
+      return await launch(server);
+    } catch (error) {
+      onRestart?.(String(error));
+      await delay(1_000);
+    }
+  }
+  return undefined;
+}
+
+/** Starts the server and waits until it takes connections. */
+async function launch(server: Server): Promise<ChildProcess> {
+  const deadline = Date.now() + oldBackendsTimeoutMs;
+  for (;;) {
+    const logStart = await prepareLog(server.logPath);
+    const child = await spawnServer(server);
+    if (await becomesReady(child, server.cluster.folder)) return child;
+    const log = (await readFile(server.logPath)).subarray(logStart).toString();
+    // After a kill -9 of the server alone its backends need a moment to notice and end.
+    const isWaitingForBackends = log.includes("pre-existing shared memory block");
+    if (!isWaitingForBackends || Date.now() > deadline) {
+      throw new Error(`Postgres did not start (${server.logPath}):\n${log.trim()}`);
+    }
+    await delay(250);
+  }
+}
+
+async function spawnServer(server: Server): Promise<ChildProcess> {
+  const { binaries, cluster, logPath } = server;
+  const log = await open(logPath, "a", 0o600);
+  const settings = {
+    ...defaultSettings(),
+    unix_socket_directories: server.socketFolder,
+    ...server.settings,
+  };
+  try {
+    const child = spawn(
+      binaries.postgres,
+      ["-D", cluster.folder, ...Object.entries(settings).flatMap(([k, v]) => ["-c", `${k}=${v}`])],
+      {
+        ...cluster.account,
+        cwd: cluster.folder,
+        env: { LC_ALL: "C", TZ: "UTC" },
+        stdio: ["ignore", log.fd, log.fd],
+        // Its own session: Ctrl-C in a terminal must reach us only, who stop it after draining.
+        detached: true,
+      },
+    );
+    await new Promise((settle, fail) => {
+      child.once("spawn", settle);
+      child.once("error", fail);
+    });
+    return child;
+  } finally {
+    await log.close();
+  }
+}
+
+/** Synchronous commit stays on: an answer means that the event survives a power cut. */
+function defaultSettings(): Record<string, string> {
+  const memoryMb = Math.floor(totalmem() / 1_048_576);
+  return {
+    listen_addresses: "",
+    port: "5432",
+    unix_socket_permissions: "0700",
+    max_connections: "60",
+    shared_buffers: `${Math.min(256, Math.max(32, Math.floor(memoryMb / 8)))}MB`,
+    effective_cache_size: `${Math.floor(memoryMb / 2)}MB`,
+    work_mem: "16MB",
+    maintenance_work_mem: "128MB",
+    // Fewer checkpoints, so fewer whole pages in the log: ingestion writes every page it touches.
+    max_wal_size: "4GB",
+    checkpoint_timeout: "15min",
+    random_page_cost: "1.1",
+    // Compiling a plan costs more than any of our queries takes.
+    jit: "off",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    log_checkpoints: "off",
+    // Statements carry what users sent; the log must not.
+    log_min_error_statement: "panic",
+    log_error_verbosity: "terse",
+  };
+}
+
+/** Returns where the log of this start begins; an overlong log is begun anew. */
+async function prepareLog(path: string): Promise<number> {
+  const size = await stat(path).then(
+    (stats) => stats.size,
+    () => 0,
+  );
+  if (size <= logBytesMax) return size;
+  await truncate(path);
+  return 0;
+}
+
+async function becomesReady(child: ChildProcess, folder: string): Promise<boolean> {
+  const deadline = Date.now() + startTimeoutMs;
+  while (child.exitCode === null && child.signalCode === null) {
+    const file = await clusters.findPidFile(folder);
+    if (file?.pid === child.pid && file?.isReady) return true;
+    if (Date.now() > deadline) {
+      child.kill("SIGQUIT");
+      return false;
+    }
+    await delay(20);
+  }
+  return false;
+}
+
+async function exitOf(child: ChildProcess): Promise<string> {
+  if (child.exitCode === null && child.signalCode === null) {
+    await new Promise((settle) => child.once("exit", settle));
+  }
+  return child.signalCode ?? `exit code ${child.exitCode}`;
+}
+
+async function createDatabase(socketFolder: string): Promise<void> {
+  const server = openDatabase({ url: databaseUrl(socketFolder, "postgres"), connectionsMax: 1 });
+  try {
+    const sql = server.sql();
+    const present = await sql`select 1 from pg_database where datname = ${databaseName}`;
+    if (present.length === 0) await sql`create database ${sql(databaseName)}`;
+  } finally {
+    await server.close();
+  }
+}

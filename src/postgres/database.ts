@@ -1,0 +1,124 @@
+// A pool of Postgres connections and transactions that nest by joining. Called by main.ts to open
+// one, by services to begin transactions; stores only run SQL on what they are handed.
+// Source: docs/design.md, Storage.
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as delay } from "node:timers/promises";
+import postgres from "postgres";
+
+type ColumnTypes = { bigint: number };
+
+/** Runs statements: the pool itself, or one transaction's connection. */
+export type Sql = postgres.ISql<ColumnTypes>;
+
+export type Database = {
+  /** Returns the ambient transaction's connection, else the pool. */
+  sql(): Sql;
+  /**
+   * Runs `work` in a transaction and returns what it returns, after commit. Inside another
+   * transaction of the same database it joins that one. The outermost is run again when Postgres
+   * ended it for a deadlock or a serialization failure, so `work` must not have other effects.
+   */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  isInTransaction(): boolean;
+  /**
+   * Calls `onNotify` for each NOTIFY on a channel, from its own connection, until close. After the
+   * connection was lost and made again it calls `onListening` (also the first time), since
+   * notifications may have been missed.
+   */
+  listen(
+    channel: string,
+    onNotify: (payload: string) => void,
+    onListening: () => void,
+  ): Promise<void>;
+  /** Waits up to five seconds for running statements, then closes every connection. */
+  close(): Promise<void>;
+};
+
+export type OpenDatabaseOptions = {
+  /** `postgres://…`; a `host=/folder` parameter names a unix socket's folder, as in libpq. */
+  readonly url: string;
+  readonly connectionsMax?: number;
+  /** Longest time of one statement; 0 is no limit. Migrations have none. */
+  readonly statementTimeoutMs?: number;
+  readonly connectTimeoutSeconds?: number;
+};
+
+const connectionsMaxDefault = 10;
+const statementTimeoutMsDefault = 60_000;
+const connectTimeoutSecondsDefault = 5;
+const closeTimeoutSeconds = 5;
+const transactionAttemptsMax = 5;
+
+/** deadlock_detected and serialization_failure: Postgres undid everything and asks for a retry. */
+const retriedCodes: ReadonlySet<string> = new Set(["40P01", "40001"]);
+
+/** Opens a pool. No connection is made before the first statement. */
+export function openDatabase(options: OpenDatabaseOptions): Database {
+  const pool = createPool(options);
+  const ambient = new AsyncLocalStorage<Sql>();
+
+  async function transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const outer = ambient.getStore();
+    if (outer) return work(outer);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return (await pool.begin((sql) => ambient.run(sql, () => work(sql)))) as T;
+      } catch (error) {
+        if (attempt === transactionAttemptsMax || !isRetried(error)) throw error;
+        // Waits a random moment, so that two that met do not meet again.
+        await delay(Math.random() * 10 * 2 ** attempt);
+      }
+    }
+  }
+
+  return {
+    sql: () => ambient.getStore() ?? pool,
+    transaction,
+    isInTransaction: () => ambient.getStore() !== undefined,
+    async listen(channel, onNotify, onListening) {
+      await pool.listen(channel, onNotify, onListening);
+    },
+    close: () => pool.end({ timeout: closeTimeoutSeconds }),
+  };
+}
+
+function createPool(options: OpenDatabaseOptions): postgres.Sql<ColumnTypes> {
+  const { url, host } = splitSocketFolder(options.url);
+  return postgres<{ bigint: postgres.PostgresType<number> }>(url, {
+    ...(host === undefined ? {} : { host }),
+    max: options.connectionsMax ?? connectionsMaxDefault,
+    connect_timeout: options.connectTimeoutSeconds ?? connectTimeoutSecondsDefault,
+    // Short, so that the first request after Postgres comes back finds it.
+    backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
+    prepare: true,
+    onnotice: () => {
+      // Notices ("relation exists, skipping") tell an operator nothing.
+    },
+    connection: {
+      application_name: "waggle",
+      statement_timeout: options.statementTimeoutMs ?? statementTimeoutMsDefault,
+    },
+    types: { bigint: bigintAsNumber },
+  });
+}
+
+/** Microseconds and counts stay far below 2^53, so bigint columns are plain numbers in our code. */
+const bigintAsNumber: postgres.PostgresType<number> = {
+  to: 20,
+  from: [20],
+  serialize: (value: number) => String(value),
+  parse: (text: string) => Number(text),
+};
+
+/** The driver would send `host` to the server as a setting, so it is taken out of the URL here. */
+function splitSocketFolder(text: string): { url: string; host: string | undefined } {
+  const url = new URL(text);
+  const host = url.searchParams.get("host") ?? undefined;
+  url.searchParams.delete("host");
+  return { url: url.toString(), host };
+}
+
+function isRetried(error: unknown): boolean {
+  return error instanceof Error && "code" in error && retriedCodes.has(String(error.code));
+}

@@ -1,0 +1,60 @@
+// A database of its own for a test file, copied from the migrated template. Called by tests.
+
+import { randomBytes } from "node:crypto";
+import { inject } from "vitest";
+import { openDatabase } from "../../src/postgres/database.ts";
+import type { Database } from "../../src/postgres/database.ts";
+
+export const templateName = "waggle_template";
+
+export type TestDatabase = {
+  readonly url: string;
+  readonly database: Database;
+  drop(): Promise<void>;
+};
+
+/** Makes a migrated, empty database; call `drop` in afterAll. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const url = await createDatabase(templateName);
+  const database = openDatabase({ url, connectionsMax: 5 });
+  return {
+    url,
+    database,
+    async drop() {
+      await database.close();
+      await dropDatabase(url);
+    },
+  };
+}
+
+/** Makes a database and returns its URL; `template1` gives one without any migration. */
+export async function createDatabase(template: "template1" | typeof templateName): Promise<string> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await onServer(
+    (sql) => sql`create database ${sql(name)} template ${sql(template)} strategy file_copy`,
+  );
+  return databaseUrl(inject("serverUrl"), name);
+}
+
+export async function dropDatabase(url: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  await onServer((sql) => sql`drop database if exists ${sql(name)} with (force)`);
+}
+
+/** Returns a server's URL with the database exchanged. */
+export function databaseUrl(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.toString();
+}
+
+async function onServer(
+  work: (sql: ReturnType<Database["sql"]>) => PromiseLike<unknown>,
+): Promise<void> {
+  const server = openDatabase({ url: inject("serverUrl"), connectionsMax: 1 });
+  try {
+    await work(server.sql());
+  } finally {
+    await server.close();
+  }
+}

@@ -1,0 +1,38 @@
+// Starts one embedded Postgres for a test run and migrates the template that every test file's
+// database is copied from. Called by vitest (vitest.config.ts).
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { startPostgres } from "../../src/embedded/postgres.ts";
+import { openDatabase } from "../../src/postgres/database.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { databaseUrl, templateName } from "./database.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    serverUrl: string;
+  }
+}
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), "waggle-test-"));
+  const server = await startPostgres({
+    folder,
+    // Nothing of a test run has to survive a power cut.
+    initdbArguments: ["--no-sync"],
+    settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off" },
+  });
+  const template = openDatabase({ url: server.url, connectionsMax: 1 });
+  await template.sql()`create database ${template.sql()(templateName)}`;
+  await template.close();
+  const database = openDatabase({ url: databaseUrl(server.url, templateName), connectionsMax: 1 });
+  await migrate(database);
+  await database.close();
+  project.provide("serverUrl", server.url);
+  return async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+}
