@@ -181,3 +181,11 @@ export declare const omit_empty: GenExtension<FieldOptions, boolean>;
  */
 export declare const legacy: GenExtension<FieldOptions, boolean>;
 
+/**
+ * A fault inside one item rejects that item alone: the REST reader leaves an empty message in its
+ * place and hands the cause to the handler (docs/decisions.md, 9).
+ *
+ * @generated from extension: bool lenient_items = 50105;
+ */
+export declare const lenient_items: GenExtension<FieldOptions, boolean>;
+
