@@ -7,6 +7,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { SessionStart } from "./session_start_pb.js";
 
 /**
  * Describes the file waggle/v1/event.proto.
@@ -244,16 +245,16 @@ export declare type CreateEventBatchRequest = Message<"waggle.v1.CreateEventBatc
   /**
    * The session that single_session makes: `session_name`, `source`, `session_id` and any event field.
    *
-   * @generated from field: google.protobuf.Struct session_properties = 4;
+   * @generated from field: waggle.v1.SessionStart session_properties = 4;
    */
-  sessionProperties?: JsonObject | undefined;
+  sessionProperties?: SessionStart | undefined;
 
   /**
    * Older name of session_properties.
    *
-   * @generated from field: google.protobuf.Struct session = 5;
+   * @generated from field: waggle.v1.SessionStart session = 5;
    */
-  session?: JsonObject | undefined;
+  session?: SessionStart | undefined;
 };
 
 /**

@@ -9,6 +9,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Event } from "../../v1/event_pb.js";
 import type { Value } from "@bufbuild/protobuf/wkt";
+import type { SessionStart } from "../../v1/session_start_pb.js";
 
 /**
  * Describes the file waggle/compat/v0/tracing.proto.
@@ -348,9 +349,9 @@ export declare type CreateModelEventBatchRequest = Message<"waggle.compat.v0.Cre
   /**
    * The session that is_single_session makes.
    *
-   * @generated from field: google.protobuf.Struct session_properties = 4;
+   * @generated from field: waggle.v1.SessionStart session_properties = 4;
    */
-  sessionProperties?: JsonObject | undefined;
+  sessionProperties?: SessionStart | undefined;
 };
 
 /**

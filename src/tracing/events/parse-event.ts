@@ -1,0 +1,177 @@
+// Checks events as they come from a message and turns them into writes. Called by the handlers of
+// every protocol. Source: docs/spec.md, "Event record"; docs/decisions.md, 2, 4 and 5.
+
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid, isRecordId } from "../../base/ids.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { nestingDepthMax } from "../../base/limits.ts";
+import {
+  type Bucket,
+  buckets,
+  type EventFields,
+  type EventType,
+  eventTypes,
+  type EventWrite,
+} from "./event.ts";
+
+/** An event as messages carry it: Event, SessionStart and the update requests all fit. */
+export type EventInput = { readonly [B in Bucket]?: JsonObject | undefined } & {
+  readonly event_id?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly event_type?: string | undefined;
+  readonly event_name?: string | undefined;
+  readonly source?: string | undefined;
+  readonly parent_id?: string | undefined;
+  readonly children_ids?: readonly string[] | undefined;
+  readonly error?: string | undefined;
+  readonly start_time?: number | undefined;
+  readonly end_time?: number | undefined;
+  readonly duration?: number | undefined;
+};
+
+/** A session as messages carry it. */
+export type SessionInput = EventInput & { readonly session_name?: string | undefined };
+
+// Unix milliseconds whose microseconds stay exact in a double: the years 1684 to 2255.
+const timeMsMax = 2 ** 53 / 1000;
+
+/** Longest name, source or error, in UTF-16 units; longer text belongs in a bucket. */
+const nameLengthMax = 10_000;
+const errorLengthMax = 1_000_000;
+
+/**
+ * Returns the write of a whole event. Throws INVALID_ARGUMENT naming the field, with `path` (for
+ * example `events[3].`) before it, when `event_type` or `inputs` is absent or a value is no good.
+ */
+export function parseEvent(input: EventInput, path = ""): EventWrite {
+  const fields = parseFields(input, path);
+  if (fields.event_type === undefined) throw invalid(path, "event_type", "is required");
+  if (fields.inputs === undefined) throw invalid(path, "inputs", "is required (an object)");
+  if (fields.event_type === "session") return parseSessionEvent(input, fields, path);
+  return { ...fields, event_id: parseId(input.event_id, path, "event_id") ?? createUuid() };
+}
+
+/** Returns the write of an update: every field may be absent, the id may not. */
+export function parseUpdate(eventId: string, input: EventInput): EventWrite {
+  const event_id = parseId(eventId, "", "event_id");
+  if (event_id === undefined) throw invalid("", "event_id", "is required");
+  const { children_ids, ...fields } = parseFields(input, "");
+  // Clients send an empty list when they mean nothing by it.
+  return children_ids?.length ? { ...fields, children_ids, event_id } : { ...fields, event_id };
+}
+
+/** Returns the write of a session event, whose event id is its session id. */
+export function parseSession(session: SessionInput, path = ""): EventWrite {
+  const { session_name, ...event } = session;
+  // An empty name is no name.
+  const input = session_name ? { ...event, event_name: session_name } : event;
+  if (input.event_type !== undefined && input.event_type !== "session") {
+    throw invalid(path, "event_type", "must be `session`");
+  }
+  return parseSessionEvent(input, { ...parseFields(input, path), event_type: "session" }, path);
+}
+
+function parseSessionEvent(input: EventInput, fields: EventFields, path: string): EventWrite {
+  const sessionId = parseId(input.session_id, path, "session_id");
+  const eventId = parseId(input.event_id, path, "event_id");
+  if (sessionId !== undefined && eventId !== undefined && sessionId !== eventId) {
+    throw invalid(path, "event_id", "must equal session_id, since a session is its own event");
+  }
+  const id = sessionId ?? eventId ?? createUuid();
+  return { ...fields, event_id: id, session_id: id };
+}
+
+function parseFields(input: EventInput, path: string): EventFields {
+  const fields: Record<string, unknown> = {};
+  for (const bucket of buckets) {
+    const value = input[bucket];
+    if (value === undefined) continue;
+    if (!isJsonObject(value)) throw invalid(path, bucket, "must be an object");
+    checkNumbersAndDepth(value, `${path}${bucket}`, nestingDepthMax);
+    fields[bucket] = value;
+  }
+  setText(fields, input, path, "event_name", nameLengthMax);
+  setText(fields, input, path, "source", nameLengthMax);
+  setText(fields, input, path, "error", errorLengthMax);
+  setTime(fields, input, path, "start_time");
+  setTime(fields, input, path, "end_time");
+  if (input.duration !== undefined) {
+    if (!Number.isFinite(input.duration)) throw invalid(path, "duration", "must be finite");
+    fields["duration"] = input.duration;
+  }
+  const sessionId = parseId(input.session_id, path, "session_id");
+  if (sessionId !== undefined) fields["session_id"] = sessionId;
+  const parentId = parseId(input.parent_id, path, "parent_id");
+  if (parentId !== undefined) fields["parent_id"] = parentId;
+  if (input.event_type !== undefined) fields["event_type"] = parseType(input.event_type, path);
+  if (input.children_ids !== undefined && input.children_ids.length > 0) {
+    fields["children_ids"] = [...new Set(input.children_ids)].map(
+      (id, index) => parseId(id, path, `children_ids[${index}]`) ?? "",
+    );
+  }
+  return fields as EventFields;
+}
+
+function setText(
+  fields: Record<string, unknown>,
+  input: EventInput,
+  path: string,
+  field: "event_name" | "source" | "error",
+  lengthMax: number,
+): void {
+  const text = input[field];
+  if (text === undefined) return;
+  if (text.length > lengthMax) {
+    throw invalid(path, field, `is longer than ${lengthMax} characters`);
+  }
+  // An empty name is no name; an empty error says that nothing went wrong.
+  if (text !== "" || field === "error") fields[field] = text;
+}
+
+function setTime(
+  fields: Record<string, unknown>,
+  input: EventInput,
+  path: string,
+  field: "start_time" | "end_time",
+): void {
+  const time = input[field];
+  if (time === undefined) return;
+  if (!Number.isFinite(time) || Math.abs(time) >= timeMsMax) {
+    throw invalid(path, field, "must be Unix milliseconds between the years 1684 and 2255");
+  }
+  fields[field] = time;
+}
+
+function parseType(text: string, path: string): EventType {
+  const type = eventTypes.find((known) => known === text);
+  if (type !== undefined) return type;
+  throw invalid(path, "event_type", `must be one of ${eventTypes.join(", ")}`);
+}
+
+// An empty id is what clients send for "none".
+function parseId(text: string | undefined, path: string, field: string): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (!isRecordId(text)) throw invalid(path, field, "must be 1 to 128 printable characters");
+  return text;
+}
+
+// Finite, because JSON has no other numbers: a NaN stored as null would be another value.
+function checkNumbersAndDepth(value: unknown, path: string, depth: number): void {
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw invalid("", path, "must be a finite number");
+  } else if (typeof value === "object" && value !== null) {
+    if (depth === 0) {
+      throw invalid("", path, `is nested deeper than ${nestingDepthMax} levels`);
+    }
+    for (const key in value) {
+      const inner = (value as Record<string, unknown>)[key];
+      if (typeof inner === "number" ? !Number.isFinite(inner) : typeof inner === "object") {
+        checkNumbersAndDepth(inner, `${path}.${key}`, depth - 1);
+      }
+    }
+  }
+}
+
+function invalid(path: string, field: string, fault: string): ServiceError {
+  return new ServiceError("INVALID_ARGUMENT", `${path}${field}: ${fault}`);
+}

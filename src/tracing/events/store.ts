@@ -1,0 +1,207 @@
+// Events in Postgres. The caller decides the transaction; every statement names its project.
+
+import type { Sql } from "../../postgres/database.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { escapeJson, escapeText, unescapeJson, unescapeText } from "./postgres-text.ts";
+import { type Bucket, buckets, type EventFields, type EventType, type StoredEvent } from "./event.ts";
+
+export type EventKey = { readonly project_id: string; readonly event_id: string };
+
+type EventRow = EventKey & {
+  session_id: string;
+  event_type: EventType | "pending";
+  event_name: string;
+  source: string;
+  parent_id: string | null;
+  children_ids: string[];
+  error: string | null;
+  start_time_us: number;
+  end_time_us: number | null;
+  duration_ms: number | null;
+  buckets: string;
+};
+
+/** What an id holds: an event, or the merged updates that came before it. */
+export type Held =
+  | { readonly key: EventKey; readonly event: StoredEvent }
+  | { readonly key: EventKey; readonly pending: EventFields };
+
+/**
+ * Inserts rows that are not there yet and returns the keys of those inserted. Ordered by key, as
+ * every writer is: parallel upserts in other orders deadlock.
+ */
+export async function insertEvents(
+  sql: Sql,
+  rows: readonly Record<string, unknown>[],
+): Promise<EventKey[]> {
+  if (rows.length === 0) return [];
+  return sql<EventKey[]>`
+    insert into events (
+      project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
+      error, start_time_us, end_time_us, duration_ms,
+      config, inputs, outputs, metadata, metrics, feedback, user_properties)
+    select
+      project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
+      error, start_time_us, end_time_us, duration_ms,
+      config, inputs, outputs, metadata, metrics, feedback, user_properties
+    from ${incoming(sql, rows)}
+    order by project_id, event_id
+    on conflict (project_id, event_id) do nothing
+    returning project_id, event_id`;
+}
+
+/** Replaces rows that `lockEvents` has locked. */
+export async function replaceEvents(
+  sql: Sql,
+  rows: readonly Record<string, unknown>[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await sql`
+    update events set
+      session_id = incoming.session_id,
+      event_type = incoming.event_type,
+      event_name = incoming.event_name,
+      source = incoming.source,
+      parent_id = incoming.parent_id,
+      children_ids = incoming.children_ids,
+      error = incoming.error,
+      start_time_us = incoming.start_time_us,
+      end_time_us = incoming.end_time_us,
+      duration_ms = incoming.duration_ms,
+      config = incoming.config,
+      inputs = incoming.inputs,
+      outputs = incoming.outputs,
+      metadata = incoming.metadata,
+      metrics = incoming.metrics,
+      feedback = incoming.feedback,
+      user_properties = incoming.user_properties
+    from ${incoming(sql, rows)}
+    where events.project_id = incoming.project_id and events.event_id = incoming.event_id`;
+}
+
+/** Locks and returns what the ids of one project hold, ordered by id; absent ids are left out. */
+export async function lockEvents(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<Held[]> {
+  const rows = await sql<EventRow[]>`
+    select ${columns(sql)}
+    from events
+    where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)})
+    order by event_id
+    for update`;
+  return rows.map(toHeld);
+}
+
+/** Returns the visible event of an id, or undefined. */
+export async function findEvent(
+  sql: Sql,
+  projectId: string,
+  eventId: string,
+): Promise<StoredEvent | undefined> {
+  const [row] = await sql<EventRow[]>`
+    select ${columns(sql)}
+    from events
+    where project_id = ${projectId} and event_id = ${escapeText(eventId)}
+      and event_type <> 'pending'`;
+  return row && toStored(row);
+}
+
+/** Of the given session ids, those whose row is a waiting update or still has no name. */
+export async function listNamelessSessions(
+  sql: Sql,
+  projectId: string,
+  sessionIds: readonly string[],
+): Promise<Map<string, "pending" | "session">> {
+  const rows = await sql<{ event_id: string; event_type: "pending" | "session" }[]>`
+    select event_id, event_type
+    from events
+    where project_id = ${projectId} and event_id = any(${sessionIds.map(escapeText)})
+      and (event_type = 'pending' or (event_type = 'session' and event_name = 'unknown'))`;
+  return new Map(rows.map((row) => [unescapeText(row.event_id), row.event_type]));
+}
+
+/** Returns the sources of the sessions that exist, by session id. */
+export async function listSessionSources(
+  sql: Sql,
+  projectId: string,
+  sessionIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql<{ event_id: string; source: string }[]>`
+    select event_id, source
+    from events
+    where project_id = ${projectId} and event_id = any(${sessionIds.map(escapeText)})
+      and event_type = 'session'`;
+  return new Map(rows.map((row) => [unescapeText(row.event_id), unescapeText(row.source)]));
+}
+
+/** Returns the sessions of the events that exist, by event id. */
+export async function listSessionIds(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql<{ event_id: string; session_id: string }[]>`
+    select event_id, session_id
+    from events
+    where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)})
+      and event_type <> 'pending'`;
+  return new Map(rows.map((row) => [unescapeText(row.event_id), unescapeText(row.session_id)]));
+}
+
+/** Deletes an event that `lockEvents` has locked. */
+export async function deleteEvent(sql: Sql, projectId: string, eventId: string): Promise<void> {
+  await sql`
+    delete from events
+    where project_id = ${projectId} and event_id = ${escapeText(eventId)}`;
+}
+
+function incoming(sql: Sql, rows: readonly Record<string, unknown>[]) {
+  return sql`
+    jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
+      project_id uuid, event_id text, session_id text, event_type text, event_name text,
+      source text, parent_id text, children_ids text[], error text, start_time_us bigint,
+      end_time_us bigint, duration_ms double precision, config jsonb, inputs jsonb, outputs jsonb,
+      metadata jsonb, metrics jsonb, feedback jsonb, user_properties jsonb)`;
+}
+
+function columns(sql: Sql) {
+  return sql`
+    project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
+    error, start_time_us, end_time_us, duration_ms,
+    jsonb_build_object(
+      'config', config, 'inputs', inputs, 'outputs', outputs, 'metadata', metadata,
+      'metrics', metrics, 'feedback', feedback, 'user_properties', user_properties)::text as buckets`;
+}
+
+function toHeld(row: EventRow): Held {
+  const key = { project_id: row.project_id, event_id: unescapeText(row.event_id) };
+  if (row.event_type !== "pending") return { key, event: toStored(row) };
+  return { key, pending: bucketsOf(row).inputs as EventFields };
+}
+
+function toStored(row: EventRow): StoredEvent {
+  return {
+    event_id: unescapeText(row.event_id),
+    session_id: unescapeText(row.session_id),
+    event_type: row.event_type as EventType,
+    event_name: unescapeText(row.event_name),
+    source: unescapeText(row.source),
+    parent_id: row.parent_id === null ? null : unescapeText(row.parent_id),
+    children_ids: row.children_ids.map(unescapeText),
+    error: row.error === null ? null : unescapeText(row.error),
+    start_time: row.start_time_us / 1000,
+    end_time: row.end_time_us === null ? null : row.end_time_us / 1000,
+    duration: row.duration_ms,
+    ...bucketsOf(row),
+  };
+}
+
+function bucketsOf(row: EventRow): Record<Bucket, JsonObject> {
+  const parsed: unknown = JSON.parse(unescapeJson(row.buckets));
+  if (!isJsonObject(parsed)) throw new Error("buckets are not an object");
+  const result: Partial<Record<Bucket, JsonObject>> = {};
+  for (const bucket of buckets) result[bucket] = parsed[bucket] as JsonObject;
+  return result as Record<Bucket, JsonObject>;
+}
