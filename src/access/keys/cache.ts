@@ -1,0 +1,44 @@
+// A map bounded in entries and in age; the least recently used entry goes first. Called by keys.ts.
+
+export type Cache<T> = {
+  find(key: string): T | undefined;
+  set(key: string, value: T): void;
+  delete(key: string): void;
+  clear(): void;
+};
+
+export type CacheOptions = {
+  readonly entriesMax: number;
+  /** Counted from `set`, however often the entry is used since. */
+  readonly ageMsMax: number;
+  readonly now: () => number;
+};
+
+export function createCache<T>({ entriesMax, ageMsMax, now }: CacheOptions): Cache<T> {
+  // A Map keeps insertion order: the first entry is the least recently used.
+  const entries = new Map<string, { readonly value: T; readonly goodUntil: number }>();
+  return {
+    find(key) {
+      const entry = entries.get(key);
+      if (!entry) return undefined;
+      entries.delete(key);
+      if (entry.goodUntil <= now()) return undefined;
+      entries.set(key, entry);
+      return entry.value;
+    },
+    set(key, value) {
+      entries.delete(key);
+      entries.set(key, { value, goodUntil: now() + ageMsMax });
+      for (const oldest of entries.keys()) {
+        if (entries.size <= entriesMax) break;
+        entries.delete(oldest);
+      }
+    },
+    delete(key) {
+      entries.delete(key);
+    },
+    clear() {
+      entries.clear();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+// The text of an API key: making, masking, hashing, and taking it out of a request's header.
+// Called by keys.ts. Source: docs/decisions.md, 31.
+
+import { createHash, randomInt } from "node:crypto";
+import type { KeyKind } from "../principal.ts";
+
+const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const urlSafe = `${alphanumerics}-_`;
+const classicLength = 40;
+const typedIdLength = 24;
+const typedSecretLength = 64;
+
+/** Characters of the random part that a list shows; enough to tell keys apart, useless to guess. */
+const shownLength = 4;
+
+/** Returns a new key: `hh_` and 40 characters, or `hh_ingst_`, 24, `_` and 64. */
+export function createSecret(kind: KeyKind): string {
+  if (kind !== "ingestion") return `hh_${randomText(alphanumerics, classicLength)}`;
+  const id = randomText(alphanumerics, typedIdLength);
+  return `hh_ingst_${id}_${randomText(urlSafe, typedSecretLength)}`;
+}
+
+/** Returns the only form in which a key is stored. */
+export function hashSecret(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+/** Returns what lists show of a key, such as `hh_ingst_aB3d…`. */
+export function maskSecret(secret: string, kind: KeyKind): string {
+  const prefix = kind === "ingestion" ? "hh_ingst_" : "hh_";
+  return `${secret.slice(0, prefix.length + shownLength)}…`;
+}
+
+/** Returns the key of `Bearer <key>`, the scheme in any case; empty when there is none. */
+export function parseBearer(header: string | undefined): string {
+  return /^bearer +([^ ]+) *$/i.exec(header ?? "")?.[1] ?? "";
+}
+
+function randomText(alphabet: string, length: number): string {
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
+}

@@ -1,0 +1,194 @@
+// Environment and flags → typed, frozen Config. The only reader of process.env; called by main.ts
+// once. Each flag `--some-name` is also the variable WAGGLE_SOME_NAME; the flag wins.
+
+import { bodyBytesMaxDefault } from "./base/limits.ts";
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export type Config = {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Credentials, the lock and the embedded Postgres live here. */
+  readonly dataFolder: string;
+  /** Replaces the embedded Postgres. */
+  readonly databaseUrl: string | undefined;
+  readonly databaseConnectionsMax: number;
+  readonly operatorHost: string;
+  /** 0 turns the operator port off. */
+  readonly operatorPort: number;
+  readonly logLevel: LogLevel;
+  /** Whether the service records OpenTelemetry spans of its own. */
+  readonly isTracing: boolean;
+  /** Origins that browsers may call from; `*` is any; none by default. */
+  readonly corsOrigins: readonly string[];
+  /** Body bytes after inflating, by class. */
+  readonly bodyBytesMax: Readonly<Record<keyof typeof bodyBytesMaxDefault, number>>;
+  /** Body bytes held by all requests together; beyond it requests are refused with a 503. */
+  readonly bytesInFlightMax: number;
+  /** A body that stalls this long is cut off. */
+  readonly bodyTimeoutMs: number;
+  /** How long running requests may finish after SIGTERM. */
+  readonly drainTimeoutMs: number;
+  readonly keyCacheEntriesMax: number;
+  /** How long a revoked key may go on working where its notification was lost. */
+  readonly keyCacheAgeMs: number;
+};
+
+/** What was wrong with a flag or variable, named so that it can be put right. */
+export class ConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "ConfigError";
+  }
+}
+
+type Setting<T> = {
+  readonly fallback: string;
+  readonly help: string;
+  readonly parse: (text: string) => T;
+};
+
+const portMax = 65_535;
+/** docs/decisions.md, 32: a revocation reaches every server within 60 s at the latest. */
+const keyCacheAgeMsMax = 60_000;
+const bytesMax = 2 ** 31;
+
+/** Every flag, in the order of `--help`. */
+export const settings = {
+  host: setting("127.0.0.1", "address to listen on", parseText),
+  port: setting("8080", "port to listen on; 0 takes a free one", wholeNumber(0, portMax)),
+  data: setting("./data", "folder of credentials and of the embedded Postgres", parseText),
+  "database-url": setting("", "Postgres to use in place of the embedded one", parsePostgresUrl),
+  "database-connections": setting("10", "connections in the pool", wholeNumber(2, 1_000)),
+  "operator-host": setting("127.0.0.1", "address of /metrics", parseText),
+  "operator-port": setting("9464", "port of /metrics; 0 turns it off", wholeNumber(0, portMax)),
+  "log-level": setting("info", logLevels.join(", "), oneOf(logLevels)),
+  tracing: setting("off", "OpenTelemetry spans of the service itself: on, off", parseSwitch),
+  "cors-origins": setting("", "origins browsers may call from, with commas; * is any", parseList),
+  "body-record-max": bytes(bodyBytesMaxDefault.record, "body of a single record, in bytes"),
+  "body-batch-max": bytes(bodyBytesMaxDefault.batch, "body of a batch"),
+  "body-traces-max": bytes(bodyBytesMaxDefault.traces, "body of OpenTelemetry traces"),
+  "body-other-max": bytes(bodyBytesMaxDefault.other, "any other body"),
+  "body-anonymous-max": bytes(bodyBytesMaxDefault.anonymous, "body of a call without a key"),
+  "bytes-in-flight-max": bytes(200_000_000, "bodies of all running requests together"),
+  "body-timeout-ms": setting("30000", "a body may stall so long", wholeNumber(1, 60_000)),
+  "drain-timeout-ms": setting("20000", "wait at SIGTERM", wholeNumber(0, 600_000)),
+  "key-cache-entries": setting("10000", "keys remembered in memory", wholeNumber(0, 1_000_000)),
+  "key-cache-age-ms": setting("30000", "and for how long", wholeNumber(0, keyCacheAgeMsMax)),
+} as const satisfies Record<string, Setting<unknown>>;
+
+export type SettingName = keyof typeof settings;
+export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads every setting: flag, else variable, else default.
+ *
+ * Fails with ConfigError, which names the variable and the flag.
+ */
+export function readConfig(flags: Flags, environment: Environment = process.env): Config {
+  const read = <Name extends SettingName>(name: Name) => readSetting(name, flags, environment);
+  return Object.freeze({
+    host: read("host"),
+    port: read("port"),
+    dataFolder: read("data"),
+    databaseUrl: read("database-url"),
+    databaseConnectionsMax: read("database-connections"),
+    operatorHost: read("operator-host"),
+    operatorPort: read("operator-port"),
+    logLevel: read("log-level"),
+    isTracing: read("tracing"),
+    corsOrigins: Object.freeze(read("cors-origins")),
+    bodyBytesMax: Object.freeze({
+      record: read("body-record-max"),
+      batch: read("body-batch-max"),
+      traces: read("body-traces-max"),
+      other: read("body-other-max"),
+      anonymous: read("body-anonymous-max"),
+    }),
+    bytesInFlightMax: read("bytes-in-flight-max"),
+    bodyTimeoutMs: read("body-timeout-ms"),
+    drainTimeoutMs: read("drain-timeout-ms"),
+    keyCacheEntriesMax: read("key-cache-entries"),
+    keyCacheAgeMs: read("key-cache-age-ms"),
+  });
+}
+
+/** Returns the variable of a flag: DATABASE_URL, else WAGGLE_ and the flag's name. */
+export function variableOf(name: SettingName): string {
+  if (name === "database-url") return "DATABASE_URL";
+  return `WAGGLE_${name.toUpperCase().replaceAll("-", "_")}`;
+}
+
+type Parsed<Name extends SettingName> = ReturnType<(typeof settings)[Name]["parse"]>;
+
+function readSetting<Name extends SettingName>(
+  name: Name,
+  flags: Flags,
+  environment: Environment,
+): Parsed<Name> {
+  const variable = variableOf(name);
+  const flag = flags[name];
+  const given = typeof flag === "string" ? flag : environment[variable];
+  // An empty variable is how a shell or a compose file unsets one.
+  const text = given === undefined || given === "" ? settings[name].fallback : given;
+  try {
+    return settings[name].parse(text) as Parsed<Name>;
+  } catch (error) {
+    throw new ConfigError(`${variable} (--${name}) ${(error as Error).message}`);
+  }
+}
+
+function setting<T>(fallback: string, help: string, parse: (text: string) => T): Setting<T> {
+  return { fallback, help, parse };
+}
+
+function bytes(fallback: number, help: string): Setting<number> {
+  return setting(String(fallback), help, wholeNumber(1, bytesMax));
+}
+
+function parseText(text: string): string {
+  return text;
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (!(value >= min && value <= max)) {
+      throw new Error(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
+    }
+    return value;
+  };
+}
+
+function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
+  return (text) => {
+    const value = values.find((candidate) => candidate === text);
+    if (value === undefined) {
+      throw new Error(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}`);
+    }
+    return value;
+  };
+}
+
+function parseSwitch(text: string): boolean {
+  return oneOf(["on", "off"])(text) === "on";
+}
+
+function parseList(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+function parsePostgresUrl(text: string): string | undefined {
+  if (text === "") return undefined;
+  // The value may hold a password, so it is not repeated.
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) {
+    throw new Error("must be a URL such as postgres://user:password@host:5432/database");
+  }
+  return text;
+}

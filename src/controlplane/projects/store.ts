@@ -1,0 +1,58 @@
+// SQL of projects and the scopes above them. Called by projects.ts.
+
+import type { ProjectId } from "../../base/ids.ts";
+import type { Sql } from "../../postgres/database.ts";
+
+export type ProjectRow = {
+  readonly orgId: string;
+  readonly dataplaneId: string;
+  readonly workspaceId: string;
+  readonly projectId: ProjectId;
+  readonly projectName: string;
+};
+
+/** Any constant of our own; held by whoever makes the first organization. */
+const firstOrganizationLockKey = 7_246_330_143;
+
+/** Waits until no other process is making the first organization, then tells whether one exists. */
+export async function lockAndHasOrganization(sql: Sql): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock(${firstOrganizationLockKey})`;
+  const rows = await sql`select 1 from organizations limit 1`;
+  return rows.length > 0;
+}
+
+/** Adds an organization, a data plane, a workspace and a project, each in the one before. */
+export async function insertScopes(sql: Sql, row: ProjectRow, name: string): Promise<void> {
+  await sql`insert into organizations (org_id, name) values (${row.orgId}, ${name})`;
+  await sql`
+    insert into dataplanes (dataplane_id, org_id, name)
+    values (${row.dataplaneId}, ${row.orgId}, ${name})`;
+  await sql`
+    insert into workspaces (workspace_id, dataplane_id, name)
+    values (${row.workspaceId}, ${row.dataplaneId}, ${name})`;
+  await sql`
+    insert into projects (project_id, workspace_id, name)
+    values (${row.projectId}, ${row.workspaceId}, ${row.projectName})`;
+}
+
+/** Returns the active projects with this name or this id in text form, the oldest first. */
+export async function findProjects(sql: Sql, nameOrId: string): Promise<ProjectRow[]> {
+  return sql<ProjectRow[]>`
+    select
+      org_id as "orgId",
+      dataplane_id as "dataplaneId",
+      workspace_id as "workspaceId",
+      project_id as "projectId",
+      projects.name as "projectName"
+    from projects
+    join workspaces using (workspace_id)
+    join dataplanes using (dataplane_id)
+    join organizations using (org_id)
+    where (projects.name = ${nameOrId} or project_id::text = lower(${nameOrId}))
+      and projects.archived_at is null
+      and workspaces.archived_at is null
+      and dataplanes.archived_at is null
+      and organizations.archived_at is null
+    order by projects.created_at, project_id
+    limit 2`;
+}
