@@ -1,0 +1,293 @@
+// The field catalogue: every (event type, field path) that a project's events carry, with the kinds
+// of its values. Called by the recorder for each event it stores, by the filter parser, and by
+// GET /v1/events/schema. Source: docs/decisions.md, 16 and 17.
+
+import type { ProjectId } from "../../base/ids.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
+import { type Bucket, buckets, type EventType, type StoredEvent } from "../events/event.ts";
+import { formatKinds, kinds } from "./kind.ts";
+import {
+  addKnown,
+  createKnownField,
+  findKnown,
+  findUnseen,
+  type KnownField,
+  type OnUnseen,
+} from "./known-fields.ts";
+import { formatName, parsePath, type Path } from "./path.ts";
+import * as store from "./store.ts";
+
+/** A kind of value at a path where it is not known to be recorded yet. */
+export type FieldSighting = {
+  readonly projectId: string;
+  readonly eventType: string;
+  /** Stored path (path.ts). */
+  readonly field: string;
+  readonly types: number;
+};
+
+export type RecordedField = {
+  readonly path: Path;
+  readonly eventType: string;
+  readonly types: number;
+};
+
+export type ProjectFields = {
+  /** By path and event type. */
+  readonly fields: readonly RecordedField[];
+  /** False when the project has more fields than are recorded: a field may exist unrecorded. */
+  readonly isComplete: boolean;
+};
+
+export type SchemaField = {
+  readonly name: string;
+  readonly eventType: string;
+  readonly type: string;
+};
+
+/** What the walk reads of an event. */
+export type CataloguedEvent = { readonly [B in Bucket]?: StoredEvent[B] } & {
+  readonly event_type: EventType;
+  readonly children_ids?: readonly string[];
+  readonly error?: string | null;
+  readonly parent_id?: string | null;
+  readonly end_time?: number | null;
+  readonly duration?: number | null;
+};
+
+export type FieldCatalogue = {
+  /** Returns what of an event is not known to be recorded; empty for a known shape. Costs no SQL. */
+  unseen(projectId: string, event: CataloguedEvent): FieldSighting[];
+  /** Records sightings of one project in the caller's transaction. Repeats among them are fine. */
+  record(sql: Sql, projectId: string, sightings: readonly FieldSighting[]): Promise<void>;
+  /** Remembers sightings as recorded; only after the transaction that recorded them committed. */
+  confirm(sightings: readonly FieldSighting[]): void;
+  /** Returns the recorded fields of a project as they stand now. */
+  fieldsOf(projectId: ProjectId): Promise<ProjectFields>;
+  /** Returns the catalogue as GET /v1/events/schema shows it, by name and event type. */
+  schema(projectId: ProjectId): Promise<SchemaField[]>;
+};
+
+export type FieldCatalogueOptions = {
+  readonly database: Database;
+  /** Fields of one project; keys that are ids would fill the table without end. */
+  readonly fieldsMax?: number;
+  /** Fields kept in memory over all projects. */
+  readonly knownFieldsMax?: number;
+};
+
+const fieldsMaxDefault = 20_000;
+// About 200 bytes each.
+const knownFieldsMaxDefault = 200_000;
+
+/** Columns that every event has, with the kinds of their values. */
+const fixedColumns: readonly (readonly [string, number])[] = [
+  ["event_id", kinds.string],
+  ["event_name", kinds.string],
+  ["event_type", kinds.string],
+  ["project_id", kinds.string],
+  ["session_id", kinds.string],
+  ["source", kinds.string],
+  ["start_time", kinds.datetime],
+];
+
+type KnownType = {
+  readonly buckets: Readonly<Record<Bucket, KnownField>>;
+  readonly columns: Map<string, number>;
+};
+type KnownProject = {
+  readonly types: Map<string, KnownType>;
+  nodes: number;
+  isLoaded: boolean;
+  /** No new field is recorded any more; new kinds of recorded ones still are. */
+  isFull: boolean;
+};
+
+/** Makes the catalogue of a database. */
+export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatalogue {
+  const { database, fieldsMax = fieldsMaxDefault } = options;
+  const { knownFieldsMax = knownFieldsMaxDefault } = options;
+  const projects = new Map<string, KnownProject>();
+
+  function knownProject(projectId: string): KnownProject {
+    let project = projects.get(projectId);
+    if (project === undefined) {
+      project = { types: new Map(), nodes: 0, isLoaded: false, isFull: false };
+      projects.set(projectId, project);
+    }
+    return project;
+  }
+
+  // The oldest project goes first; it is loaded again when its next event comes.
+  function forgetSurplus(keepId: string): void {
+    let nodes = 0;
+    for (const project of projects.values()) nodes += project.nodes;
+    for (const [projectId, project] of projects) {
+      if (nodes <= knownFieldsMax) return;
+      if (projectId === keepId) continue;
+      projects.delete(projectId);
+      nodes -= project.nodes;
+    }
+  }
+
+  async function load(sql: Sql, projectId: string, project: KnownProject): Promise<void> {
+    if (project.isLoaded) return;
+    for (const row of await store.listFields(sql, projectId, fieldsMax)) {
+      remember(project, row.event_type, row.field, row.types);
+    }
+    project.isLoaded = true;
+    forgetSurplus(projectId);
+  }
+
+  async function fieldsOf(projectId: ProjectId): Promise<ProjectFields> {
+    const rows = await store.listFields(database.sql(), projectId, fieldsMax);
+    return {
+      fields: rows.map((row) => ({
+        path: parsePath(row.field),
+        eventType: row.event_type,
+        types: row.types,
+      })),
+      isComplete: rows.length < fieldsMax,
+    };
+  }
+
+  return {
+    unseen(projectId, event) {
+      const project = knownProject(projectId);
+      const known = knownType(project, event.event_type);
+      const found: FieldSighting[] = [];
+      const onUnseen = (field: string, types: number): void => {
+        found.push({ projectId, eventType: event.event_type, field, types });
+      };
+      findUnseenColumns(event, known, onUnseen);
+      const walk = { onUnseen, skipsNew: project.isFull };
+      for (const bucket of buckets) {
+        const value = event[bucket];
+        // An empty bucket is an absent one.
+        if (value === undefined || isEmpty(value)) continue;
+        findUnseen(value, known.buckets[bucket], walk);
+      }
+      return found;
+    },
+
+    async record(sql, projectId, sightings) {
+      const project = knownProject(projectId);
+      await load(sql, projectId, project);
+      const changed: FieldSighting[] = [];
+      const added: FieldSighting[] = [];
+      for (const sighting of distinct(sightings)) {
+        const types = recordedTypes(project, sighting);
+        if (types === undefined) added.push(sighting);
+        else if ((sighting.types & ~types) !== 0) changed.push(sighting);
+      }
+      if (added.length > 0) {
+        const room = fieldsMax - (await store.countFields(sql, projectId));
+        if (room <= 0) project.isFull = true;
+        changed.push(...added.slice(0, Math.max(0, room)));
+      }
+      if (changed.length === 0) return;
+      const rows = changed.map(({ eventType, field, types }) => ({
+        event_type: eventType,
+        field,
+        types,
+      }));
+      await store.addFields(sql, projectId, rows);
+    },
+
+    confirm(sightings) {
+      for (const sighting of sightings) {
+        const project = knownProject(sighting.projectId);
+        const isNew = recordedTypes(project, sighting) === undefined;
+        // Past the limit sightings were not recorded, and must not fill the memory either.
+        if (isNew && (project.isFull || project.nodes > 2 * fieldsMax)) continue;
+        remember(project, sighting.eventType, sighting.field, sighting.types);
+      }
+      const [first] = sightings;
+      if (first !== undefined) forgetSurplus(first.projectId);
+    },
+
+    fieldsOf,
+
+    async schema(projectId) {
+      const { fields } = await fieldsOf(projectId);
+      return toSchema(fields);
+    },
+  };
+}
+
+function knownType(project: KnownProject, eventType: string): KnownType {
+  let known = project.types.get(eventType);
+  if (known === undefined) {
+    const trees = Object.fromEntries(buckets.map((name) => [name, createKnownField(name)]));
+    known = { buckets: trees as Record<Bucket, KnownField>, columns: new Map() };
+    project.types.set(eventType, known);
+  }
+  return known;
+}
+
+function remember(project: KnownProject, eventType: string, field: string, types: number): void {
+  const known = knownType(project, eventType);
+  const bucket = bucketOf(field);
+  if (bucket !== undefined) project.nodes += addKnown(known.buckets[bucket], field, types);
+  else known.columns.set(field, (known.columns.get(field) ?? 0) | types);
+}
+
+/** Undefined where nothing is recorded at the path; 0 never. */
+function recordedTypes(project: KnownProject, sighting: FieldSighting): number | undefined {
+  const known = knownType(project, sighting.eventType);
+  const bucket = bucketOf(sighting.field);
+  if (bucket === undefined) return known.columns.get(sighting.field);
+  return findKnown(known.buckets[bucket], sighting.field)?.types || undefined;
+}
+
+function bucketOf(field: string): Bucket | undefined {
+  return buckets.find((name) => field.startsWith(name) && field[name.length] === ".");
+}
+
+function findUnseenColumns(event: CataloguedEvent, known: KnownType, onUnseen: OnUnseen): void {
+  const { columns } = known;
+  const note = (field: string, kind: number): void => {
+    if (((columns.get(field) ?? 0) & kind) === 0) onUnseen(field, kind);
+  };
+  if (columns.size < fixedColumns.length) {
+    for (const [field, kind] of fixedColumns) note(field, kind);
+  }
+  if (event.end_time != null) note("end_time", kinds.datetime);
+  if (event.parent_id != null || event.event_type !== "session") note("parent_id", kinds.string);
+  if (event.error) note("error", kinds.string);
+  if (event.children_ids?.length) note("children_ids.*", kinds.string);
+  const { duration } = event;
+  if (duration != null) {
+    note("duration", Number.isInteger(duration) ? kinds.integer : kinds.decimal);
+  }
+}
+
+function isEmpty(object: object): boolean {
+  for (const _key in object) return false;
+  return true;
+}
+
+function distinct(sightings: readonly FieldSighting[]): FieldSighting[] {
+  const found = new Map<string, FieldSighting>();
+  for (const sighting of sightings) {
+    const key = `${sighting.eventType} ${sighting.field}`;
+    const types = (found.get(key)?.types ?? 0) | sighting.types;
+    found.set(key, { ...sighting, types });
+  }
+  return [...found.values()];
+}
+
+/** Fields of one name are one: a key with dots and the same path by nesting look alike. */
+function toSchema(fields: readonly RecordedField[]): SchemaField[] {
+  const found = new Map<string, { name: string; eventType: string; types: number }>();
+  for (const { path, eventType, types } of fields) {
+    const name = formatName(path);
+    const key = `${name} ${eventType}`;
+    const field = found.get(key) ?? { name, eventType, types: 0 };
+    field.types |= types;
+    found.set(key, field);
+  }
+  return [...found.values()]
+    .map(({ name, eventType, types }) => ({ name, eventType, type: formatKinds(types) }))
+    .filter(({ type }) => type !== "");
+}

@@ -1,0 +1,97 @@
+// Paths of fields inside an event: how the catalogue writes them, and how a dotted name in a
+// request finds them. Called by fields.ts and the filter parser. Source: docs/decisions.md, 16, 17.
+//
+// A stored path joins its segments by dots; `*` stands for any position of an array. Dots, stars
+// and backslashes that belong to a key are written behind a backslash, so that the stored form says
+// where keys end, which a dotted name does not.
+
+/** Stands for every position of an array. */
+export const anyItem: unique symbol = Symbol("*");
+
+export type Segment = string | typeof anyItem;
+export type Path = readonly Segment[];
+
+const special = /[\\.*]/g;
+
+/** Returns the stored form of a path: that of its parent, then a key. */
+export function joinKey(parent: string, key: string): string {
+  return `${parent}.${formatKey(key)}`;
+}
+
+/** Returns the stored form of the items of the array at `parent`. */
+export function joinItem(parent: string): string {
+  return `${parent}.*`;
+}
+
+function formatKey(key: string): string {
+  return /[\\.*]/.test(key) ? key.replace(special, "\\$&") : key;
+}
+
+/** Reads a stored path. */
+export function parsePath(stored: string): Path {
+  if (!stored.includes("\\")) {
+    return stored.split(".").map((segment) => (segment === "*" ? anyItem : segment));
+  }
+  const segments: Segment[] = [];
+  for (const [, segment = ""] of stored.matchAll(/(?:^|\.)((?:[^\\.]|\\.)*)/gs)) {
+    segments.push(segment === "*" ? anyItem : segment.replaceAll(/\\(.)/gs, "$1"));
+  }
+  return segments;
+}
+
+/** Returns the dotted name of a path, as requests and the schema write it. */
+export function formatName(path: Path): string {
+  return path.map((segment) => (segment === anyItem ? "*" : segment)).join(".");
+}
+
+const position = /^(?:0|[1-9][0-9]*)$/;
+
+/**
+ * Finds `name` at the start of `path`: returns the path that the name means, as far as it reaches,
+ * and how many segments that is, or undefined. Array positions of the path are those of the name;
+ * a `*` in the name stays any position.
+ */
+export function matchName(path: Path, name: string): Path | undefined {
+  const found: Segment[] = [];
+  let rest: string | undefined = name;
+  for (const segment of path) {
+    if (rest === undefined) return found;
+    const text: string = segment === anyItem ? (rest.split(".", 1)[0] ?? "") : segment;
+    if (segment === anyItem && text !== "*" && !position.test(text)) return undefined;
+    if (!rest.startsWith(text)) return undefined;
+    if (rest.length > text.length && rest[text.length] !== ".") return undefined;
+    found.push(segment === anyItem && text !== "*" ? text : segment);
+    rest = rest.length === text.length ? undefined : rest.slice(text.length + 1);
+  }
+  return rest === undefined ? found : undefined;
+}
+
+/**
+ * Returns the ways to read a dotted name as keys, longest first key first, at most `countMax`:
+ * `a.b` is the key "a.b", then "b" inside "a".
+ */
+export function splitName(name: string, countMax: number): Path[] {
+  const parts = name.split(".");
+  const found: Path[] = [];
+  const extend = (from: number, path: Path): void => {
+    if (from === parts.length) found.push(path);
+    for (let to = parts.length; to > from && found.length < countMax; to -= 1) {
+      extend(to, [...path, parts.slice(from, to).join(".")]);
+    }
+  };
+  extend(0, []);
+  return found;
+}
+
+/** Orders paths of one name by which is tried first: the longest literal key first, then nesting. */
+export function comparePaths(left: Path, right: Path): number {
+  for (let index = 0; index < Math.min(left.length, right.length); index += 1) {
+    const difference = lengthOf(right[index]) - lengthOf(left[index]);
+    if (difference !== 0) return difference;
+  }
+  return left.length - right.length;
+}
+
+function lengthOf(segment: Segment | undefined): number {
+  return typeof segment === "string" ? segment.length : 1;
+}

@@ -1,0 +1,57 @@
+// The field catalogue in Postgres. Every statement names its project.
+
+import type { Sql } from "../../postgres/database.ts";
+import { escapeText, unescapeText } from "../events/postgres-text.ts";
+
+export type FieldRow = {
+  readonly event_type: string;
+  /** A stored path (path.ts). */
+  readonly field: string;
+  readonly types: number;
+};
+
+/** Returns the recorded fields of a project, by path and event type, at most `countMax`. */
+export async function listFields(
+  sql: Sql,
+  projectId: string,
+  countMax: number,
+): Promise<FieldRow[]> {
+  const rows = await sql<FieldRow[]>`
+    select event_type, field, types
+    from event_fields
+    where project_id = ${projectId}
+    order by field, event_type
+    limit ${countMax}`;
+  return rows.map((row) => ({ ...row, field: unescapeText(row.field) }));
+}
+
+/** Returns how many fields a project has recorded. */
+export async function countFields(sql: Sql, projectId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count
+    from event_fields
+    where project_id = ${projectId}`;
+  return row?.count ?? 0;
+}
+
+/**
+ * Adds fields and kinds. The rows must be distinct; they are written in one order by every writer,
+ * so that parallel ones do not deadlock. A row that changes nothing is not locked for long.
+ */
+export async function addFields(
+  sql: Sql,
+  projectId: string,
+  rows: readonly FieldRow[],
+): Promise<void> {
+  await sql`
+    insert into event_fields as held (project_id, event_type, field, types)
+    select ${projectId}, event_type, field, types
+    from unnest(
+      ${rows.map((row) => row.event_type)}::text[],
+      ${rows.map((row) => escapeText(row.field))}::text[],
+      ${rows.map((row) => row.types)}::integer[]) as incoming (event_type, field, types)
+    order by event_type, field
+    on conflict (project_id, event_type, field) do update set
+      types = held.types | excluded.types
+    where held.types <> held.types | excluded.types`;
+}
