@@ -72,10 +72,12 @@ export function createMetrics(): Metrics {
 }
 
 function addQueueGauge(registry: Registry, name: string, help: string, value: () => number): void {
-  const gauge = new Gauge({
+  const gauge: Gauge = new Gauge({
     name,
     help,
     registers: [registry],
-    collect: () => gauge.set(value()),
+    collect(): void {
+      gauge.set(value());
+    },
   });
 }

@@ -1,0 +1,78 @@
+// The database a short command works on: DATABASE_URL, or that of a data folder, whether its service
+// is running or not. Called by migrate.ts and keys.ts.
+
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Config } from "../config.ts";
+import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
+import { findRunningPostgres, startPostgres } from "../embedded/postgres.ts";
+import type { Database } from "../postgres/database.ts";
+import { CommandError } from "./command.ts";
+import { connectDatabase } from "./service.ts";
+
+/** A service that is just starting gets this long until its Postgres answers. */
+const startingTimeoutMs = 30_000;
+
+/** Runs `work` on the database and leaves everything running or stopped as it was. */
+export async function withDatabase<T>(
+  config: Config,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  if (config.databaseUrl !== undefined) return withUrl(config.databaseUrl, config, work);
+  const folder = resolve(config.dataFolder);
+  await assertHasData(folder);
+  const lock = await lockDataFolder(folder);
+  if (!lock) return withUrl(await waitForRunning(folder), config, work);
+  try {
+    const server = await startPostgres({ folder });
+    try {
+      return await withUrl(server.url, config, work);
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+async function withUrl<T>(
+  url: string,
+  config: Config,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = await connectDatabase(url, { ...config, databaseConnectionsMax: 2 });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function assertHasData(folder: string): Promise<void> {
+  try {
+    await stat(join(folder, "postgres"));
+  } catch (cause) {
+    throw new CommandError(
+      `${folder} holds no waggle data: name its folder with --data, set DATABASE_URL, ` +
+        "or run waggle start first",
+      { cause },
+    );
+  }
+}
+
+async function waitForRunning(folder: string): Promise<string> {
+  const deadline = Date.now() + startingTimeoutMs;
+  for (;;) {
+    const url = await findRunningPostgres(folder);
+    if (url !== undefined) return url;
+    if (Date.now() > deadline) {
+      const holder = await findHolder(folder);
+      throw new CommandError(
+        `the Postgres of ${folder} cannot be reached (its service: pid ${holder?.pid ?? "?"}); ` +
+          "run this as the user who started it",
+      );
+    }
+    await delay(100);
+  }
+}

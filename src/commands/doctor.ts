@@ -1,0 +1,98 @@
+// `waggle doctor`: looks at everything the service needs and says what to do about what is not
+// there. Changes nothing. Called by main.ts.
+
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, resolve } from "node:path";
+import type { Config } from "../config.ts";
+import { findHolder } from "../embedded/data-folder.ts";
+import { findRunningPostgres } from "../embedded/postgres.ts";
+import { openDatabase } from "../postgres/database.ts";
+import { getMigrationState } from "../postgres/migrate.ts";
+import { print } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+
+/** `advice` is there when something has to be done. */
+type Finding = { readonly found: string; readonly advice?: string };
+
+const nodeMajorMin = 24;
+
+const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
+  "node version": checkNode,
+  "data folder": checkDataFolder,
+  database: checkDatabase,
+  port: checkPort,
+};
+
+/** Returns 1 when any check has advice. */
+export async function runDoctor({ config }: CommandContext): Promise<number> {
+  let code = 0;
+  for (const [name, check] of Object.entries(checks)) {
+    const { found, advice } = await check(config);
+    print(`${advice === undefined ? "ok  " : "FAIL"}  ${name}: ${found}`);
+    if (advice === undefined) continue;
+    print(`      ${advice}`);
+    code = 1;
+  }
+  return code;
+}
+
+async function checkNode(): Promise<Finding> {
+  const found = process.version;
+  if (Number(process.versions.node.split(".")[0]) >= nodeMajorMin) return { found };
+  return { found, advice: `run npm ci, which brings Node ${nodeMajorMin}, then npm start` };
+}
+
+async function checkDataFolder({ dataFolder }: Config): Promise<Finding> {
+  const folder = resolve(dataFolder);
+  // A folder that is not there yet is made in the nearest one that is.
+  for (let path = folder; ; path = dirname(path)) {
+    try {
+      await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+      return { found: path === folder ? folder : `${folder} (will be made)` };
+    } catch (error) {
+      const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
+      if (isAbsent && path !== dirname(path)) continue;
+      const advice = "make it writable for this user, or name another with --data";
+      return { found: `${path} cannot be written`, advice };
+    }
+  }
+}
+
+async function checkDatabase(config: Config): Promise<Finding> {
+  const url = config.databaseUrl ?? (await findRunningPostgres(config.dataFolder));
+  if (url === undefined) return { found: "embedded Postgres, not running; waggle start starts it" };
+  const database = openDatabase({ url, connectionsMax: 1 });
+  try {
+    const { current, wanted } = await getMigrationState(database);
+    const found = `reachable, at migration ${current} of ${wanted}`;
+    if (current === wanted) return { found };
+    return { found, advice: current < wanted ? "run waggle migrate" : "use a newer release" };
+  } catch (error) {
+    const found = `not reachable: ${(error as Error).message}`;
+    return { found, advice: "check DATABASE_URL (its host, password and database) and the server" };
+  } finally {
+    await database.close();
+  }
+}
+
+async function checkPort({ host, port, dataFolder }: Config): Promise<Finding> {
+  const failure = await tryToListen(host, port);
+  if (failure === undefined) return { found: `${host}:${port} is free` };
+  if ((await findRunningPostgres(dataFolder)) !== undefined) {
+    const holder = await findHolder(dataFolder);
+    if (holder?.url !== undefined && Number(new URL(holder.url).port) === port) {
+      return { found: `${host}:${port} is this service's (pid ${holder.pid})` };
+    }
+  }
+  return { found: failure, advice: "stop what uses it, or choose another with --port" };
+}
+
+async function tryToListen(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  return new Promise((settle) => {
+    server.once("error", (error) => settle(error.message));
+    server.listen(port, host, () => server.close(() => settle(undefined)));
+  });
+}

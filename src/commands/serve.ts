@@ -1,0 +1,36 @@
+// `waggle serve`: the service alone, on a database that DATABASE_URL names and `waggle migrate` has
+// prepared; as many processes as needed. Called by main.ts.
+
+import { getMigrationState } from "../postgres/migrate.ts";
+import { CommandError, print } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { createProgress } from "./progress.ts";
+import { connectDatabase, loggerOf, startService, waitForEnd } from "./service.ts";
+
+export async function runServe({ config }: CommandContext): Promise<number> {
+  if (config.databaseUrl === undefined) {
+    throw new CommandError("serve needs DATABASE_URL; for everything on one machine: waggle start");
+  }
+  const logger = loggerOf(config);
+  const end = waitForEnd(logger);
+  const progress = createProgress();
+  const database = await connectDatabase(config.databaseUrl, config, progress);
+  try {
+    const { current, wanted } = await getMigrationState(database);
+    if (current !== wanted) {
+      throw new CommandError(
+        `the database is at migration ${current} and this code wants ${wanted}: ` +
+          (current < wanted ? "run waggle migrate" : "start a newer release"),
+      );
+    }
+    const service = await startService(config, database, logger);
+    progress.done();
+    print(`waggle is ready on ${service.url}`);
+    const code = await end;
+    await service.stop();
+    return code;
+  } finally {
+    progress.done();
+    await database.close();
+  }
+}

@@ -1,0 +1,117 @@
+// Runs the service on a database until it is told to stop. Called by start.ts and serve.ts.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { createApp } from "../app.ts";
+import { createLogger } from "../base/logger.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import { createMetrics } from "../operator/metrics.ts";
+import { startOperatorServer } from "../operator/server.ts";
+import type { OperatorServer } from "../operator/server.ts";
+import { openDatabase } from "../postgres/database.ts";
+import type { Database } from "../postgres/database.ts";
+import { CommandError } from "./command.ts";
+import type { Progress } from "./progress.ts";
+
+/** Long enough for a database that a container runtime starts beside us. */
+const databaseTimeoutMs = 60_000;
+const databasePollMs = 500;
+
+/** Opens the pool and waits until the database answers, for at most a minute. */
+export async function connectDatabase(
+  url: string,
+  config: Config,
+  progress?: Progress,
+): Promise<Database> {
+  const database = openDatabase({ url, connectionsMax: config.databaseConnectionsMax });
+  const deadline = Date.now() + databaseTimeoutMs;
+  progress?.step("waiting for the database");
+  for (;;) {
+    try {
+      await database.sql()`select 1`;
+      return database;
+    } catch (cause) {
+      if (Date.now() > deadline || !isWorthWaiting(cause)) {
+        await database.close();
+        const { message } = cause as Error;
+        throw new CommandError(`the database does not answer: ${message}`, { cause });
+      }
+    }
+    await delay(databasePollMs);
+  }
+}
+
+/** A wrong password or database name stays wrong; SQLSTATE class 57 is a server starting up. */
+function isWorthWaiting(error: unknown): boolean {
+  const code = String((error as { code?: unknown }).code ?? "");
+  return !/^[0-9A-Z]{5}$/.test(code) || code.startsWith("57");
+}
+
+export type RunningService = {
+  readonly url: string;
+  /** Refuses new work, finishes the running requests within the drain time, and closes. */
+  stop(): Promise<void>;
+};
+
+/** Starts listening: the API's port and, unless it is off or taken, the operator's. */
+export async function startService(
+  config: Config,
+  database: Database,
+  logger: Logger,
+): Promise<RunningService> {
+  const metrics = createMetrics();
+  const app = await createApp({ config, database, logger, metrics });
+  const { url } = await app.listen();
+  const operator = await startOperator(config, metrics, logger);
+  return {
+    url: reachableUrl(url),
+    async stop() {
+      await Promise.race([app.close(), delay(config.drainTimeoutMs, undefined, { ref: false })]);
+      await operator?.close();
+    },
+  };
+}
+
+/** Metrics are not worth a failed start: two services on one machine share the default port. */
+async function startOperator(
+  config: Config,
+  metrics: ReturnType<typeof createMetrics>,
+  logger: Logger,
+): Promise<OperatorServer | undefined> {
+  if (config.operatorPort === 0) return undefined;
+  const address = { host: config.operatorHost, port: config.operatorPort };
+  try {
+    return await startOperatorServer(metrics.registry, address);
+  } catch (error) {
+    logger.warn({ err: error, ...address }, "no /metrics: the operator port cannot be used");
+    return undefined;
+  }
+}
+
+/** A service that listens everywhere is reached here on the loopback address. */
+function reachableUrl(url: string): string {
+  return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+}
+
+/** Waits for SIGTERM or SIGINT (returns 0), or for a bug that nobody caught (logs it, returns 1). */
+export async function waitForEnd(logger: Logger): Promise<number> {
+  return new Promise((settle) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.once(signal, () => {
+        logger.info({ signal }, "stopping");
+        settle(0);
+      });
+    }
+    for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+      process.on(event, (error: unknown) => {
+        logger.fatal({ err: error }, "stopping for a bug");
+        settle(1);
+      });
+    }
+  });
+}
+
+/** Makes the log that a configuration asks for. */
+export function loggerOf(config: Config): Logger {
+  return createLogger(config.logLevel);
+}

@@ -1,0 +1,121 @@
+// `waggle start`: the whole service on one machine, nothing else needed. Called by main.ts.
+// Source: docs/design.md, "One machine, no set-up".
+
+import { resolve } from "node:path";
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
+import type { DataFolder } from "../embedded/data-folder.ts";
+import { startPostgres } from "../embedded/postgres.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { CommandError, print } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { credentialsPath, ensureCredentials } from "./credentials.ts";
+import type { CredentialsOutcome } from "./credentials.ts";
+import { createProgress } from "./progress.ts";
+import type { Progress } from "./progress.ts";
+import { connectDatabase, loggerOf, startService, waitForEnd } from "./service.ts";
+
+/** Starts everything, prints the ready line, and stops it all again at a signal. */
+export async function runStart({ config }: CommandContext): Promise<number> {
+  const folder = resolve(config.dataFolder);
+  const lock = await lockDataFolder(folder);
+  if (!lock) throw new CommandError(await describeHolder(folder));
+  // Signals from here on end in an orderly stop of whatever has been started.
+  const logger = loggerOf(config);
+  const end = waitForEnd(logger);
+  const started: (() => Promise<void>)[] = [() => lock.release()];
+  try {
+    const running = startAll({ config, folder, lock, logger, started });
+    const early = await Promise.race([running, end]);
+    if (early !== undefined) {
+      // Cut off while starting: what is half started must be there before it can be stopped.
+      await running.catch(() => undefined);
+      return early;
+    }
+    return await end;
+  } finally {
+    for (const stop of started.toReversed()) await stop();
+  }
+}
+
+type StartAll = {
+  readonly config: Config;
+  readonly folder: string;
+  readonly lock: DataFolder;
+  readonly logger: Logger;
+  /** Takes how to stop each part as soon as the part runs. */
+  readonly started: (() => Promise<void>)[];
+};
+
+async function startAll({ config, folder, lock, logger, started }: StartAll): Promise<undefined> {
+  const progress = createProgress();
+  try {
+    await lock.announce({ pid: process.pid });
+    const databaseUrl =
+      config.databaseUrl ?? (await startEmbedded({ folder, logger, started, progress }));
+    const database = await connectDatabase(databaseUrl, config, progress);
+    started.push(() => database.close());
+    progress.step("migrating the database");
+    await migrate(database);
+    progress.step("starting the service");
+    const service = await startService(config, database, logger);
+    started.push(() => service.stop());
+    const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
+    await lock.announce({ pid: process.pid, url: service.url });
+    progress.done();
+    printReady(service.url, folder, outcome);
+    return undefined;
+  } finally {
+    progress.done();
+  }
+}
+
+async function startEmbedded({
+  folder,
+  logger,
+  started,
+  progress,
+}: Pick<StartAll, "folder" | "logger" | "started"> & { progress: Progress }): Promise<string> {
+  const server = await startPostgres({
+    folder,
+    onProgress: (step) => progress.step(step),
+    onRestart: (cause) => logger.error({ cause }, "Postgres ended by itself; starting it again"),
+  });
+  started.push(() => server.stop());
+  return server.url;
+}
+
+async function describeHolder(folder: string): Promise<string> {
+  const holder = await findHolder(folder);
+  const who = holder ? `pid ${holder.pid}, ${holder.url ?? "still starting"}` : "just starting";
+  return `waggle is already running on ${folder} (${who}); it is left alone`;
+}
+
+function printReady(url: string, folder: string, outcome: CredentialsOutcome): void {
+  if (outcome.remark) print(outcome.remark);
+  print(`waggle is ready on ${url}`);
+  const { credentials } = outcome;
+  if (!credentials) return;
+  print(`keys: ${credentialsPath(folder)}`);
+  // A restart under a supervisor must not put the key into its log again.
+  if (!outcome.isNew && !process.stdout.isTTY) return;
+  print("try it:");
+  print(`  ${exampleCurl(url, credentials.project_api_key)}`);
+}
+
+function exampleCurl(url: string, key: string): string {
+  const event = {
+    event_type: "model",
+    event_name: "hello",
+    source: "curl",
+    inputs: { question: "What do bees do?" },
+    outputs: { answer: "They waggle." },
+  };
+  return [
+    `curl -sS -X POST ${url}/events`,
+    `-H 'Authorization: Bearer ${key}'`,
+    "-H 'Content-Type: application/json'",
+    `-d '${JSON.stringify({ event })}'`,
+  ].join(" ");
+}

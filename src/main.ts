@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+// The command line: waggle start | serve | migrate | doctor | keys. Each command is one file in
+// commands/.
+
+import { parseArgs } from "node:util";
+import { CommandError, print } from "./commands/command.ts";
+import type { Command } from "./commands/command.ts";
+import { runDoctor } from "./commands/doctor.ts";
+import { runKeys } from "./commands/keys.ts";
+import { runMigrate } from "./commands/migrate.ts";
+import { runServe } from "./commands/serve.ts";
+import { runStart } from "./commands/start.ts";
+import { ConfigError, readConfig, settings, variableOf } from "./config.ts";
+import type { SettingName } from "./config.ts";
+
+const commands: Readonly<Record<string, Command>> = {
+  start: { summary: "everything on this machine (embedded Postgres)", run: runStart },
+  serve: { summary: "the service alone, on DATABASE_URL", run: runServe },
+  migrate: { summary: "bring the database up to date", run: runMigrate },
+  doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
+  keys: { summary: "create, list or revoke API keys", run: runKeys },
+};
+
+const settingNames = Object.keys(settings) as SettingName[];
+
+const flagOptions = {
+  ...Object.fromEntries(settingNames.map((name) => [name, { type: "string" } as const])),
+  help: { type: "boolean", short: "h" },
+  kind: { type: "string" },
+  name: { type: "string" },
+  project: { type: "string" },
+} as const;
+
+const usageExitCode = 2;
+
+process.exit(await main(process.argv.slice(2)));
+
+async function main(words: readonly string[]): Promise<number> {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...words],
+      options: flagOptions,
+      allowPositionals: true,
+    });
+    const [name = "", ...operands] = positionals;
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (values.help === true || !command) {
+      print(helpText());
+      return values.help === true ? 0 : usageExitCode;
+    }
+    return await command.run({ config: readConfig(values), flags: values, operands });
+  } catch (error) {
+    return report(error);
+  }
+}
+
+function report(error: unknown): number {
+  const isUsage =
+    error instanceof ConfigError ||
+    String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS");
+  const isExpected = isUsage || error instanceof CommandError;
+  const { message, stack } = error as Error;
+  process.stderr.write(`waggle: ${isExpected ? message : (stack ?? message)}\n`);
+  return isUsage ? usageExitCode : 1;
+}
+
+function helpText(): string {
+  const commandLines = Object.entries(commands).map(
+    ([name, { summary }]) => `  ${name.padEnd(9)}${summary}`,
+  );
+  const settingLines = settingNames.flatMap((name) => {
+    const { help, fallback } = settings[name];
+    const usual = fallback === "" ? "" : ` (${fallback})`;
+    return [`  --${name.padEnd(22)}${help}${usual}`, `    ${"".padEnd(22)}${variableOf(name)}`];
+  });
+  return [
+    "usage: waggle COMMAND [FLAGS]",
+    "",
+    ...commandLines,
+    "",
+    "Flags, each also an environment variable:",
+    ...settingLines,
+  ].join("\n");
+}
