@@ -1,0 +1,133 @@
+// Earlier forms of the GenAI conventions: numbered prompt and completion attributes, and messages
+// as span events. Source: OpenTelemetry semantic conventions 1.27 to 1.36; OpenLLMetry until 0.20.
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import { hasPrefix, place, takePrefix, type Draft } from "../draft.ts";
+import type { SpanEvent } from "../span.ts";
+import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
+import { readMessage, readMessages, type Message } from "../messages.ts";
+import { itemsOf, parseJsonText, unflatten, type MutableObject } from "../values.ts";
+import type { Convention } from "./convention.ts";
+
+export const genAiLegacy: Convention = {
+  fields: {
+    "gen_ai.system": "metadata.system",
+    "gen_ai.openai.request.seed": "config.hyperparameters.seed",
+    "gen_ai.openai.request.response_format": "config.response_format",
+  },
+  usage: {
+    "gen_ai.usage.prompt_tokens": "metadata.prompt_tokens",
+    "gen_ai.usage.completion_tokens": "metadata.completion_tokens",
+  },
+  read(draft) {
+    readNumbered(draft);
+    readContentEvents(draft);
+    readMessageEvents(draft);
+    readFunctions(draft);
+  },
+};
+
+function readNumbered(draft: Draft): void {
+  if (!hasHistory(draft)) readNumberedList(draft, "gen_ai.prompt", "user", placeHistory);
+  if (!hasReply(draft)) readNumberedList(draft, "gen_ai.completion", "assistant", placeReply);
+}
+
+function readNumberedList(
+  draft: Draft,
+  key: string,
+  role: string,
+  put: (draft: Draft, messages: readonly Message[] | undefined) => boolean,
+): void {
+  const whole = draft.left.get(key);
+  if (put(draft, readMessages(whole, role))) draft.left.delete(key);
+  else if (hasPrefix(draft, `${key}.0.`)) {
+    const entries = takePrefix(draft, `${key}.`);
+    const messages = itemsOf(unflatten(entries)).filter(isJsonObject);
+    put(
+      draft,
+      messages.flatMap((message) => readMessage(message, role)),
+    );
+  }
+}
+
+// Tools offered to the model, as OpenLLMetry numbers them.
+function readFunctions(draft: Draft): void {
+  if (!hasPrefix(draft, "llm.request.functions.0.")) return;
+  const functions = itemsOf(unflatten(takePrefix(draft, "llm.request.functions.")));
+  place(draft, "config", "tools", functions.map(readFunction));
+}
+
+function readFunction(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value;
+  const { parameters } = value;
+  return parameters === undefined ? value : { ...value, parameters: parseJsonText(parameters) };
+}
+
+function readContentEvents(draft: Draft): void {
+  const history: Message[] = [];
+  const reply: Message[] = [];
+  const takesHistory = !hasHistory(draft);
+  const takesReply = !hasReply(draft);
+  draft.events = draft.events.filter((event) => {
+    if (event.name === "gen_ai.content.prompt" && takesHistory) {
+      return !append(history, readMessages(event.attributes.get("gen_ai.prompt"), "user"));
+    }
+    if (event.name === "gen_ai.content.completion" && takesReply) {
+      return !append(reply, readMessages(event.attributes.get("gen_ai.completion"), "assistant"));
+    }
+    return true;
+  });
+  placeHistory(draft, history);
+  placeReply(draft, reply);
+}
+
+function append(messages: Message[], more: readonly Message[] | undefined): boolean {
+  if (more === undefined || more.length === 0) return false;
+  messages.push(...more);
+  return true;
+}
+
+const messageEvents: Readonly<Record<string, string>> = {
+  "gen_ai.system.message": "system",
+  "gen_ai.user.message": "user",
+  "gen_ai.assistant.message": "assistant",
+  "gen_ai.tool.message": "tool",
+};
+
+function readMessageEvents(draft: Draft): void {
+  const history: Message[] = [];
+  const reply: Message[] = [];
+  const takesHistory = !hasHistory(draft);
+  const takesReply = !hasReply(draft);
+  draft.events = draft.events.filter((event) => {
+    const role = Object.hasOwn(messageEvents, event.name) ? messageEvents[event.name] : undefined;
+    if (role !== undefined && takesHistory) {
+      return !append(history, readMessage(bodyOf(event, role), role));
+    }
+    if (event.name === "gen_ai.choice" && takesReply) {
+      return !append(reply, readMessage(bodyOf(event, "assistant"), "assistant"));
+    }
+    return true;
+  });
+  placeHistory(draft, history);
+  placeReply(draft, reply);
+}
+
+/** Attributes of events that name the call, not the message. */
+const notMessage = new Set(["gen_ai.system", "gen_ai.provider.name", "event.name", "index"]);
+
+// The body is spread over the attributes, or JSON text in one of them.
+function bodyOf(event: SpanEvent, role: string): JsonObject {
+  const body: MutableObject = {};
+  for (const [key, value] of event.attributes) {
+    if (notMessage.has(key)) continue;
+    const read = key === "content" ? value : parseJsonText(value);
+    const isBody = key === "gen_ai.event.content" || key === "message";
+    if (isBody && isJsonObject(read)) Object.assign(body, read);
+    else if (key === "id" && role === "tool") body["tool_call_id"] = read;
+    else if (key === "message") body["content"] = read;
+    else body[key] = read;
+  }
+  if (isJsonObject(body["message"])) Object.assign(body, body["message"], { message: null });
+  return body;
+}

@@ -1,0 +1,129 @@
+// OpenTelemetry's semantic conventions for generative AI, as they stand: messages in attributes.
+// Source: OpenTelemetry semantic conventions, gen-ai registry and gen-ai-spans (1.37 and later).
+
+import { isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { movePayload, place, take, type Draft } from "../draft.ts";
+import { placeHistory, placeReply, readMessages, type Message } from "../messages.ts";
+import { isSameJson, parseJsonText } from "../values.ts";
+import type { Convention } from "./convention.ts";
+
+export const genAi: Convention = {
+  fields: {
+    "gen_ai.request.model": "config.model",
+    "gen_ai.provider.name": ["config.provider", "metadata.provider"],
+    "gen_ai.operation.name": "metadata.operation_name",
+    "gen_ai.request.temperature": "config.hyperparameters.temperature",
+    "gen_ai.request.top_p": "config.hyperparameters.top_p",
+    "gen_ai.request.top_k": "config.hyperparameters.top_k",
+    "gen_ai.request.max_tokens": "config.hyperparameters.max_tokens",
+    "gen_ai.request.presence_penalty": "config.hyperparameters.presence_penalty",
+    "gen_ai.request.frequency_penalty": "config.hyperparameters.frequency_penalty",
+    "gen_ai.request.stop_sequences": "config.hyperparameters.stop",
+    "gen_ai.request.choice.count": "config.hyperparameters.n",
+    "gen_ai.request.seed": "config.hyperparameters.seed",
+    "gen_ai.request.stream": "config.hyperparameters.stream",
+    "gen_ai.response.id": "metadata.response_id",
+    "gen_ai.response.model": "metadata.response_model",
+    "gen_ai.response.finish_reasons": "metadata.finish_reasons",
+    "gen_ai.agent.type": "metadata.span_kind",
+    "gen_ai.agent.name": "metadata.agent_name",
+    "gen_ai.agent.id": "metadata.agent_id",
+    "gen_ai.agent.description": "metadata.agent_description",
+    "gen_ai.agent.version": "metadata.agent_version",
+    "gen_ai.tool.name": "metadata.tool_name",
+    "gen_ai.tool.type": "metadata.tool_type",
+    "gen_ai.tool.description": "metadata.tool_description",
+    "gen_ai.tool.call.id": "metadata.tool_call_id",
+    "gen_ai.tool.status": "metadata.tool_status",
+    "gen_ai.conversation.id": "metadata.conversation_id",
+    "session.id": ["metadata.session_id", "metadata.conversation_id"],
+    "user.id": "metadata.user_id",
+    "gen_ai.retrieval.query.text": "inputs.query",
+    "http.response.status_code": "metadata.status_code",
+    "http.status_code": "metadata.status_code",
+    "mcp.client.name": "metadata.mcp_client_name",
+    "mcp.server.name": "metadata.mcp_server_name",
+    "mcp.tool.name": "metadata.mcp_tool_name",
+    "mcp.request.type": "metadata.mcp_request_type",
+    "mcp.session.id": "metadata.mcp_session_id",
+  },
+  usage: {
+    "gen_ai.usage.input_tokens": ["metadata.input_tokens", "metadata.prompt_tokens"],
+    "gen_ai.usage.output_tokens": ["metadata.output_tokens", "metadata.completion_tokens"],
+    "gen_ai.usage.total_tokens": "metadata.total_tokens",
+    "gen_ai.usage.cache_read.input_tokens": "metadata.cache_read_input_tokens",
+    "gen_ai.usage.cache_read_input_tokens": "metadata.cache_read_input_tokens",
+    "gen_ai.usage.cache_creation.input_tokens": "metadata.cache_write_input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens": "metadata.cache_write_input_tokens",
+    "gen_ai.usage.reasoning.output_tokens": "metadata.reasoning_tokens",
+    "gen_ai.usage.reasoning_tokens": "metadata.reasoning_tokens",
+    "gen_ai.usage.cost": "metadata.cost",
+  },
+  prepare: adoptOperationDetails,
+  read(draft) {
+    readHistory(draft);
+    const reply = draft.left.get("gen_ai.output.messages");
+    if (reply !== undefined && placeReply(draft, readMessages(reply, "assistant"))) {
+      draft.left.delete("gen_ai.output.messages");
+    }
+    const tools = take(draft, "gen_ai.tool.definitions");
+    if (tools !== undefined) place(draft, "config", "tools", readDefinitions(tools));
+    movePayload(draft, "gen_ai.tool.call.arguments", "inputs", "input");
+    movePayload(draft, "gen_ai.tool.call.result", "outputs", "result");
+    const documents = draft.left.get("gen_ai.retrieval.documents");
+    if (documents !== undefined && place(draft, "outputs", "documents", parseJsonText(documents))) {
+      draft.left.delete("gen_ai.retrieval.documents");
+    }
+  },
+};
+
+function readHistory(draft: Draft): void {
+  const input = draft.left.get("gen_ai.input.messages");
+  const system = draft.left.get("gen_ai.system_instructions");
+  if (input === undefined && system === undefined) return;
+  const instructions = readInstructions(system);
+  const messages = readMessages(input, "user");
+  if (messages === undefined && instructions.length === 0) return;
+  if (!placeHistory(draft, [...instructions, ...(messages ?? [])])) return;
+  if (messages !== undefined) draft.left.delete("gen_ai.input.messages");
+  if (instructions.length > 0) draft.left.delete("gen_ai.system_instructions");
+}
+
+// Instructions are the parts of one system message, without the message around them.
+function readInstructions(system: JsonValue | undefined): Message[] {
+  if (system === undefined || system === null) return [];
+  const value = parseJsonText(system);
+  const parts = Array.isArray(value) ? value : undefined;
+  if (parts === undefined) return readMessages(value, "system") ?? [];
+  const areMessages = parts.every((part: JsonValue) => isJsonObject(part) && "role" in part);
+  return (
+    (areMessages ? undefined : readMessages([{ role: "system", parts }], "system")) ??
+    readMessages(value, "system") ??
+    []
+  );
+}
+
+// Some senders write each definition as JSON text of its own.
+function readDefinitions(tools: JsonValue): JsonValue {
+  const value = parseJsonText(tools);
+  return Array.isArray(value) ? value.map(parseJsonText) : value;
+}
+
+const operationDetails = "gen_ai.client.inference.operation.details";
+
+// The event repeats the span's attributes and adds the messages. What it says otherwise than the
+// span stays on the event.
+function adoptOperationDetails(draft: Draft): void {
+  const isDetails = (event: { readonly name: string }): boolean => event.name === operationDetails;
+  if (!draft.events.some(isDetails)) return;
+  draft.events = draft.events.flatMap((event) => {
+    if (!isDetails(event)) return [event];
+    const differing = new Map<string, JsonValue>();
+    for (const [key, value] of event.attributes) {
+      const known = draft.left.get(key);
+      if (known === undefined) draft.left.set(key, value);
+      else if (!isSameJson(known, value)) differing.set(key, value);
+    }
+    return differing.size === 0 ? [] : [{ ...event, attributes: differing }];
+  });
+}

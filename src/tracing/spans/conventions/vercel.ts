@@ -1,0 +1,110 @@
+// Vercel AI SDK: `ai.*` attributes of its calls, requests and tool calls. Its newer releases send
+// the GenAI conventions instead. Source: AI SDK telemetry guide, releases 3 to 7.
+
+import { isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { movePayload, place, take, type Draft } from "../draft.ts";
+import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
+import { readMessages, readToolCall, type Message } from "../messages.ts";
+import { itemsOf, parseJsonText, type MutableObject } from "../values.ts";
+import type { Convention } from "./convention.ts";
+
+export const vercel: Convention = {
+  fields: {
+    "ai.model.id": "config.model",
+    "ai.model.provider": ["config.provider", "metadata.provider"],
+    "ai.operationId": "metadata.operation_name",
+    "ai.settings.temperature": "config.hyperparameters.temperature",
+    "ai.settings.topP": "config.hyperparameters.top_p",
+    "ai.settings.topK": "config.hyperparameters.top_k",
+    "ai.settings.maxTokens": "config.hyperparameters.max_tokens",
+    "ai.settings.maxOutputTokens": "config.hyperparameters.max_tokens",
+    "ai.settings.presencePenalty": "config.hyperparameters.presence_penalty",
+    "ai.settings.frequencyPenalty": "config.hyperparameters.frequency_penalty",
+    "ai.settings.stopSequences": "config.hyperparameters.stop",
+    "ai.settings.seed": "config.hyperparameters.seed",
+    "ai.response.id": "metadata.response_id",
+    "ai.response.model": "metadata.response_model",
+    "ai.response.finishReason": "metadata.finish_reason",
+    "ai.toolCall.name": "metadata.tool_name",
+    "ai.toolCall.id": "metadata.tool_call_id",
+    "ai.telemetry.metadata.userId": "metadata.user_id",
+  },
+  usage: {
+    "ai.usage.promptTokens": "metadata.prompt_tokens",
+    "ai.usage.completionTokens": "metadata.completion_tokens",
+    "ai.usage.inputTokens": ["metadata.input_tokens", "metadata.prompt_tokens"],
+    "ai.usage.outputTokens": ["metadata.output_tokens", "metadata.completion_tokens"],
+    "ai.usage.totalTokens": "metadata.total_tokens",
+    "ai.usage.tokens": ["metadata.prompt_tokens", "metadata.total_tokens"],
+    "ai.usage.reasoningTokens": "metadata.reasoning_tokens",
+    "ai.usage.outputTokenDetails.reasoningTokens": "metadata.reasoning_tokens",
+    "ai.usage.cachedInputTokens": "metadata.cache_read_input_tokens",
+    "ai.usage.inputTokenDetails.cacheReadTokens": "metadata.cache_read_input_tokens",
+    "ai.usage.inputTokenDetails.cacheWriteTokens": "metadata.cache_write_input_tokens",
+  },
+  read(draft) {
+    readPrompt(draft, "ai.prompt.messages");
+    readPrompt(draft, "ai.prompt");
+    readReply(draft);
+    const tools = take(draft, "ai.prompt.tools");
+    if (tools !== undefined)
+      place(draft, "config", "tools", itemsOf(parseJsonText(tools)).map(parseJsonText));
+    const choice = take(draft, "ai.prompt.toolChoice");
+    if (choice !== undefined) place(draft, "config", "tool_choice", parseJsonText(choice));
+    movePayload(draft, "ai.toolCall.args", "inputs", "input");
+    movePayload(draft, "ai.toolCall.result", "outputs", "result");
+    readEmbeddings(draft);
+  },
+};
+
+// Either a list of messages, or an object of `system`, `prompt` and `messages`.
+function readPrompt(draft: Draft, key: string): void {
+  const raw = draft.left.get(key);
+  if (raw === undefined || hasHistory(draft)) return;
+  const value = parseJsonText(raw);
+  const messages = isJsonObject(value) ? readPromptObject(value) : readMessages(value, "user");
+  if (placeHistory(draft, messages)) draft.left.delete(key);
+}
+
+function readPromptObject(value: { readonly [key: string]: JsonValue }): Message[] | undefined {
+  const system = value["system"] ?? value["instructions"];
+  const rest = readMessages(value["messages"] ?? value["prompt"], "user");
+  if (rest === undefined) return undefined;
+  return [...(readMessages(system ?? undefined, "system") ?? []), ...rest];
+}
+
+function readReply(draft: Draft): void {
+  if (hasReply(draft)) return;
+  const message: MutableObject = { role: "assistant" };
+  const text = take(draft, "ai.response.text") ?? take(draft, "ai.response.object");
+  if (text !== undefined) message["content"] = text;
+  const calls = take(draft, "ai.response.toolCalls");
+  if (calls !== undefined) {
+    message["tool_calls"] = itemsOf(parseJsonText(calls)).map(readToolCall);
+  }
+  const reasoning = take(draft, "ai.response.reasoning");
+  if (reasoning !== undefined) message["reasoning"] = reasoning;
+  if (Object.keys(message).length > 1) placeReply(draft, [message]);
+}
+
+function readEmbeddings(draft: Draft): void {
+  const value = take(draft, "ai.value") ?? take(draft, "ai.values");
+  if (value !== undefined) place(draft, "inputs", "texts", readTexts(value));
+  const vectors = take(draft, "ai.embedding") ?? take(draft, "ai.embeddings");
+  if (vectors !== undefined) place(draft, "outputs", "embeddings", readTexts(vectors));
+}
+
+// Values are JSON texts: of one value, or one in each item of an array.
+function readTexts(value: JsonValue): JsonValue {
+  return (Array.isArray(value) ? value : [value]).map(parseScalarText);
+}
+
+function parseScalarText(value: JsonValue): JsonValue {
+  if (typeof value !== "string" || !value.startsWith('"')) return parseJsonText(value);
+  try {
+    return JSON.parse(value) as JsonValue;
+  } catch {
+    // Not JSON text after all: the text itself is the value.
+    return value;
+  }
+}

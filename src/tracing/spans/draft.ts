@@ -1,0 +1,109 @@
+// An event in the making: the buckets being filled, and the span attributes nobody has read yet.
+// Every convention takes what it knows; what is left at the end goes to metadata under its own
+// key, so that nothing a span carried is lost. Used by map-span.ts and conventions/.
+
+import { isJsonObject, type JsonValue } from "../../base/json.ts";
+import type { Bucket, EventType } from "../events/event.ts";
+import { isSameJson, parseJsonText, setOwn, type MutableObject } from "./values.ts";
+import type { Span, SpanEvent } from "./span.ts";
+
+export type Draft = {
+  readonly span: Span;
+  readonly eventType: EventType;
+  /** Attributes not read so far. */
+  readonly left: Map<string, JsonValue>;
+  /** Span events not read so far. */
+  events: readonly SpanEvent[];
+  readonly buckets: { readonly [B in Bucket]: MutableObject };
+};
+
+/** Starts the draft of a span's event, with nothing read yet. */
+export function createDraft(span: Span, eventType: EventType): Draft {
+  return {
+    span,
+    eventType,
+    left: new Map(span.attributes),
+    events: span.events,
+    buckets: {
+      config: {},
+      inputs: {},
+      outputs: {},
+      metadata: {},
+      metrics: {},
+      feedback: {},
+      user_properties: {},
+    },
+  };
+}
+
+/** Takes one attribute: returns its value and marks it as read. Null counts as absent. */
+export function take(draft: Draft, key: string): JsonValue | undefined {
+  const value = draft.left.get(key);
+  if (value === undefined || value === null) return undefined;
+  draft.left.delete(key);
+  return value;
+}
+
+/** Takes every attribute under `prefix`, which ends in a dot, keyed by what follows it. */
+export function takePrefix(draft: Draft, prefix: string): Map<string, JsonValue> {
+  const taken = new Map<string, JsonValue>();
+  for (const [key, value] of draft.left) {
+    if (key.length > prefix.length && key.startsWith(prefix)) {
+      taken.set(key.slice(prefix.length), value);
+      draft.left.delete(key);
+    }
+  }
+  return taken;
+}
+
+/** Tells whether some unread attribute starts with `prefix`. */
+export function hasPrefix(draft: Draft, prefix: string): boolean {
+  for (const key of draft.left.keys()) {
+    if (key.startsWith(prefix)) return true;
+  }
+  return false;
+}
+
+/** Sets a key of a bucket unless it is set; tells whether the bucket now says `value` there. */
+export function place(draft: Draft, bucket: Bucket, key: string, value: JsonValue): boolean {
+  const target = draft.buckets[bucket];
+  if (Object.hasOwn(target, key)) return isSameJson(target[key], value);
+  setOwn(target, key, value);
+  return true;
+}
+
+/** Sets `key` of `metadata`; where another value stands there, keeps this one beside it. */
+export function keep(draft: Draft, key: string, value: JsonValue): void {
+  if (!place(draft, "metadata", key, value)) place(draft, "metadata", `attribute.${key}`, value);
+}
+
+/**
+ * Places a step's whole input or output: an object (or JSON text of one) gives the bucket its keys;
+ * anything else, and an object whose keys are already taken, stands under `otherwise`.
+ */
+export function placePayload(
+  draft: Draft,
+  bucket: "inputs" | "outputs",
+  payload: JsonValue,
+  otherwise: string,
+): boolean {
+  const value = parseJsonText(payload);
+  const target = draft.buckets[bucket];
+  if (isJsonObject(value) && Object.keys(value).every((key) => !Object.hasOwn(target, key))) {
+    for (const key of Object.keys(value)) setOwn(target, key, value[key] ?? null);
+    return true;
+  }
+  return place(draft, bucket, otherwise, value);
+}
+
+/** Places an attribute's value as `placePayload` does; the attribute stays unread where it cannot. */
+export function movePayload(
+  draft: Draft,
+  key: string,
+  bucket: "inputs" | "outputs",
+  otherwise: string,
+): void {
+  const value = draft.left.get(key);
+  if (value === undefined || value === null) return;
+  if (placePayload(draft, bucket, value, otherwise)) draft.left.delete(key);
+}

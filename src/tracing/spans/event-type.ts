@@ -1,0 +1,155 @@
+// What kind of step a span is: model, tool or chain. Called by map-span.ts before anything is read.
+// Source: docs/spec.md, "Event record"; the order of evidence is docs/otlp.md, "Event types".
+
+import type { JsonValue } from "../../base/json.ts";
+import type { EventType } from "../events/event.ts";
+import type { Span } from "./span.ts";
+
+const explicitKeys = [
+  "honeyhive_event_type",
+  "honeyhive.event_type",
+  "honeyhive_event_type_raw",
+  "honeyhive.event_type_raw",
+];
+
+const byOperation: Readonly<Record<string, EventType>> = {
+  chat: "model",
+  text_completion: "model",
+  generate_content: "model",
+  embeddings: "model",
+  invoke_agent: "chain",
+  create_agent: "chain",
+  invoke_workflow: "chain",
+  execute_tool: "tool",
+  retrieval: "tool",
+};
+
+const byOpenInferenceKind: Readonly<Record<string, EventType>> = {
+  LLM: "model",
+  CHAIN: "chain",
+  AGENT: "chain",
+  TOOL: "tool",
+  RETRIEVER: "tool",
+  EMBEDDING: "tool",
+  RERANKER: "tool",
+  GUARDRAIL: "tool",
+};
+
+const byTraceloopKind: Readonly<Record<string, EventType>> = {
+  workflow: "chain",
+  task: "chain",
+  agent: "chain",
+  tool: "tool",
+};
+
+const byRequestType: Readonly<Record<string, EventType>> = {
+  chat: "model",
+  completion: "model",
+  embedding: "model",
+  rerank: "tool",
+};
+
+/** Tables asked in turn; the first that knows the attribute's value decides. */
+const evidence: readonly (readonly [string, Readonly<Record<string, EventType>>])[] = [
+  ["gen_ai.operation.name", byOperation],
+  ["openinference.span.kind", byOpenInferenceKind],
+  ["traceloop.span.kind", byTraceloopKind],
+  ["llm.request.type", byRequestType],
+];
+
+/** Attributes that only one kind of step carries, in the order they are looked for. */
+const telling: readonly (readonly [string, EventType])[] = [
+  ["gen_ai.tool.name", "tool"],
+  ["gen_ai.tool.call.id", "tool"],
+  ["ai.toolCall.name", "tool"],
+  ["gen_ai.request.model", "model"],
+  ["gen_ai.response.model", "model"],
+  ["llm.model_name", "model"],
+  ["gen_ai.usage.input_tokens", "model"],
+  ["gen_ai.usage.prompt_tokens", "model"],
+  ["gen_ai.usage.output_tokens", "model"],
+  ["gen_ai.usage.completion_tokens", "model"],
+  ["llm.token_count.total", "model"],
+  ["gen_ai.agent.name", "chain"],
+  ["gen_ai.agent.id", "chain"],
+  ["gen_ai.workflow.name", "chain"],
+];
+
+// Names that instrumentations without conventions give their model calls.
+const modelName =
+  /(^|[^a-z])(chat|completions?|llm|generate_?content|openai|anthropic|bedrock|gemini|mistral|cohere|embeddings?)([^a-z]|$)/i;
+
+/** Attributes of spans whose name is an address or a statement, and so says nothing of models. */
+const notByName = [
+  "http.request.method",
+  "http.method",
+  "db.system",
+  "db.system.name",
+  "rpc.system",
+];
+
+/**
+ * Infers the type of a span's event, in the order: the sender's word, `gen_ai.operation.name`, span
+ * kinds of OpenInference and Traceloop, Vercel's operation, other model or tool attributes, the
+ * span's name; else it is a tool. An unknown operation name or kind decides nothing.
+ */
+export function inferEventType(span: Span): EventType {
+  return (
+    explicitType(span) ??
+    typeFromEvidence(span) ??
+    typeFromVercelOperation(span) ??
+    typeFromTellingAttributes(span) ??
+    typeFromName(span) ??
+    "tool"
+  );
+}
+
+function explicitType(span: Span): EventType | undefined {
+  for (const key of explicitKeys) {
+    const value = lower(span.attributes.get(key));
+    if (value === "model" || value === "tool" || value === "chain" || value === "session") {
+      return value;
+    }
+  }
+  return undefined;
+}
+
+function typeFromEvidence(span: Span): EventType | undefined {
+  for (const [key, types] of evidence) {
+    const value = span.attributes.get(key);
+    if (typeof value !== "string") continue;
+    const type =
+      own(types, value) ?? own(types, value.toLowerCase()) ?? own(types, value.toUpperCase());
+    if (type !== undefined) return type;
+  }
+  return undefined;
+}
+
+// `ai.generateText` wraps the steps of a call, `ai.generateText.doGenerate` is one request.
+function typeFromVercelOperation(span: Span): EventType | undefined {
+  const operation = span.attributes.get("ai.operationId");
+  if (typeof operation !== "string" || !operation.startsWith("ai.")) return undefined;
+  if (operation === "ai.toolCall") return "tool";
+  return /\.do[A-Z]\w*$/.test(operation) ? "model" : "chain";
+}
+
+function typeFromTellingAttributes(span: Span): EventType | undefined {
+  return telling.find(([key]) => isPresent(span.attributes.get(key)))?.[1];
+}
+
+function typeFromName(span: Span): EventType | undefined {
+  if (notByName.some((key) => span.attributes.has(key))) return undefined;
+  return modelName.test(span.name) ? "model" : undefined;
+}
+
+function own(types: Readonly<Record<string, EventType>>, value: string): EventType | undefined {
+  return Object.hasOwn(types, value) ? types[value] : undefined;
+}
+
+function lower(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" ? value.toLowerCase() : undefined;
+}
+
+function isPresent(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && value !== "";
+}

@@ -1,0 +1,78 @@
+// Moves single attributes to event fields, as the tables of conventions/ say. Called by map-span.ts
+// before the conventions read messages and payloads.
+
+import type { JsonValue } from "../../base/json.ts";
+import { buckets, type Bucket } from "../events/event.ts";
+import { isSameJson, setOwn, type MutableObject } from "./values.ts";
+import type { Draft } from "./draft.ts";
+
+/**
+ * Attribute to the field or fields it fills: `bucket.key` or `config.hyperparameters.key`. Of two
+ * attributes for one field the earlier line, and the earlier table, wins; the other stays in
+ * metadata under its own key unless it says the same.
+ */
+export type FieldTable = Readonly<Record<string, string | readonly string[]>>;
+
+type Target = { readonly bucket: Bucket; readonly group: string | undefined; readonly key: string };
+type Line = { readonly rank: number; readonly targets: readonly Target[] };
+
+export type CompiledFields = ReadonlyMap<string, Line>;
+
+/** Joins tables into one look-up, in order of preference; a mistyped bucket is an error here. */
+export function compileFields(tables: readonly FieldTable[]): CompiledFields {
+  const lines = new Map<string, Line>();
+  for (const table of tables) {
+    for (const [attribute, fields] of Object.entries(table)) {
+      if (lines.has(attribute)) continue;
+      const targets = (typeof fields === "string" ? [fields] : fields).map(parseTarget);
+      lines.set(attribute, { rank: lines.size, targets });
+    }
+  }
+  return lines;
+}
+
+function parseTarget(field: string): Target {
+  const segments = field.split(".");
+  const bucket = buckets.find((one) => one === segments[0]);
+  const key = segments.at(-1);
+  if (bucket === undefined || key === undefined || segments.length < 2 || segments.length > 3) {
+    throw new Error(`${field} names no field of an event`);
+  }
+  return { bucket, group: segments.length === 3 ? segments[1] : undefined, key };
+}
+
+/** Places every unread attribute that `fields` knows. Null counts as absent. */
+export function placeFields(draft: Draft, fields: CompiledFields): void {
+  const known: { readonly key: string; readonly line: Line; readonly value: JsonValue }[] = [];
+  for (const [key, value] of draft.left) {
+    const line = value === null ? undefined : fields.get(key);
+    if (line !== undefined) known.push({ key, line, value });
+  }
+  known.sort((a, b) => a.line.rank - b.line.rank);
+  for (const { key, line, value } of known) {
+    let isKept = false;
+    for (const target of line.targets) isKept = placeTarget(draft, target, value) || isKept;
+    if (isKept) draft.left.delete(key);
+  }
+}
+
+function placeTarget(draft: Draft, { bucket, group, key }: Target, value: JsonValue): boolean {
+  const into = group === undefined ? draft.buckets[bucket] : groupOf(draft.buckets[bucket], group);
+  if (into === undefined) return false;
+  if (Object.hasOwn(into, key)) return isSameJson(into[key], value);
+  setOwn(into, key, value);
+  return true;
+}
+
+function groupOf(bucket: MutableObject, group: string): MutableObject | undefined {
+  const found = bucket[group];
+  if (found === undefined) {
+    const made: MutableObject = {};
+    bucket[group] = made;
+    return made;
+  }
+  // A sender's own value under the group's name is left alone.
+  return typeof found === "object" && found !== null && !Array.isArray(found)
+    ? (found as MutableObject)
+    : undefined;
+}

@@ -1,0 +1,180 @@
+// Ids of a span's event, its parent and its session. Everything derives from the span itself, so a
+// retry finds the same record and a child may come before its parent. Called by record-spans.ts.
+// Source: docs/spec.md, "Logging"; docs/decisions.md, 5 and 6.
+
+import { hash } from "node:crypto";
+import { isRecordId } from "../../base/ids.ts";
+import type { JsonValue } from "../../base/json.ts";
+import type { Span } from "./span.ts";
+
+/** Keys that name a session for the API; a bad value makes the span bad. */
+const sessionKeys = ["honeyhive.session_id", "traceloop.association.properties.session_id"];
+/** Keys that name a conversation for their own purposes; a bad value is only ignored. */
+const conversationKeys = ["gen_ai.conversation.id", "session.id"];
+const eventKeys = ["honeyhive_event_id", "honeyhive.event_id"];
+const parentKeys = ["honeyhive.parent_id", "traceloop.association.properties.parent_id"];
+
+/** Keys whose value became an id of the event; they need not stay in metadata as well. */
+export const identityKeys = [...sessionKeys, ...eventKeys, ...parentKeys];
+
+/** Event, parent and session of one span; `parentId` is undefined where it hangs under the session. */
+export type Identity = {
+  readonly eventId: string;
+  readonly parentId: string | undefined;
+  readonly sessionId: string;
+};
+
+/** Returns the event id of a span that names none: the same for the same trace and span, always. */
+export function deriveEventId(traceId: string, spanId: string): string {
+  const digest = hash("sha1", `otlp span ${traceId} ${spanId}`);
+  const variant = ((parseInt(digest.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
+  return formatUuid(
+    `${digest.slice(0, 12)}5${digest.slice(13, 16)}${variant}${digest.slice(18, 32)}`,
+  );
+}
+
+/** Returns the session id of a trace that names none: the trace id in UUID form. */
+export function deriveSessionId(traceId: string): string {
+  return formatUuid(traceId);
+}
+
+function formatUuid(hex: string): string {
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join("-");
+}
+
+/**
+ * Gives every span of one request its ids, or the reason why it can have none. A span without a
+ * session of its own joins its nearest ancestor's in the request, else the one that the trace's
+ * earliest span with a session names, else the one derived from the trace id.
+ */
+export function identifySpans(spans: readonly Span[]): Map<Span, Identity | { reason: string }> {
+  const traces = Map.groupBy(spans, (span) => span.traceId);
+  const identities = new Map<Span, Identity | { reason: string }>();
+  for (const [traceId, trace] of traces) identifyTrace(traceId, trace, identities);
+  return identities;
+}
+
+type Given = {
+  readonly span: Span;
+  readonly sessionId: string | undefined;
+  readonly eventId: string;
+  readonly parentId: string | undefined;
+};
+
+function identifyTrace(
+  traceId: string,
+  spans: readonly Span[],
+  identities: Map<Span, Identity | { reason: string }>,
+): void {
+  const bySpanId = new Map<string, Given>();
+  const given: Given[] = [];
+  for (const span of spans) {
+    const read = readGiven(span);
+    if ("reason" in read) {
+      identities.set(span, read);
+    } else {
+      given.push(read);
+      bySpanId.set(span.spanId, read);
+    }
+  }
+  const ofTrace = earliestSession(given) ?? deriveSessionId(traceId);
+  const found = new Map<string, string | undefined>();
+  for (const one of given) {
+    const sessionId = nearestSession(one, bySpanId, found) ?? ofTrace;
+    const parentId = one.parentId ?? parentOf(one.span, bySpanId);
+    identities.set(one.span, {
+      eventId: one.eventId,
+      parentId: parentId === one.eventId ? undefined : parentId,
+      sessionId,
+    });
+  }
+}
+
+function readGiven(span: Span): Given | { reason: string } {
+  const session = firstText(span, sessionKeys);
+  const event = firstText(span, eventKeys);
+  const parent = firstText(span, parentKeys);
+  for (const chosen of [session, event, parent]) {
+    if (chosen !== undefined && !isRecordId(chosen.text)) {
+      return { reason: `${chosen.key} is not an id of 1 to 128 printable characters` };
+    }
+  }
+  return {
+    span,
+    sessionId: session?.text ?? conversationOf(span),
+    eventId: event?.text ?? deriveEventId(span.traceId, span.spanId),
+    parentId: parent?.text,
+  };
+}
+
+// A parent in this request may have an id of its own; any other is known by its span id alone.
+function parentOf(span: Span, bySpanId: ReadonlyMap<string, Given>): string | undefined {
+  if (span.parentSpanId === undefined) return undefined;
+  const parent = bySpanId.get(span.parentSpanId);
+  return parent?.eventId ?? deriveEventId(span.traceId, span.parentSpanId);
+}
+
+function conversationOf(span: Span): string | undefined {
+  for (const key of conversationKeys) {
+    const text = firstText(span, [key])?.text;
+    if (text !== undefined && isRecordId(text)) return text;
+  }
+  return undefined;
+}
+
+/** Walks up to the first span with a session; `found` remembers the answer for all on the way. */
+function nearestSession(
+  start: Given,
+  bySpanId: ReadonlyMap<string, Given>,
+  found: Map<string, string | undefined>,
+): string | undefined {
+  const walked = new Set<string>();
+  let sessionId: string | undefined;
+  let at: Given | undefined = start;
+  while (at !== undefined && !walked.has(at.span.spanId)) {
+    sessionId = at.sessionId ?? found.get(at.span.spanId);
+    if (sessionId !== undefined || found.has(at.span.spanId)) break;
+    walked.add(at.span.spanId);
+    at = at.span.parentSpanId === undefined ? undefined : bySpanId.get(at.span.parentSpanId);
+  }
+  for (const spanId of walked) found.set(spanId, sessionId);
+  return sessionId;
+}
+
+function earliestSession(given: readonly Given[]): string | undefined {
+  let earliest: Given | undefined;
+  for (const one of given) {
+    if (one.sessionId === undefined) continue;
+    if (earliest === undefined || comesBefore(one.span, earliest.span)) earliest = one;
+  }
+  return earliest?.sessionId;
+}
+
+function comesBefore(a: Span, b: Span): boolean {
+  return a.startMs === b.startMs ? a.spanId < b.spanId : a.startMs < b.startMs;
+}
+
+/** Returns the first key with a text or number: of the span, then of its resource. */
+export function firstText(
+  span: Span,
+  keys: readonly string[],
+): { key: string; text: string } | undefined {
+  for (const attributes of [span.attributes, span.resource]) {
+    for (const key of keys) {
+      const text = textOf(attributes.get(key));
+      if (text !== undefined) return { key, text };
+    }
+  }
+  return undefined;
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

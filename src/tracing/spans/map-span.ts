@@ -1,0 +1,219 @@
+// Turns one span into the event it stands for: the conventions read what they know, the rest goes
+// to metadata. A pure function of the span and its ids. Called by record-spans.ts.
+// Source: docs/spec.md, "Event record"; docs/otlp.md.
+
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Bucket, EventFields, EventType, EventWrite } from "../events/event.ts";
+import { buckets } from "../events/event.ts";
+import type { Convention } from "./conventions/convention.ts";
+import { genAi } from "./conventions/gen-ai.ts";
+import { genAiLegacy } from "./conventions/gen-ai-legacy.ts";
+import { honeyhive } from "./conventions/honeyhive.ts";
+import { openInference } from "./conventions/openinference.ts";
+import { traceloop } from "./conventions/traceloop.ts";
+import { vercel } from "./conventions/vercel.ts";
+import { createDraft, keep, place, take, type Draft } from "./draft.ts";
+import { inferEventType } from "./event-type.ts";
+import { compileFields, placeFields } from "./fields.ts";
+import { firstText, identityKeys, type Identity } from "./identity.ts";
+import type { Attributes, Span } from "./span.ts";
+import { spanError } from "./span-error.ts";
+import { isSameJson, type MutableObject } from "./values.ts";
+
+/** In order of preference where two say different things of one field. */
+const conventions: readonly Convention[] = [
+  honeyhive,
+  genAi,
+  genAiLegacy,
+  openInference,
+  traceloop,
+  vercel,
+];
+
+const fields = compileFields(conventions.map((convention) => convention.fields));
+const usage = compileFields(conventions.map((convention) => convention.usage));
+
+const nameKeys = ["honeyhive_event_name", "honeyhive.event_name"];
+const sourceKeys = ["honeyhive.source", "traceloop.association.properties.source"];
+
+/** Resource attributes that tell of the machine, not of the application; not kept on each event. */
+const machinePrefixes = ["process.", "host.", "os.", "telemetry."];
+
+/**
+ * Maps a span to the event of its ids. `source` stands where no attribute names one; without it
+ * the service's name does.
+ */
+export function mapSpan(span: Span, ids: Identity, source: string | undefined): EventWrite {
+  const eventType = typeOf(span, ids);
+  const draft = createDraft(span, eventType);
+  dropIdentity(draft, ids);
+  for (const convention of conventions) convention.prepare?.(draft);
+  placeFields(draft, fields);
+  if (eventType !== "chain") placeFields(draft, usage);
+  const name = takeText(draft, nameKeys) ?? span.name;
+  const error = spanError(draft);
+  const timing = timesOf(draft);
+  const spanSource = sourceOf(draft, source);
+  for (const convention of conventions) convention.read(draft);
+  deriveFields(draft);
+  describeSpan(draft);
+  keepRest(draft);
+  return {
+    event_id: ids.eventId,
+    session_id: ids.sessionId,
+    event_type: eventType,
+    ...(name === "" ? {} : { event_name: name }),
+    ...(spanSource === undefined ? {} : { source: spanSource }),
+    ...(ids.parentId === undefined || eventType === "session" ? {} : { parent_id: ids.parentId }),
+    ...(error === undefined ? {} : { error }),
+    ...timing,
+    ...filledBuckets(draft),
+  };
+}
+
+// A session is the event whose id is the session's; no other event can be one.
+function typeOf(span: Span, ids: Identity): EventType {
+  if (ids.eventId === ids.sessionId) return "session";
+  const inferred = inferEventType(span);
+  return inferred === "session" ? "chain" : inferred;
+}
+
+function dropIdentity(draft: Draft, ids: Identity): void {
+  for (const key of identityKeys) {
+    const value = draft.left.get(key);
+    const used = value === ids.sessionId || value === ids.eventId || value === ids.parentId;
+    if (used) draft.left.delete(key);
+  }
+}
+
+function takeText(draft: Draft, keys: readonly string[]): string | undefined {
+  for (const key of keys) {
+    const value = draft.left.get(key);
+    if (typeof value !== "string" || value === "") continue;
+    draft.left.delete(key);
+    return value;
+  }
+  return undefined;
+}
+
+function sourceOf(draft: Draft, source: string | undefined): string | undefined {
+  const own = takeText(draft, sourceKeys) ?? firstText(draft.span, sourceKeys)?.text ?? source;
+  if (own !== undefined && own !== "") return own;
+  // SDKs without a configured name send `unknown_service:<program>`.
+  const service = firstText(draft.span, ["service.name"])?.text;
+  return service?.startsWith("unknown_service") === true ? undefined : service;
+}
+
+function timesOf(draft: Draft): Pick<EventFields, "start_time" | "end_time" | "duration"> {
+  const { startMs, endMs } = draft.span;
+  const hint = take(draft, "honeyhive_duration_ms");
+  const given = typeof hint === "number" ? hint : undefined;
+  if (hint !== undefined && given === undefined) draft.left.set("honeyhive_duration_ms", hint);
+  if (endMs === undefined) {
+    return { start_time: startMs, ...(given === undefined ? {} : { duration: given }) };
+  }
+  // A clock set back during the span must not make a negative duration.
+  const elapsed = Math.max(0, roundToMicroseconds(endMs - startMs));
+  return { start_time: startMs, end_time: endMs, duration: given ?? elapsed };
+}
+
+function roundToMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}
+
+// What follows from other fields: the model's name, the provider, the sum of tokens.
+function deriveFields(draft: Draft): void {
+  const { config, metadata } = draft.buckets;
+  const model = metadata["response_model"] ?? config["model"];
+  if (model !== undefined) place(draft, "metadata", "model_name", model);
+  const system = metadata["system"];
+  if (draft.eventType === "model" && typeof system === "string") {
+    place(draft, "config", "provider", system);
+  }
+  if (draft.eventType === "model" && "chat_history" in draft.buckets.inputs) {
+    place(draft, "config", "type", "chat");
+  }
+  const reasons = metadata["finish_reasons"];
+  const [reason] = Array.isArray(reasons) ? (reasons as readonly JsonValue[]) : [];
+  if (reason !== undefined) place(draft, "metadata", "finish_reason", reason);
+  const prompt = tokens(metadata["prompt_tokens"]);
+  const completion = tokens(metadata["completion_tokens"]);
+  if (prompt !== undefined && completion !== undefined) {
+    place(draft, "metadata", "total_tokens", prompt + completion);
+  }
+}
+
+// Counts may come as numeric text (docs/spec.md, "Event record").
+function tokens(value: JsonValue | undefined): number | undefined {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  const count = Number(value);
+  return Number.isFinite(count) ? count : undefined;
+}
+
+function describeSpan(draft: Draft): void {
+  const { span } = draft;
+  keep(draft, "trace_id", span.traceId);
+  keep(draft, "span_id", span.spanId);
+  if (span.parentSpanId !== undefined) keep(draft, "parent_span_id", span.parentSpanId);
+  keep(draft, "has_otlp_lineage", true);
+  if (span.scope.name !== "") {
+    keep(draft, "instrumentor", span.scope.name);
+    keep(draft, "scope", scopeOf(span));
+  }
+  if (span.kind !== undefined) keep(draft, "otel_span_kind", span.kind);
+  if (span.traceState !== "") keep(draft, "trace_state", span.traceState);
+  if (draft.events.length > 0) keep(draft, "span_events", draft.events.map(eventOf));
+  if (span.links.length > 0) keep(draft, "span_links", span.links.map(linkOf));
+  for (const kind of ["attributes", "events", "links"] as const) {
+    if (span.dropped[kind] > 0) keep(draft, `dropped_${kind}_count`, span.dropped[kind]);
+  }
+}
+
+function scopeOf({ scope }: Span): JsonObject {
+  const described: MutableObject = { name: scope.name };
+  if (scope.version !== "") described["version"] = scope.version;
+  if (scope.attributes.size > 0) described["attributes"] = Object.fromEntries(scope.attributes);
+  return described;
+}
+
+function eventOf(event: Span["events"][number]): JsonObject {
+  const described: MutableObject = { name: event.name };
+  if (event.timeMs !== undefined) described["time"] = event.timeMs;
+  if (event.attributes.size > 0) described["attributes"] = Object.fromEntries(event.attributes);
+  return described;
+}
+
+function linkOf(link: Span["links"][number]): JsonObject {
+  const described: MutableObject = { trace_id: link.traceId, span_id: link.spanId };
+  if (link.traceState !== "") described["trace_state"] = link.traceState;
+  if (link.attributes.size > 0) described["attributes"] = Object.fromEntries(link.attributes);
+  return described;
+}
+
+function keepRest(draft: Draft): void {
+  for (const [key, value] of draft.left) keep(draft, key, value);
+  for (const [key, value] of applicationAttributes(draft.span.resource)) {
+    if (!isSameJson(draft.span.attributes.get(key), value)) keep(draft, key, value);
+  }
+}
+
+function* applicationAttributes(resource: Attributes): Generator<readonly [string, JsonValue]> {
+  for (const [key, value] of resource) {
+    if (machinePrefixes.some((prefix) => key.startsWith(prefix))) continue;
+    if (identityKeys.includes(key) || sourceKeys.includes(key)) continue;
+    yield [key, value];
+  }
+}
+
+function filledBuckets(draft: Draft): Partial<Record<Bucket, JsonObject>> {
+  const filled: Partial<Record<Bucket, JsonObject>> = {};
+  for (const bucket of buckets) {
+    const values = draft.buckets[bucket];
+    for (const _ in values) {
+      filled[bucket] = values;
+      break;
+    }
+  }
+  return filled;
+}

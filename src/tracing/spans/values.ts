@@ -1,0 +1,146 @@
+// JSON values read from attributes: text that holds JSON, dotted keys that hold a tree, safe keys.
+// Used by draft.ts, map-span.ts and conventions/.
+
+import { isJsonObject, isWithinDepth, type JsonValue } from "../../base/json.ts";
+import { nestingDepthMax } from "../../base/limits.ts";
+
+export type MutableObject = Record<string, JsonValue>;
+
+/**
+ * Levels an attribute's value may nest. Below the limit of a bucket, since a value may come to
+ * stand some levels down, as in metadata.span_events[0].attributes.
+ */
+export const valueDepthMax = nestingDepthMax - 8;
+
+/** Dotted keys are cut into this many segments at most; the last keeps the rest as it is. */
+const segmentsMax = 32;
+
+/** Sets an own property, whatever the key: plain assignment to `__proto__` would lose the value. */
+export function setOwn(target: MutableObject, key: string, value: JsonValue): void {
+  if (key === "__proto__") {
+    Object.defineProperty(target, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  } else {
+    target[key] = value;
+  }
+}
+
+/**
+ * Returns what a text of a JSON object or array says; any other value, and text that is no JSON or
+ * nests too deep, comes back as it is. Numbers in text stay text: nobody said they are numbers.
+ */
+export function parseJsonText(value: JsonValue): JsonValue {
+  if (typeof value !== "string") return value;
+  const first = firstVisible(value);
+  if (first !== "{" && first !== "[") return value;
+  try {
+    const parsed = JSON.parse(value) as JsonValue;
+    return isWithinDepth(parsed, valueDepthMax) && isFaithful(value, parsed) ? parsed : value;
+  } catch {
+    // Text that merely starts like JSON is kept as text.
+    return value;
+  }
+}
+
+function firstVisible(text: string): string | undefined {
+  let at = 0;
+  while (at < text.length && text.charCodeAt(at) <= 0x20) at += 1;
+  return text[at];
+}
+
+// Integers past 2^53 would change their value when read as numbers; such text stays text.
+const longInteger = /[0-9]{16}/;
+function isFaithful(text: string, parsed: JsonValue): boolean {
+  return !longInteger.test(text) || !hasUnsafeNumber(parsed);
+}
+
+function hasUnsafeNumber(value: JsonValue): boolean {
+  if (typeof value === "number") return !Number.isFinite(value) || Math.abs(value) > 2 ** 53 - 1;
+  if (Array.isArray(value)) return value.some(hasUnsafeNumber);
+  if (isJsonObject(value)) return Object.values(value).some(hasUnsafeNumber);
+  return false;
+}
+
+type Node = Map<string, Node | Leaf>;
+type Leaf = { readonly value: JsonValue };
+
+/**
+ * Rebuilds a tree from dotted keys: `tool_calls.0.name` is the name of the first of an array.
+ * Objects whose keys are exactly 0 to n-1 become arrays. A key that runs through another key's
+ * value (`a` and `a.b`) stays dotted. Order of the entries does not matter.
+ */
+export function unflatten(entries: ReadonlyMap<string, JsonValue>): MutableObject {
+  const root: Node = new Map();
+  // Sorted, a key comes before those that run through its value, whatever order they arrived in.
+  for (const path of [...entries.keys()].sort()) insert(root, path, entries.get(path) ?? null);
+  return toObject(root);
+}
+
+function insert(root: Node, path: string, value: JsonValue): void {
+  let node = root;
+  let rest = path;
+  for (let depth = 1; depth < segmentsMax; depth += 1) {
+    const dot = rest.indexOf(".");
+    if (dot <= 0 || dot === rest.length - 1) break;
+    const segment = rest.slice(0, dot);
+    let next = node.get(segment);
+    if (next === undefined) {
+      next = new Map();
+      node.set(segment, next);
+    }
+    if (!(next instanceof Map)) break;
+    node = next;
+    rest = rest.slice(dot + 1);
+  }
+  node.set(rest, { value });
+}
+
+function toValue(node: Node | Leaf): JsonValue {
+  if (!(node instanceof Map)) return node.value;
+  const items = toItems(node);
+  return items ?? toObject(node);
+}
+
+function toObject(node: Node): MutableObject {
+  const object: MutableObject = {};
+  for (const [key, child] of node) setOwn(object, key, toValue(child));
+  return object;
+}
+
+function toItems(node: Node): JsonValue[] | undefined {
+  const items: JsonValue[] = [];
+  for (let index = 0; index < node.size; index += 1) {
+    const child = node.get(String(index));
+    if (child === undefined) return undefined;
+    items.push(toValue(child));
+  }
+  return items;
+}
+
+/** Returns the items of an array, or of an object keyed by indexes with gaps, in index order. */
+export function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
+  if (Array.isArray(value)) return value;
+  if (!isJsonObject(value)) return [];
+  return Object.keys(value)
+    .filter((key) => /^\d{1,9}$/.test(key))
+    .sort((a, b) => Number(a) - Number(b))
+    .map((key) => value[key] ?? null);
+}
+
+/** Tells whether two JSON values are the same, object keys in any order. */
+export function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => isSameJson(item, b[index]));
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]))
+  );
+}

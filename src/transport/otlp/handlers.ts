@@ -1,0 +1,54 @@
+// OTLP TraceService: spans in, a count of the rejected ones out; served over HTTP and gRPC alike.
+// Source: OpenTelemetry protocol, "Partial Success".
+
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  ExportTraceServiceResponseSchema,
+  type ExportTraceServiceResponse,
+  type TraceService,
+} from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import type { Traces } from "../../tracing/spans/record-spans.ts";
+import type { RejectedSpan } from "../../tracing/spans/span.ts";
+import { principalOf } from "../context.ts";
+import { readSpans } from "./spans.ts";
+
+export function traceHandlers(traces: Traces): ServiceImpl<typeof TraceService> {
+  return {
+    async export(request, context: HandlerContext) {
+      const { projectId } = principalOf(context);
+      const source = context.requestHeader.get("x-source") ?? undefined;
+      const { spans, rejected } = readSpans(request);
+      const unstored = await traces.record(projectId, spans, { source });
+      return addRejected(create(ExportTraceServiceResponseSchema), [...rejected, ...unstored]);
+    },
+  };
+}
+
+/** Reasons are for a person to read: the first few say enough. */
+const reasonsMax = 10;
+const messageLengthMax = 2_000;
+
+/** Returns the response with more rejected spans counted; without any it stays as it is. */
+export function addRejected(
+  response: ExportTraceServiceResponse,
+  rejected: readonly RejectedSpan[],
+): ExportTraceServiceResponse {
+  if (rejected.length === 0) return response;
+  const before = response.partialSuccess;
+  const reasons = rejected.slice(0, reasonsMax).map(({ reason }) => reason);
+  if (rejected.length > reasonsMax) reasons.push(`and ${rejected.length - reasonsMax} more`);
+  const errorMessage = [before?.errorMessage ?? "", ...reasons]
+    .filter((text) => text !== "")
+    .join("; ");
+  return create(ExportTraceServiceResponseSchema, {
+    partialSuccess: {
+      rejectedSpans: (before?.rejectedSpans ?? 0n) + BigInt(rejected.length),
+      errorMessage: cut(errorMessage).toWellFormed(),
+    },
+  });
+}
+
+function cut(text: string): string {
+  return text.length > messageLengthMax ? `${text.slice(0, messageLengthMax)}…` : text;
+}

@@ -1,0 +1,104 @@
+// OTLP over HTTP: request bodies to messages, answers and errors in the encoding of the request.
+// Called by the HTTP routes of /opentelemetry/v1/traces and /v1/traces.
+// Source: OpenTelemetry protocol, "OTLP/HTTP".
+
+import { create, fromBinary, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import {
+  ExportTraceServiceRequestSchema,
+  ExportTraceServiceResponseSchema,
+  type ExportTraceServiceRequest,
+  type ExportTraceServiceResponse,
+} from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import { nestingDepthMax } from "../../base/limits.ts";
+import type { RejectedSpan } from "../../tracing/spans/span.ts";
+import { readJsonRequest } from "./json.ts";
+
+/**
+ * Levels of messages a Protobuf body may nest. An attribute takes three a level (value, list,
+ * pair); what passes here and is still too deep costs only its own span.
+ */
+export const recursionLimit = 3 * nestingDepthMax + 16;
+
+export type TraceRequest = {
+  readonly request: ExportTraceServiceRequest;
+  /** Spans of a JSON body that read as no span; Protobuf has none. */
+  readonly rejected: readonly RejectedSpan[];
+};
+
+/**
+ * Reads an export request in the encoding that the content type names. Fails with MALFORMED_BODY
+ * when the body is not that, or the content type is neither JSON nor Protobuf.
+ */
+export function parseTraceRequest(contentType: string, body: Uint8Array): TraceRequest {
+  const encoding = encodingOf(contentType);
+  if (encoding === undefined) {
+    throw new ServiceError(
+      "MALFORMED_BODY",
+      "content type must be application/x-protobuf or application/json",
+    );
+  }
+  return encoding === "json" ? readJsonRequest(body) : parseProtobuf(body);
+}
+
+function parseProtobuf(body: Uint8Array): TraceRequest {
+  try {
+    const options = { readUnknownFields: false, recursionLimit };
+    return { request: fromBinary(ExportTraceServiceRequestSchema, body, options), rejected: [] };
+  } catch (cause) {
+    throw new ServiceError("MALFORMED_BODY", "body is no Protobuf ExportTraceServiceRequest", {
+      cause,
+    });
+  }
+}
+
+/** Body and content type of an answer. */
+export type Encoded = { readonly contentType: string; readonly body: Uint8Array<ArrayBuffer> };
+
+/** Encodes the answer as the request was; where its content type says nothing, as Protobuf. */
+export function formatTraceResponse(
+  contentType: string,
+  response: ExportTraceServiceResponse,
+): Encoded {
+  return encodingOf(contentType) === "json"
+    ? jsonBody(toJsonString(ExportTraceServiceResponseSchema, response))
+    : protobufBody(toBinary(ExportTraceServiceResponseSchema, response));
+}
+
+/** RPC code that a `google.rpc.Status` carries for an HTTP status. */
+const codes: Readonly<Record<number, Code>> = {
+  400: Code.InvalidArgument,
+  404: Code.NotFound,
+  408: Code.DeadlineExceeded,
+  413: Code.ResourceExhausted,
+  415: Code.InvalidArgument,
+  422: Code.InvalidArgument,
+  429: Code.ResourceExhausted,
+  503: Code.Unavailable,
+};
+
+/** Encodes a failure as the `google.rpc.Status` that OTLP asks for; `message` may be empty. */
+export function formatTraceError(contentType: string, status: number, message: string): Encoded {
+  const body = create(StatusSchema, { code: codes[status] ?? Code.Internal, message });
+  return encodingOf(contentType) === "json"
+    ? jsonBody(toJsonString(StatusSchema, body))
+    : protobufBody(toBinary(StatusSchema, body));
+}
+
+function encodingOf(contentType: string): "json" | "protobuf" | undefined {
+  const type = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
+  if (type === "application/json") return "json";
+  return type === "application/x-protobuf" || type === "application/protobuf"
+    ? "protobuf"
+    : undefined;
+}
+
+function jsonBody(text: string): Encoded {
+  return { contentType: "application/json", body: new TextEncoder().encode(text) };
+}
+
+function protobufBody(body: Uint8Array<ArrayBuffer>): Encoded {
+  return { contentType: "application/x-protobuf", body };
+}

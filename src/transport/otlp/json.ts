@@ -1,0 +1,200 @@
+// OTLP JSON to messages, by hand: its ids are hex and its senders take liberties, so Protobuf's own
+// JSON reader would refuse it. A malformed span is left out; a malformed frame around spans fails.
+// Called by http.ts. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
+
+import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import type { InstrumentationScope } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
+import type { Resource } from "../../../gen/opentelemetry/proto/resource/v1/resource_pb.js";
+import type {
+  ResourceSpans,
+  ScopeSpans,
+  Span,
+  Span_Event,
+  Span_Link,
+  Status,
+} from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { quoteName, type RejectedSpan } from "../../tracing/spans/span.ts";
+import {
+  FieldError,
+  pick,
+  readBytes,
+  readEnum,
+  readKeyValues,
+  readList,
+  readText,
+  readUnsigned,
+} from "./json-fields.ts";
+
+/** Reads an export request. Fails with MALFORMED_BODY when it is no JSON object of one. */
+export function readJsonRequest(body: Uint8Array): {
+  readonly request: ExportTraceServiceRequest;
+  readonly rejected: readonly RejectedSpan[];
+} {
+  const root = parseObject(body);
+  const rejected: RejectedSpan[] = [];
+  try {
+    const resourceSpans = readList(pick(root, "resourceSpans", "resource_spans"), "resourceSpans");
+    const request: ExportTraceServiceRequest = {
+      $typeName: "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest",
+      resourceSpans: resourceSpans.map((item) => readResourceSpans(item, rejected)),
+    };
+    return { request, rejected };
+  } catch (cause) {
+    if (!(cause instanceof FieldError)) throw cause;
+    throw new ServiceError("MALFORMED_BODY", cause.message, { cause });
+  }
+}
+
+function parseObject(body: Uint8Array): JsonObject {
+  let root: unknown;
+  try {
+    root = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch (cause) {
+    throw new ServiceError("MALFORMED_BODY", "body is no JSON", { cause });
+  }
+  if (!isJsonObject(root)) throw new ServiceError("MALFORMED_BODY", "body is no JSON object");
+  return root;
+}
+
+function readResourceSpans(item: JsonValue, rejected: RejectedSpan[]): ResourceSpans {
+  const source = asObject(item, "resourceSpans");
+  const resource = pick(source, "resource", "resource");
+  const scopeSpans = readList(pick(source, "scopeSpans", "scope_spans"), "scopeSpans");
+  return {
+    $typeName: "opentelemetry.proto.trace.v1.ResourceSpans",
+    resource: resource === undefined ? undefined : readResource(asObject(resource, "resource")),
+    scopeSpans: scopeSpans.map((one) => readScopeSpans(one, rejected)),
+    schemaUrl: readText(pick(source, "schemaUrl", "schema_url"), "schemaUrl"),
+  };
+}
+
+function readResource(source: JsonObject): Resource {
+  return {
+    $typeName: "opentelemetry.proto.resource.v1.Resource",
+    attributes: readKeyValues(source["attributes"] ?? undefined),
+    droppedAttributesCount: readCount(source),
+    entityRefs: [],
+  };
+}
+
+function readScopeSpans(item: JsonValue, rejected: RejectedSpan[]): ScopeSpans {
+  const source = asObject(item, "scopeSpans");
+  const scope = pick(source, "scope", "scope");
+  const spans: Span[] = [];
+  for (const one of readList(pick(source, "spans", "spans"), "spans")) {
+    try {
+      spans.push(readSpan(asObject(one, "span")));
+    } catch (error) {
+      if (!(error instanceof FieldError)) throw error;
+      rejected.push({ reason: `span ${nameOf(one)}: ${error.message}` });
+    }
+  }
+  return {
+    $typeName: "opentelemetry.proto.trace.v1.ScopeSpans",
+    scope: scope === undefined ? undefined : readScope(asObject(scope, "scope")),
+    spans,
+    schemaUrl: readText(pick(source, "schemaUrl", "schema_url"), "schemaUrl"),
+  };
+}
+
+function nameOf(span: JsonValue): string {
+  const name = isJsonObject(span) ? span["name"] : undefined;
+  return quoteName(typeof name === "string" ? name : "");
+}
+
+function readScope(source: JsonObject): InstrumentationScope {
+  return {
+    $typeName: "opentelemetry.proto.common.v1.InstrumentationScope",
+    name: readText(source["name"] ?? undefined, "name"),
+    version: readText(source["version"] ?? undefined, "version"),
+    attributes: readKeyValues(source["attributes"] ?? undefined),
+    droppedAttributesCount: readCount(source),
+  };
+}
+
+const spanKinds: Readonly<Record<string, number>> = {
+  SPAN_KIND_INTERNAL: 1,
+  SPAN_KIND_SERVER: 2,
+  SPAN_KIND_CLIENT: 3,
+  SPAN_KIND_PRODUCER: 4,
+  SPAN_KIND_CONSUMER: 5,
+};
+
+const statusCodes: Readonly<Record<string, number>> = { STATUS_CODE_OK: 1, STATUS_CODE_ERROR: 2 };
+
+function readSpan(source: JsonObject): Span {
+  const status = pick(source, "status", "status");
+  const start = pick(source, "startTimeUnixNano", "start_time_unix_nano");
+  const end = pick(source, "endTimeUnixNano", "end_time_unix_nano");
+  const traceState = pick(source, "traceState", "trace_state");
+  const parent = pick(source, "parentSpanId", "parent_span_id");
+  const events = readList(pick(source, "events", "events"), "events");
+  const links = readList(pick(source, "links", "links"), "links");
+  return {
+    $typeName: "opentelemetry.proto.trace.v1.Span",
+    traceId: readBytes(pick(source, "traceId", "trace_id"), "traceId"),
+    spanId: readBytes(pick(source, "spanId", "span_id"), "spanId"),
+    traceState: readText(traceState, "traceState"),
+    parentSpanId: readBytes(parent, "parentSpanId"),
+    flags: Number(readUnsigned(source["flags"] ?? undefined, "flags")),
+    name: readText(source["name"] ?? undefined, "name"),
+    kind: readEnum(source["kind"] ?? undefined, spanKinds, "kind"),
+    startTimeUnixNano: readUnsigned(start, "startTimeUnixNano"),
+    endTimeUnixNano: readUnsigned(end, "endTimeUnixNano"),
+    attributes: readKeyValues(source["attributes"] ?? undefined),
+    droppedAttributesCount: readCount(source),
+    events: events.map(readEvent),
+    droppedEventsCount: count(pick(source, "droppedEventsCount", "dropped_events_count")),
+    links: links.map(readLink),
+    droppedLinksCount: count(pick(source, "droppedLinksCount", "dropped_links_count")),
+    status: status === undefined ? undefined : readStatus(asObject(status, "status")),
+  };
+}
+
+function readEvent(item: JsonValue): Span_Event {
+  const source = asObject(item, "events");
+  const time = pick(source, "timeUnixNano", "time_unix_nano");
+  return {
+    $typeName: "opentelemetry.proto.trace.v1.Span.Event",
+    timeUnixNano: readUnsigned(time, "timeUnixNano"),
+    name: readText(source["name"] ?? undefined, "name"),
+    attributes: readKeyValues(source["attributes"] ?? undefined),
+    droppedAttributesCount: readCount(source),
+  };
+}
+
+function readLink(item: JsonValue): Span_Link {
+  const source = asObject(item, "links");
+  return {
+    $typeName: "opentelemetry.proto.trace.v1.Span.Link",
+    traceId: readBytes(pick(source, "traceId", "trace_id"), "traceId"),
+    spanId: readBytes(pick(source, "spanId", "span_id"), "spanId"),
+    traceState: readText(pick(source, "traceState", "trace_state"), "traceState"),
+    attributes: readKeyValues(source["attributes"] ?? undefined),
+    droppedAttributesCount: readCount(source),
+    flags: Number(readUnsigned(source["flags"] ?? undefined, "flags")),
+  };
+}
+
+function readStatus(source: JsonObject): Status {
+  return {
+    $typeName: "opentelemetry.proto.trace.v1.Status",
+    message: readText(source["message"] ?? undefined, "message"),
+    code: readEnum(source["code"] ?? undefined, statusCodes, "code"),
+  };
+}
+
+function readCount(source: JsonObject): number {
+  return count(pick(source, "droppedAttributesCount", "dropped_attributes_count"));
+}
+
+function count(value: JsonValue | undefined): number {
+  return Number(readUnsigned(value, "count"));
+}
+
+function asObject(value: JsonValue, name: string): JsonObject {
+  if (!isJsonObject(value)) throw new FieldError(`${name} must be an object`);
+  return value;
+}
