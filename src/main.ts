@@ -3,7 +3,8 @@
 // commands/.
 
 import { parseArgs } from "node:util";
-import { CommandError, print } from "./commands/command.ts";
+import { OperatorError } from "./base/operator-error.ts";
+import { print } from "./commands/command.ts";
 import type { Command } from "./commands/command.ts";
 import { runDoctor } from "./commands/doctor.ts";
 import { runKeys } from "./commands/keys.ts";
@@ -58,7 +59,7 @@ function report(error: unknown): number {
   const isUsage =
     error instanceof ConfigError ||
     String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS");
-  const isExpected = isUsage || error instanceof CommandError;
+  const isExpected = isUsage || error instanceof OperatorError;
   const { message, stack } = error as Error;
   process.stderr.write(`waggle: ${isExpected ? message : (stack ?? message)}\n`);
   return isUsage ? usageExitCode : 1;

@@ -1,5 +1,5 @@
-// What every command is given, and the error a command ends with when the person at the terminal
-// can put it right. Imported by main.ts and the commands.
+// What every command is given, and how it speaks to the person at the terminal. Imported by main.ts
+// and the commands.
 
 import type { Config, Flags } from "../config.ts";
 
@@ -15,14 +15,6 @@ export type Command = {
   /** Returns the exit code. */
   readonly run: (context: CommandContext) => Promise<number>;
 };
-
-/** Printed without a stack: what was wrong and the way out. */
-export class CommandError extends Error {
-  constructor(message: string, options: { cause?: unknown } = {}) {
-    super(message, options);
-    this.name = "CommandError";
-  }
-}
 
 /** Writes a line for people. */
 export function print(line: string): void {

@@ -4,11 +4,11 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { OperatorError } from "../base/operator-error.ts";
 import type { Config } from "../config.ts";
 import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres, startPostgres } from "../embedded/postgres.ts";
 import type { Database } from "../postgres/database.ts";
-import { CommandError } from "./command.ts";
 import { connectDatabase } from "./service.ts";
 
 /** A service that is just starting gets this long until its Postgres answers. */
@@ -53,7 +53,7 @@ async function assertHasData(folder: string): Promise<void> {
   try {
     await stat(join(folder, "postgres"));
   } catch (cause) {
-    throw new CommandError(
+    throw new OperatorError(
       `${folder} holds no waggle data: name its folder with --data, set DATABASE_URL, ` +
         "or run waggle start first",
       { cause },
@@ -68,7 +68,7 @@ async function waitForRunning(folder: string): Promise<string> {
     if (url !== undefined) return url;
     if (Date.now() > deadline) {
       const holder = await findHolder(folder);
-      throw new CommandError(
+      throw new OperatorError(
         `the Postgres of ${folder} cannot be reached (its service: pid ${holder?.pid ?? "?"}); ` +
           "run this as the user who started it",
       );

@@ -2,6 +2,7 @@
 // folder. Called by main.ts. Source: docs/decisions.md, 31, 32.
 
 import { userInfo } from "node:os";
+import { OperatorError } from "../base/operator-error.ts";
 import { createKeys } from "../access/keys/keys.ts";
 import type { Key, Keys } from "../access/keys/keys.ts";
 import { keyKinds } from "../access/principal.ts";
@@ -11,7 +12,7 @@ import type { Flags } from "../config.ts";
 import { createProjects } from "../controlplane/projects/projects.ts";
 import type { Project } from "../controlplane/projects/projects.ts";
 import type { Database } from "../postgres/database.ts";
-import { CommandError, print } from "./command.ts";
+import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
@@ -46,12 +47,14 @@ const actions: Readonly<Record<string, Action>> = {
   },
 
   async revoke({ keys, operand }) {
-    if (operand === undefined) throw new CommandError(usage);
+    if (operand === undefined) throw new OperatorError(usage);
     try {
       await keys.revoke(operand, operator());
     } catch (error) {
       if (!(error instanceof ServiceError && error.reason === "NOT_FOUND")) throw error;
-      throw new CommandError(`no active key has the id ${operand}; waggle keys list shows the ids`);
+      throw new OperatorError(
+        `no active key has the id ${operand}; waggle keys list shows the ids`,
+      );
     }
     print(`revoked ${operand}`);
   },
@@ -60,7 +63,7 @@ const actions: Readonly<Record<string, Action>> = {
 export async function runKeys({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", operand] = operands;
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (!action) throw new CommandError(usage);
+  if (!action) throw new OperatorError(usage);
   if (name === "create") parseCreateFlags(flags);
   await withDatabase(config, async (database) => {
     const keys = createKeys({ database, cacheEntriesMax: 0, cacheAgeMs: 0 });
@@ -72,14 +75,14 @@ export async function runKeys({ config, flags, operands }: CommandContext): Prom
 function parseCreateFlags(flags: Flags): { kind: KeyKind; name: string } {
   const kind = keyKinds.find((candidate) => candidate === flags["kind"]);
   const name = flags["name"];
-  if (!kind || typeof name !== "string" || name === "") throw new CommandError(usage);
+  if (!kind || typeof name !== "string" || name === "") throw new OperatorError(usage);
   return { kind, name };
 }
 
 async function getProject(database: Database, flags: Flags): Promise<Project> {
   const nameOrId = String(flags["project"] ?? firstProjectName);
   const project = await createProjects(database).find(nameOrId);
-  if (!project) throw new CommandError(`no active project ${nameOrId}; name one with --project`);
+  if (!project) throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
   return project;
 }
 

@@ -1,15 +1,18 @@
 // `waggle serve`: the service alone, on a database that DATABASE_URL names and `waggle migrate` has
 // prepared; as many processes as needed. Called by main.ts.
 
+import { OperatorError } from "../base/operator-error.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
-import { CommandError, print } from "./command.ts";
+import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { createProgress } from "./progress.ts";
 import { connectDatabase, loggerOf, startService, waitForEnd } from "./service.ts";
 
 export async function runServe({ config }: CommandContext): Promise<number> {
   if (config.databaseUrl === undefined) {
-    throw new CommandError("serve needs DATABASE_URL; for everything on one machine: waggle start");
+    throw new OperatorError(
+      "serve needs DATABASE_URL; for everything on one machine: waggle start",
+    );
   }
   const logger = loggerOf(config);
   const end = waitForEnd(logger);
@@ -18,7 +21,7 @@ export async function runServe({ config }: CommandContext): Promise<number> {
   try {
     const { current, wanted } = await getMigrationState(database);
     if (current !== wanted) {
-      throw new CommandError(
+      throw new OperatorError(
         `the database is at migration ${current} and this code wants ${wanted}: ` +
           (current < wanted ? "run waggle migrate" : "start a newer release"),
       );

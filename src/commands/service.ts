@@ -1,6 +1,7 @@
 // Runs the service on a database until it is told to stop. Called by start.ts and serve.ts.
 
 import { setTimeout as delay } from "node:timers/promises";
+import { OperatorError } from "../base/operator-error.ts";
 import { createApp } from "../app.ts";
 import { createLogger } from "../base/logger.ts";
 import type { Logger } from "../base/logger.ts";
@@ -10,7 +11,6 @@ import { startOperatorServer } from "../operator/server.ts";
 import type { OperatorServer } from "../operator/server.ts";
 import { openDatabase } from "../postgres/database.ts";
 import type { Database } from "../postgres/database.ts";
-import { CommandError } from "./command.ts";
 import type { Progress } from "./progress.ts";
 
 /** Long enough for a database that a container runtime starts beside us. */
@@ -34,7 +34,7 @@ export async function connectDatabase(
       if (Date.now() > deadline || !isWorthWaiting(cause)) {
         await database.close();
         const { message } = cause as Error;
-        throw new CommandError(`the database does not answer: ${message}`, { cause });
+        throw new OperatorError(`the database does not answer: ${message}`, { cause });
       }
     }
     await delay(databasePollMs);
@@ -61,7 +61,9 @@ export async function startService(
 ): Promise<RunningService> {
   const metrics = createMetrics();
   const app = await createApp({ config, database, logger, metrics });
-  const { url } = await app.listen();
+  const { url } = await app.listen().catch((cause: unknown) => {
+    throw describeListenFailure(cause, config);
+  });
   const operator = await startOperator(config, metrics, logger);
   return {
     url: reachableUrl(url),
@@ -70,6 +72,17 @@ export async function startService(
       await operator?.close();
     },
   };
+}
+
+function describeListenFailure(cause: unknown, { host, port }: Config): unknown {
+  const { code } = cause as NodeJS.ErrnoException;
+  const what = {
+    EADDRINUSE: "is in use: stop what uses it, or choose another port with --port",
+    EADDRNOTAVAIL: "is not an address of this machine: choose another with --host",
+    ENOTFOUND: "is not an address of this machine: choose another with --host",
+    EACCES: "may not be listened on by this user: choose a port above 1023 with --port",
+  }[code ?? ""];
+  return what === undefined ? cause : new OperatorError(`${host}:${port} ${what}`, { cause });
 }
 
 /** Metrics are not worth a failed start: two services on one machine share the default port. */

@@ -2,13 +2,14 @@
 // Source: docs/design.md, "One machine, no set-up".
 
 import { resolve } from "node:path";
+import { OperatorError } from "../base/operator-error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
 import type { DataFolder } from "../embedded/data-folder.ts";
 import { startPostgres } from "../embedded/postgres.ts";
 import { migrate } from "../postgres/migrate.ts";
-import { CommandError, print } from "./command.ts";
+import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { credentialsPath, ensureCredentials } from "./credentials.ts";
 import type { CredentialsOutcome } from "./credentials.ts";
@@ -20,7 +21,7 @@ import { connectDatabase, loggerOf, startService, waitForEnd } from "./service.t
 export async function runStart({ config }: CommandContext): Promise<number> {
   const folder = resolve(config.dataFolder);
   const lock = await lockDataFolder(folder);
-  if (!lock) throw new CommandError(await describeHolder(folder));
+  if (!lock) throw new OperatorError(await describeHolder(folder));
   // Signals from here on end in an orderly stop of whatever has been started.
   const logger = loggerOf(config);
   const end = waitForEnd(logger);
@@ -80,6 +81,7 @@ async function startEmbedded({
   const server = await startPostgres({
     folder,
     onProgress: (step) => progress.step(step),
+    onRemark: print,
     onRestart: (cause) => logger.error({ cause }, "Postgres ended by itself; starting it again"),
   });
   started.push(() => server.stop());

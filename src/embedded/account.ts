@@ -3,6 +3,7 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { OperatorError } from "../base/operator-error.ts";
 
 export type Account = { readonly uid: number; readonly gid: number };
 
@@ -23,7 +24,7 @@ export async function findAccount(clusterFolder: string): Promise<Account | unde
     // macOS writes nobody as -2.
     if (fields) return { uid: Number(fields[2]) >>> 0, gid: Number(fields[3]) >>> 0 };
   }
-  throw new Error(
+  throw new OperatorError(
     "Postgres does not run as root and /etc/passwd has neither postgres nor nobody: " +
       "start waggle as another user, or set DATABASE_URL",
   );

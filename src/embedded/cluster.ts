@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { OperatorError } from "../base/operator-error.ts";
 import { findAccount, isReachable } from "./account.ts";
 import type { Account } from "./account.ts";
 import type { PostgresBinaries } from "./binaries.ts";
@@ -79,7 +80,7 @@ async function assertOurs(folder: string): Promise<void> {
   const uid = process.getuid?.();
   const owner = (await stat(folder)).uid;
   if (uid === undefined || uid === 0 || uid === owner) return;
-  throw new Error(
+  throw new OperatorError(
     `${folder} belongs to user ${owner}, who started waggle here first: start it as that user ` +
       "or as root, or choose another data folder",
   );

@@ -1,8 +1,10 @@
 // The data folder and its lock, so that two services never share one. Called by the commands.
 
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { constants } from "node:fs";
+import { access, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { OperatorError } from "../base/operator-error.ts";
 
 export type Holder = { readonly pid: number; readonly url?: string };
 
@@ -17,7 +19,16 @@ export type DataFolder = {
  * operating system frees the lock when its holder ends, however it ends.
  */
 export async function lockDataFolder(folder: string): Promise<DataFolder | undefined> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new OperatorError(
+      `${folder} cannot be written by this user: start waggle as its owner, or choose another ` +
+        "folder with --data",
+      { cause },
+    );
+  }
   const lock = takeLock(join(folder, "lock"));
   if (!lock) return undefined;
   const holderPath = join(folder, "running.json");
@@ -42,16 +53,24 @@ export async function readJson<T>(path: string): Promise<T | undefined> {
     return JSON.parse(await readFile(path, "utf8")) as T;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new Error(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new OperatorError(`${path} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
-/** Writes a JSON file that only its owner can read, whole or not at all, through a power cut too. */
+/**
+ * Writes a JSON file that only the folder's owner can read, whole or not at all, through a power
+ * cut too.
+ */
 export async function writeJson(path: string, value: unknown): Promise<void> {
   const unfinished = `${path}.new`;
   await rm(unfinished, { force: true });
   const file = await open(unfinished, "wx", 0o600);
   try {
+    // Root may have started the service on a plain user's folder, who will start it next.
+    const { uid, gid } = await stat(dirname(path));
+    if (process.getuid?.() === 0) await file.chown(uid, gid);
     await file.writeFile(`${JSON.stringify(value, null, 2)}\n`);
     await file.sync();
   } finally {

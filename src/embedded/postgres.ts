@@ -8,6 +8,7 @@ import { open, readFile, rm, stat, truncate } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { OperatorError } from "../base/operator-error.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { preparePostgresBinaries } from "./binaries.ts";
 import type { PostgresBinaries } from "./binaries.ts";
@@ -26,6 +27,8 @@ export type StartPostgresOptions = {
   readonly folder: string;
   /** Told in a few words what is being waited for. */
   readonly onProgress?: (step: string) => void;
+  /** Told where the data are when they are not in the data folder. */
+  readonly onRemark?: (remark: string) => void;
   /** Told when Postgres ended by itself and is being started again. */
   readonly onRestart?: (cause: string) => void;
   /** Added to the defaults below. */
@@ -35,6 +38,7 @@ export type StartPostgresOptions = {
 
 const databaseName = "waggle";
 const logBytesMax = 10_000_000;
+const logLinesShown = 10;
 const startTimeoutMs = 600_000;
 const stopTimeoutMs = 30_000;
 const oldBackendsTimeoutMs = 30_000;
@@ -42,13 +46,21 @@ const oldBackendsTimeoutMs = 30_000;
 /** Starts the Postgres of a data folder, making it first when there is none. */
 export async function startPostgres(options: StartPostgresOptions): Promise<EmbeddedPostgres> {
   if (process.platform === "win32") {
-    throw new Error("the embedded Postgres needs Linux or macOS: set DATABASE_URL, or use WSL");
+    throw new OperatorError(
+      "the embedded Postgres needs Linux or macOS: set DATABASE_URL, or use WSL",
+    );
   }
   const dataFolder = resolve(options.folder);
   const cluster = await clusters.locateCluster(dataFolder);
   const binaries = await preparePostgresBinaries(cluster.account, cluster.binariesFolder);
   if (!(await clusters.isCluster(cluster.folder))) {
     options.onProgress?.("initialising Postgres");
+    if (!cluster.folder.startsWith(dataFolder)) {
+      options.onRemark?.(
+        `Postgres runs as an unprivileged account, to which ${dataFolder} is closed: ` +
+          `its data are in ${cluster.folder}`,
+      );
+    }
     await clusters.createCluster(cluster, binaries, options.initdbArguments ?? []);
   }
   options.onProgress?.("starting Postgres");
@@ -140,11 +152,11 @@ async function launch(server: Server): Promise<ChildProcess> {
     const logStart = await prepareLog(server.logPath);
     const child = await spawnServer(server);
     if (await becomesReady(child, server.cluster.folder)) return child;
-    const log = (await readFile(server.logPath)).subarray(logStart).toString();
+    const log = await readLogEnd(server.logPath, logStart);
     // After a kill -9 of the server alone its backends need a moment to notice and end.
     const isWaitingForBackends = log.includes("pre-existing shared memory block");
     if (!isWaitingForBackends || Date.now() > deadline) {
-      throw new Error(`Postgres did not start (${server.logPath}):\n${log.trim()}`);
+      throw new OperatorError(`Postgres did not start (${server.logPath}):\n${log}`);
     }
     await delay(250);
   }
@@ -217,6 +229,11 @@ async function prepareLog(path: string): Promise<number> {
   if (size <= logBytesMax) return size;
   await truncate(path);
   return 0;
+}
+
+async function readLogEnd(path: string, start: number): Promise<string> {
+  const lines = (await readFile(path)).subarray(start).toString().trimEnd().split("\n");
+  return lines.slice(-logLinesShown).join("\n");
 }
 
 async function becomesReady(child: ChildProcess, folder: string): Promise<boolean> {

@@ -3,6 +3,7 @@
 // Source: docs/design.md, Storage.
 
 import { readFile, readdir } from "node:fs/promises";
+import { OperatorError } from "../base/operator-error.ts";
 import type { Database, Sql } from "./database.ts";
 
 type Migration = { readonly version: number; readonly name: string; readonly path: URL };
@@ -68,7 +69,7 @@ async function applyMigration(
       )`;
     const current = await getVersion(sql);
     if (current > versionMax) {
-      throw new Error(
+      throw new OperatorError(
         `the database is at migration ${current} and this code knows ${versionMax}: ` +
           "start a newer release of waggle on it",
       );
