@@ -1,0 +1,42 @@
+// Keyset cursors: where a page ended, bound to the question it belongs to. Called by export.ts and
+// the session list. Opaque to clients; nothing secret is inside.
+
+import { createHash } from "node:crypto";
+import { ServiceError } from "../../base/errors.ts";
+
+/** Last row of a page, newest first: microseconds, then id. */
+export type Position = { readonly startTimeUs: number; readonly eventId: string };
+
+/** Returns a cursor that continues after `position` for the same `question` only. */
+export function formatCursor(position: Position, question: unknown): string {
+  const parts = [position.startTimeUs, position.eventId, hashOf(question)];
+  return Buffer.from(JSON.stringify(parts)).toString("base64url");
+}
+
+/**
+ * Reads a cursor. Throws INVALID_ARGUMENT when it is none of ours or belongs to another question:
+ * other filters, dates or project.
+ */
+export function parseCursor(cursor: string, question: unknown): Position {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(cursor, "base64url").toString());
+  } catch (cause) {
+    throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor", { cause });
+  }
+  const [startTimeUs, eventId, hash] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  if (!Number.isSafeInteger(startTimeUs) || typeof eventId !== "string") {
+    throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
+  }
+  if (hash !== hashOf(question)) {
+    throw new ServiceError(
+      "INVALID_ARGUMENT",
+      "cursor: it belongs to a request with other filters or dates",
+    );
+  }
+  return { startTimeUs: startTimeUs as number, eventId };
+}
+
+function hashOf(question: unknown): string {
+  return createHash("sha256").update(JSON.stringify(question)).digest("base64url").slice(0, 16);
+}

@@ -1,0 +1,195 @@
+// SQL for conditions: parameterised fragments over `events as e`. Called by stores. Everything that
+// comes from a request is a parameter; columns and buckets are picked from the fixed tables below.
+// Source: docs/decisions.md, 16.
+
+import type { Sql } from "../../postgres/database.ts";
+import { assertNever } from "../../base/errors.ts";
+import type { Bucket } from "../events/event.ts";
+import { escapeJson, escapeText } from "../events/postgres-text.ts";
+import { anyItem, type Path } from "../fields/path.ts";
+import type { Condition, Target, Test } from "./condition.ts";
+import { containsInJson, type Fragment, timeInJson } from "./json-sql.ts";
+
+/** SQL of each column that filters may name; what its kind says: text, number, microseconds, text[]. */
+export type ColumnSql = Readonly<Record<string, (sql: Sql) => Fragment>>;
+
+/** Columns of an event, by the names of filter.ts. */
+export const eventColumnSql: ColumnSql = {
+  event_id: (sql) => sql`e.event_id`,
+  session_id: (sql) => sql`e.session_id`,
+  // Readers see the session as the parent of what has none (docs/decisions.md, 4).
+  parent_id: (sql) =>
+    sql`coalesce(e.parent_id, case when e.event_type <> 'session' then e.session_id end)`,
+  project_id: (sql) => sql`e.project_id::text`,
+  event_type: (sql) => sql`e.event_type`,
+  event_name: (sql) => sql`e.event_name`,
+  source: (sql) => sql`e.source`,
+  error: (sql) => sql`e.error`,
+  start_time: (sql) => sql`e.start_time_us`,
+  end_time: (sql) => sql`e.end_time_us`,
+  // What was sent, else what readers see: end minus start.
+  duration: (sql) =>
+    sql`coalesce(e.duration_ms, (e.end_time_us - e.start_time_us)::double precision / 1000)`,
+  children_ids: (sql) => sql`e.children_ids`,
+};
+
+const bucketSql: Readonly<Record<Bucket, (sql: Sql) => Fragment>> = {
+  config: (sql) => sql`e.config`,
+  inputs: (sql) => sql`e.inputs`,
+  outputs: (sql) => sql`e.outputs`,
+  metadata: (sql) => sql`e.metadata`,
+  metrics: (sql) => sql`e.metrics`,
+  feedback: (sql) => sql`e.feedback`,
+  user_properties: (sql) => sql`e.user_properties`,
+};
+
+/** Returns `and …` for each condition; nothing for none. */
+export function conditionsSql(
+  sql: Sql,
+  conditions: readonly Condition[],
+  columns: ColumnSql = eventColumnSql,
+): Fragment {
+  let all = sql``;
+  for (const condition of conditions) {
+    const holds = targetSql(sql, condition.target, condition.test, columns);
+    all = condition.negated ? sql`${all} and (${holds}) is not true` : sql`${all} and (${holds})`;
+  }
+  return all;
+}
+
+function targetSql(sql: Sql, target: Target, test: Test, columns: ColumnSql): Fragment {
+  if (target.kind === "bucket") return bucketTestSql(sql, target.bucket, target.paths, test);
+  const column = columns[target.name]?.(sql);
+  if (column === undefined) throw new Error(`no SQL for column ${target.name}`);
+  return target.holds === "list"
+    ? listTestSql(sql, column, test)
+    : columnTestSql(sql, column, test);
+}
+
+function columnTestSql(sql: Sql, column: Fragment, test: Test): Fragment {
+  switch (test.kind) {
+    case "present":
+      return sql`${column} is not null`;
+    case "equals":
+      return typeof test.value === "string"
+        ? sql`${column} = ${escapeText(test.value)}`
+        : sql`${column} = ${String(test.value)}::text::double precision`;
+    case "contains":
+      return sql`strpos(lower(${column}), lower(${escapeText(test.text)})) > 0`;
+    case "above":
+      return sql`${column} > ${String(test.bound)}::text::double precision`;
+    case "below":
+      return sql`${column} < ${String(test.bound)}::text::double precision`;
+    case "during":
+      return sql`${column} >= ${test.instant.fromUs} and ${column} < ${test.instant.toUs}`;
+    case "after":
+      return sql`${column} >= ${test.instant.toUs}`;
+    case "before":
+      return sql`${column} < ${test.instant.fromUs}`;
+    default:
+      return assertNever(test);
+  }
+}
+
+function listTestSql(sql: Sql, column: Fragment, test: Test): Fragment {
+  switch (test.kind) {
+    case "present":
+      return sql`cardinality(${column}) > 0`;
+    case "equals":
+      return sql`${escapeText(String(test.value))} = any(${column})`;
+    case "contains":
+      return sql`exists (
+        select 1
+        from unnest(${column}) as member (id)
+        where strpos(lower(member.id), lower(${escapeText(test.text)})) > 0)`;
+    default:
+      throw new Error(`a list has no ${test.kind} test`);
+  }
+}
+
+function bucketTestSql(sql: Sql, bucket: Bucket, paths: readonly Path[], test: Test): Fragment {
+  const json = bucketSql[bucket](sql);
+  const exact: Path[] = paths.filter((path) => !path.includes(anyItem));
+  const anywhere = paths.filter((path) => path.includes(anyItem));
+  const ways = anywhere.map((path) => itemsTestSql(sql, json, path, test));
+  if (exact.length > 0) ways.unshift(exactTestSql(sql, json, exact as string[][], test));
+  return ways.reduce((left, right) => sql`${left} or ${right}`);
+}
+
+/** The first of the paths that is there decides. */
+function exactTestSql(sql: Sql, json: Fragment, paths: readonly string[][], test: Test): Fragment {
+  const values = paths.map((path) => valueSql(sql, json, path));
+  const [first, ...others] = values;
+  if (first === undefined) throw new Error("a name has no path");
+  const value =
+    others.length === 0
+      ? first
+      : sql`coalesce(${values.reduce((left, right) => sql`${left}, ${right}`)})`;
+  if (test.kind !== "equals" || !paths.every(isContainable)) return jsonTestSql(sql, value, test);
+  // Containment says the same where there is one path, and the index on metadata can answer it.
+  const contained = paths
+    .map((path) => sql`${json} @> ${jsonText(nest(path, test.value))}::text::jsonb`)
+    .reduce((left, right) => sql`${left} or ${right}`);
+  if (others.length === 0) return contained;
+  return sql`(${contained}) and ${jsonTestSql(sql, value, test)}`;
+}
+
+/** A key that looks like a number may be the position in an array, which containment cannot say. */
+function isContainable(path: readonly string[]): boolean {
+  return path.length > 0 && !path.some((key) => /^[+-]?\d+$/.test(key));
+}
+
+function nest(path: readonly string[], value: unknown): unknown {
+  return path.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value);
+}
+
+/** True when a test holds for any of the values below an array. */
+function itemsTestSql(sql: Sql, json: Fragment, path: Path, test: Test): Fragment {
+  const star = path.indexOf(anyItem);
+  if (star === -1) return jsonTestSql(sql, valueSql(sql, json, path as string[]), test);
+  const array = valueSql(sql, json, path.slice(0, star) as string[]);
+  return sql`exists (
+    select 1
+    from jsonb_array_elements(
+      case jsonb_typeof(${array}) when 'array' then ${array} else '[]'::jsonb end) as item (value)
+    where ${itemsTestSql(sql, sql`item.value`, path.slice(star + 1), test)})`;
+}
+
+/** An empty path is the whole bucket, which is absent when it is empty. */
+function valueSql(sql: Sql, json: Fragment, path: readonly string[]): Fragment {
+  return sql`${json} #> ${path.map(escapeText)}::text[]`;
+}
+
+function jsonTestSql(sql: Sql, value: Fragment, test: Test): Fragment {
+  switch (test.kind) {
+    case "present":
+      return sql`(${value}) <> 'null'::jsonb`;
+    case "equals":
+      return sql`(${value}) = ${jsonText(test.value)}::text::jsonb`;
+    case "contains":
+      return containsInJson(sql, value, escapeText(test.text));
+    case "above":
+      return numberTestSql(sql, value, sql`> ${String(test.bound)}::text::numeric`);
+    case "below":
+      return numberTestSql(sql, value, sql`< ${String(test.bound)}::text::numeric`);
+    case "during":
+      return sql`${timeInJson(sql, value)} >= ${test.instant.fromUs}
+        and ${timeInJson(sql, value)} < ${test.instant.toUs}`;
+    case "after":
+      return sql`${timeInJson(sql, value)} >= ${test.instant.toUs}`;
+    case "before":
+      return sql`${timeInJson(sql, value)} < ${test.instant.fromUs}`;
+    default:
+      return assertNever(test);
+  }
+}
+
+// The case keeps the cast away from values that are no numbers, which it would fail on.
+function numberTestSql(sql: Sql, value: Fragment, comparison: Fragment): Fragment {
+  return sql`case jsonb_typeof(${value})
+    when 'number' then (${value})::numeric ${comparison} else false end`;
+}
+
+function jsonText(value: unknown): string {
+  return escapeJson(JSON.stringify(value));
+}

@@ -1,0 +1,66 @@
+// Finds the dotted name of a filter among the recorded fields. Called by filter.ts.
+// Source: docs/decisions.md, 16 ("A dotted path tries the longest literal key first") and 17.
+
+import type { Bucket } from "../events/event.ts";
+import type { ProjectFields } from "../fields/fields.ts";
+import { pathDepthMax, pathLengthMax } from "../fields/known-fields.ts";
+import { anyItem, comparePaths, matchName, type Path, splitName } from "../fields/path.ts";
+
+export type FoundField = {
+  /** Ways to read the name inside its bucket, in the order they are tried; never none. */
+  readonly paths: readonly Path[];
+  /** Kinds of the values recorded right at the name. */
+  readonly types: number;
+  /** Kinds of the members where the name is an array. */
+  readonly memberTypes: number;
+  /** True when something is recorded below the name: it is an object or array somewhere. */
+  readonly hasInside: boolean;
+  /** True when the catalogue cannot say whether the field has values. */
+  readonly isUnknown: boolean;
+};
+
+/** More ways than this to read one name are not tried; real data has one or two. */
+const pathsMax = 16;
+
+/** Looks a name up that begins with its bucket. */
+export function findField(name: string, bucket: Bucket, fields: ProjectFields): FoundField {
+  const paths = new Map<string, Path>();
+  let types = 0;
+  let memberTypes = 0;
+  let hasInside = false;
+  for (const field of fields.fields) {
+    const found = field.path[0] === bucket ? matchName(field.path, name) : undefined;
+    if (found === undefined) continue;
+    addPath(paths, found.slice(1));
+    if (found.length === field.path.length) {
+      types |= field.types;
+      continue;
+    }
+    hasInside = true;
+    const isMember = field.path.length === found.length + 1 && field.path.at(-1) === anyItem;
+    if (isMember) memberTypes |= field.types;
+  }
+  const isUnknown =
+    name !== bucket &&
+    (!fields.isComplete || name.length > pathLengthMax || depthOf(name) > pathDepthMax);
+  const inside = name.slice(bucket.length + 1);
+  if (paths.size === 0 || isUnknown) {
+    const guesses = name === bucket ? [[]] : splitName(inside, pathsMax);
+    for (const path of guesses) addPath(paths, path);
+  }
+  return {
+    paths: [...paths.values()].toSorted(comparePaths).slice(0, pathsMax),
+    types,
+    memberTypes,
+    hasInside,
+    isUnknown,
+  };
+}
+
+function addPath(paths: Map<string, Path>, path: Path): void {
+  paths.set(JSON.stringify(path.map((segment) => (segment === anyItem ? 0 : segment))), path);
+}
+
+function depthOf(name: string): number {
+  return name.split(".").length;
+}

@@ -1,0 +1,134 @@
+// Handlers of ExportService: messages in, messages out.
+
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import {
+  EventFieldSchema,
+  ExportEventsResponseSchema,
+  type ExportService,
+  GetEventSchemaResponseSchema,
+  SearchEventsResponseSchema,
+  type StreamEventsResponse,
+  StreamEventsResponseSchema,
+} from "../../../gen/waggle/v1/export_pb.js";
+import type { DateRange, Filter } from "../../../gen/waggle/v1/filter_pb.js";
+import type { Principal } from "../../access/principal.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { exportLimitMax, searchLimitMax } from "../../base/limits.ts";
+import { principalOf } from "../../transport/context.ts";
+import { toEventMessage } from "../events/event-message.ts";
+import type { EventSelection, Exports, PageRequest } from "./export.ts";
+import type { FilterInput } from "./filter.ts";
+
+export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportService> {
+  return {
+    async exportEvents(request, context) {
+      const principal = principalOf(context);
+      checkProject(request.project, principal, context);
+      const page = await exports.getPage(principal.projectId, toPageRequest(request), {
+        limitMax: exportLimitMax,
+        signal: context.signal,
+      });
+      return create(ExportEventsResponseSchema, {
+        events: page.events.map((event) =>
+          toEventMessage(event, principal.projectId, page.projections),
+        ),
+        totalEvents: page.total,
+        count: page.total,
+        ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+      });
+    },
+
+    async searchEvents(request, context) {
+      const { projectId } = principalOf(context);
+      const page = await exports.getPage(projectId, toPageRequest(request), {
+        limitMax: searchLimitMax,
+        signal: context.signal,
+      });
+      return create(SearchEventsResponseSchema, {
+        events: page.events.map((event) => toEventMessage(event, projectId, page.projections)),
+        count: page.total,
+        ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+      });
+    },
+
+    async *streamEvents(request, context): AsyncGenerator<StreamEventsResponse, void, undefined> {
+      const { projectId } = principalOf(context);
+      const selection = toSelection(request);
+      const { groups, projections } = await exports.stream(projectId, selection, context.signal);
+      let count = 0;
+      for await (const group of groups) {
+        for (const event of group) {
+          const value = toEventMessage(event, projectId, projections);
+          yield create(StreamEventsResponseSchema, { item: { case: "event", value } });
+        }
+        count += group.length;
+      }
+      const value = { done: true, count } as const;
+      yield create(StreamEventsResponseSchema, { item: { case: "end", value } });
+    },
+
+    async getEventSchema(_request, context) {
+      const schema = await exports.getSchema(principalOf(context).projectId);
+      return create(GetEventSchemaResponseSchema, {
+        fields: schema.map((field) => create(EventFieldSchema, field)),
+      });
+    },
+  };
+}
+
+/** Paths under which a project is accepted and ignored; elsewhere it names the key's own. */
+const ignoringPaths: ReadonlySet<string> = new Set(["/v1/events/export", "/events"]);
+
+function checkProject(
+  project: string | undefined,
+  principal: Principal,
+  context: HandlerContext,
+): void {
+  if (project === undefined || ignoringPaths.has(new URL(context.url).pathname)) return;
+  if (project === principal.projectId || project === principal.projectName) return;
+  throw new ServiceError("NOT_FOUND", "no such project");
+}
+
+type SelectingMessage = {
+  readonly filters: readonly Filter[];
+  readonly dateRange?: DateRange | undefined;
+  readonly projections: readonly string[];
+  readonly evaluationId?: string | undefined;
+};
+type PagingMessage = SelectingMessage & Pick<PageRequest, "limit" | "page" | "cursor">;
+
+function toSelection(message: SelectingMessage): EventSelection {
+  const { filters, dateRange, projections, evaluationId } = message;
+  return {
+    filters: filters.map(toFilterInput),
+    fromMs: [dateRange?.gte, dateRange?.startTime],
+    toMs: [dateRange?.lte, dateRange?.endTime],
+    evaluationId,
+    projections,
+  };
+}
+
+function toPageRequest(message: PagingMessage): PageRequest {
+  const { limit, page, cursor } = message;
+  return { ...toSelection(message), limit, page, cursor };
+}
+
+/** Reads a filter message. Called by the session list too. */
+export function toFilterInput({ field, operator, value, type }: Filter): FilterInput {
+  return { field, operator, value: value && valueOf(value), type };
+}
+
+/** The parser refuses lists and objects whatever they hold, and numbers that are not finite. */
+function valueOf({ kind }: Value): FilterInput["value"] {
+  switch (kind.case) {
+    case "nullValue":
+      return null;
+    case "listValue":
+    case "structValue":
+      return [];
+    default:
+      return kind.value;
+  }
+}
