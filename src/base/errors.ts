@@ -32,6 +32,8 @@ export const outcomes = {
   OVERLOADED: { code: Code.Unavailable, status: 503 },
   /** The database does not answer; try again. */
   DATABASE_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
+  /** The call took longer than its deadline, the caller's or the service's own. */
+  DEADLINE_EXCEEDED: { code: Code.DeadlineExceeded, status: 504 },
   /** A bug; logged with its cause, answered without a message. */
   INTERNAL: { code: Code.Internal, status: 500 },
 } as const satisfies Record<string, { code: Code; status: number }>;

@@ -26,3 +26,6 @@ export const treeEventsMax = 20_000;
 
 /** Levels of a tree; Protobuf readers in other languages stop at 100 nested messages. */
 export const treeDepthMax = 64;
+
+/** Items of one array of messages in a REST request; each costs far more memory than its bytes. */
+export const listItemsMax = 100_000;

@@ -1,0 +1,93 @@
+// Idempotency-Key: the first answer to a write is kept with its effect and given again.
+// Called by transport/interceptors/idempotency.ts. Source: docs/decisions.md, 8.
+
+import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
+import * as store from "./store.ts";
+
+/** One use of a key. `route` is the rpc's name; `requestHash` tells bodies apart. */
+export type Claim = {
+  readonly projectId: ProjectId;
+  readonly route: string;
+  readonly key: string;
+  readonly requestHash: Buffer;
+};
+
+export type Idempotency = {
+  /**
+   * Runs `work` and keeps the answer it returns in the same transaction as its effect, or returns
+   * the kept answer without running it. A refusal of `work` that explains itself (4xx other than
+   * NOT_FOUND) is kept and thrown again; other failures are not kept. Answers live 24 hours.
+   * Fails with IDEMPOTENCY_IN_FLIGHT while another call holds the key, and with
+   * IDEMPOTENCY_MISMATCH when the key was used with another body.
+   */
+  run(claim: Claim, work: () => Promise<Uint8Array>): Promise<Uint8Array>;
+};
+
+/** Expired records that one call deletes in passing; writes make at most one each. */
+const sweepRowsMax = 10;
+
+export function createIdempotency(database: Database): Idempotency {
+  async function claimed(sql: Sql, claim: Claim): Promise<store.KeptAnswer | undefined> {
+    if (!(await store.tryLock(sql, claim))) {
+      throw new ServiceError(
+        "IDEMPOTENCY_IN_FLIGHT",
+        "a request with this Idempotency-Key is still running",
+      );
+    }
+    const kept = await store.findAnswer(sql, claim);
+    if (kept && !claim.requestHash.equals(kept.request_hash)) {
+      throw new ServiceError(
+        "IDEMPOTENCY_MISMATCH",
+        "this Idempotency-Key was used with another body",
+      );
+    }
+    return kept;
+  }
+
+  async function keepRefusal(claim: Claim, refusal: ServiceError): Promise<void> {
+    await database.transaction(async (sql) => {
+      // The effect was rolled back; only a retry that came in between can have answered by now.
+      if (await store.tryLock(sql, claim)) await store.insertRefusal(sql, claim, refusal);
+    });
+  }
+
+  return {
+    async run(claim, work) {
+      try {
+        return await database.transaction(async (sql) => {
+          const kept = await claimed(sql, claim);
+          if (kept) return toAnswer(kept);
+          const answer = await work();
+          await store.insertAnswer(sql, claim, answer);
+          await store.deleteExpired(sql, claim.projectId, sweepRowsMax);
+          return answer;
+        });
+      } catch (error) {
+        if (error instanceof ServiceError && isKept(error.reason) && !replayed.has(error)) {
+          await keepRefusal(claim, error);
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+/** Refusals that came out of a record and need not be written again. */
+const replayed = new WeakSet<ServiceError>();
+
+function toAnswer(kept: store.KeptAnswer): Uint8Array {
+  if (kept.response) return kept.response;
+  const refusal = new ServiceError(kept.reason as Reason, kept.message ?? "", {
+    ...(kept.details ? { details: kept.details } : {}),
+  });
+  replayed.add(refusal);
+  throw refusal;
+}
+
+function isKept(reason: Reason): boolean {
+  const { status } = outcomes[reason];
+  const isOwn = reason === "IDEMPOTENCY_IN_FLIGHT" || reason === "IDEMPOTENCY_MISMATCH";
+  return status >= 400 && status < 500 && reason !== "NOT_FOUND" && !isOwn;
+}

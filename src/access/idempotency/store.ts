@@ -1,0 +1,93 @@
+// SQL of idempotency records. Called by idempotency.ts, always inside its transaction.
+
+import type { ServiceError } from "../../base/errors.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import type { Sql } from "../../postgres/database.ts";
+import type { Claim } from "./idempotency.ts";
+
+/** A record: either the answer's bytes or the refusal's parts. */
+export type KeptAnswer = {
+  readonly request_hash: Buffer;
+  readonly response: Buffer | null;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly details: Readonly<Record<string, unknown>> | null;
+};
+
+/** Takes the key's lock until the transaction ends, or returns false when another one holds it. */
+export async function tryLock(sql: Sql, claim: Claim): Promise<boolean> {
+  const name = JSON.stringify([claim.projectId, claim.route, claim.key]);
+  const [row] = await sql<{ locked: boolean }[]>`
+    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`;
+  return row?.locked ?? false;
+}
+
+export async function findAnswer(sql: Sql, claim: Claim): Promise<KeptAnswer | undefined> {
+  const [row] = await sql<KeptAnswer[]>`
+    select request_hash, response, reason, message, details
+    from idempotency_records
+    where project_id = ${claim.projectId}
+      and route = ${claim.route}
+      and idempotency_key = ${claim.key}
+      and created_at > now() - interval '24 hours'`;
+  return row;
+}
+
+export async function insertAnswer(sql: Sql, claim: Claim, response: Uint8Array): Promise<void> {
+  await insertRecord(sql, claim, response, null);
+}
+
+export async function insertRefusal(sql: Sql, claim: Claim, refusal: ServiceError): Promise<void> {
+  await insertRecord(sql, claim, null, refusal);
+}
+
+/** Replaces an expired record of the same key; a live one stays as it is. */
+async function insertRecord(
+  sql: Sql,
+  claim: Claim,
+  response: Uint8Array | null,
+  refusal: ServiceError | null,
+): Promise<void> {
+  const details = refusal?.details ? JSON.stringify(refusal.details, toStorable) : null;
+  await sql`
+    insert into idempotency_records as kept
+      (project_id, route, idempotency_key, request_hash, response, reason, message, details)
+    values (
+      ${claim.projectId}, ${claim.route}, ${claim.key}, ${claim.requestHash},
+      ${response && Buffer.from(response)}, ${refusal?.reason ?? null},
+      ${toStorable("", refusal?.message ?? null)}, ${details}::text::jsonb
+    )
+    on conflict (project_id, route, idempotency_key) do update set
+      request_hash = excluded.request_hash,
+      response = excluded.response,
+      reason = excluded.reason,
+      message = excluded.message,
+      details = excluded.details,
+      created_at = now()
+    where kept.created_at <= now() - interval '24 hours'`;
+}
+
+/** Deletes at most `rowsMax` expired records of a project; skips those that others delete. */
+export async function deleteExpired(
+  sql: Sql,
+  projectId: ProjectId,
+  rowsMax: number,
+): Promise<void> {
+  await sql`
+    delete from idempotency_records
+    where project_id = ${projectId}
+      and (route, idempotency_key) in (
+        select route, idempotency_key
+        from idempotency_records
+        where project_id = ${projectId}
+          and created_at < now() - interval '24 hours'
+        order by created_at
+        limit ${rowsMax}
+        for update skip locked
+      )`;
+}
+
+/** Texts name keys that callers sent; Postgres refuses NUL and lone surrogates, which no reader misses. */
+function toStorable<T>(_key: string, value: T): T | string {
+  return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value;
+}

@@ -1,0 +1,100 @@
+// Who may call each rpc and how large its body may be, read from the `(waggle.v1.access)` option of
+// its proto; for services whose protos are not ours, from the table here.
+// Called by gate.ts, interceptors/authorize.ts and the transcoder. Source: docs/decisions.md, 35, 36.
+
+import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import { access, BodyClass, KeyKind as ProtoKeyKind } from "../../gen/waggle/v1/options_pb.js";
+import type { KeyKind, Principal } from "../access/principal.ts";
+import { ServiceError } from "../base/errors.ts";
+import type { bodyBytesMaxDefault } from "../base/limits.ts";
+
+export type BodyClassName = keyof typeof bodyBytesMaxDefault;
+
+/** Bytes that a body of each class may have after inflating. */
+export type BodyLimits = { readonly [Name in BodyClassName]: number };
+
+export type AccessRule = {
+  /** Dotted permission; empty on open services. */
+  readonly permission: string;
+  /** Key kinds that hold the permission; undefined means that no key is asked for. */
+  readonly keyKinds: ReadonlySet<KeyKind> | undefined;
+  readonly bodyClass: BodyClassName;
+  readonly isIngestion: boolean;
+  readonly strictPaths: readonly string[];
+  readonly textTimePaths: readonly string[];
+};
+
+const bare = { strictPaths: [], textTimePaths: [] };
+
+/** Reveal nothing of any tenant, and tools call them without a key. */
+const open: AccessRule = {
+  ...bare,
+  permission: "",
+  keyKinds: undefined,
+  bodyClass: "anonymous",
+  isIngestion: false,
+};
+
+/** Rules of services whose protos are copied unchanged and so carry no option of ours. */
+const thirdPartyRules: Readonly<Record<string, AccessRule>> = {
+  "opentelemetry.proto.collector.trace.v1.TraceService": {
+    ...bare,
+    permission: "project.trace.export",
+    keyKinds: new Set(["project", "ingestion"]),
+    bodyClass: "traces",
+    isIngestion: true,
+  },
+  "grpc.health.v1.Health": open,
+  "grpc.reflection.v1.ServerReflection": open,
+  "grpc.reflection.v1alpha.ServerReflection": open,
+};
+
+const keyKindNames: Readonly<Record<ProtoKeyKind, KeyKind | undefined>> = {
+  [ProtoKeyKind.UNSPECIFIED]: undefined,
+  [ProtoKeyKind.PROJECT]: "project",
+  [ProtoKeyKind.PROJECT_READ_ONLY]: "project_read_only",
+  [ProtoKeyKind.INGESTION]: "ingestion",
+};
+
+const bodyClassNames: Readonly<Record<BodyClass, BodyClassName>> = {
+  [BodyClass.UNSPECIFIED]: "other",
+  [BodyClass.RECORD]: "record",
+  [BodyClass.BATCH]: "batch",
+  [BodyClass.TRACES]: "traces",
+  [BodyClass.OTHER]: "other",
+};
+
+const rules = new Map<DescMethod, AccessRule>();
+
+/** Returns the rule of an rpc. Throws for one that has none: start-up asks for every rule. */
+export function accessRuleOf(method: DescMethod): AccessRule {
+  const known = rules.get(method);
+  if (known) return known;
+  const rule = hasOption(method, access)
+    ? fromOption(method)
+    : thirdPartyRules[method.parent.typeName];
+  if (!rule) throw new Error(`${method.parent.typeName}.${method.name} has no access rule`);
+  rules.set(method, rule);
+  return rule;
+}
+
+/** Throws NOT_FOUND when the principal may not call an rpc with this rule. */
+export function assertAllowed(rule: AccessRule, principal: Principal | undefined): void {
+  if (rule.keyKinds === undefined) return;
+  if (!principal || !rule.keyKinds.has(principal.keyKind)) {
+    throw new ServiceError("NOT_FOUND", `denied ${rule.permission}`);
+  }
+}
+
+function fromOption(method: DescMethod): AccessRule {
+  const option = getOption(method, access);
+  const kinds = option.keys.map((kind) => keyKindNames[kind]).filter((kind) => kind !== undefined);
+  return {
+    permission: option.permission,
+    keyKinds: new Set(kinds),
+    bodyClass: bodyClassNames[option.body],
+    isIngestion: option.ingestion,
+    strictPaths: option.strictPaths,
+    textTimePaths: option.textTimePaths,
+  };
+}

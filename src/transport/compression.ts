@@ -1,0 +1,125 @@
+// Compression of answers (REST) and of messages (RPC): which encoding a client takes, and the
+// encoders. zlib runs on its own threads. Called by exchange.ts, rest/stream.ts and rpc.ts.
+// Source: RFC 9110, 12.5.3; docs/design.md, Transport.
+
+import type { Transform } from "node:stream";
+import { promisify } from "node:util";
+import {
+  brotliCompress,
+  brotliDecompress,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
+  gunzip,
+  gzip,
+  zstdCompress,
+  zstdDecompress,
+} from "node:zlib";
+import { ServiceError } from "../base/errors.ts";
+import { currentReservation } from "./admission.ts";
+import { tooLarge } from "./body.ts";
+import type { Compression } from "./connect-adapter.ts";
+import { toConnectError } from "./interceptors/errors.ts";
+
+/** Smaller answers gain nothing. */
+const compressBytesMin = 1_024;
+
+/** Brotli's default of 11 is for files made once; 4 costs about what gzip does. */
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+
+type Inflate = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>;
+
+/** In the order that the service prefers them, cheapest for their gain first. */
+const codecs = {
+  zstd: {
+    compress: promisify(zstdCompress) as (bytes: Uint8Array) => Promise<Buffer>,
+    inflate: promisify(zstdDecompress) as Inflate,
+    stream: (): Transform => createZstdCompress(),
+    flush: constants.ZSTD_e_flush,
+  },
+  br: {
+    compress: (bytes: Uint8Array) => promisify(brotliCompress)(bytes, brotliOptions),
+    inflate: promisify(brotliDecompress) as Inflate,
+    stream: (): Transform => createBrotliCompress(brotliOptions),
+    flush: constants.BROTLI_OPERATION_FLUSH,
+  },
+  gzip: {
+    compress: (bytes: Uint8Array) => promisify(gzip)(bytes),
+    inflate: promisify(gunzip) as Inflate,
+    stream: (): Transform => createGzip(),
+    flush: constants.Z_SYNC_FLUSH,
+  },
+};
+
+export type Encoding = keyof typeof codecs;
+const encodings = Object.keys(codecs) as readonly Encoding[];
+
+/** Returns the encoding for an answer of so many bytes, or undefined to send it as it is. */
+export function encodingFor(
+  bytes: number,
+  acceptEncoding: string | undefined,
+): Encoding | undefined {
+  if (bytes < compressBytesMin || acceptEncoding === undefined) return undefined;
+  const weights = new Map(acceptEncoding.split(",").map(parseWeight));
+  const fallback = weights.get("*") ?? 0;
+  const weightOf = (one: Encoding): number => weights.get(one) ?? fallback;
+  const [best] = encodings.toSorted((a, b) => weightOf(b) - weightOf(a));
+  return best && weightOf(best) > 0 ? best : undefined;
+}
+
+function parseWeight(item: string): [name: string, weight: number] {
+  const [name = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
+  const quality = parameters.find((parameter) => parameter.startsWith("q="));
+  return [name, quality === undefined ? 1 : Number(quality.slice(2)) || 0];
+}
+
+export function compressBody(encoding: Encoding, body: Uint8Array): Promise<Buffer> {
+  return codecs[encoding].compress(body);
+}
+
+/** An encoder of a stream; `flush` sends on what it holds, so that a slow stream still arrives. */
+export type StreamEncoder = { readonly transform: Transform; readonly flush: () => Promise<void> };
+
+export function createStreamEncoder(encoding: Encoding): StreamEncoder {
+  const codec = codecs[encoding];
+  const transform = codec.stream();
+  const flushable = transform as Transform & { flush(kind: number, done: () => void): void };
+  return {
+    transform,
+    flush: () => new Promise((resolve) => flushable.flush(codec.flush, resolve)),
+  };
+}
+
+/** Message compression of the RPC protocols, with our limits and reasons on inflating. */
+export function rpcCompressions(): Compression[] {
+  return (["gzip", "br", "zstd"] as const).map((name) => ({
+    name,
+    compress: async (bytes) => toPlain(await codecs[name].compress(bytes)),
+    decompress: async (bytes, bytesMax) => {
+      if (bytes.length === 0) return new Uint8Array(0);
+      const inflated = await inflate(codecs[name].inflate, bytes, bytesMax);
+      currentReservation.getStore()?.grow(inflated.length);
+      return toPlain(inflated);
+    },
+  }));
+}
+
+async function inflate(run: Inflate, bytes: Uint8Array, bytesMax: number): Promise<Buffer> {
+  try {
+    return await run(bytes, { maxOutputLength: bytesMax });
+  } catch (cause) {
+    const isTooLarge = (cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    throw toConnectError(
+      isTooLarge
+        ? tooLarge(bytesMax)
+        : new ServiceError("MALFORMED_BODY", "the message cannot be inflated", { cause }),
+    );
+  }
+}
+
+function toPlain(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer
+    ? (bytes as Uint8Array<ArrayBuffer>)
+    : new Uint8Array(bytes);
+}

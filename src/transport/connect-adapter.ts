@@ -1,0 +1,73 @@
+// The one file that imports @connectrpc/connect/protocol, which follows no semantic versioning (the
+// package is pinned exactly): how REST and OTLP call a method as Connect's own protocols do, and
+// the types of the router's handlers. Source: docs/design.md, Transport.
+
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import {
+  type ContextValues,
+  createHandlerContext,
+  type HandlerContext,
+  type Interceptor,
+  type MethodImplSpec,
+} from "@connectrpc/connect";
+import {
+  type Compression,
+  createAsyncIterable,
+  invokeUnaryImplementation,
+  transformInvokeImplementation,
+  type UniversalHandler,
+} from "@connectrpc/connect/protocol";
+
+export type { Compression, MethodImplSpec, UniversalHandler };
+
+export type CallContext = HandlerContext & { abort(reason?: unknown): void };
+
+export type CallContextInit = {
+  readonly method: DescMethod;
+  readonly protocol: string;
+  readonly httpMethod: string;
+  readonly url: string;
+  readonly header: Headers;
+  readonly values: ContextValues;
+  readonly signal: AbortSignal;
+  readonly shutdownSignal: AbortSignal;
+};
+
+/** Returns the context of a call that came by a protocol other than Connect's own. */
+export function createCallContext(init: CallContextInit): CallContext {
+  return createHandlerContext({
+    service: init.method.parent,
+    method: init.method,
+    protocolName: init.protocol,
+    requestMethod: init.httpMethod,
+    url: init.url,
+    requestHeader: init.header,
+    contextValues: init.values,
+    requestSignal: init.signal,
+    shutdownSignal: init.shutdownSignal,
+  });
+}
+
+/** Calls a unary method through the interceptors. */
+export async function invokeUnary(
+  spec: MethodImplSpec,
+  context: CallContext,
+  request: Message,
+  interceptors: readonly Interceptor[],
+): Promise<Message> {
+  if (spec.kind !== "unary") throw new Error(`${spec.method.name} is not unary`);
+  return (await invokeUnaryImplementation(spec, context, request as never, [
+    ...interceptors,
+  ])) as Message;
+}
+
+/** Calls a server-streaming method through the interceptors. */
+export function invokeStream(
+  spec: MethodImplSpec,
+  context: CallContext,
+  request: Message,
+  interceptors: readonly Interceptor[],
+): AsyncIterable<Message> {
+  const transform = transformInvokeImplementation(spec, context, [...interceptors]);
+  return transform(createAsyncIterable([request as never])) as AsyncIterable<Message>;
+}

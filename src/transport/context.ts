@@ -1,0 +1,55 @@
+// What a request carries beside its message: the caller, its id, faults of single batch items, and
+// whether it asked for a projection. Written by the gate and the REST reader, read by handlers.
+
+import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Principal } from "../access/principal.ts";
+
+export const principalKey = createContextKey<Principal | undefined>(undefined, {
+  description: "the caller, set by the gate",
+});
+
+export const requestIdKey = createContextKey("", { description: "x-request-id of the call" });
+
+/**
+ * Hash input of the request for Idempotency-Key: what the client sent, where the transport still
+ * has the bytes (REST); undefined means the message itself is hashed.
+ */
+export const requestDigestKey = createContextKey<Buffer | undefined>(undefined, {
+  description: "SHA-256 of the request as sent",
+});
+
+/**
+ * Why one item of a `(lenient_items)` field was not read. An empty message stands at `index` of the
+ * field, so the other items keep their positions. `message` names the path inside the item:
+ * `start_time: must be a number …`.
+ */
+export type ItemFault = {
+  /** Proto name of the repeated field: `events`, `logs`. */
+  readonly field: string;
+  readonly index: number;
+  readonly message: string;
+};
+
+export const itemFaultsKey = createContextKey<readonly ItemFault[]>([], {
+  description: "items that the REST reader could not read",
+});
+
+/** Returns the caller. Throws when the gate has not run, which is a bug of the transport. */
+export function principalOf(context: Pick<HandlerContext, "values">): Principal {
+  const principal = context.values.get(principalKey);
+  if (!principal) throw new Error("no principal in the context of a call");
+  return principal;
+}
+
+/**
+ * Returns the faults of single items by index, of the repeated field named. Handlers of batch rpcs
+ * reject these indexes with these messages and pass the other items on; the message at such an index
+ * is an empty placeholder. Always empty for RPC protocols, whose framing allows no such fault.
+ */
+export function itemFaultsOf(
+  context: { readonly values: ContextValues },
+  field: string,
+): ReadonlyMap<number, string> {
+  const faults = context.values.get(itemFaultsKey).filter((fault) => fault.field === field);
+  return new Map(faults.map((fault) => [fault.index, fault.message]));
+}

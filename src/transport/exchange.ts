@@ -1,0 +1,115 @@
+// One HTTP request with its answer, the same for HTTP/1.1 and HTTP/2, and how an answer is written:
+// compressed where the client takes it, with the connection closed behind a body left unread.
+// Called by routes.ts, the transcoder and the OTLP route. Source: docs/design.md, Transport.
+
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import { compressBody, encodingFor } from "./compression.ts";
+
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+/** HTTP/2's response has the methods of HTTP/1's; a union of the two could not be called. */
+export type NodeResponse = ServerResponse;
+
+export type Exchange = {
+  readonly request: NodeRequest;
+  readonly response: NodeResponse;
+  readonly httpMethod: string;
+  /** Still percent-encoded, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+};
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Uint8Array;
+};
+
+/** Body bytes thrown away behind an answer, and how long, so that the client gets to read it. */
+const lingerBytesMax = 8 * 1_048_576;
+const lingerMs = 2_000;
+
+/** Splits the request target; the absolute form (`GET http://host/path`) is a path too. */
+export function createExchange(request: NodeRequest, response: NodeResponse): Exchange {
+  const target = (request.url ?? "/").replace(/^https?:\/\/[^/?#]*/i, "");
+  const mark = target.indexOf("?");
+  return {
+    request,
+    response,
+    httpMethod: request.method ?? "",
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1)),
+  };
+}
+
+/** Returns the text of a header that comes once; the first of several. */
+export function headerOf(request: NodeRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** Returns the request headers as Fetch has them, without HTTP/2's pseudo-headers. */
+export function headersOf(request: NodeRequest): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (name.startsWith(":") || value === undefined) continue;
+    for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
+  }
+  return headers;
+}
+
+/** Tells whether the request has body bytes that nobody has read. */
+export function hasUnreadBody(request: NodeRequest): boolean {
+  if (request.complete || request.readableEnded) return false;
+  if (request.httpVersionMajor >= 2) return !request.readableEnded;
+  const { "content-length": length, "transfer-encoding": transfer } = request.headers;
+  return transfer !== undefined || (length !== undefined && length !== "0");
+}
+
+/** Writes a whole answer. A client that has gone is no failure. */
+export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<void> {
+  const { request, response } = exchange;
+  const encoding = encodingFor(answer.body.length, headerOf(request, "accept-encoding"));
+  const body = encoding ? await compressBody(encoding, answer.body) : answer.body;
+  if (response.destroyed || response.headersSent) return;
+  const isUnread = hasUnreadBody(request);
+  if (isUnread && request.httpVersionMajor < 2) response.setHeader("connection", "close");
+  response.writeHead(answer.status, {
+    ...answer.headers,
+    ...(encoding ? { "content-encoding": encoding } : {}),
+    ...(answer.body.length > 0 ? { vary: varyOf(response) } : {}),
+    "content-length": body.length,
+  });
+  if (isUnread && request.httpVersionMajor < 2) {
+    // Closing at once would reset the connection and could take the answer from the client.
+    response.write(body);
+    await discardBody(request);
+    response.end();
+    return;
+  }
+  response.end(body);
+}
+
+function varyOf(response: NodeResponse): string {
+  const before = response.getHeader("vary");
+  return before === undefined ? "accept-encoding" : `${String(before)}, accept-encoding`;
+}
+
+/** Throws body bytes away until the end, a bound, or a moment of time. */
+function discardBody(request: NodeRequest): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const done = (): void => {
+      clearTimeout(timer);
+      request.off("data", count).off("end", done).off("close", done).off("error", done);
+      resolve();
+    };
+    const timer = setTimeout(done, lingerMs);
+    const count = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > lingerBytesMax) done();
+    };
+    request.on("data", count).once("end", done).once("close", done).once("error", done);
+    request.resume();
+  });
+}

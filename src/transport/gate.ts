@@ -1,0 +1,38 @@
+// The gate: who calls, and may they, decided on headers before a byte of the body is read. RPC
+// protocols, REST and OTLP over HTTP all come through here.
+// Source: docs/design.md, Transport; docs/decisions.md, 14, 35.
+
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { ContextValues } from "@connectrpc/connect";
+import type { Keys } from "../access/keys/keys.ts";
+import { accessRuleOf, assertAllowed } from "./access-rules.ts";
+import { principalKey } from "./context.ts";
+import type { CallLog } from "./interceptors/log.ts";
+
+export type GateCall = {
+  readonly method: DescMethod;
+  readonly protocol: string;
+  /** Value of the Authorization header. */
+  readonly authorization: string | undefined;
+  /** Receives the principal. */
+  readonly values: ContextValues;
+};
+
+/** Throws ServiceError NOT_FOUND on every denial and KEY_UNVERIFIABLE when no one can tell. */
+export type Gate = (call: GateCall) => Promise<void>;
+
+export function createGate(keys: Pick<Keys, "authenticate">, callLog: CallLog): Gate {
+  return async ({ method, protocol, authorization, values }) => {
+    const rule = accessRuleOf(method);
+    if (rule.keyKinds === undefined) return;
+    const startedAtMs = performance.now();
+    try {
+      const principal = await keys.authenticate(authorization);
+      values.set(principalKey, principal);
+      assertAllowed(rule, principal);
+    } catch (error) {
+      callLog.end({ method, protocol, values, startedAtMs, error });
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,118 @@
+// Errors on their way out: ServiceError → ConnectError by the outcomes table, with ErrorInfo; what
+// nobody foresaw is logged with its cause and becomes INTERNAL. REST turns the same errors back.
+// Source: docs/decisions.md, 10; base/errors.ts.
+
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import type { Logger } from "pino";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { outcomes, type Reason, retryAfterSeconds, ServiceError } from "../../base/errors.ts";
+
+const errorDomain = "waggle";
+
+/** The only words that a denied or absent thing is answered with. */
+export const notFoundMessage = "Not found";
+
+/** Trailers travel as HTTP headers, of which many clients take no more than 8 KiB in all. */
+const detailCharsMax = 2_048;
+
+export type ErrorMapper = (error: unknown) => ConnectError;
+
+export type ErrorMapperOptions = {
+  readonly logger: Logger;
+  /** Tells whether an error means that the database cannot be asked now. */
+  readonly isDatabaseUnavailable: (error: unknown) => boolean;
+};
+
+/** Returns the text that a caller may see: none on 5xx, one constant where denied or absent. */
+export function publicMessageOf(error: ServiceError): string {
+  if (error.reason === "NOT_FOUND") return notFoundMessage;
+  return outcomes[error.reason].status >= 500 ? "" : error.message;
+}
+
+/** Returns headers that belong to a reason: `retry-after` on every 503. */
+export function headersOf(reason: Reason): Readonly<Record<string, string>> {
+  return outcomes[reason].status === 503 ? { "retry-after": String(retryAfterSeconds) } : {};
+}
+
+/** Converts a known failure; the ServiceError stays as the cause. */
+export function toConnectError(error: ServiceError): ConnectError {
+  const info = create(ErrorInfoSchema, {
+    reason: error.reason,
+    domain: errorDomain,
+    metadata: toMetadata(error.details ?? {}),
+  });
+  return new ConnectError(
+    publicMessageOf(error),
+    outcomes[error.reason].code,
+    headersOf(error.reason),
+    [{ desc: ErrorInfoSchema, value: info }],
+    error,
+  );
+}
+
+/** Returns the ServiceError inside a ConnectError, or the nearest one for Connect's own errors. */
+export function serviceErrorOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (!(error instanceof ConnectError)) return new ServiceError("INTERNAL", "", { cause: error });
+  if (error.cause instanceof ServiceError) return error.cause;
+  const reason = connectReasons[error.code] ?? "INTERNAL";
+  return new ServiceError(reason, error.rawMessage, { cause: error });
+}
+
+/** Reasons of errors that Connect itself raises: deadlines, limits, messages it cannot parse. */
+const connectReasons: { readonly [C in Code]?: Reason } = {
+  [Code.InvalidArgument]: "MALFORMED_BODY",
+  [Code.ResourceExhausted]: "BODY_TOO_LARGE",
+  [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
+  [Code.Unimplemented]: "NOT_FOUND",
+};
+
+/** Returns the function that turns anything thrown into what an RPC protocol can answer. */
+export function createErrorMapper(options: ErrorMapperOptions): ErrorMapper {
+  return (error) => {
+    if (error instanceof ServiceError) return toConnectError(error);
+    const connectError = ConnectError.from(error);
+    // The caller went away: nothing failed here and nobody reads the answer.
+    if (connectError.code === Code.Canceled) return connectError;
+    if (error instanceof ConnectError && connectReasons[error.code]) {
+      return toConnectError(serviceErrorOf(error));
+    }
+    if (options.isDatabaseUnavailable(error)) {
+      options.logger.warn({ err: error }, "the database does not answer");
+      return toConnectError(new ServiceError("DATABASE_UNAVAILABLE", "", { cause: error }));
+    }
+    options.logger.error({ err: error }, "a call failed for an unknown cause");
+    return toConnectError(new ServiceError("INTERNAL", "", { cause: error }));
+  };
+}
+
+export function createErrorInterceptor(mapError: ErrorMapper): Interceptor {
+  return (next) => async (request) => {
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      return { ...response, message: mapStream(response.message, mapError) };
+    } catch (error) {
+      throw mapError(error);
+    }
+  };
+}
+
+async function* mapStream<T>(messages: AsyncIterable<T>, mapError: ErrorMapper): AsyncIterable<T> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw mapError(error);
+  }
+}
+
+/** ErrorInfo holds texts only; a list is cut, since REST is where all of it is answered. */
+function toMetadata(details: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(details).map(([key, value]) => [
+      key,
+      (typeof value === "string" ? value : JSON.stringify(value)).slice(0, detailCharsMax),
+    ]),
+  );
+}

@@ -1,0 +1,104 @@
+// One log line and one metrics observation per call, whichever protocol it came by and however far
+// it got. Never bodies, keys or messages. Called by the interceptor here, the gate and the transcoder.
+// Source: docs/design.md, Transport; ARCHITECTURE.md, logging.
+
+import type { DescMethod } from "@bufbuild/protobuf";
+import { type ContextValues, createContextKey, type Interceptor } from "@connectrpc/connect";
+import type { Logger } from "pino";
+import { outcomes } from "../../base/errors.ts";
+import { principalKey, requestIdKey } from "../context.ts";
+import { serviceErrorOf } from "./errors.ts";
+
+/** One finished call, as metrics see it. `reason` is `OK` or the error's reason. */
+export type CallObservation = {
+  readonly rpc: string;
+  readonly protocol: string;
+  readonly reason: string;
+  readonly ms: number;
+};
+
+export type CallLog = {
+  /** Notes the end of a call once; later ends of the same call are the same event seen further out. */
+  end(call: CallEnd): void;
+};
+
+export type CallEnd = {
+  readonly method: DescMethod;
+  readonly protocol: string;
+  readonly values: ContextValues;
+  readonly startedAtMs: number;
+  /** Undefined when the call succeeded. */
+  readonly error: unknown;
+};
+
+const isLoggedKey = createContextKey(false, { description: "the call has its log line" });
+export const protocolKey = createContextKey("", { description: "protocol of the call" });
+
+/** Returns `waggle.v1.EventService/CreateEvent`. */
+export function rpcNameOf(method: DescMethod): string {
+  return `${method.parent.typeName}/${method.name}`;
+}
+
+export function createCallLog(
+  logger: Logger,
+  observe: (call: CallObservation) => void = () => undefined,
+): CallLog {
+  return {
+    end({ method, protocol, values, startedAtMs, error }) {
+      if (values.get(isLoggedKey)) return;
+      values.set(isLoggedKey, true);
+      const principal = values.get(principalKey);
+      const reason = error === undefined ? "OK" : serviceErrorOf(error).reason;
+      const ms = Math.round((performance.now() - startedAtMs) * 1e3) / 1e3;
+      const rpc = rpcNameOf(method);
+      observe({ rpc, protocol, reason, ms });
+      const line = {
+        rpc,
+        protocol,
+        reason,
+        ms,
+        key_id: principal?.keyId,
+        project_id: principal?.projectId,
+        request_id: values.get(requestIdKey),
+      };
+      if (reason !== "OK" && outcomes[reason].status >= 500) logger.warn(line, "call");
+      else logger.info(line, "call");
+    },
+  };
+}
+
+/** The outermost interceptor; for streams the call ends with the last message. */
+export function createLogInterceptor(callLog: CallLog): Interceptor {
+  return (next) => async (request) => {
+    const startedAtMs = performance.now();
+    const values = request.contextValues;
+    const protocol = values.get(protocolKey);
+    const end = (error: unknown): void =>
+      callLog.end({ method: request.method, protocol, values, startedAtMs, error });
+    try {
+      const response = await next(request);
+      if (response.stream) return { ...response, message: watch(response.message, end) };
+      end(undefined);
+      return response;
+    } catch (error) {
+      end(error);
+      throw error;
+    }
+  };
+}
+
+async function* watch<T>(
+  messages: AsyncIterable<T>,
+  end: (error: unknown) => void,
+): AsyncIterable<T> {
+  let failure: unknown;
+  try {
+    yield* messages;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    // Also runs when the client went away and the stream was returned early.
+    end(failure);
+  }
+}

@@ -1,0 +1,62 @@
+// Checks request messages against the `buf.validate` rules of their protos. Messages whose tree has
+// no rule are not touched, so that a batch pays nothing for it.
+// Source: docs/decisions.md, 4, 15; proto/third_party/buf/validate/validate.proto.
+
+import { type DescMessage, hasOption, type Message } from "@bufbuild/protobuf";
+import { pathToString } from "@bufbuild/protobuf/reflect";
+import { createValidator } from "@bufbuild/protovalidate";
+import type { Interceptor } from "@connectrpc/connect";
+import {
+  field as fieldRules,
+  message as messageRules,
+} from "../../../gen/buf/validate/validate_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+
+const validator = createValidator({ failFast: true });
+const known = new Map<DescMessage, boolean>();
+
+/** Refuses unary and server-streaming requests that break a rule: INVALID_ARGUMENT naming the field. */
+export const validateInterceptor: Interceptor = (next) => (request) => {
+  if (request.stream) {
+    if (request.method.methodKind !== "server_streaming") return next(request);
+    return next({ ...request, message: validated(request.method.input, request.message) });
+  }
+  assertValid(request.method.input, request.message);
+  return next(request);
+};
+
+async function* validated(
+  desc: DescMessage,
+  messages: AsyncIterable<Message>,
+): AsyncIterable<Message> {
+  for await (const message of messages) {
+    assertValid(desc, message);
+    yield message;
+  }
+}
+
+function assertValid(desc: DescMessage, message: Message): void {
+  if (!hasRules(desc)) return;
+  const result = validator.validate(desc, message);
+  if (result.kind === "valid") return;
+  if (result.kind === "error") throw result.error;
+  const [violation] = result.violations;
+  const path = violation ? pathToString(violation.field) : "";
+  throw new ServiceError("INVALID_ARGUMENT", `${path}: ${violation?.message ?? "is not valid"}`);
+}
+
+/** Tells whether a message or any message inside it has a rule. */
+function hasRules(desc: DescMessage): boolean {
+  const answer = known.get(desc);
+  if (answer !== undefined) return answer;
+  // A message that holds itself adds no rule by that.
+  known.set(desc, false);
+  const found =
+    hasOption(desc, messageRules) ||
+    desc.fields.some(
+      (field) =>
+        hasOption(field, fieldRules) || (field.message !== undefined && hasRules(field.message)),
+    );
+  known.set(desc, found);
+  return found;
+}

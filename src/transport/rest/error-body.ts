@@ -1,0 +1,48 @@
+// The JSON form of errors, and the one body that says nothing: denied, absent, unknown route and
+// wrong method answer it byte for byte. Called by the transcoder, the routes and the OTLP route.
+// Source: docs/decisions.md, 9 and 10; base/errors.ts.
+
+import { outcomes, type ServiceError } from "../../base/errors.ts";
+import { headersOf, notFoundMessage, publicMessageOf } from "../interceptors/errors.ts";
+
+export type ErrorAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+};
+
+const notFound: ErrorAnswer = {
+  status: 404,
+  headers: {},
+  body: Buffer.from(
+    JSON.stringify({
+      success: false,
+      statusCode: 404,
+      errorCode: "NOT_FOUND",
+      message: notFoundMessage,
+    }),
+  ),
+};
+
+/** Returns status, headers and body of a failure. A 5xx has no message; a rejected batch has its own body. */
+export function errorAnswer(error: ServiceError): ErrorAnswer {
+  if (error.reason === "NOT_FOUND") return notFound;
+  const { status } = outcomes[error.reason];
+  const message = publicMessageOf(error);
+  const body =
+    error.reason === "BATCH_REJECTED" && error.details
+      ? error.details
+      : {
+          success: false,
+          statusCode: status,
+          errorCode: error.reason,
+          ...(message === "" ? {} : { message }),
+          ...error.details,
+        };
+  return { status, headers: headersOf(error.reason), body: Buffer.from(JSON.stringify(body)) };
+}
+
+/** Returns the fixed 404. */
+export function notFoundAnswer(): ErrorAnswer {
+  return notFound;
+}

@@ -1,0 +1,28 @@
+// How times leave over REST: integer milliseconds, or text on the paths that the API document shows
+// text on, save for generated clients that insist on integers. The one place that decides it.
+// Source: docs/decisions.md, 3; docs/spec.md, POST /events/export.
+
+/** User-Agent prefix of generated clients that validate integers where the document shows text. */
+const integerClientPrefix = "speakeasy-sdk/";
+
+/** Tells whether an answer writes times as text, by its path template and the User-Agent. */
+export function isTextTimes(
+  textTimePaths: readonly string[],
+  pathTemplate: string,
+  userAgent: string | undefined,
+): boolean {
+  return textTimePaths.includes(pathTemplate) && !userAgent?.startsWith(integerClientPrefix);
+}
+
+/** Returns whole Unix milliseconds; the fraction is cut, so a time never moves later. */
+export function formatTimeNumber(timeMs: number): number {
+  return Math.floor(timeMs);
+}
+
+/** Returns `YYYY-MM-DD HH:MM:SS` in UTC. */
+export function formatTimeText(timeMs: number): string {
+  return new Date(Math.floor(timeMs))
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.\d+Z$/, "");
+}

@@ -1,0 +1,39 @@
+// A fault in a JSON request at one field, with the path to it. Thrown by the readers of one value,
+// given its path by the readers around it, so that good requests never build a path.
+
+/** `message` says what the value must be; `path` grows from the inside out: `events[3].start_time`. */
+export class FieldFault extends Error {
+  path = "";
+
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = "FieldFault";
+  }
+
+  within(field: string): this {
+    this.path =
+      this.path === "" || this.path.startsWith("[")
+        ? `${field}${this.path}`
+        : `${field}.${this.path}`;
+    return this;
+  }
+
+  at(index: number): this {
+    return this.within(`[${index}]`);
+  }
+
+  /** The text a caller sees: `start_time: must be a number`. */
+  get text(): string {
+    return this.path === "" ? this.message : `${this.path}: ${this.message}`;
+  }
+}
+
+/** Adds a field's name to a fault on its way out; leaves other errors alone. */
+export function withinField(error: unknown, field: string): unknown {
+  return error instanceof FieldFault ? error.within(field) : error;
+}
+
+/** Adds an array position to a fault on its way out; leaves other errors alone. */
+export function atIndex(error: unknown, index: number): unknown {
+  return error instanceof FieldFault ? error.at(index) : error;
+}

@@ -1,0 +1,145 @@
+// `google.api.http` options → bindings: HTTP method, path template, and how path, query and body
+// become the request message. Read once at start-up; the proto is the only route table.
+// Source: google/api/http.proto; docs/design.md, Transport.
+
+import {
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  hasOption,
+  type Message,
+} from "@bufbuild/protobuf";
+import { http } from "../../../gen/google/api/annotations_pb.js";
+import type { HttpRule } from "../../../gen/google/api/http_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { accessRuleOf } from "../access-rules.ts";
+import type { ItemFault } from "../context.ts";
+import { FieldFault, withinField } from "./field-fault.ts";
+import { jsonKeyOf, requestKeysOf } from "./field-names.ts";
+import { fieldReader, messageReader, type ReadContext } from "./json-reader.ts";
+import { type PathTemplate, parsePathTemplate } from "./path-template.ts";
+import { queryReader } from "./query.ts";
+import type { PathVariable } from "./route-trie.ts";
+
+/** The parts of an HTTP request that make a message. `body` is parsed JSON; undefined is no body. */
+export type RequestParts = {
+  readonly variables: readonly PathVariable[];
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+};
+
+export type ReadRequest = { readonly message: Message; readonly itemFaults: readonly ItemFault[] };
+
+export type RestBinding = {
+  readonly method: DescMethod;
+  readonly httpMethod: string;
+  /** Path template as in the proto. */
+  readonly path: string;
+  readonly template: PathTemplate;
+  /** What the body is: the whole message, one field of it, or nothing. */
+  readonly body: "message" | DescField | undefined;
+  /** Throws ServiceError INVALID_ARGUMENT naming the field. */
+  readonly read: (parts: RequestParts) => ReadRequest;
+};
+
+/** Returns the bindings of an rpc, the main one first; none when it has no http rule. */
+export function bindingsOf(method: DescMethod): readonly RestBinding[] {
+  if (!hasOption(method, http)) return [];
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings].map((one) => createBinding(method, one));
+}
+
+function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
+  const { httpMethod, path } = patternOf(method, rule);
+  const body = bodyOf(method.input, rule.body);
+  const isStrict = accessRuleOf(method).strictPaths.includes(path);
+  const template = parsePathTemplate(path);
+  const assemble = assembler(method.input, body);
+  return {
+    method,
+    httpMethod,
+    path,
+    template,
+    body,
+    read(parts) {
+      const context: ReadContext = { isStrict, itemFaults: [] };
+      try {
+        return { message: assemble(parts, context), itemFaults: context.itemFaults };
+      } catch (error) {
+        if (!(error instanceof FieldFault)) throw error;
+        throw new ServiceError("INVALID_ARGUMENT", error.text, { cause: error });
+      }
+    },
+  };
+}
+
+function patternOf(method: DescMethod, rule: HttpRule): { httpMethod: string; path: string } {
+  const { pattern } = rule;
+  switch (pattern.case) {
+    case "get":
+    case "put":
+    case "post":
+    case "delete":
+    case "patch":
+      return { httpMethod: pattern.case.toUpperCase(), path: pattern.value };
+    case "custom":
+      return { httpMethod: pattern.value.kind, path: pattern.value.path };
+    case undefined:
+      throw new Error(`an http rule of ${method.name} names no path`);
+  }
+}
+
+function bodyOf(message: DescMessage, body: string): RestBinding["body"] {
+  if (body === "") return undefined;
+  if (body === "*") return "message";
+  return fieldNamed(message, body);
+}
+
+type Assemble = (parts: RequestParts, context: ReadContext) => Message;
+
+function assembler(message: DescMessage, body: RestBinding["body"]): Assemble {
+  const readMessage = messageReader(message);
+  const setVariable = variableSetter(message);
+  // With body "*" every field comes from the body or the path; query parameters are not read.
+  if (body === "message") {
+    return ({ variables, body: json }, context) => {
+      if (!isJsonObject(json ?? {})) throw new FieldFault("the body must be a JSON object");
+      const result = readMessage(json ?? {}, context);
+      for (const variable of variables) setVariable(result, variable, context);
+      return result;
+    };
+  }
+  const readQuery = queryReader(message);
+  const readField = body && fieldReader(body);
+  return ({ variables, query, body: json }, context) => {
+    // Strictness is about bodies; clients add query parameters of their own freely.
+    const result = readMessage(readQuery(query), { ...context, isStrict: false });
+    if (readField && json !== undefined && json !== null) readField(result, json, context);
+    for (const variable of variables) setVariable(result, variable, context);
+    return result;
+  };
+}
+
+/** Path variables are set last, so that a body never overrides the path it was sent to. */
+function variableSetter(
+  message: DescMessage,
+): (result: Message, variable: PathVariable, context: ReadContext) => void {
+  return (result, { fieldPath, value }, context) => {
+    const [name = "", ...inner] = fieldPath;
+    const field = fieldNamed(message, name);
+    try {
+      const json = inner.reduceRight<unknown>((inside, key) => ({ [key]: inside }), value);
+      fieldReader(field)(result, json, context);
+    } catch (error) {
+      throw withinField(error, jsonKeyOf(field));
+    }
+  };
+}
+
+function fieldNamed(message: DescMessage, name: string): DescField {
+  const field = message.fields.find((one) => requestKeysOf(one).includes(name));
+  if (!field) throw new Error(`${message.typeName} has no field ${name}, which an http rule names`);
+  return field;
+}

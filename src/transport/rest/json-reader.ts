@@ -1,0 +1,217 @@
+// JSON value → message, compiled from the descriptor to closures, once per message. Free-form
+// objects (Struct) pass through as they are, so a batch costs one JSON.parse and light checks.
+// Called by http-rule.ts. Source: docs/design.md, Transport; docs/decisions.md, 2, 4, 9.
+
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type Message,
+} from "@bufbuild/protobuf";
+import { isJsonObject } from "../../base/json.ts";
+import { listItemsMax } from "../../base/limits.ts";
+import type { ItemFault } from "../context.ts";
+import { atIndex, FieldFault, withinField } from "./field-fault.ts";
+import { isStruct, isWellKnown, requestKeysOf, treatmentOf } from "./field-names.ts";
+import { checkFreeForm, scalarReader } from "./json-values.ts";
+
+/** How to read one request, and the faults of single items found on the way. */
+export type ReadContext = {
+  /** Unknown and `(legacy)` keys are faults. */
+  readonly isStrict: boolean;
+  readonly itemFaults: ItemFault[];
+};
+
+export type MessageReader = (value: unknown, context: ReadContext) => Message;
+
+/** Sets one field of a message from a JSON value that is not null. */
+export type FieldReader = (message: Message, value: unknown, context: ReadContext) => void;
+
+type ValueReader = (value: unknown, context: ReadContext) => unknown;
+type KeyReader = { readonly read: FieldReader; readonly name: string; readonly isLegacy: boolean };
+
+const compiled = new Map<DescMessage, MessageReader>();
+
+/**
+ * Returns the reader of a message. It throws FieldFault for the first value that does not fit:
+ * null means absent, unknown keys are ignored unless strict, both proto and JSON names are taken.
+ * Faults inside `(lenient_items)` go to the context instead, with an empty message left in place.
+ */
+export function messageReader(message: DescMessage): MessageReader {
+  const known = compiled.get(message);
+  if (known) return known;
+  const keys = new Map<string, KeyReader>();
+  const reader: MessageReader = (value, context) => {
+    if (!isJsonObject(value)) throw new FieldFault("must be an object");
+    const result = create(message);
+    for (const key in value) {
+      const item = value[key];
+      const known = keys.get(key);
+      if (known === undefined || (known.isLegacy && context.isStrict)) {
+        if (context.isStrict) throw new FieldFault("is not a known key").within(key);
+        continue;
+      }
+      if (item === null) continue;
+      try {
+        known.read(result, item, context);
+      } catch (error) {
+        throw withinField(error, key);
+      }
+    }
+    return result;
+  };
+  // Set before the fields are compiled: a message may hold itself (SessionNode).
+  compiled.set(message, reader);
+  for (const field of message.fields) {
+    const { isLegacy } = treatmentOf(field);
+    const read = fieldReader(field);
+    for (const key of requestKeysOf(field)) keys.set(key, { read, name: field.name, isLegacy });
+  }
+  return reader;
+}
+
+/** Returns the reader of one field, which path variables and bodies of one field use directly. */
+export function fieldReader(field: DescField): FieldReader {
+  const read = valueReader(field);
+  const name = field.localName;
+  const oneof = field.oneof?.localName;
+  if (oneof !== undefined) {
+    return (message, value, context) => {
+      setProperty(message, oneof, { case: name, value: read(value, context) });
+    };
+  }
+  return (message, value, context) => setProperty(message, name, read(value, context));
+}
+
+function valueReader(field: DescField): ValueReader {
+  switch (field.fieldKind) {
+    case "scalar":
+      return scalarReader(field.scalar, treatmentOf(field).isUnixMs);
+    case "enum":
+      return enumReader(field);
+    case "message":
+      return subMessageReader(field.message);
+    case "map":
+      return mapReader(field);
+    case "list": {
+      const read = itemReader(field);
+      return treatmentOf(field).hasLenientItems && field.listKind === "message"
+        ? lenientListReader(field.name, field.message, read)
+        : listReader(read);
+    }
+  }
+}
+
+function itemReader(field: DescField & { fieldKind: "list" }): ValueReader {
+  switch (field.listKind) {
+    case "scalar":
+      return scalarReader(field.scalar, treatmentOf(field).isUnixMs);
+    case "enum":
+      return enumReader(field);
+    case "message":
+      return subMessageReader(field.message);
+  }
+}
+
+function subMessageReader(message: DescMessage): ValueReader {
+  if (isStruct(message)) {
+    return (value) => {
+      if (!isJsonObject(value)) throw new FieldFault("must be an object");
+      checkFreeForm(value);
+      return value;
+    };
+  }
+  if (isWellKnown(message)) {
+    return (value) => {
+      checkFreeForm(value);
+      try {
+        return fromJson(message, value as JsonValue);
+      } catch (error) {
+        throw new FieldFault(`must be a ${message.name}`, { cause: error });
+      }
+    };
+  }
+  // Looked up when first used: a message may be compiled inside itself.
+  let reader: MessageReader | undefined;
+  return (value, context) => (reader ??= messageReader(message))(value, context);
+}
+
+function enumReader(field: DescField & { enum: NonNullable<DescField["enum"]> }): ValueReader {
+  const numbers = new Map<unknown, number>();
+  for (const value of field.enum.values) numbers.set(value.name, value.number);
+  const names = [...numbers.keys()].join(", ");
+  return (value) => {
+    const number = numbers.get(value);
+    if (number === undefined) throw new FieldFault(`must be one of ${names}`);
+    return number;
+  };
+}
+
+function listReader(read: ValueReader): ValueReader {
+  return (value, context) => {
+    const items = itemsOf(value);
+    const result = new Array<unknown>(items.length);
+    for (let index = 0; index < items.length; index += 1) {
+      try {
+        result[index] = read(items[index], context);
+      } catch (error) {
+        throw atIndex(error, index);
+      }
+    }
+    return result;
+  };
+}
+
+/** Reads every item that can be read; the others become empty messages with their fault noted. */
+function lenientListReader(field: string, message: DescMessage, read: ValueReader): ValueReader {
+  return (value, context) =>
+    itemsOf(value).map((item, index) => {
+      try {
+        return read(item, context);
+      } catch (error) {
+        if (!(error instanceof FieldFault)) throw error;
+        context.itemFaults.push({ field, index, message: error.text });
+        return create(message);
+      }
+    });
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new FieldFault("must be an array");
+  if (value.length > listItemsMax) throw new FieldFault(`must have at most ${listItemsMax} items`);
+  return value;
+}
+
+function mapReader(field: DescField & { fieldKind: "map" }): ValueReader {
+  const read: ValueReader =
+    field.mapKind === "scalar"
+      ? scalarReader(field.scalar, false)
+      : field.mapKind === "enum"
+        ? enumReader(field)
+        : subMessageReader(field.message);
+  return (value, context) => {
+    if (!isJsonObject(value)) throw new FieldFault("must be an object");
+    const result: Record<string, unknown> = {};
+    for (const key in value) {
+      try {
+        // Defined, not assigned: the key `__proto__` is data like any other.
+        Object.defineProperty(result, key, {
+          value: read(value[key], context),
+          enumerable: true,
+          configurable: true,
+          writable: true,
+        });
+      } catch (error) {
+        throw withinField(error, key);
+      }
+    }
+    return result;
+  };
+}
+
+/** Messages are plain records under names that only the descriptor knows. */
+function setProperty(message: Message, name: string, value: unknown): void {
+  (message as unknown as Record<string, unknown>)[name] = value;
+}

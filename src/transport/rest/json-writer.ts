@@ -1,0 +1,145 @@
+// Message → plain JSON value, compiled from the descriptor to closures, once per message; the
+// caller makes one JSON.stringify of it. Called by response.ts and stream.ts.
+// Source: docs/design.md, Transport; proto/waggle/v1/options.proto; docs/decisions.md, 3, 10, 15.
+
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type Message,
+  ScalarType,
+  toJson,
+} from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { formatTimeNumber, formatTimeText } from "./export-times.ts";
+import { isStruct, isWellKnown, jsonKeyOf, treatmentOf } from "./field-names.ts";
+
+export type WriteContext = {
+  /** Times as `YYYY-MM-DD HH:MM:SS` text instead of milliseconds. */
+  readonly isTextTimes: boolean;
+  /**
+   * Top-level names of the event fields that the request asked for; undefined means all. Absent or
+   * empty fields of nested messages that are not among them are left out.
+   */
+  readonly projections: ReadonlySet<string> | undefined;
+};
+
+export type MessageWriter = (message: Message, context: WriteContext, isNested?: boolean) => Json;
+
+type Json = Record<string, unknown>;
+type ValueWriter = (value: unknown, context: WriteContext) => unknown;
+type FieldWriter = (record: Json, json: Json, context: WriteContext, isNested: boolean) => void;
+
+const compiled = new Map<DescMessage, MessageWriter>();
+
+/**
+ * Returns the writer of a message: proto names; scalars without presence and lists always there,
+ * absent optional fields left out, absent `(nullable)` ones null, empty `(omit_empty)` ones left out.
+ */
+export function messageWriter(message: DescMessage): MessageWriter {
+  const known = compiled.get(message);
+  if (known) return known;
+  const fields: FieldWriter[] = [];
+  const writer: MessageWriter = (value, context, isNested = false) => {
+    const json: Json = {};
+    for (const write of fields) {
+      write(value as unknown as Json, json, context, isNested);
+    }
+    return json;
+  };
+  // Set before the fields are compiled: a message may hold itself (SessionNode).
+  compiled.set(message, writer);
+  for (const field of message.fields) fields.push(fieldWriter(field));
+  return writer;
+}
+
+function fieldWriter(field: DescField): FieldWriter {
+  const write = valueWriter(field);
+  const key = jsonKeyOf(field);
+  const name = field.localName;
+  const oneof = field.oneof?.localName;
+  if (oneof !== undefined) {
+    return (record, json, context) => {
+      const member = record[oneof] as { case?: string; value?: unknown };
+      if (member.case === name) json[key] = write(member.value, context);
+    };
+  }
+  const { isNullable, isOmittedEmpty } = treatmentOf(field);
+  const isList = field.fieldKind === "list";
+  return (record, json, context, isNested) => {
+    const value = record[name];
+    if (value === undefined) {
+      if (!isNullable) return;
+      if (isNested && context.projections && !context.projections.has(key)) return;
+      json[key] = null;
+      return;
+    }
+    if (isOmittedEmpty && isEmpty(value)) return;
+    if (
+      isList &&
+      isNested &&
+      context.projections &&
+      isEmpty(value) &&
+      !context.projections.has(key)
+    ) {
+      return;
+    }
+    json[key] = write(value, context);
+  };
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
+  return value === "" || value === 0 || value === 0n || value === false;
+}
+
+function valueWriter(field: DescField): ValueWriter {
+  switch (field.fieldKind) {
+    case "scalar":
+      return scalarWriter(field.scalar, treatmentOf(field).isUnixMs);
+    case "enum":
+      return enumWriter(field.enum);
+    case "message":
+      return subMessageWriter(field.message);
+    case "list": {
+      const write = elementWriter(field);
+      return (value, context) => (value as readonly unknown[]).map((item) => write(item, context));
+    }
+    case "map": {
+      const write = elementWriter(field);
+      return (value, context) =>
+        Object.fromEntries(
+          Object.entries(value as Json).map(([key, item]) => [key, write(item, context)]),
+        );
+    }
+  }
+}
+
+function elementWriter(field: DescField & { fieldKind: "list" | "map" }): ValueWriter {
+  if (field.message) return subMessageWriter(field.message);
+  if (field.enum) return enumWriter(field.enum);
+  return scalarWriter(field.scalar, treatmentOf(field).isUnixMs);
+}
+
+function subMessageWriter(message: DescMessage): ValueWriter {
+  if (isStruct(message)) return (value) => value;
+  if (isWellKnown(message)) return (value) => toJson(message, value as Message);
+  // Looked up when first used: a message may be compiled inside itself.
+  let writer: MessageWriter | undefined;
+  return (value, context) => (writer ??= messageWriter(message))(value as Message, context, true);
+}
+
+function scalarWriter(type: ScalarType, isUnixMs: boolean): ValueWriter {
+  if (isUnixMs) {
+    return (value, context) =>
+      context.isTextTimes ? formatTimeText(value as number) : formatTimeNumber(value as number);
+  }
+  if (type === ScalarType.BYTES) return (value) => base64Encode(value as Uint8Array);
+  // JSON has no 64-bit integers; as text they keep every digit.
+  return (value) => (typeof value === "bigint" ? value.toString() : value);
+}
+
+function enumWriter(desc: DescEnum): ValueWriter {
+  return (value) => desc.value[value as number]?.name ?? value;
+}

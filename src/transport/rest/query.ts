@@ -1,0 +1,90 @@
+// Query string → JSON value of a request message, so that one reader serves both. Called by
+// http-rule.ts for bindings without a body. Fields of message type are JSON text in the query.
+// Source: google/api/http.proto; docs/contract.md, trap 7 (`a=1&a=2` and `a[]=1` are both arrays).
+
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { FieldFault, withinField } from "./field-fault.ts";
+import { isWellKnown, requestKeysOf } from "./field-names.ts";
+
+export type QueryReader = (query: URLSearchParams) => Record<string, unknown>;
+
+/**
+ * Returns the query reader of a message. Unknown names are ignored, dotted names reach into
+ * messages (`dateRange.start_time`). It throws FieldFault where a text does not fit its field.
+ */
+export function queryReader(message: DescMessage): QueryReader {
+  const fields = fieldsByKey(message);
+  return (query) => {
+    const json: Record<string, unknown> = {};
+    for (const name of new Set(query.keys())) {
+      const path = name.replace(/\[\]$/, "");
+      const texts = query.getAll(name);
+      const [head = "", ...inner] = fields.has(path) ? [path] : path.split(".");
+      const field = fields.get(head);
+      if (!field) continue;
+      try {
+        if (inner.length === 0) json[head] = mergeLists(json[head], readTexts(field, texts));
+        else setInner(json, head, field, inner, texts);
+      } catch (error) {
+        throw withinField(error, path);
+      }
+    }
+    return json;
+  };
+}
+
+function fieldsByKey(message: DescMessage): ReadonlyMap<string, DescField> {
+  return new Map(
+    message.fields.flatMap((field) => requestKeysOf(field).map((key) => [key, field] as const)),
+  );
+}
+
+/** `a=1&a[]=2` names one list twice. */
+function mergeLists(before: unknown, after: unknown): unknown {
+  return Array.isArray(before) && Array.isArray(after) ? [...before, ...(after as [])] : after;
+}
+
+/** Sets `dateRange.start_time` and the like; one level, which is all that any message here has. */
+function setInner(
+  json: Record<string, unknown>,
+  head: string,
+  field: DescField,
+  path: readonly string[],
+  texts: readonly string[],
+): void {
+  if (field.fieldKind !== "message" || isWellKnown(field.message)) return;
+  const key = path.join(".");
+  const inner = fieldsByKey(field.message).get(key);
+  if (!inner) return;
+  const before = json[head];
+  const outer = typeof before === "object" && before !== null ? before : {};
+  json[head] = { ...outer, [key]: readTexts(inner, texts) };
+}
+
+function readTexts(field: DescField, texts: readonly string[]): unknown {
+  if (field.fieldKind === "map") return parseJson(texts.at(-1) ?? "");
+  if (field.fieldKind !== "list") return readText(field, texts.at(-1) ?? "");
+  const [only] = texts;
+  const isJsonArray = texts.length === 1 && only?.trimStart().startsWith("[");
+  if (isJsonArray) return parseJson(only ?? "");
+  return texts.map((text) => readText(field, text));
+}
+
+function readText(field: DescField, text: string): unknown {
+  if (field.message) return parseJson(text);
+  if (field.scalar === ScalarType.BOOL) {
+    if (text === "true" || text === "false") return text === "true";
+    throw new FieldFault("must be true or false");
+  }
+  const isNumber = field.scalar === ScalarType.DOUBLE || field.scalar === ScalarType.FLOAT;
+  // A blank text is no number, though Number("") is 0; the reader refuses it as text.
+  return isNumber && text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new FieldFault("must be JSON text", { cause: error });
+  }
+}

@@ -1,0 +1,191 @@
+// Server streams over REST: messages through an encoder picked by Accept, with backpressure, ended
+// when the client goes, and never ended cleanly after a failure. Called by transcoder.ts.
+// Source: docs/decisions.md, 15; docs/design.md, Transport.
+
+import { once } from "node:events";
+import type { Writable } from "node:stream";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { createStreamEncoder, encodingFor } from "../compression.ts";
+import { type Exchange, headerOf } from "../exchange.ts";
+import { serviceErrorOf } from "../interceptors/errors.ts";
+import { messageWriter, type WriteContext } from "./json-writer.ts";
+
+/** Turns the messages of one stream into bytes of one media type. */
+export type StreamEncode = (messages: AsyncIterable<Message>) => AsyncIterable<Uint8Array>;
+
+/** Encoders beside JSON Lines, by the media type in Accept; each names the response messages it takes. */
+export type StreamEncoders = ReadonlyMap<string, StreamEncodings>;
+export type StreamEncodings = ReadonlyMap<DescMessage["typeName"], StreamEncode>;
+
+const jsonLinesType = "application/x-ndjson";
+
+/** Bytes gathered before a write, so that small messages do not become small packets. */
+const gatherBytes = 65_536;
+
+export type StreamOptions = {
+  readonly output: DescMessage;
+  readonly encoders: StreamEncoders;
+  readonly writeContext: WriteContext;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/**
+ * Writes a stream as the answer. An error before the first message is thrown with nothing written;
+ * a later one ends the answer with an error line (JSON Lines) and a broken connection.
+ */
+export async function writeStream(
+  exchange: Exchange,
+  messages: AsyncIterable<Message>,
+  options: StreamOptions,
+): Promise<void> {
+  const accepted = acceptedEncoder(exchange, options);
+  const encode = accepted?.encode ?? jsonLines(options);
+  const iterator = encode(messages)[Symbol.asyncIterator]();
+  const onGone = (): void => void iterator.return?.().catch(() => undefined);
+  exchange.response.once("close", onGone);
+  const first = await iterator.next();
+  const sink = openSink(exchange, accepted?.type ?? jsonLinesType, options.headers);
+  try {
+    for (let next = first; !next.done; next = await iterator.next()) await sink.write(next.value);
+    await sink.end();
+  } catch (error) {
+    if (!accepted)
+      await sink
+        .write(errorLine(error))
+        .then(sink.flush)
+        .catch(() => undefined);
+    exchange.response.destroy();
+    throw error;
+  } finally {
+    exchange.response.off("close", onGone);
+  }
+}
+
+function acceptedEncoder(
+  exchange: Exchange,
+  options: StreamOptions,
+): { type: string; encode: StreamEncode } | undefined {
+  const accept = headerOf(exchange.request, "accept") ?? "";
+  for (const item of accept.split(",")) {
+    const type = (item.split(";")[0] ?? "").trim().toLowerCase();
+    const encode = options.encoders.get(type)?.get(options.output.typeName);
+    if (encode) return { type, encode };
+  }
+  return undefined;
+}
+
+/**
+ * One line a message. A message that is nothing but a choice (`oneof`) of messages is written as the
+ * one chosen, so a stream of events is a file of events, with its end as the last line.
+ */
+function jsonLines({ output, writeContext }: StreamOptions): StreamEncode {
+  const write = lineWriter(output);
+  return async function* (messages) {
+    for await (const message of messages) {
+      yield Buffer.from(`${JSON.stringify(write(message, writeContext))}\n`);
+    }
+  };
+}
+
+function lineWriter(output: DescMessage): (message: Message, context: WriteContext) => unknown {
+  const [oneof] = output.oneofs;
+  const isChoice =
+    oneof !== undefined &&
+    output.members.length === 1 &&
+    oneof.fields.every((field) => field.fieldKind === "message");
+  if (!isChoice) return messageWriter(output);
+  const writers = new Map(
+    oneof.fields.map((field) => [field.localName, field.message && messageWriter(field.message)]),
+  );
+  return (message, context) => {
+    const chosen = (message as unknown as Record<string, { case?: string; value?: Message }>)[
+      oneof.localName
+    ];
+    const write = chosen?.case === undefined ? undefined : writers.get(chosen.case);
+    return write && chosen?.value ? write(chosen.value, context, true) : {};
+  };
+}
+
+function errorLine(error: unknown): Buffer {
+  const { reason } = serviceErrorOf(error);
+  return Buffer.from(`${JSON.stringify({ success: false, errorCode: reason })}\n`);
+}
+
+type Sink = {
+  readonly write: (chunk: Uint8Array) => Promise<void>;
+  readonly flush: () => Promise<void>;
+  readonly end: () => Promise<void>;
+};
+
+function openSink(
+  exchange: Exchange,
+  contentType: string,
+  headers: Readonly<Record<string, string>>,
+): Sink {
+  const { request, response } = exchange;
+  const isText = contentType === jsonLinesType;
+  const encoding = isText
+    ? encodingFor(Number.MAX_SAFE_INTEGER, headerOf(request, "accept-encoding"))
+    : undefined;
+  response.writeHead(200, {
+    ...headers,
+    "content-type": contentType,
+    ...(encoding ? { "content-encoding": encoding, vary: "accept-encoding" } : {}),
+  });
+  const encoder = encoding && createStreamEncoder(encoding);
+  encoder?.transform.pipe(response as Writable);
+  return gatheringSink(encoder?.transform ?? (response as Writable), encoder?.flush);
+}
+
+/** Gathers what comes within one turn of the event loop, and waits when the client reads slowly. */
+function gatheringSink(target: Writable, flushTarget: (() => Promise<void>) | undefined): Sink {
+  let gathered: Uint8Array[] = [];
+  let bytes = 0;
+  let turn: NodeJS.Immediate | undefined;
+
+  const send = (): boolean => {
+    clearImmediate(turn);
+    turn = undefined;
+    if (gathered.length === 0) return true;
+    const chunk = gathered.length === 1 ? gathered[0] : Buffer.concat(gathered);
+    gathered = [];
+    bytes = 0;
+    return target.write(chunk);
+  };
+  const drained = async (): Promise<void> => {
+    if (target.destroyed) throw new DOMException("the client has gone", "AbortError");
+    const closed = new AbortController();
+    const { signal } = closed;
+    try {
+      await Promise.race([once(target, "drain", { signal }), once(target, "close", { signal })]);
+    } finally {
+      closed.abort();
+    }
+  };
+  return {
+    async write(chunk) {
+      gathered.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= gatherBytes) {
+        if (!send()) await drained();
+        return;
+      }
+      turn ??= setImmediate(() => {
+        send();
+        void flushTarget?.();
+      });
+      if (target.writableNeedDrain) await drained();
+    },
+    async flush() {
+      send();
+      await flushTarget?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+    end() {
+      send();
+      return new Promise((resolve) => {
+        target.end(() => resolve());
+      });
+    },
+  };
+}

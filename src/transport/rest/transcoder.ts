@@ -1,0 +1,194 @@
+// REST as one more protocol beside Connect, gRPC and gRPC-Web: an HTTP request becomes the message an
+// RPC client would send and meets the same gate, interceptors and implementation.
+// Called by routes.ts. Source: docs/design.md, Transport; docs/decisions.md, 3, 9, 10, 36.
+
+import { createHash } from "node:crypto";
+import { isUtf8 } from "node:buffer";
+import type { Message } from "@bufbuild/protobuf";
+import type { ContextValues, Interceptor } from "@connectrpc/connect";
+import { ServiceError } from "../../base/errors.ts";
+import { accessRuleOf, type BodyLimits } from "../access-rules.ts";
+import type { Admission } from "../admission.ts";
+import { readBody } from "../body.ts";
+import {
+  type CallContext,
+  createCallContext,
+  invokeStream,
+  invokeUnary,
+  type MethodImplSpec,
+} from "../connect-adapter.ts";
+import { itemFaultsKey, requestDigestKey } from "../context.ts";
+import { type Exchange, headerOf, headersOf, type NodeRequest, writeAnswer } from "../exchange.ts";
+import type { Gate } from "../gate.ts";
+import { type ErrorMapper, serviceErrorOf } from "../interceptors/errors.ts";
+import { isWrite } from "../interceptors/idempotency.ts";
+import { type CallLog, protocolKey } from "../interceptors/log.ts";
+import { errorAnswer } from "./error-body.ts";
+import { isTextTimes } from "./export-times.ts";
+import { bindingsOf, type RestBinding } from "./http-rule.ts";
+import { messageWriter, type WriteContext } from "./json-writer.ts";
+import { createRouteTrie, type RouteMatch } from "./route-trie.ts";
+import { type StreamEncoders, writeStream } from "./stream.ts";
+
+export type TranscoderOptions = {
+  readonly specs: readonly MethodImplSpec[];
+  readonly gate: Gate;
+  readonly interceptors: readonly Interceptor[];
+  readonly mapError: ErrorMapper;
+  readonly callLog: CallLog;
+  readonly admission: Admission;
+  readonly bodyLimits: BodyLimits;
+  readonly bodyStallMs: number;
+  readonly streamEncoders: StreamEncoders;
+  readonly shutdownSignal: AbortSignal;
+};
+
+type Route = { readonly binding: RestBinding; readonly spec: MethodImplSpec };
+
+export type Transcoder = {
+  /** Returns the route of a request, or undefined when none has its method and path. */
+  find(exchange: Exchange): RouteMatch<Route> | undefined;
+  /** Answers a request that `find` knows; never throws. */
+  serve(exchange: Exchange, match: RouteMatch<Route>, values: ContextValues): Promise<void>;
+};
+
+const protocol = "rest";
+
+export function createTranscoder(options: TranscoderOptions): Transcoder {
+  const trie = createRouteTrie<Route>();
+  for (const spec of options.specs) {
+    for (const binding of bindingsOf(spec.method)) {
+      trie.add(binding.httpMethod, binding.template, { binding, spec });
+    }
+  }
+  return {
+    find: ({ httpMethod, path }) => trie.find(httpMethod, path),
+    serve: (exchange, match, values) => serve(options, exchange, match, values),
+  };
+}
+
+async function serve(
+  options: TranscoderOptions,
+  exchange: Exchange,
+  match: RouteMatch<Route>,
+  values: ContextValues,
+): Promise<void> {
+  const startedAtMs = performance.now();
+  const { spec } = match.target;
+  values.set(protocolKey, protocol);
+  const gone = new AbortController();
+  const reservation = options.admission.open();
+  exchange.response.once("close", () => {
+    gone.abort();
+    reservation.release();
+  });
+  const context = createCallContext({
+    method: spec.method,
+    protocol,
+    httpMethod: exchange.httpMethod,
+    url: exchange.request.url ?? "",
+    header: headersOf(exchange.request),
+    values,
+    signal: gone.signal,
+    shutdownSignal: options.shutdownSignal,
+  });
+  try {
+    const authorization = headerOf(exchange.request, "authorization");
+    await options.gate({ method: spec.method, protocol, authorization, values });
+    const bytesMax = options.bodyLimits[accessRuleOf(spec.method).bodyClass];
+    const body = match.target.binding.body
+      ? await readBody(exchange.request, exchange.request.headers, {
+          bytesMax,
+          stallMs: options.bodyStallMs,
+          reservation,
+        })
+      : undefined;
+    const request = readRequest(exchange, match, values, body);
+    await answer(options, exchange, match.target, context, request);
+  } catch (error) {
+    const mapped = options.mapError(error);
+    options.callLog.end({ method: spec.method, protocol, values, startedAtMs, error: mapped });
+    await writeError(exchange, mapped);
+  } finally {
+    context.abort();
+    // A client that never reads its answer must not hold the bytes of its request.
+    reservation.release();
+  }
+}
+
+function readRequest(
+  exchange: Exchange,
+  { target, variables }: RouteMatch<Route>,
+  values: ContextValues,
+  body: Buffer | undefined,
+): Message {
+  if (isWrite(target.spec.method) && headerOf(exchange.request, "idempotency-key") !== undefined) {
+    const hash = createHash("sha256").update(`${exchange.request.url ?? ""}\n`);
+    values.set(requestDigestKey, hash.update(body ?? "").digest());
+  }
+  const json = body && body.length > 0 ? parseJson(body) : undefined;
+  const read = target.binding.read({ variables, query: exchange.query, body: json });
+  values.set(itemFaultsKey, read.itemFaults);
+  return read.message;
+}
+
+function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new ServiceError("MALFORMED_BODY", "the body must be UTF-8");
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (cause) {
+    throw new ServiceError("MALFORMED_BODY", "the body must be JSON", { cause });
+  }
+}
+
+async function answer(
+  { interceptors, streamEncoders }: TranscoderOptions,
+  exchange: Exchange,
+  { binding, spec }: Route,
+  context: CallContext,
+  request: Message,
+): Promise<void> {
+  const writeContext = writeContextOf(binding, exchange.request, request);
+  if (spec.kind === "server_streaming") {
+    await writeStream(exchange, invokeStream(spec, context, request, interceptors), {
+      output: spec.method.output,
+      encoders: streamEncoders,
+      writeContext,
+      headers: {},
+    });
+    return;
+  }
+  const response = await invokeUnary(spec, context, request, interceptors);
+  const json = messageWriter(spec.method.output)(response, writeContext);
+  await writeAnswer(exchange, {
+    status: 200,
+    headers: { ...Object.fromEntries(context.responseHeader), "content-type": jsonType },
+    body: Buffer.from(JSON.stringify(json)),
+  });
+}
+
+const jsonType = "application/json";
+
+function writeContextOf(
+  { method, path }: RestBinding,
+  request: NodeRequest,
+  message: Message,
+): WriteContext {
+  const { projections } = message as Message & { projections?: unknown };
+  const fields = Array.isArray(projections) ? (projections as readonly string[]) : [];
+  return {
+    isTextTimes: isTextTimes(
+      accessRuleOf(method).textTimePaths,
+      path,
+      headerOf(request, "user-agent"),
+    ),
+    projections:
+      fields.length === 0 ? undefined : new Set(fields.map((field) => field.split(".")[0] ?? "")),
+  };
+}
+
+async function writeError(exchange: Exchange, error: unknown): Promise<void> {
+  if (exchange.response.destroyed || exchange.response.headersSent) return;
+  const { status, headers, body } = errorAnswer(serviceErrorOf(error));
+  await writeAnswer(exchange, { status, headers: { ...headers, "content-type": jsonType }, body });
+}

@@ -1,0 +1,170 @@
+// gRPC, gRPC-Web and Connect: the router's handlers behind our limits. Each rpc is registered with
+// the body limit of its class; its body is metered on the way in.
+// Called by routes.ts. Source: docs/design.md, Transport; docs/decisions.md, 36.
+
+import { type ContextValues, createConnectRouter, type Interceptor } from "@connectrpc/connect";
+import {
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
+import type { Logger } from "pino";
+import { nestingDepthMax } from "../base/limits.ts";
+import { ServiceError } from "../base/errors.ts";
+import { accessRuleOf, type BodyLimits } from "./access-rules.ts";
+import { type Admission, currentReservation, type Reservation } from "./admission.ts";
+import { tooLarge } from "./body.ts";
+import { rpcCompressions } from "./compression.ts";
+import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
+import { type Exchange, hasUnreadBody, headerOf } from "./exchange.ts";
+import type { Gate } from "./gate.ts";
+import { type ErrorMapper, toConnectError } from "./interceptors/errors.ts";
+import { type CallLog, protocolKey } from "./interceptors/log.ts";
+
+export type RpcOptions = {
+  readonly specs: readonly MethodImplSpec[];
+  readonly gate: Gate;
+  readonly interceptors: readonly Interceptor[];
+  readonly mapError: ErrorMapper;
+  readonly callLog: CallLog;
+  readonly admission: Admission;
+  readonly bodyLimits: BodyLimits;
+  readonly bodyStallMs: number;
+  readonly logger: Logger;
+  readonly shutdownSignal: AbortSignal;
+};
+
+export type RpcServer = {
+  /** Returns the handler of a request, or undefined where path, HTTP method or content type is foreign. */
+  find(exchange: Exchange): UniversalHandler | undefined;
+  /** Answers a request that `find` knows; never throws. */
+  serve(exchange: Exchange, handler: UniversalHandler, values: ContextValues): Promise<void>;
+};
+
+/** Bytes before each message of gRPC, gRPC-Web and Connect streams: a flag and a length. */
+const envelopeBytes = 5;
+
+/** A level of JSON is up to three messages (Struct, entry, Value) deep; and a few around it. */
+const recursionLimit = 3 * nestingDepthMax + 32;
+
+export function createRpcServer(options: RpcOptions): RpcServer {
+  const router = createConnectRouter({
+    interceptors: [...options.interceptors],
+    acceptCompression: rpcCompressions(),
+    shutdownSignal: options.shutdownSignal,
+    binaryOptions: { recursionLimit },
+    requestGate: async ({ method, protocolName, requestHeader, values }) => {
+      values.set(protocolKey, protocolName);
+      const authorization = requestHeader.get("authorization") ?? undefined;
+      try {
+        await options.gate({ method, protocol: protocolName, authorization, values });
+      } catch (error) {
+        throw options.mapError(error);
+      }
+    },
+  });
+  for (const { method, impl } of options.specs) {
+    const readMaxBytes = options.bodyLimits[accessRuleOf(method).bodyClass];
+    router.rpc(method, impl as never, { readMaxBytes });
+  }
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  return {
+    find(exchange) {
+      const handler = handlers.get(exchange.path);
+      if (!handler?.allowedMethods.includes(exchange.httpMethod)) return undefined;
+      const contentType = headerOf(exchange.request, "content-type") ?? "";
+      const isGet = exchange.httpMethod === "GET";
+      return isGet || handler.supportedContentType(contentType) ? handler : undefined;
+    },
+    serve: (exchange, handler, values) => serve(options, exchange, handler, values),
+  };
+}
+
+async function serve(
+  options: RpcOptions,
+  exchange: Exchange,
+  handler: UniversalHandler,
+  values: ContextValues,
+): Promise<void> {
+  const { request, response } = exchange;
+  const startedAtMs = performance.now();
+  const reservation = options.admission.open();
+  response.once("close", () => reservation.release());
+  const fail = (error: ServiceError): Error => {
+    const { method } = handler;
+    const protocol = values.get(protocolKey);
+    options.callLog.end({ method, protocol, values, startedAtMs, error });
+    return toConnectError(error);
+  };
+  try {
+    const universal = universalRequestFromNodeRequest(request, response, undefined, values);
+    const body = universal.body as AsyncIterable<Uint8Array>;
+    const metered = meterBody(body, exchange, handler, options, reservation, fail);
+    const answer = await currentReservation.run(reservation, () =>
+      handler({ ...universal, body: metered }),
+    );
+    if (request.httpVersionMajor < 2 && hasUnreadBody(request)) {
+      answer.header?.set("connection", "close");
+    }
+    await universalResponseToNodeResponse(answer, response);
+  } catch (error) {
+    // Here the answer itself failed to be written; there is no one left to tell.
+    options.logger.debug({ err: error }, "an RPC answer could not be written");
+    response.destroy();
+  }
+}
+
+/** Passes a body on while it is in time, within its limit and within the bytes in flight. */
+async function* meterBody(
+  body: AsyncIterable<Uint8Array>,
+  exchange: Exchange,
+  { method }: UniversalHandler,
+  { bodyLimits, bodyStallMs }: RpcOptions,
+  reservation: Reservation,
+  fail: (error: ServiceError) => Error,
+): AsyncIterable<Uint8Array> {
+  // A bidirectional stream may rightly be silent for long, and has no size as a whole.
+  const isBounded = method.methodKind === "unary" || method.methodKind === "server_streaming";
+  const bytesMax = bodyLimits[accessRuleOf(method).bodyClass];
+  const isEnveloped = !isPlainConnect(headerOf(exchange.request, "content-type") ?? "");
+  const iterator = body[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  let total = 0;
+  try {
+    for (;;) {
+      const next = await (isBounded ? inTime(iterator.next(), bodyStallMs) : iterator.next());
+      if (next.done) return;
+      total += next.value.length;
+      if (isEnveloped && head.length < envelopeBytes) {
+        head = Buffer.concat([head, next.value.subarray(0, envelopeBytes)]);
+        const isRead = head.length >= envelopeBytes;
+        if (isRead && head.readUInt32BE(1) > bytesMax) throw tooLarge(bytesMax);
+      }
+      if (isBounded) {
+        if (total > bytesMax + envelopeBytes) throw tooLarge(bytesMax);
+        reservation.grow(next.value.length);
+      }
+      yield next.value;
+    }
+  } catch (error) {
+    throw error instanceof ServiceError ? fail(error) : error;
+  }
+}
+
+/** Connect's unary calls carry the message bare; everything else comes in envelopes. */
+function isPlainConnect(contentType: string): boolean {
+  return /^application\/(json|proto)\b/i.test(contentType) || contentType === "";
+}
+
+async function inTime<T>(next: Promise<T>, stallMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const stalled = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new ServiceError("BODY_TIMEOUT", `no byte of the body came for ${stallMs} ms`));
+    }, stallMs);
+  });
+  try {
+    return await Promise.race([next, stalled]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,174 @@
+// One port for HTTP/1.1 and HTTP/2 without TLS: the first bytes of a connection say which. Owns the
+// sockets, their time-outs, and the graceful end. Called by app.ts.
+// Source: RFC 9113, 3.3 and 3.4; docs/design.md, Transport; docs/decisions.md, 36.
+
+import { createServer as createHttp1, type Server as Http1Server } from "node:http";
+import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
+import type { Logger } from "pino";
+import type { NodeResponse } from "./exchange.ts";
+import type { RequestListener } from "./routes.ts";
+
+export type TransportServerOptions = {
+  readonly listener: RequestListener;
+  readonly logger: Logger;
+  /** How long running requests may go on after `close` is called. */
+  readonly drainTimeoutMs: number;
+};
+
+export type TransportServer = {
+  /** Starts accepting. Fails with the system's error when the address is taken. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string }>;
+  /** Stops accepting, lets running requests end, and cuts the rest off after the drain time-out. */
+  close(): Promise<void>;
+};
+
+/** What a client of HTTP/2 without TLS sends first. */
+const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+
+/** A connection that has not said which protocol it speaks. */
+const sniffTimeoutMs = 10_000;
+const headersTimeoutMs = 30_000;
+/** A whole HTTP/1.1 request, at any pace; a stalled body is cut far sooner (body.ts). */
+const requestTimeoutMs = 300_000;
+/** Above the idle time-outs of usual load balancers (60 s), so that they close first. */
+const keepAliveTimeoutMs = 75_000;
+const http2IdleTimeoutMs = 120_000;
+const connectionsCheckMs = 5_000;
+/** Of one HTTP/2 connection; clients open another when they need more. */
+const concurrentStreamsMax = 256;
+
+export function createTransportServer(options: TransportServerOptions): TransportServer {
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  let isClosing = false;
+  const http1 = createHttp1Server(options, () => isClosing);
+  const http2 = createHttp2Server(options, sessions);
+  const tcp = createTcp({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    sniff(socket, http1, http2);
+  });
+
+  return {
+    async listen({ host, port }) {
+      await listening(tcp, host, port);
+      // http1 never listens itself; without this event its time-outs are never checked.
+      http1.emit("listening");
+      const address = tcp.address() as AddressInfo;
+      const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
+      return { url: `http://${name}:${address.port}` };
+    },
+
+    async close() {
+      isClosing = true;
+      const closed = new Promise<void>((resolve) => {
+        tcp.close(() => resolve());
+      });
+      http1.close();
+      for (const session of sessions) session.close();
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, options.drainTimeoutMs);
+      // Idle keep-alive connections hold nothing; those that become idle later close themselves.
+      http1.closeIdleConnections();
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function listening(tcp: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    tcp.once("error", reject);
+    tcp.listen(port, host, () => {
+      tcp.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/**
+ * Hands a connection to HTTP/2 or HTTP/1 by its first bytes. Reads on `readable` and puts the bytes
+ * back: a `data` listener would leave the socket flowing and lose what comes next.
+ */
+function sniff(socket: Socket, http1: Http1Server, http2: Http2Server): void {
+  let seen = Buffer.alloc(0);
+  const ignore = (): void => void socket.destroy();
+  const hand = (server: Http1Server | Http2Server): void => {
+    socket.off("readable", onReadable).off("timeout", ignore).off("error", ignore);
+    socket.off("end", ignore);
+    socket.setTimeout(0);
+    socket.unshift(seen);
+    server.emit("connection", socket);
+  };
+  const onReadable = (): void => {
+    for (;;) {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) return;
+      seen = Buffer.concat([seen, chunk]);
+      const length = Math.min(seen.length, preface.length);
+      if (preface.compare(seen, 0, length, 0, length) !== 0) return hand(http1);
+      if (length === preface.length) return hand(http2);
+    }
+  };
+  socket.setTimeout(sniffTimeoutMs);
+  socket.on("timeout", ignore).on("error", ignore).on("end", ignore).on("readable", onReadable);
+}
+
+function createHttp1Server(options: TransportServerOptions, isClosing: () => boolean): Http1Server {
+  const server = createHttp1({
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    connectionsCheckingInterval: connectionsCheckMs,
+  });
+  server.on("request", (request, response) => {
+    if (isClosing()) response.shouldKeepAlive = false;
+    guard(options, () => options.listener(request, response));
+  });
+  // Absent a handler Node writes its own page; a broken request gets a bare status and the end.
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const status = clientErrorStatus(error.code);
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+  });
+  return server;
+}
+
+function clientErrorStatus(code: string | undefined): string {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "408 Request Timeout";
+  if (code === "HPE_HEADER_OVERFLOW") return "431 Request Header Fields Too Large";
+  return "400 Bad Request";
+}
+
+function createHttp2Server(
+  options: TransportServerOptions,
+  sessions: Set<ServerHttp2Session>,
+): Http2Server {
+  const server = createHttp2({ settings: { maxConcurrentStreams: concurrentStreamsMax } });
+  server.on("request", (request, response) => {
+    guard(options, () => options.listener(request, response as unknown as NodeResponse));
+  });
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    // Closing waits for open streams, so only a truly idle connection goes.
+    session.setTimeout(http2IdleTimeoutMs, () => session.close());
+    session.on("error", () => session.destroy());
+  });
+  server.on("sessionError", (error) => options.logger.debug({ err: error }, "HTTP/2 session"));
+  return server;
+}
+
+/** A listener that throws would end the process; this one answers for the connection alone. */
+function guard(options: TransportServerOptions, listen: () => void): void {
+  try {
+    listen();
+  } catch (error) {
+    options.logger.error({ err: error }, "the request listener threw");
+  }
+}
