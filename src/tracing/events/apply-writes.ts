@@ -9,7 +9,13 @@ import { type EventFields, type StoredEvent, unknownName } from "./event.ts";
 import { type Change, foldChanges, mergeEvent } from "./merge.ts";
 import type { WriteSet } from "./record.ts";
 import { keyOf, toEventFields, toRow, toStoredEvent } from "./stored-event.ts";
-import { type Held, insertEvents, listNamelessSessions, lockEvents, replaceEvents } from "./store.ts";
+import {
+  type Held,
+  insertEvents,
+  listNamelessSessions,
+  lockEvents,
+  replaceEvents,
+} from "./store.ts";
 
 /** What one commit asks of one id. */
 type Entry = {
@@ -253,4 +259,3 @@ function pendingRow(projectId: string, eventId: string, fields: EventFields) {
 function groupBy<K, T>(items: readonly T[], keyOfItem: (item: T) => K): Map<K, T[]> {
   return Map.groupBy(items, keyOfItem);
 }
-

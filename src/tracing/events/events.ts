@@ -18,8 +18,7 @@ import { defaultSessionId } from "./stored-event.ts";
 import { deleteEvent, findEvent, listSessionIds, listSessionSources, lockEvents } from "./store.ts";
 
 /** An event of a batch, or what the transport found wrong with its JSON. */
-export type BatchItem =
-  { readonly index: number; readonly input: EventInput } | BatchFault;
+export type BatchItem = { readonly index: number; readonly input: EventInput } | BatchFault;
 
 export type BatchFault = { readonly index: number; readonly fault: string };
 
@@ -34,10 +33,10 @@ export type BatchOptions = {
 };
 
 export type BatchResult = {
-  readonly eventIds: readonly string[];
+  readonly eventIds: string[];
   readonly sessionId: string | undefined;
   /** One text a rejected event: its index and one cause. */
-  readonly errors: readonly string[];
+  readonly errors: string[];
 };
 
 export type Events = ReturnType<typeof createEvents>;
@@ -94,8 +93,7 @@ export function createEvents(database: Database, recorder: Recorder) {
     const known = await listSessionIds(database.sql(), projectId, ids);
     return writes.map((write) => ({
       ...write,
-      session_id:
-        write.session_id ?? known.get(write.event_id) ?? defaultSessionId(write.event_id),
+      session_id: write.session_id ?? known.get(write.event_id) ?? defaultSessionId(write.event_id),
     }));
   }
 
@@ -129,20 +127,12 @@ export function createEvents(database: Database, recorder: Recorder) {
   }
 
   /** Merges an update; one whose event is not there yet waits for it. */
-  async function enrich(
-    projectId: ProjectId,
-    eventId: string,
-    input: EventInput,
-  ): Promise<void> {
+  async function enrich(projectId: ProjectId, eventId: string, input: EventInput): Promise<void> {
     await recorder.enrich(projectId, parseUpdate(eventId, input));
   }
 
   /** Merges an update into an event. Throws NOT_FOUND when the project has no such event. */
-  async function update(
-    projectId: ProjectId,
-    eventId: string,
-    input: EventInput,
-  ): Promise<void> {
+  async function update(projectId: ProjectId, eventId: string, input: EventInput): Promise<void> {
     const isThere = await recorder.update(projectId, parseUpdate(eventId, input));
     if (!isThere) throw new ServiceError("NOT_FOUND", "no such event");
   }

@@ -1,25 +1,11 @@
 // Events in Postgres. The caller decides the transaction; every statement names its project.
 
 import type { Sql } from "../../postgres/database.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { escapeJson, escapeText, unescapeJson, unescapeText } from "./postgres-text.ts";
-import { type Bucket, buckets, type EventFields, type EventType, type StoredEvent } from "./event.ts";
+import type { EventFields, StoredEvent } from "./event.ts";
+import { type SelectedRow, selectedColumns, toSelectedEvent } from "./event-row.ts";
+import { escapeJson, escapeText, unescapeText } from "./postgres-text.ts";
 
 export type EventKey = { readonly project_id: string; readonly event_id: string };
-
-type EventRow = EventKey & {
-  session_id: string;
-  event_type: EventType | "pending";
-  event_name: string;
-  source: string;
-  parent_id: string | null;
-  children_ids: string[];
-  error: string | null;
-  start_time_us: number;
-  end_time_us: number | null;
-  duration_ms: number | null;
-  buckets: string;
-};
 
 /** What an id holds: an event, or the merged updates that came before it. */
 export type Held =
@@ -85,13 +71,13 @@ export async function lockEvents(
   projectId: string,
   eventIds: readonly string[],
 ): Promise<Held[]> {
-  const rows = await sql<EventRow[]>`
-    select ${columns(sql)}
-    from events
-    where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)})
-    order by event_id
+  const rows = await sql<SelectedRow[]>`
+    select ${selectedColumns(sql, undefined)}
+    from events as e
+    where e.project_id = ${projectId} and e.event_id = any(${eventIds.map(escapeText)})
+    order by e.event_id
     for update`;
-  return rows.map(toHeld);
+  return rows.map((row) => toHeld(projectId, row));
 }
 
 /** Returns the visible event of an id, or undefined. */
@@ -100,12 +86,12 @@ export async function findEvent(
   projectId: string,
   eventId: string,
 ): Promise<StoredEvent | undefined> {
-  const [row] = await sql<EventRow[]>`
-    select ${columns(sql)}
-    from events
-    where project_id = ${projectId} and event_id = ${escapeText(eventId)}
-      and event_type <> 'pending'`;
-  return row && toStored(row);
+  const [row] = await sql<SelectedRow[]>`
+    select ${selectedColumns(sql, undefined)}
+    from events as e
+    where e.project_id = ${projectId} and e.event_id = ${escapeText(eventId)}
+      and e.event_type <> 'pending'`;
+  return row && (toSelectedEvent(row) as StoredEvent);
 }
 
 /** Of the given session ids, those whose row is a waiting update or still has no name. */
@@ -166,42 +152,10 @@ function incoming(sql: Sql, rows: readonly Record<string, unknown>[]) {
       metadata jsonb, metrics jsonb, feedback jsonb, user_properties jsonb)`;
 }
 
-function columns(sql: Sql) {
-  return sql`
-    project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
-    error, start_time_us, end_time_us, duration_ms,
-    jsonb_build_object(
-      'config', config, 'inputs', inputs, 'outputs', outputs, 'metadata', metadata,
-      'metrics', metrics, 'feedback', feedback, 'user_properties', user_properties)::text as buckets`;
-}
-
-function toHeld(row: EventRow): Held {
-  const key = { project_id: row.project_id, event_id: unescapeText(row.event_id) };
-  if (row.event_type !== "pending") return { key, event: toStored(row) };
-  return { key, pending: bucketsOf(row).inputs as EventFields };
-}
-
-function toStored(row: EventRow): StoredEvent {
-  return {
-    event_id: unescapeText(row.event_id),
-    session_id: unescapeText(row.session_id),
-    event_type: row.event_type as EventType,
-    event_name: unescapeText(row.event_name),
-    source: unescapeText(row.source),
-    parent_id: row.parent_id === null ? null : unescapeText(row.parent_id),
-    children_ids: row.children_ids.map(unescapeText),
-    error: row.error === null ? null : unescapeText(row.error),
-    start_time: row.start_time_us / 1000,
-    end_time: row.end_time_us === null ? null : row.end_time_us / 1000,
-    duration: row.duration_ms,
-    ...bucketsOf(row),
-  };
-}
-
-function bucketsOf(row: EventRow): Record<Bucket, JsonObject> {
-  const parsed: unknown = JSON.parse(unescapeJson(row.buckets));
-  if (!isJsonObject(parsed)) throw new Error("buckets are not an object");
-  const result: Partial<Record<Bucket, JsonObject>> = {};
-  for (const bucket of buckets) result[bucket] = parsed[bucket] as JsonObject;
-  return result as Record<Bucket, JsonObject>;
+function toHeld(projectId: string, row: SelectedRow): Held {
+  // Every column was selected, so nothing of a stored event is missing.
+  const event = toSelectedEvent(row) as StoredEvent;
+  const key = { project_id: projectId, event_id: event.event_id };
+  const isPending = (row.event_type as string) === "pending";
+  return isPending ? { key, pending: event.inputs as EventFields } : { key, event };
 }

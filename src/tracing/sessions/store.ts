@@ -1,9 +1,19 @@
 // Sessions in Postgres: totals, trees, deletion. Every statement names its project.
 
 import type { Sql } from "../../postgres/database.ts";
-import { escapeJson, escapeText, unescapeText } from "../events/postgres-text.ts";
-import type { EventType } from "../events/event.ts";
-import type { Totals } from "./totals.ts";
+import { escapeJson, escapeText } from "../events/postgres-text.ts";
+import type { Condition } from "../export/condition.ts";
+import type { Position } from "../export/cursor.ts";
+import { type ColumnSql, conditionsSql, eventColumnSql } from "../export/filter-sql.ts";
+import type { StoredEvent } from "../events/event.ts";
+import {
+  type EventFieldName,
+  type SelectedEvent,
+  type SelectedRow,
+  selectedColumns,
+  toSelectedEvent,
+} from "../events/event-row.ts";
+import { type Totals, totalNames } from "./totals.ts";
 
 export type TotalsRow = Totals & {
   readonly project_id: string;
@@ -13,18 +23,19 @@ export type TotalsRow = Totals & {
   readonly last_end_us: number | null;
 };
 
-/** An event of a tree without its payload. */
-export type SkeletonRow = {
-  readonly event_id: string;
-  readonly event_type: EventType;
-  readonly event_name: string;
-  readonly parent_id: string | null;
-  readonly children_ids: readonly string[];
-  readonly error: string | null;
-  readonly start_time_us: number;
-  readonly end_time_us: number | null;
-  readonly duration_ms: number | null;
-};
+/** An event of a tree without its payload; times are Unix milliseconds. */
+export type SkeletonRow = Pick<
+  StoredEvent,
+  | "event_id"
+  | "event_type"
+  | "event_name"
+  | "parent_id"
+  | "children_ids"
+  | "error"
+  | "start_time"
+  | "end_time"
+  | "duration"
+>;
 
 /** Adds to the totals of sessions; the rows come ordered by key, so that writers do not deadlock. */
 export async function addToTotals(sql: Sql, rows: readonly TotalsRow[]): Promise<void> {
@@ -91,23 +102,24 @@ export async function listSkeleton(
   projectId: string,
   sessionId: string,
 ): Promise<SkeletonRow[]> {
-  const rows = await sql<SkeletonRow[]>`
-    select
-      event_id, event_type, event_name, parent_id, children_ids, error,
-      start_time_us, end_time_us, duration_ms
-    from events
-    where project_id = ${projectId} and session_id = ${escapeText(sessionId)}
-      and event_type not in ('session', 'pending')
-    order by start_time_us, event_id`;
-  return rows.map((row) => ({
-    ...row,
-    event_id: unescapeText(row.event_id),
-    event_name: unescapeText(row.event_name),
-    parent_id: row.parent_id === null ? null : unescapeText(row.parent_id),
-    children_ids: row.children_ids.map(unescapeText),
-    error: row.error === null ? null : unescapeText(row.error),
-  }));
+  const rows = await sql<SelectedRow[]>`
+    select ${selectedColumns(sql, skeletonFields)}
+    from events as e
+    where e.project_id = ${projectId} and e.session_id = ${escapeText(sessionId)}
+      and e.event_type not in ('session', 'pending')
+    order by e.start_time_us, e.event_id`;
+  // The fields were all selected.
+  return rows.map((row) => toSelectedEvent(row) as SkeletonRow);
 }
+
+const skeletonFields: ReadonlySet<EventFieldName> = new Set([
+  "event_name",
+  "parent_id",
+  "children_ids",
+  "error",
+  "end_time",
+  "duration",
+]);
 
 /** Deletes the events and the totals of a session; returns how many events there were. */
 export async function deleteSession(
@@ -132,4 +144,69 @@ export async function deleteSession(
     delete from session_totals
     where project_id = ${projectId} and session_id = ${id}`;
   return deleted.count;
+}
+
+/** Returns the events of a session with their payloads, the session left out, by start time. */
+export async function listEvents(
+  sql: Sql,
+  projectId: string,
+  sessionId: string,
+): Promise<SelectedEvent[]> {
+  const rows = await sql<SelectedRow[]>`
+    select ${selectedColumns(sql, undefined)}
+    from events as e
+    where e.project_id = ${projectId} and e.session_id = ${escapeText(sessionId)}
+      and e.event_type not in ('session', 'pending')
+    order by e.start_time_us, e.event_id`;
+  return rows.map(toSelectedEvent);
+}
+
+/** Which sessions are wanted. Bounds are microseconds, both included. */
+export type SessionQuery = {
+  readonly conditions: readonly Condition[];
+  readonly fromUs: number | undefined;
+  readonly toUs: number | undefined;
+  readonly after: Position | undefined;
+  readonly limit: number;
+};
+
+export type ListedSession = { readonly event: SelectedEvent; readonly totals: TotalsRow };
+
+/** Columns of a session that filters may name, beside those of its event. */
+export const sessionColumnSql: ColumnSql = {
+  ...eventColumnSql,
+  ...Object.fromEntries(
+    totalNames.map((name) => [name, (sql: Sql) => sql`coalesce(t.${sql(name)}, 0)`]),
+  ),
+  cost: (sql) => sql`case when t.num_costs > 0 then t.cost end`,
+};
+
+/** Returns sessions with their totals, newest first, at most `limit`. */
+export async function listSessions(
+  sql: Sql,
+  projectId: string,
+  { conditions, fromUs, toUs, after, limit }: SessionQuery,
+): Promise<ListedSession[]> {
+  const rows = await sql<(SelectedRow & TotalsRow)[]>`
+    select ${selectedColumns(sql, undefined)}, t.*
+    from events as e
+    left join lateral (
+      select num_events, num_model_events, num_errors, num_costs, num_feedback, prompt_tokens,
+        completion_tokens, total_tokens, cost, first_start_us, last_end_us
+      from session_totals
+      where project_id = ${projectId} and session_totals.session_id = e.event_id
+    ) as t on true
+    where e.project_id = ${projectId} and e.event_type = 'session'
+      ${fromUs === undefined ? sql`` : sql`and e.start_time_us >= ${fromUs}`}
+      ${toUs === undefined ? sql`` : sql`and e.start_time_us <= ${toUs}`}
+      ${
+        after === undefined
+          ? sql``
+          : sql`and (e.start_time_us, e.event_id)
+              < (${after.startTimeUs}, ${escapeText(after.eventId)})`
+      }
+      ${conditionsSql(sql, conditions, sessionColumnSql)}
+    order by e.start_time_us desc, e.event_id desc
+    limit ${limit}`;
+  return rows.map((row) => ({ event: toSelectedEvent(row), totals: row }));
 }

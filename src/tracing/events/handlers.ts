@@ -1,0 +1,66 @@
+// EventService: a message in, a message out, no decisions.
+
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { EventService } from "../../../gen/waggle/v1/event_pb.js";
+import { itemFaultsOf, principalOf } from "../../transport/context.ts";
+import { fromEvent, fromSessionStart } from "./event-input.ts";
+import { toEventMessage } from "./event-message.ts";
+import type { BatchItem, Events } from "./events.ts";
+import type { EventInput } from "./parse-event.ts";
+
+export function eventHandlers(events: Events): ServiceImpl<typeof EventService> {
+  return {
+    async createEvent({ event }, context) {
+      const { projectId } = principalOf(context);
+      return { eventId: await events.create(projectId, fromEvent(event ?? {})), success: true };
+    },
+    async createEventBatch(request, context) {
+      const session = request.sessionProperties ?? request.session;
+      const result = await events.createBatch(
+        principalOf(context).projectId,
+        toBatchItems(context, "events", request.events.map(fromEvent)),
+        {
+          isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
+          sessionProperties: session && fromSessionStart(session),
+        },
+      );
+      return {
+        eventIds: result.eventIds,
+        ...(result.sessionId !== undefined && { sessionId: result.sessionId }),
+        errors: result.errors,
+        success: result.errors.length === 0,
+      };
+    },
+    async enrichEvent(request, context) {
+      const { projectId } = principalOf(context);
+      await events.enrich(projectId, request.eventId, fromEvent(request));
+      return { eventId: request.eventId, success: true };
+    },
+    async updateEvent(request, context) {
+      const { projectId } = principalOf(context);
+      await events.update(projectId, request.eventId, fromEvent(request));
+      return { eventId: request.eventId, success: true };
+    },
+    async getEvent({ eventId }, context) {
+      const { projectId } = principalOf(context);
+      return { event: toEventMessage(await events.get(projectId, eventId), projectId) };
+    },
+    async deleteEvent({ eventId }, context) {
+      await events.delete(principalOf(context).projectId, eventId);
+      return { success: true, deleted: eventId };
+    },
+  };
+}
+
+/** Puts the faults that the transport found beside the items that it could read. */
+export function toBatchItems(
+  context: HandlerContext,
+  field: string,
+  inputs: readonly EventInput[],
+): BatchItem[] {
+  const faults = itemFaultsOf(context, field);
+  return inputs.map((input, index) => {
+    const fault = faults.get(index);
+    return fault === undefined ? { index, input } : { index, fault: `${field}[${index}].${fault}` };
+  });
+}

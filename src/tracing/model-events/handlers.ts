@@ -1,0 +1,75 @@
+// TracingService of waggle.compat.v0: logging calls of older clients. A message in, a message out.
+
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ModelEvent, TracingService } from "../../../gen/waggle/compat/v0/tracing_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import { itemFaultsOf, principalOf } from "../../transport/context.ts";
+import { fromEvent, fromSessionStart } from "../events/event-input.ts";
+import type { BatchItem, Events } from "../events/events.ts";
+import { toBatchItems } from "../events/handlers.ts";
+import { toModelEvent } from "./model-event.ts";
+
+export function tracingHandlers(events: Events): ServiceImpl<typeof TracingService> {
+  return {
+    async addTraces({ sessionId, logs, events: list }, context) {
+      if (logs.length > 0 === list.length > 0) {
+        throw new ServiceError("INVALID_ARGUMENT", "give either `logs` or `events`, and not empty");
+      }
+      const field = logs.length > 0 ? "logs" : "events";
+      const inputs = (field === "logs" ? logs : list).map(fromEvent);
+      const items = toBatchItems(context, field, inputs);
+      const { errors } = await events.createBatch(principalOf(context).projectId, items, {
+        field,
+        sessionId,
+      });
+      return { success: errors.length === 0, errors };
+    },
+    async createModelEvent({ modelEvent }, context) {
+      const call = modelEvent ?? absentCall();
+      const input = toModelEvent(call, Date.now(), "model_event.");
+      return {
+        eventId: await events.create(principalOf(context).projectId, input),
+        success: true,
+      };
+    },
+    async createModelEventBatch(request, context) {
+      const { sessionProperties } = request;
+      const { eventIds, sessionId, errors } = await events.createBatch(
+        principalOf(context).projectId,
+        toModelItems(context, request.modelEvents),
+        {
+          field: "model_events",
+          isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
+          sessionProperties: sessionProperties && fromSessionStart(sessionProperties),
+        },
+      );
+      return {
+        eventIds,
+        ...(sessionId !== undefined && { sessionId }),
+        errors,
+        success: errors.length === 0,
+      };
+    },
+  };
+}
+
+function absentCall(): never {
+  throw new ServiceError("INVALID_ARGUMENT", "model_event: is required");
+}
+
+// A call that lacks a field is one fault of its batch, not the end of it.
+function toModelItems(context: HandlerContext, calls: readonly ModelEvent[]): BatchItem[] {
+  const faults = itemFaultsOf(context, "model_events");
+  const nowMs = Date.now();
+  return calls.map((call, index) => {
+    const path = `model_events[${index}].`;
+    const fault = faults.get(index);
+    if (fault !== undefined) return { index, fault: `${path}${fault}` };
+    try {
+      return { index, input: toModelEvent(call, nowMs, path) };
+    } catch (error) {
+      if (error instanceof ServiceError) return { index, fault: error.message };
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,70 @@
+// A model call as older clients log it, turned into a model event. Called by handlers.ts.
+// Source: the published clients' `/events/model` request.
+
+import { toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { ModelEvent } from "../../../gen/waggle/compat/v0/tracing_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { EventInput } from "../events/parse-event.ts";
+
+const required = ["model", "provider", "response", "duration"] as const;
+
+/**
+ * Returns the event: settings in `config`, messages in `inputs.chat_history`, the answer in
+ * `outputs`, usage and cost in `metadata`. Throws INVALID_ARGUMENT naming an absent field, with
+ * `path` before it.
+ */
+export function toModelEvent(call: ModelEvent, nowMs: number, path: string): EventInput {
+  for (const field of required) {
+    if (call[field] === undefined) {
+      throw new ServiceError("INVALID_ARGUMENT", `${path}${field}: is required`);
+    }
+  }
+  const { duration = 0 } = call;
+  return {
+    event_type: "model",
+    event_name: call.eventName ?? call.modelName ?? call.model,
+    event_id: call.eventId,
+    session_id: call.sessionId,
+    parent_id: call.parentId,
+    source: call.source,
+    error: call.error,
+    start_time: call.startTime ?? nowMs - duration,
+    end_time: call.endTime,
+    duration,
+    config: present({
+      model: call.model,
+      provider: call.provider,
+      version: call.modelVersion,
+      model_name: call.modelName,
+      hyperparameters: call.hyperparameters,
+      template: nonEmpty(call.template),
+      tools: nonEmpty(call.tools),
+      tool_choice: call.toolChoice && toJson(ValueSchema, call.toolChoice),
+      response_format: call.responseFormat,
+    }),
+    inputs: { ...call.templateInputs, chat_history: call.messages },
+    outputs: toOutputs(call.response ?? {}),
+    metadata: { ...call.metadata, ...call.usage, ...present({ cost: call.cost }) },
+    user_properties: call.userProperties,
+  };
+}
+
+// The message of a provider's answer, where it is one; else the answer as it came.
+function toOutputs(response: JsonObject): JsonObject {
+  const choices = response["choices"];
+  const [choice] = Array.isArray(choices) ? (choices as JsonObject[]) : [];
+  const message = choice?.["message"];
+  if (typeof message !== "object" || message === null || Array.isArray(message)) return response;
+  return message as JsonObject;
+}
+
+function present(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as JsonObject;
+}
+
+function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
