@@ -15,7 +15,14 @@ import {
 import type { Recorder } from "../events/record.ts";
 import { findEvent } from "../events/store.ts";
 import { formatCursor, parseCursor } from "../export/cursor.ts";
-import { type Columns, eventColumns, type FilterInput, parseFilters } from "../export/filter.ts";
+import {
+  type Columns,
+  eventColumns,
+  type FilterInput,
+  needsCatalogue,
+  parseFilters,
+} from "../export/filter.ts";
+import { toInstant } from "../export/instant.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import * as store from "./store.ts";
 import { emptyTotals, totalNames, type Totals } from "./totals.ts";
@@ -117,13 +124,15 @@ export function createSessions(options: {
   /** Lists sessions, newest first. Throws INVALID_FILTER as exports do. */
   async function list(projectId: ProjectId, query: ListOptions): Promise<SessionPage> {
     const { filters, fromMs, toMs, limit = listLimitDefault, cursor } = query;
-    const conditions = parseFilters(filters, await fields.fieldsOf(projectId), sessionColumns);
+    const recorded = needsCatalogue(filters)
+      ? await fields.fieldsOf(projectId)
+      : { fields: [], isComplete: true };
+    const conditions = parseFilters(filters, recorded, sessionColumns);
     const question = [projectId, "sessions", conditions, fromMs, toMs];
     const listed = await store.listSessions(database.sql(), projectId, {
       conditions,
-      fromUs: fromMs === undefined ? undefined : Math.floor(fromMs * 1000),
-      // The bound's whole millisecond is inside, since readers see whole milliseconds.
-      toUs: toMs === undefined ? undefined : Math.floor(toMs) * 1000 + 999,
+      fromUs: fromMs === undefined ? undefined : toInstant(fromMs).fromUs,
+      toUs: toMs === undefined ? undefined : toInstant(toMs).toUs,
       after: cursor === undefined ? undefined : parseCursor(cursor, question),
       // One more than asked for tells whether there is a next page.
       limit: limit + 1,

@@ -1,0 +1,272 @@
+// The recorder against Postgres: merge law, early updates, sessions, totals, parallel writers.
+
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import type { EventWrite, StoredEvent } from "../../src/tracing/events/event.ts";
+import { createEvents, type Events } from "../../src/tracing/events/events.ts";
+import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
+import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestProject } from "../support/project.ts";
+
+let testDatabase: TestDatabase;
+let fields: FieldCatalogue;
+let recorder: Recorder;
+let events: Events;
+let sessions: Sessions;
+let projectId: ProjectId;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  const { database } = testDatabase;
+  fields = createFieldCatalogue({ database });
+  recorder = createRecorder({ database, fields });
+  events = createEvents(database, recorder);
+  sessions = createSessions({ database, recorder, fields });
+  projectId = await createTestProject(database);
+});
+
+afterAll(async () => {
+  await recorder.drain();
+  await testDatabase.drop();
+});
+
+function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
+  return {
+    event_id: createUuid(),
+    session_id: createUuid(),
+    event_type: "model",
+    event_name: "chat",
+    source: "test",
+    inputs: { question: "why" },
+    start_time: 1_700_000_000_000,
+    end_time: 1_700_000_000_250,
+    ...overrides,
+  };
+}
+
+describe("record", () => {
+  test("stores an event with its defaults and makes its session", async () => {
+    const event = anEvent({ metadata: { total_tokens: 5 } });
+
+    await recorder.record(projectId, [event]);
+
+    const got = await events.get(projectId, event.event_id);
+    expect(got).toMatchObject({ ...event, parent_id: null, error: null, outputs: {} });
+    const session = await sessions.get(projectId, event.session_id ?? "");
+    expect(session.totals).toMatchObject({ num_events: 1, num_model_events: 1, total_tokens: 5 });
+    expect(session.event).toMatchObject({ event_name: "unknown", source: "test" });
+    expect(session.event.end_time).toBe(1_700_000_000_250);
+  });
+
+  test("the same write twice changes nothing", async () => {
+    const event = anEvent({ metadata: { prompt_tokens: 3, completion_tokens: "4", cost: 0.5 } });
+
+    await recorder.record(projectId, [event]);
+    const first = await events.get(projectId, event.event_id);
+    await recorder.record(projectId, [event, event]);
+
+    expect(await events.get(projectId, event.event_id)).toEqual(first);
+    const { totals } = await sessions.get(projectId, event.session_id ?? "");
+    expect(totals).toMatchObject({ num_events: 1, total_tokens: 7, cost: 0.5, num_costs: 1 });
+  });
+
+  test("an update that comes before its event is kept and wins over it", async () => {
+    const event = anEvent({ outputs: { content: "first", kept: true } });
+
+    await recorder.enrich(projectId, {
+      event_id: event.event_id,
+      outputs: { content: "enriched" },
+      metadata: { run_id: "r" },
+    });
+    await expect(events.get(projectId, event.event_id)).rejects.toMatchObject({
+      reason: "NOT_FOUND",
+    });
+    await recorder.record(projectId, [event]);
+
+    const got = await events.get(projectId, event.event_id);
+    expect(got.outputs).toEqual({ content: "enriched", kept: true });
+    expect(got.metadata).toEqual({ run_id: "r" });
+  });
+
+  test("an update that comes before its session's first event is applied to the session", async () => {
+    const event = anEvent();
+    const sessionId = event.session_id ?? "";
+
+    await recorder.enrich(projectId, { event_id: sessionId, metadata: { run_id: "r" } });
+    await expect(sessions.get(projectId, sessionId)).rejects.toMatchObject({ reason: "NOT_FOUND" });
+    await recorder.record(projectId, [event]);
+
+    const session = await sessions.get(projectId, sessionId);
+    expect(session.event.metadata).toEqual({ run_id: "r" });
+    expect(session.totals.num_events).toBe(1);
+  });
+
+  test("an update of what is absent says so, and leaves nothing behind", async () => {
+    const id = createUuid();
+
+    expect(await recorder.update(projectId, { event_id: id, metadata: { a: 1 } })).toBe(false);
+    await recorder.record(projectId, [anEvent({ event_id: id })]);
+
+    expect((await events.get(projectId, id)).metadata).toEqual({});
+  });
+
+  test("an event that moves takes its counts with it", async () => {
+    const event = anEvent({ metadata: { total_tokens: 9 } });
+    const elsewhere = createUuid();
+
+    await recorder.record(projectId, [event]);
+    await recorder.record(projectId, [{ ...event, session_id: elsewhere }]);
+
+    const before = await sessions.get(projectId, event.session_id ?? "");
+    const after = await sessions.get(projectId, elsewhere);
+    expect(before.totals).toMatchObject({ num_events: 0, total_tokens: 0 });
+    expect(after.totals).toMatchObject({ num_events: 1, total_tokens: 9 });
+  });
+
+  test("a session that got no name takes the one a later batch knows", async () => {
+    const event = anEvent();
+    const sessionId = event.session_id ?? "";
+    const named = { sessionNames: new Map([[sessionId, "agent run"]]) };
+
+    await recorder.record(projectId, [event]);
+    await recorder.record(projectId, [anEvent({ session_id: sessionId })], named);
+    await recorder.record(projectId, [anEvent({ session_id: sessionId })], {
+      sessionNames: new Map([[sessionId, "another"]]),
+    });
+
+    expect((await sessions.get(projectId, sessionId)).event.event_name).toBe("agent run");
+  });
+
+  test("text that Postgres refuses reads back as it came", async () => {
+    const odd = "nul \0, lone \ud800, mark \ue000";
+    const event = anEvent({ event_name: odd, error: odd, inputs: { [odd]: [odd] } });
+
+    await recorder.record(projectId, [event]);
+
+    const got = await events.get(projectId, event.event_id);
+    expect(got).toMatchObject({ event_name: odd, error: odd, inputs: { [odd]: [odd] } });
+  });
+
+  test("projects with the same ids do not see each other", async () => {
+    const other = await createTestProject(testDatabase.database);
+    const event = anEvent();
+
+    await recorder.record(projectId, [event]);
+
+    await expect(events.get(other, event.event_id)).rejects.toMatchObject({ reason: "NOT_FOUND" });
+    expect(await recorder.update(other, { event_id: event.event_id, error: "x" })).toBe(false);
+  });
+
+  test("deleting an event takes it from the totals and the times", async () => {
+    const session_id = createUuid();
+    const early = anEvent({ session_id, metadata: { total_tokens: 2 } });
+    const late = anEvent({
+      session_id,
+      start_time: 1_700_000_009_000,
+      end_time: 1_700_000_009_500,
+    });
+    await recorder.record(projectId, [early, late]);
+
+    await events.delete(projectId, late.event_id);
+
+    const session = await sessions.get(projectId, session_id);
+    expect(session.totals).toMatchObject({ num_events: 1, total_tokens: 2 });
+    expect(session.event.end_time).toBe(1_700_000_000_250);
+  });
+
+  test("deleting a session leaves nothing of it", async () => {
+    const session_id = createUuid();
+    const event = anEvent({ session_id });
+    await recorder.record(projectId, [event, anEvent({ session_id })]);
+
+    await sessions.delete(projectId, session_id);
+
+    const gone = { reason: "NOT_FOUND" };
+    await expect(sessions.get(projectId, session_id)).rejects.toMatchObject(gone);
+    await expect(events.get(projectId, event.event_id)).rejects.toMatchObject(gone);
+    await recorder.record(projectId, [event]);
+    expect((await sessions.get(projectId, session_id)).totals.num_events).toBe(1);
+  });
+});
+
+const bucket = fc.dictionary(fc.constantFrom("a", "b", "c"), fc.integer({ max: 9 }), {
+  maxKeys: 3,
+});
+
+describe("parallel writers", () => {
+  test("each key ends with a value that was written, and totals match the events", async () => {
+    const patches = fc.array(
+      fc.record(
+        {
+          metadata: fc.record(
+            {
+              prompt_tokens: fc.nat(50),
+              completion_tokens: fc.nat(50).map(String),
+              cost: fc.constantFrom(0.25, 0.5),
+            },
+            { requiredKeys: [] },
+          ),
+          outputs: bucket,
+          children_ids: fc.uniqueArray(fc.constantFrom("x", "y", "z")),
+          error: fc.constantFrom("boom", ""),
+        },
+        { requiredKeys: [] },
+      ),
+      { minLength: 2, maxLength: 8 },
+    );
+    await fc.assert(
+      fc.asyncProperty(patches, fc.integer({ min: 1, max: 3 }), async (writes, ids) => {
+        const session_id = createUuid();
+        const eventIds = Array.from({ length: ids }, () => createUuid());
+
+        await Promise.all(
+          writes.map((write, index) => {
+            const event_id = eventIds[index % ids] ?? "";
+            return recorder.record(projectId, [anEvent({ ...write, event_id, session_id })]);
+          }),
+        );
+
+        const stored: StoredEvent[] = [];
+        for (const [index, id] of eventIds.entries()) {
+          const mine = writes.filter((_, position) => position % ids === index);
+          if (mine.length === 0) continue;
+          const got = await events.get(projectId, id);
+          stored.push(got);
+          const keys = new Set(mine.flatMap((write) => Object.keys(write.outputs ?? {})));
+          expect(new Set(Object.keys(got.outputs))).toEqual(keys);
+          for (const key of keys) {
+            expect(mine.map((write) => write.outputs?.[key])).toContain(got.outputs[key]);
+          }
+          const children = new Set(mine.flatMap((write) => write.children_ids ?? []));
+          expect(new Set(got.children_ids)).toEqual(children);
+        }
+        const { totals } = await sessions.get(projectId, session_id);
+        const count = (name: string) =>
+          stored.reduce((sum, event) => sum + Number(event.metadata[name] ?? 0), 0);
+        expect(totals.num_events).toBe(stored.length);
+        expect(totals.prompt_tokens).toBe(count("prompt_tokens"));
+        expect(totals.completion_tokens).toBe(count("completion_tokens"));
+        expect(totals.cost).toBe(count("cost"));
+        expect(totals.num_errors).toBe(stored.filter((event) => event.error !== null).length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("batches that share ids in opposite orders all commit", async () => {
+    const ids = Array.from({ length: 30 }, () => createUuid());
+    const session_id = createUuid();
+    const writes = ids.map((event_id) => anEvent({ event_id, session_id }));
+
+    await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        recorder.record(projectId, index % 2 ? writes : writes.toReversed()),
+      ),
+    );
+
+    expect((await sessions.get(projectId, session_id)).totals.num_events).toBe(30);
+  });
+});
