@@ -12,6 +12,7 @@ import type { Flags } from "../config.ts";
 import { createProjects } from "../controlplane/projects/projects.ts";
 import type { Project } from "../controlplane/projects/projects.ts";
 import type { Database } from "../postgres/database.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
@@ -66,6 +67,7 @@ export async function runKeys({ config, flags, operands }: CommandContext): Prom
   if (!action) throw new OperatorError(usage);
   if (name === "create") parseCreateFlags(flags);
   await withDatabase(config, async (database) => {
+    await assertMigrated(database);
     const keys = createKeys({ database, cacheEntriesMax: 0, cacheAgeMs: 0 });
     await action({ database, keys, flags, operand });
   });

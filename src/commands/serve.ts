@@ -2,7 +2,7 @@
 // prepared; as many processes as needed. Called by main.ts.
 
 import { OperatorError } from "../base/operator-error.ts";
-import { getMigrationState } from "../postgres/migrate.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { createProgress } from "./progress.ts";
@@ -19,13 +19,7 @@ export async function runServe({ config }: CommandContext): Promise<number> {
   const progress = createProgress();
   const database = await connectDatabase(config.databaseUrl, config, progress);
   try {
-    const { current, wanted } = await getMigrationState(database);
-    if (current !== wanted) {
-      throw new OperatorError(
-        `the database is at migration ${current} and this code wants ${wanted}: ` +
-          (current < wanted ? "run waggle migrate" : "start a newer release"),
-      );
-    }
+    await assertMigrated(database);
     const service = await startService(config, database, logger);
     progress.done();
     print(`waggle is ready on ${service.url}`);

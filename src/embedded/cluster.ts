@@ -6,7 +6,7 @@ import { chmod, chown, lstat, mkdir, mkdtemp, readFile } from "node:fs/promises"
 import { readlink, realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
@@ -18,6 +18,8 @@ export const socketName = ".s.PGSQL.5432";
 
 /** The database's owner; reachable through a folder that only its account can open. */
 export const databaseUser = "waggle";
+
+const socketFolderPrefix = "waggle-socket-";
 
 /** sun_path holds 108 bytes with the closing NUL on Linux and 104 on macOS. */
 const socketPathBytesMax = 103;
@@ -128,10 +130,16 @@ export async function createSocketFolder(cluster: Cluster): Promise<string> {
   const fits = (parent: string) =>
     Buffer.byteLength(join(parent, socketName)) <= socketPathBytesMax;
   if (fits(folder)) return folder;
-  const short = join(tmpdir(), "waggle-");
-  const created = await mkdtemp(fits(`${short}XXXXXX`) ? short : "/tmp/waggle-");
+  const short = join(tmpdir(), socketFolderPrefix);
+  const created = await mkdtemp(fits(`${short}XXXXXX`) ? short : `/tmp/${socketFolderPrefix}`);
   if (account) await chown(created, account.uid, account.gid);
   return created;
+}
+
+/** Removes a folder that createSocketFolder made in the temporary folder; leaves any other. */
+export async function removeSocketFolder(folder: string): Promise<void> {
+  if (!basename(folder).startsWith(socketFolderPrefix)) return;
+  await rm(folder, { recursive: true, force: true });
 }
 
 type PidFile = { readonly pid: number; readonly socketFolder: string; readonly isReady: boolean };
@@ -171,6 +179,7 @@ export async function clearRemains(folder: string): Promise<void> {
   if (!left) return;
   if (await isListening(left.socketFolder)) {
     await stopOrphan(left.pid);
+    await removeSocketFolder(left.socketFolder);
     return;
   }
   // Postgres refuses to start while any process has the pid in the file, and after a restart of a
@@ -182,6 +191,7 @@ export async function clearRemains(folder: string): Promise<void> {
   if (left.socketFolder === "") return;
   await rm(join(left.socketFolder, socketName), { force: true });
   await rm(join(left.socketFolder, `${socketName}.lock`), { force: true });
+  await removeSocketFolder(left.socketFolder);
 }
 
 async function stopOrphan(pid: number): Promise<void> {

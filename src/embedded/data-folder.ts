@@ -20,6 +20,8 @@ export type DataFolder = {
  */
 export async function lockDataFolder(folder: string): Promise<DataFolder | undefined> {
   try {
+    // Only the folder itself is closed to others, not the ones made on the way to it.
+    await mkdir(dirname(folder), { recursive: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {

@@ -4,7 +4,7 @@
 
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { open, readFile, rm, stat, truncate } from "node:fs/promises";
+import { open, readFile, stat, truncate } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -74,7 +74,7 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
     url,
     async stop() {
       await supervisor.stop();
-      if (socketFolder !== cluster.folder) await rm(socketFolder, { recursive: true, force: true });
+      await clusters.removeSocketFolder(socketFolder);
     },
   };
 }

@@ -40,6 +40,16 @@ export async function getMigrationState(database: Database): Promise<MigrationSt
   return { current: table?.present ? await getVersion(sql) : 0, wanted };
 }
 
+/** Fails, saying what to do, when a database is not at the version that this code wants. */
+export async function assertMigrated(database: Database): Promise<void> {
+  const { current, wanted } = await getMigrationState(database);
+  if (current === wanted) return;
+  throw new OperatorError(
+    `the database is at migration ${current} and this code wants ${wanted}: ` +
+      (current < wanted ? "run waggle migrate" : "use a newer release of waggle"),
+  );
+}
+
 /** Returns every migration in order. Fails when their numbers have a gap or a double. */
 export async function listMigrations(): Promise<readonly Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).toSorted();

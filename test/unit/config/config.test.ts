@@ -1,0 +1,71 @@
+// Flags and environment variables.
+
+import { describe, expect, test } from "vitest";
+import { readConfig } from "../../../src/config.ts";
+
+describe("readConfig", () => {
+  test("listens on 127.0.0.1:8080 and keeps data in ./data by default", () => {
+    const { host, port, dataFolder, databaseUrl } = readConfig({}, {});
+
+    expect({ host, port, dataFolder, databaseUrl }).toEqual({
+      host: "127.0.0.1",
+      port: 8080,
+      dataFolder: "./data",
+      databaseUrl: undefined,
+    });
+  });
+
+  test("has the body limits of the specification", () => {
+    expect(readConfig({}, {}).bodyBytesMax).toEqual({
+      record: 7_340_032,
+      batch: 64_000_000,
+      traces: 52_428_800,
+      other: 5_000_000,
+      anonymous: 1_000_000,
+    });
+  });
+
+  test("prefers a flag to its variable", () => {
+    const environment = { WAGGLE_PORT: "1", WAGGLE_HOST: "::" };
+
+    const { host, port } = readConfig({ port: "2" }, environment);
+
+    expect({ host, port }).toEqual({ host: "::", port: 2 });
+  });
+
+  test("takes an empty variable for an absent one", () => {
+    expect(readConfig({}, { DATABASE_URL: "", WAGGLE_PORT: "" }).port).toBe(8080);
+  });
+
+  test("splits origins at commas", () => {
+    const { corsOrigins } = readConfig({ "cors-origins": "https://a.example, https://b.example" });
+
+    expect(corsOrigins).toEqual(["https://a.example", "https://b.example"]);
+  });
+
+  test("cannot be changed", () => {
+    const config = readConfig({}, {});
+
+    expect(() => Object.assign(config, { port: 1 })).toThrow();
+    expect(() => Object.assign(config.bodyBytesMax, { record: 1 })).toThrow();
+  });
+
+  test.each([
+    { variable: "WAGGLE_PORT", value: "x", want: "WAGGLE_PORT (--port) must be a whole number" },
+    { variable: "WAGGLE_PORT", value: "65536", want: "from 0 to 65535" },
+    { variable: "WAGGLE_PORT", value: "-1", want: "from 0 to 65535" },
+    { variable: "WAGGLE_PORT", value: "1e3", want: "WAGGLE_PORT" },
+    { variable: "WAGGLE_TRACING", value: "yes", want: "must be one of on, off" },
+    { variable: "WAGGLE_LOG_LEVEL", value: "loud", want: "WAGGLE_LOG_LEVEL" },
+    { variable: "WAGGLE_KEY_CACHE_AGE_MS", value: "60001", want: "WAGGLE_KEY_CACHE_AGE_MS" },
+    { variable: "DATABASE_URL", value: "mysql://x", want: "DATABASE_URL (--database-url)" },
+  ])("refuses $variable=$value", ({ variable, value, want }) => {
+    expect(() => readConfig({}, { [variable]: value })).toThrow(want);
+  });
+
+  test("does not repeat a database URL, which may hold a password", () => {
+    const read = () => readConfig({}, { DATABASE_URL: "http://me:secret@host/db" });
+
+    expect(read).toThrow(/^(?!.*secret)/);
+  });
+});
