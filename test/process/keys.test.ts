@@ -1,0 +1,94 @@
+// `waggle keys` and the other short commands, beside a running service and without one.
+
+import { describe, expect, test } from "vitest";
+import { givenADataFolder, processesOf, readCredentials, run, start } from "../support/process.ts";
+
+const timeoutMs = 120_000;
+
+async function statusWith(url: string, key: string): Promise<number> {
+  const response = await fetch(`${url}/session/start`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ session: { project: "demo", session_name: "s", source: "test" } }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+function lastLine(output: string): string {
+  return output.trimEnd().split("\n").at(-1) ?? "";
+}
+
+describe("waggle keys", { timeout: timeoutMs }, () => {
+  test("makes a key that works at once and stops working when it is revoked", async () => {
+    const folder = await givenADataFolder();
+    await start(folder);
+    const { url } = await readCredentials(folder);
+    const flags = ["--data", folder];
+
+    const made = await run(
+      "keys",
+      "create",
+      "--kind",
+      "ingestion",
+      "--name",
+      "ci",
+      ...flags,
+    ).ended();
+    const secret = /^hh_ingst_\S+$/m.exec(made.output)?.[0] ?? "";
+    const before = await statusWith(url, secret);
+    const keyId = /key (\S+) of project demo/.exec(made.output)?.[1] ?? "";
+    const revoked = await run("keys", "revoke", keyId, ...flags).ended();
+    const listed = await run("keys", "list", ...flags).ended();
+
+    expect([made.code, revoked.code, listed.code]).toEqual([0, 0, 0]);
+    expect(before).toBe(200);
+    await expect.poll(() => statusWith(url, secret)).toBe(404);
+    expect(lastLine(listed.output)).toMatch(/ingestion +demo +ci +hh_ingst_.{4}….*revoked by/);
+    expect(listed.output).not.toContain(secret);
+  });
+
+  test("works while the service is not running, and leaves nothing running", async () => {
+    const folder = await givenADataFolder();
+    const service = await start(folder);
+    service.kill("SIGTERM");
+    await service.ended();
+
+    const made = await run(
+      "keys",
+      "create",
+      "--kind",
+      "project",
+      "--name",
+      "x",
+      "--data",
+      folder,
+    ).ended();
+
+    expect(lastLine(made.output)).toMatch(/^hh_[A-Za-z0-9]{40}$/);
+    expect(await processesOf(folder)).toEqual([]);
+  });
+
+  test.each([
+    { name: "no action", words: ["keys"], want: "usage: waggle keys create" },
+    {
+      name: "no kind",
+      words: ["keys", "create", "--name", "x"],
+      want: "usage: waggle keys create",
+    },
+    { name: "an unknown flag", words: ["start", "--nope"], want: "--nope" },
+    { name: "a bad port", words: ["start", "--port", "x"], want: "WAGGLE_PORT (--port)" },
+    { name: "serve without a database", words: ["serve"], want: "serve needs DATABASE_URL" },
+    {
+      name: "a folder without data",
+      words: ["keys", "list", "--data", "/none"],
+      want: "holds no waggle data",
+    },
+  ])("says what to do about $name", async ({ words, want }) => {
+    const { code, output } = await run(...words).ended();
+
+    expect(code).not.toBe(0);
+    expect(output).toContain(want);
+    expect(output).not.toMatch(/^ +at /m);
+  });
+});

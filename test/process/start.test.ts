@@ -1,0 +1,164 @@
+// `waggle start` as a person meets it: first start, second start, stop, and starts after a crash.
+
+import { execFile } from "node:child_process";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test, vi } from "vitest";
+import {
+  findPostmaster,
+  givenADataFolder,
+  isRunning,
+  processesOf,
+  readCredentials,
+  run,
+  start,
+} from "../support/process.ts";
+
+const timeoutMs = 120_000;
+
+/** Sends an event with a key and returns its id. */
+async function sendEvent(url: string, key: string): Promise<string> {
+  const response = await fetch(`${url}/events`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ event: { event_type: "tool", inputs: { question: "who?" } } }),
+  });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { event_id: string }).event_id;
+}
+
+async function readEventStatus(url: string, key: string, eventId: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}` };
+  return (await fetch(`${url}/v1/events/${eventId}`, { headers })).status;
+}
+
+describe("the first start", { timeout: timeoutMs }, () => {
+  test("writes credentials that only its owner can read and that work", async () => {
+    const folder = await givenADataFolder();
+
+    const service = await start(folder);
+
+    const credentials = await readCredentials(folder);
+    expect((await stat(join(folder, "credentials.json"))).mode & 0o777).toBe(0o600);
+    expect(Object.keys(credentials)).toEqual([
+      "url",
+      "org_id",
+      "dataplane_id",
+      "workspace_id",
+      "project_id",
+      "project_name",
+      "project_api_key",
+      "ingestion_api_key",
+    ]);
+    expect(credentials.project_name).toBe("demo");
+    expect(service.output()).toContain(`waggle is ready on ${credentials.url}`);
+    await sendEvent(credentials.url, credentials.project_api_key);
+    await sendEvent(credentials.url, credentials.ingestion_api_key);
+  });
+
+  test("prints a curl command that works as it stands", async () => {
+    const folder = await givenADataFolder();
+
+    const service = await start(folder);
+
+    await vi.waitUntil(() => /^ {2}curl .*\n/m.test(service.output()));
+    const command = /^ {2}(curl .*)$/m.exec(service.output())?.[1] ?? "";
+    const { stdout } = await promisify(execFile)("sh", ["-c", command]);
+    expect(JSON.parse(stdout)).toMatchObject({ success: true });
+  });
+
+  test("that was cut off before credentials.json is made up for by the next", async () => {
+    const folder = await givenADataFolder();
+    const first = await start(folder);
+    first.kill("SIGKILL");
+    await first.ended();
+    await rm(join(folder, "credentials.json"));
+
+    const second = await start(folder);
+
+    const { url, project_api_key } = await readCredentials(folder);
+    expect(second.output()).toContain("made new keys for project demo");
+    await sendEvent(url, project_api_key);
+  });
+});
+
+describe("a second start on the same folder", { timeout: timeoutMs }, () => {
+  test("says who has it, exits, and leaves the first alone", async () => {
+    const folder = await givenADataFolder();
+    const first = await start(folder);
+    const { url, project_api_key } = await readCredentials(folder);
+
+    const second = await run("start", "--data", folder, "--port", "0").ended();
+
+    expect(second.code).toBe(1);
+    expect(second.output).toContain(`pid ${first.pid}, ${url}`);
+    await sendEvent(url, project_api_key);
+  });
+});
+
+describe("a signal", { timeout: timeoutMs }, () => {
+  test.each(["SIGTERM", "SIGINT"] as const)("%s stops everything with code 0", async (signal) => {
+    const folder = await givenADataFolder();
+    const service = await start(folder);
+
+    service.kill(signal);
+
+    expect((await service.ended()).code).toBe(0);
+    expect(await processesOf(folder)).toEqual([]);
+    await expect(stat(join(folder, "running.json"))).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("after kill -9", { timeout: timeoutMs }, () => {
+  test.each([
+    { name: "of the service", service: true, postgres: false },
+    { name: "of both", service: true, postgres: true },
+  ])("$name the next start has the acknowledged events", async ({ postgres }) => {
+    const folder = await givenADataFolder();
+    const first = await start(folder);
+    const { url, project_api_key } = await readCredentials(folder);
+    const eventId = await sendEvent(url, project_api_key);
+    const postmaster = (await findPostmaster(folder)) ?? 0;
+
+    first.kill("SIGKILL");
+    if (postgres) process.kill(postmaster, "SIGKILL");
+    await first.ended();
+    await start(folder);
+
+    const { url: newUrl } = await readCredentials(folder);
+    expect(await readEventStatus(newUrl, project_api_key, eventId)).toBe(200);
+    expect(isRunning(postmaster)).toBe(false);
+  });
+
+  test("of Postgres alone the service starts it again and goes on", async () => {
+    const folder = await givenADataFolder();
+    await start(folder);
+    const { url, project_api_key } = await readCredentials(folder);
+    const eventId = await sendEvent(url, project_api_key);
+
+    process.kill((await findPostmaster(folder)) ?? 0, "SIGKILL");
+
+    await vi.waitUntil(async () => (await readEventStatus(url, project_api_key, eventId)) === 200, {
+      timeout: 30_000,
+      interval: 100,
+    });
+    await sendEvent(url, project_api_key);
+  });
+
+  test("a pid file whose pid another process has since got does not stop the start", async () => {
+    const folder = await givenADataFolder();
+    const first = await start(folder);
+    const path = join(folder, "postgres/postmaster.pid");
+    const postmaster = (await findPostmaster(folder)) ?? 0;
+    first.kill("SIGKILL");
+    process.kill(postmaster, "SIGKILL");
+    await first.ended();
+    const lines = (await readFile(path, "utf8")).split("\n");
+    await writeFile(path, [String(process.pid), ...lines.slice(1)].join("\n"));
+
+    await start(folder);
+
+    expect(await findPostmaster(folder)).not.toBe(process.pid);
+  });
+});
