@@ -118,7 +118,10 @@ function bucketTestSql(sql: Sql, bucket: Bucket, paths: readonly Path[], test: T
 
 /** The first of the paths that is there decides. */
 function exactTestSql(sql: Sql, json: Fragment, paths: readonly string[][], test: Test): Fragment {
-  const values = paths.map((path) => valueSql(sql, json, path));
+  const values = paths.map((path) =>
+    // A whole bucket is absent when there is nothing in it.
+    path.length === 0 ? sql`nullif(${json}, '{}'::jsonb)` : valueSql(sql, json, path),
+  );
   const [first, ...others] = values;
   if (first === undefined) throw new Error("a name has no path");
   const value =
@@ -155,7 +158,6 @@ function itemsTestSql(sql: Sql, json: Fragment, path: Path, test: Test): Fragmen
     where ${itemsTestSql(sql, sql`item.value`, path.slice(star + 1), test)})`;
 }
 
-/** An empty path is the whole bucket, which is absent when it is empty. */
 function valueSql(sql: Sql, json: Fragment, path: readonly string[]): Fragment {
   return sql`${json} #> ${path.map(escapeText)}::text[]`;
 }

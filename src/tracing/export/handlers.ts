@@ -86,7 +86,8 @@ function checkProject(
   principal: Principal,
   context: HandlerContext,
 ): void {
-  if (project === undefined || ignoringPaths.has(new URL(context.url).pathname)) return;
+  if (project === undefined || ignoringPaths.has(new URL(context.url, "http://localhost").pathname))
+    return;
   if (project === principal.projectId || project === principal.projectName) return;
   throw new ServiceError("NOT_FOUND", "no such project");
 }

@@ -51,6 +51,7 @@ export type CataloguedEvent = { readonly [B in Bucket]?: StoredEvent[B] } & {
   readonly children_ids?: readonly string[];
   readonly error?: string | null;
   readonly parent_id?: string | null;
+  readonly start_time: number;
   readonly end_time?: number | null;
   readonly duration?: number | null;
 };
@@ -256,9 +257,11 @@ function findUnseenColumns(event: CataloguedEvent, known: KnownType, onUnseen: O
   if (event.parent_id != null || event.event_type !== "session") note("parent_id", kinds.string);
   if (event.error) note("error", kinds.string);
   if (event.children_ids?.length) note("children_ids.*", kinds.string);
-  const { duration } = event;
-  if (duration != null) {
-    note("duration", Number.isInteger(duration) ? kinds.integer : kinds.decimal);
+  const { duration, start_time, end_time } = event;
+  // Readers see end minus start where no duration was sent.
+  const shown = duration ?? (end_time == null ? undefined : end_time - start_time);
+  if (shown !== undefined) {
+    note("duration", Number.isInteger(shown) ? kinds.integer : kinds.decimal);
   }
 }
 
