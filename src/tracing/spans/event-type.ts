@@ -20,6 +20,8 @@ const byOperation: Readonly<Record<string, EventType>> = {
   invoke_agent: "chain",
   create_agent: "chain",
   invoke_workflow: "chain",
+  // Steps of an agent, as the Vercel AI SDK names them.
+  agent_step: "chain",
   execute_tool: "tool",
   retrieval: "tool",
 };
@@ -73,6 +75,8 @@ const telling: readonly (readonly [string, EventType])[] = [
   ["gen_ai.agent.name", "chain"],
   ["gen_ai.agent.id", "chain"],
   ["gen_ai.workflow.name", "chain"],
+  ["gen_ai.output.messages", "model"],
+  ["gen_ai.input.messages", "model"],
 ];
 
 // Names that instrumentations without conventions give their model calls.

@@ -97,7 +97,9 @@ function takeText(draft: Draft, keys: readonly string[]): string | undefined {
 }
 
 function sourceOf(draft: Draft, source: string | undefined): string | undefined {
-  const own = takeText(draft, sourceKeys) ?? firstText(draft.span, sourceKeys)?.text ?? source;
+  const said = firstText(draft.span, sourceKeys)?.text;
+  for (const key of sourceKeys) if (draft.left.get(key) === said) draft.left.delete(key);
+  const own = said ?? source;
   if (own !== undefined && own !== "") return own;
   // SDKs without a configured name send `unknown_service:<program>`.
   const service = firstText(draft.span, ["service.name"])?.text;
@@ -158,7 +160,8 @@ function describeSpan(draft: Draft): void {
   if (span.parentSpanId !== undefined) keep(draft, "parent_span_id", span.parentSpanId);
   keep(draft, "has_otlp_lineage", true);
   if (span.scope.name !== "") {
-    keep(draft, "instrumentor", span.scope.name);
+    // The HoneyHive SDK numbers its scopes; the number says nothing.
+    keep(draft, "instrumentor", span.scope.name.replace(/\.\d{6,}$/, ""));
     keep(draft, "scope", scopeOf(span));
   }
   if (span.kind !== undefined) keep(draft, "otel_span_kind", span.kind);

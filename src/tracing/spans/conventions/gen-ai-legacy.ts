@@ -28,8 +28,17 @@ export const genAiLegacy: Convention = {
 };
 
 function readNumbered(draft: Draft): void {
+  if (draft.buckets.metadata["request_type"] === "embedding") readNumberedTexts(draft);
   if (!hasHistory(draft)) readNumberedList(draft, "gen_ai.prompt", "user", placeHistory);
   if (!hasReply(draft)) readNumberedList(draft, "gen_ai.completion", "assistant", placeReply);
+}
+
+// What is embedded is numbered like messages, but is no chat.
+function readNumberedTexts(draft: Draft): void {
+  if (!hasPrefix(draft, "gen_ai.prompt.0.")) return;
+  const items = itemsOf(unflatten(takePrefix(draft, "gen_ai.prompt.")));
+  const texts = items.map((item) => (isJsonObject(item) ? (item["content"] ?? item) : item));
+  place(draft, "inputs", "texts", texts);
 }
 
 function readNumberedList(

@@ -116,6 +116,7 @@ function readParameters(draft: Draft, key: string): void {
   const given = config["hyperparameters"];
   const hyperparameters: MutableObject = isJsonObject(given) ? { ...given } : {};
   for (const [name, parameter] of Object.entries(parameters)) {
+    if (parameter === null) continue;
     const field = Object.hasOwn(notHyperparameters, name) ? notHyperparameters[name] : undefined;
     if (field !== undefined) place(draft, "config", field, parameter);
     else if (!Object.hasOwn(hyperparameters, name)) setOwn(hyperparameters, name, parameter);

@@ -12,6 +12,7 @@ export const traceloop: Convention = {
     "traceloop.association.properties.dataset_id": "metadata.dataset_id",
     "traceloop.association.properties.datapoint_id": "metadata.datapoint_id",
     "traceloop.association.properties.disable_http_tracing": "metadata.disable_http_tracing",
+    "traceloop.association.properties.user_id": "metadata.user_id",
     "llm.request.type": "metadata.request_type",
     "llm.frequency_penalty": "config.hyperparameters.frequency_penalty",
     "llm.presence_penalty": "config.hyperparameters.presence_penalty",

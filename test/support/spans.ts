@@ -1,0 +1,62 @@
+// Spans for tests: a builder with defaults, and the events that OTLP bodies become.
+
+import type { JsonObject, JsonValue } from "../../src/base/json.ts";
+import type { EventWrite } from "../../src/tracing/events/event.ts";
+import { toWrites, type SpanWrites } from "../../src/tracing/spans/record-spans.ts";
+import type { Span } from "../../src/tracing/spans/span.ts";
+import { parseTraceRequest } from "../../src/transport/otlp/http.ts";
+import { readSpans } from "../../src/transport/otlp/spans.ts";
+
+export type SpanParts = Partial<Omit<Span, "attributes" | "events" | "resource">> & {
+  readonly attributes?: JsonObject;
+  readonly resource?: JsonObject;
+  readonly events?: readonly { readonly name: string; readonly attributes: JsonObject }[];
+};
+
+/** A root span of one second with nothing on it but what `parts` says. */
+export function aSpan(parts: SpanParts = {}): Span {
+  const { attributes = {}, resource = {}, events = [], ...rest } = parts;
+  return {
+    traceId: "0af7651916cd43dd8448eb211c80319c",
+    spanId: "b7ad6b7169203331",
+    parentSpanId: undefined,
+    traceState: "",
+    name: "step",
+    kind: undefined,
+    startMs: 1_760_000_000_000,
+    endMs: 1_760_000_001_000,
+    status: "unset",
+    statusMessage: "",
+    links: [],
+    dropped: { attributes: 0, events: 0, links: 0 },
+    scope: { name: "", version: "", attributes: new Map() },
+    ...rest,
+    attributes: mapOf(attributes),
+    resource: mapOf(resource),
+    events: events.map((event) => ({
+      name: event.name,
+      timeMs: 1_760_000_000_500,
+      attributes: mapOf(event.attributes),
+    })),
+  };
+}
+
+function mapOf(values: JsonObject): Map<string, JsonValue> {
+  return new Map(Object.entries(values));
+}
+
+/** The event of one span. */
+export function eventOf(parts: SpanParts, source?: string): EventWrite {
+  const { writes } = toWrites([aSpan(parts)], source);
+  const event = writes.at(-1);
+  if (event === undefined) throw new Error("the span was rejected");
+  return event;
+}
+
+/** What becomes of an OTLP body. */
+export function writesOf(contentType: string, body: Uint8Array): SpanWrites {
+  const { request, rejected } = parseTraceRequest(contentType, body);
+  const read = readSpans(request);
+  const result = toWrites(read.spans, undefined);
+  return { ...result, rejected: [...rejected, ...read.rejected, ...result.rejected] };
+}
