@@ -14,16 +14,17 @@ const watchIntervalMs = 1_000;
 
 /**
  * Returns the service. The empty name is the whole server; every rpc service is known by its full
- * name and shares its state. An unknown name is NOT_FOUND to Check and SERVICE_UNKNOWN to Watch.
+ * name and shares its state. Watches end when `closing` is aborted. An unknown name is NOT_FOUND to Check and SERVICE_UNKNOWN to Watch.
  */
 export function healthHandlers(
   readiness: () => Promise<Readiness>,
   serviceNames: () => readonly string[],
+  closing: AbortSignal,
 ): ServiceImpl<typeof Health> {
   const statusOf = async (service: string): Promise<Status> => {
     if (service !== "" && !serviceNames().includes(service)) return Status.SERVICE_UNKNOWN;
-    const { isReady } = await readiness();
-    return isReady ? Status.SERVING : Status.NOT_SERVING;
+    const { ready } = await readiness();
+    return ready ? Status.SERVING : Status.NOT_SERVING;
   };
   return {
     async check({ service }) {
@@ -38,7 +39,8 @@ export function healthHandlers(
       const names = ["", ...serviceNames()];
       return { statuses: Object.fromEntries(names.map((name) => [name, { status }])) };
     },
-    async *watch({ service }, { signal }) {
+    async *watch({ service }, context) {
+      const signal = AbortSignal.any([context.signal, closing]);
       let told: Status | undefined;
       while (!signal.aborted) {
         const status = await statusOf(service);

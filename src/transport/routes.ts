@@ -3,8 +3,8 @@
 // Source: docs/design.md, Transport; docs/decisions.md, 10.
 
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
-import type { Logger } from "pino";
 import { createUuid } from "../base/ids.ts";
+import type { Logger } from "../base/logger.ts";
 import { requestIdKey } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import {
@@ -21,7 +21,7 @@ import type { Transcoder } from "./rest/transcoder.ts";
 import type { RpcServer } from "./rpc.ts";
 
 /** Whether the service can do its work now; `missing` names what it waits for. */
-export type Readiness = { readonly isReady: boolean; readonly missing: readonly string[] };
+export type Readiness = { readonly ready: boolean; readonly missing: readonly string[] };
 
 export type RoutesOptions = {
   readonly rpc: RpcServer;
@@ -86,9 +86,9 @@ function pageTable({ readiness, openapi }: RoutesOptions): PageTable {
   const pages: PageTable = {
     "/healthz": (exchange) => writeJson(exchange, 200, { status: "ok" }),
     "/readyz": async (exchange) => {
-      const { isReady, missing } = await readiness();
-      const body = isReady ? { status: "ok" } : { status: "unavailable", missing };
-      await writeJson(exchange, isReady ? 200 : 503, body);
+      const { ready, missing } = await readiness();
+      const body = ready ? { status: "ok" } : { status: "unavailable", missing };
+      await writeJson(exchange, ready ? 200 : 503, body);
     },
     "/openapi.json": (exchange) =>
       writeAnswer(exchange, { status: 200, headers: { "content-type": jsonType }, body: openapi }),

@@ -7,9 +7,9 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
-import type { Logger } from "pino";
 import { nestingDepthMax } from "../base/limits.ts";
 import { ServiceError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
 import { accessRuleOf, type BodyLimits } from "./access-rules.ts";
 import { type Admission, currentReservation, type Reservation } from "./admission.ts";
 import { tooLarge } from "./body.ts";

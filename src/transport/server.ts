@@ -5,15 +5,19 @@
 import { createServer as createHttp1, type Server as Http1Server } from "node:http";
 import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
-import type { Logger } from "pino";
 import type { NodeResponse } from "./exchange.ts";
 import type { RequestListener } from "./routes.ts";
+import type { Logger } from "../base/logger.ts";
 
 export type TransportServerOptions = {
   readonly listener: RequestListener;
   readonly logger: Logger;
   /** How long running requests may go on after `close` is called. */
   readonly drainTimeoutMs: number;
+  /** Called when `close` begins, for streams that have no end of their own. */
+  readonly onClosing: () => void;
+  /** Called when the drain time is over, before what still runs is cut off. */
+  readonly onDrainEnd: () => void;
 };
 
 export type TransportServer = {
@@ -62,12 +66,14 @@ export function createTransportServer(options: TransportServerOptions): Transpor
 
     async close() {
       isClosing = true;
+      options.onClosing();
       const closed = new Promise<void>((resolve) => {
         tcp.close(() => resolve());
       });
       http1.close();
       for (const session of sessions) session.close();
       const timer = setTimeout(() => {
+        options.onDrainEnd();
         for (const socket of sockets) socket.destroy();
       }, options.drainTimeoutMs);
       // Idle keep-alive connections hold nothing; those that become idle later close themselves.

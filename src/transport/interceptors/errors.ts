@@ -4,9 +4,9 @@
 
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import type { Logger } from "pino";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { outcomes, type Reason, retryAfterSeconds, ServiceError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
 
 const errorDomain = "waggle";
 

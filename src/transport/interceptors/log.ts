@@ -4,8 +4,8 @@
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type ContextValues, createContextKey, type Interceptor } from "@connectrpc/connect";
-import type { Logger } from "pino";
 import { outcomes } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
 import { principalKey, requestIdKey } from "../context.ts";
 import { serviceErrorOf } from "./errors.ts";
 

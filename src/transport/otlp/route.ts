@@ -2,14 +2,8 @@
 // as gRPC would call it. What the bodies mean is in http.ts and the service.
 // Called by routes.ts. Source: OTLP specification, OTLP/HTTP; docs/decisions.md, 14, 36, 37.
 
-import type { Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
-import type {
-  ExportTraceServiceRequest,
-  ExportTraceServiceResponse,
-} from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import { create } from "@bufbuild/protobuf";
-import { ExportTracePartialSuccessSchema } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import type { ExportTraceServiceResponse } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { outcomes } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
 import { readBody } from "../body.ts";
@@ -23,22 +17,8 @@ import {
 import { protocolKey } from "../interceptors/log.ts";
 import { notFoundAnswer } from "../rest/error-body.ts";
 import type { TranscoderOptions } from "../rest/transcoder.ts";
-
-/** Formats of OTLP bodies, by the request's Content-Type (http.ts). */
-export type OtlpFormats = {
-  /** Reads the body; spans that cannot be read are listed with their reasons. */
-  parseTraceRequest(
-    contentType: string,
-    body: Uint8Array,
-  ): {
-    readonly request: ExportTraceServiceRequest;
-    readonly rejected: readonly { readonly reason: string }[];
-  };
-  formatTraceResponse(contentType: string, response: ExportTraceServiceResponse): OtlpBody;
-  formatTraceError(contentType: string, status: number, message: string): OtlpBody;
-};
-
-export type OtlpBody = { readonly contentType: string; readonly body: Uint8Array };
+import { addRejected } from "./handlers.ts";
+import { formatTraceError, formatTraceResponse, parseTraceRequest } from "./http.ts";
 
 export type OtlpRoute = {
   /** Tells whether a request is an OTLP export. */
@@ -50,24 +30,19 @@ export type OtlpRoute = {
 const paths: ReadonlySet<string> = new Set(["/opentelemetry/v1/traces", "/v1/traces"]);
 const protocol = "otlp-http";
 
-/** Causes that one partial_success names; the count is always whole. */
-const causesMax = 10;
-
 export function createOtlpRoute(
   options: Omit<TranscoderOptions, "specs" | "streamEncoders">,
   spec: MethodImplSpec,
-  formats: OtlpFormats,
 ): OtlpRoute {
   return {
     matches: ({ httpMethod, path }) => httpMethod === "POST" && paths.has(path),
-    serve: (exchange, values) => serve(options, spec, formats, exchange, values),
+    serve: (exchange, values) => serve(options, spec, exchange, values),
   };
 }
 
 async function serve(
   options: Omit<TranscoderOptions, "specs" | "streamEncoders">,
   spec: MethodImplSpec,
-  formats: OtlpFormats,
   exchange: Exchange,
   values: ContextValues,
 ): Promise<void> {
@@ -99,48 +74,21 @@ async function serve(
       stallMs: options.bodyStallMs,
       reservation,
     });
-    const { request, rejected } = formats.parseTraceRequest(contentType, body);
-    const response = await invokeUnary(spec, context, request, options.interceptors);
-    await write(
-      exchange,
-      200,
-      formats.formatTraceResponse(contentType, withRejected(response, rejected)),
-    );
+    const { request, rejected } = parseTraceRequest(contentType, body);
+    const message = await invokeUnary(spec, context, request, options.interceptors);
+    const response = addRejected(message as ExportTraceServiceResponse, rejected);
+    await write(exchange, 200, formatTraceResponse(contentType, response));
   } catch (error) {
     const mapped = options.mapError(error);
     options.callLog.end({ method, protocol, values, startedAtMs, error: mapped });
-    await writeError(exchange, contentType, formats, mapped);
+    await writeError(exchange, contentType, mapped);
   } finally {
     context.abort();
     reservation.release();
   }
 }
 
-/** Adds spans that never became messages to those that the service refused. */
-function withRejected(
-  message: Message,
-  rejected: readonly { readonly reason: string }[],
-): ExportTraceServiceResponse {
-  const response = message as ExportTraceServiceResponse;
-  if (rejected.length === 0) return response;
-  const before = response.partialSuccess ?? create(ExportTracePartialSuccessSchema);
-  const causes = rejected.slice(0, causesMax).map((one) => one.reason);
-  return {
-    ...response,
-    partialSuccess: {
-      ...before,
-      rejectedSpans: before.rejectedSpans + BigInt(rejected.length),
-      errorMessage: [before.errorMessage, ...causes].filter((text) => text !== "").join("; "),
-    },
-  };
-}
-
-async function writeError(
-  exchange: Exchange,
-  contentType: string,
-  formats: OtlpFormats,
-  error: unknown,
-): Promise<void> {
+async function writeError(exchange: Exchange, contentType: string, error: unknown): Promise<void> {
   if (exchange.response.destroyed || exchange.response.headersSent) return;
   const known = serviceErrorOf(error);
   // Denied is denied alike on every route: the fixed body, whatever the exporter speaks.
@@ -150,14 +98,14 @@ async function writeError(
     return;
   }
   const { status } = outcomes[known.reason];
-  const formatted = formats.formatTraceError(contentType, status, publicMessageOf(known));
+  const formatted = formatTraceError(contentType, status, publicMessageOf(known));
   await write(exchange, status, formatted, reasonHeadersOf(known.reason));
 }
 
 async function write(
   exchange: Exchange,
   status: number,
-  { contentType, body }: OtlpBody,
+  { contentType, body }: { readonly contentType: string; readonly body: Uint8Array },
   headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   await writeAnswer(exchange, {

@@ -1,0 +1,98 @@
+// The composition root: stores behind services, services behind the transport; no logic. A new
+// service is one line in `services`. Called by commands/service.ts and test/support/service.ts.
+
+import { readFileSync } from "node:fs";
+import { EventService } from "../gen/waggle/v1/event_pb.js";
+import { ExportService } from "../gen/waggle/v1/export_pb.js";
+import { SessionService } from "../gen/waggle/v1/session_pb.js";
+import { TracingService } from "../gen/waggle/compat/v0/tracing_pb.js";
+import { TraceService } from "../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import { createIdempotency } from "./access/idempotency/idempotency.ts";
+import { createKeys } from "./access/keys/keys.ts";
+import type { Logger } from "./base/logger.ts";
+import type { Config } from "./config.ts";
+import type { Metrics } from "./operator/metrics.ts";
+import { getReadiness } from "./operator/readiness.ts";
+import type { Database } from "./postgres/database.ts";
+import { isDatabaseUnavailable } from "./postgres/faults.ts";
+import { createEvents } from "./tracing/events/events.ts";
+import { eventHandlers } from "./tracing/events/handlers.ts";
+import { createRecorder } from "./tracing/events/record.ts";
+import { createExports } from "./tracing/export/export.ts";
+import { exportHandlers } from "./tracing/export/handlers.ts";
+import { createFieldCatalogue } from "./tracing/fields/fields.ts";
+import { tracingHandlers } from "./tracing/model-events/handlers.ts";
+import { sessionHandlers } from "./tracing/sessions/handlers.ts";
+import { createSessions } from "./tracing/sessions/sessions.ts";
+import { createTraces } from "./tracing/spans/record-spans.ts";
+import { traceHandlers } from "./transport/otlp/handlers.ts";
+import { createTransport } from "./transport/transport.ts";
+
+export type AppOptions = {
+  readonly config: Config;
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+};
+
+export type App = {
+  listen(): Promise<{ url: string }>;
+  /** Refuses new work, ends the running requests within the drain time, and stores what waits. */
+  close(): Promise<void>;
+};
+
+/** Longest time of a call that is no stream; a client may set a shorter one. */
+const unaryTimeoutMs = 120_000;
+
+export function createApp({ config, database, logger, metrics }: AppOptions): Promise<App> {
+  const keys = createKeys({
+    database,
+    cacheEntriesMax: config.keyCacheEntriesMax,
+    cacheAgeMs: config.keyCacheAgeMs,
+  });
+  keys.follow();
+  const fields = createFieldCatalogue({ database });
+  const recorder = createRecorder({ database, fields });
+  const events = createEvents(database, recorder);
+  const sessions = createSessions({ database, recorder, fields });
+  const exports = createExports({ database, fields });
+  const traces = createTraces({ recorder });
+
+  const server = createTransport({
+    services: (router) => {
+      router.service(EventService, eventHandlers(events));
+      router.service(SessionService, sessionHandlers(sessions, events));
+      router.service(ExportService, exportHandlers(exports));
+      router.service(TracingService, tracingHandlers(events));
+      router.service(TraceService, traceHandlers(traces));
+    },
+    keys,
+    idempotency: createIdempotency(database),
+    readiness: () => getReadiness(database),
+    isDatabaseUnavailable,
+    observe: ({ rpc, protocol, reason, ms }) => {
+      metrics.observeRequest({ rpc, protocol, outcome: reason, durationMs: ms });
+    },
+    logger,
+    version: packageVersion(),
+    streamEncoders: new Map(),
+    corsOrigins: config.corsOrigins,
+    bodyLimits: config.bodyBytesMax,
+    bytesInFlightMax: config.bytesInFlightMax,
+    bodyStallMs: config.bodyTimeoutMs,
+    drainTimeoutMs: config.drainTimeoutMs,
+    unaryTimeoutMs,
+  });
+  return Promise.resolve({
+    listen: () => server.listen({ host: config.host, port: config.port }),
+    async close() {
+      await server.close();
+      await recorder.drain();
+    },
+  });
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

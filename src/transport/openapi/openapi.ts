@@ -1,0 +1,211 @@
+// The OpenAPI document of every REST route, made at start-up from the descriptors that the routes
+// themselves are made from. Served at /openapi.json by routes.ts.
+// Source: OpenAPI 3.1; docs/design.md, Transport.
+
+import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { accessRuleOf } from "../access-rules.ts";
+import { jsonKeyOf } from "../rest/field-names.ts";
+import { bindingsOf, type RestBinding } from "../rest/http-rule.ts";
+import { formatPathTemplate } from "../rest/path-template.ts";
+import { commentOf } from "./comments.ts";
+import { type Components, fieldSchema, type Form, messageSchema, type Schema } from "./schemas.ts";
+
+type Paths = Record<string, Record<string, Schema>>;
+
+const jsonType = "application/json";
+
+/** Returns the document as JSON text, for the methods that have http rules. */
+export function createOpenApiDocument(methods: readonly DescMethod[], version: string): Uint8Array {
+  const components: Components = new Map();
+  const paths: Paths = {};
+  for (const method of methods) {
+    bindingsOf(method).forEach((binding, index) => {
+      const path = formatPathTemplate({
+        ...binding.template,
+        segments: binding.template.segments.map((segment) =>
+          segment.kind === "variable" ? { ...segment, segments: [{ kind: "any" }] } : segment,
+        ),
+      });
+      const routes = (paths[path] ??= {});
+      routes[binding.httpMethod.toLowerCase()] = operation(binding, index, components);
+    });
+  }
+  const document = {
+    openapi: "3.1.0",
+    info: {
+      title: "Waggle",
+      version,
+      description:
+        "Tracing for LLM applications. The same calls answer as gRPC, gRPC-Web and Connect.",
+    },
+    security: [{ bearer: [] }],
+    paths: { ...paths, ...pagePaths },
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      responses: errorResponses,
+      schemas: { ...Object.fromEntries(components), Error: errorSchema, NotFound: notFoundSchema },
+    },
+  };
+  return Buffer.from(JSON.stringify(document));
+}
+
+function operation(binding: RestBinding, index: number, components: Components): Schema {
+  const { method } = binding;
+  const description = commentOf(`${method.parent.typeName}.${method.name}`);
+  const suffix = index === 0 ? "" : `_${index + 1}`;
+  const body = requestBody(binding, components);
+  return {
+    operationId: `${method.parent.name}_${method.name}${suffix}`,
+    tags: [method.parent.name],
+    ...(description === undefined
+      ? {}
+      : { summary: description.split(/(?<=\.)\s/)[0], description }),
+    parameters: [...pathParameters(binding, components), ...queryParameters(binding, components)],
+    ...(body ? { requestBody: body } : {}),
+    responses: {
+      200: answerOf(binding, components),
+      400: { $ref: "#/components/responses/BadRequest" },
+      404: { $ref: "#/components/responses/NotFound" },
+      default: { $ref: "#/components/responses/Error" },
+    },
+    "x-permission": accessRuleOf(method).permission,
+  };
+}
+
+function requestForm({ method, path }: RestBinding): Form {
+  return { side: "request", isStrict: accessRuleOf(method).strictPaths.includes(path) };
+}
+
+function pathFieldNames({ template }: RestBinding): readonly string[] {
+  return template.segments.flatMap((one) =>
+    one.kind === "variable" ? [one.fieldPath[0] ?? ""] : [],
+  );
+}
+
+function pathParameters(binding: RestBinding, components: Components): readonly Schema[] {
+  const names = pathFieldNames(binding);
+  return binding.method.input.fields
+    .filter((field) => names.includes(field.name))
+    .map((field) => ({
+      name: field.name,
+      in: "path",
+      required: true,
+      schema: fieldSchema(field, requestForm(binding), components),
+    }));
+}
+
+function queryParameters(binding: RestBinding, components: Components): readonly Schema[] {
+  if (binding.body === "message") return [];
+  const taken = new Set([...pathFieldNames(binding), binding.body?.name]);
+  const form: Form = { side: "request", isStrict: false };
+  return binding.method.input.fields
+    .filter((field) => !taken.has(field.name))
+    .map((field) => {
+      const schema = fieldSchema(field, form, components);
+      const parameter = { name: jsonKeyOf(field), in: "query" };
+      // Fields of message type are JSON text in a query.
+      return field.message
+        ? { ...parameter, content: { [jsonType]: { schema } } }
+        : { ...parameter, schema };
+    });
+}
+
+function requestBody(binding: RestBinding, components: Components): Schema | undefined {
+  const { body, method } = binding;
+  if (body === undefined) return undefined;
+  const form = requestForm(binding);
+  const schema =
+    body === "message"
+      ? withoutPathFields(binding, messageSchema(method.input, form, components), components)
+      : fieldSchema(body, form, components);
+  return { required: true, content: { [jsonType]: { schema } } };
+}
+
+/** A field that the path carries may be absent from the body, though the message requires it. */
+function withoutPathFields(binding: RestBinding, schema: Schema, components: Components): Schema {
+  const names = pathFieldNames(binding);
+  if (names.length === 0) return schema;
+  const name = String(schema["$ref"]).split("/").at(-1) ?? "";
+  const { required, ...rest } = components.get(name) ?? {};
+  const left = ((required ?? []) as readonly string[]).filter((one) => !names.includes(one));
+  return { ...rest, ...(left.length > 0 ? { required: left } : {}) };
+}
+
+function answerOf(binding: RestBinding, components: Components): Schema {
+  const { method, path } = binding;
+  const isTextTimes = accessRuleOf(method).textTimePaths.includes(path);
+  const isProjected = method.input.fields.some((field) => field.name === "projections");
+  const form: Form = { side: "answer", isTextTimes, isProjected };
+  if (method.methodKind === "server_streaming") {
+    return {
+      description: "JSON Lines: one value a line",
+      content: { "application/x-ndjson": { schema: lineSchema(method.output, form, components) } },
+    };
+  }
+  const schema = messageSchema(method.output, form, components);
+  return { description: "Success", content: { [jsonType]: { schema } } };
+}
+
+/** As rest/stream.ts writes: a message that is one choice of messages is the chosen one. */
+function lineSchema(message: DescMessage, form: Form, components: Components): Schema {
+  const [oneof] = message.oneofs;
+  if (!oneof || message.members.length > 1) return messageSchema(message, form, components);
+  const choices = oneof.fields.filter(
+    (field): field is DescField & { message: DescMessage } => field.message !== undefined,
+  );
+  return { anyOf: choices.map((field) => messageSchema(field.message, form, components)) };
+}
+
+const errorSchema: Schema = {
+  type: "object",
+  properties: {
+    success: { const: false },
+    statusCode: { type: "integer" },
+    errorCode: { type: "string" },
+    message: { type: "string" },
+  },
+  required: ["success"],
+};
+
+const notFoundSchema: Schema = {
+  const: { success: false, statusCode: 404, errorCode: "NOT_FOUND", message: "Not found" },
+};
+
+const errorResponses = {
+  BadRequest: errorResponse("What was wrong, with the field's name", "Error"),
+  NotFound: errorResponse("Absent, or not for this key; always this one body", "NotFound"),
+  Error: errorResponse("Any other failure; a 5xx has no message, a 503 has Retry-After", "Error"),
+};
+
+function errorResponse(description: string, schema: string): Schema {
+  return {
+    description,
+    content: { [jsonType]: { schema: { $ref: `#/components/schemas/${schema}` } } },
+  };
+}
+
+const page = (summary: string): Schema => ({
+  get: { summary, security: [], responses: { 200: { description: "Success" } } },
+});
+
+const otlp: Schema = {
+  post: {
+    summary: "OTLP over HTTP, in Protobuf or JSON.",
+    requestBody: { content: { "application/x-protobuf": {}, [jsonType]: {} } },
+    responses: {
+      200: { description: "Success, or partial_success with the count of rejected spans" },
+      404: { $ref: "#/components/responses/NotFound" },
+    },
+  },
+};
+
+/** Routes that no rpc stands behind. */
+const pagePaths: Schema = {
+  "/opentelemetry/v1/traces": otlp,
+  "/v1/traces": otlp,
+  "/healthz": page("Answers while the process runs."),
+  "/readyz": page(
+    "Answers 200 while the service can do its work, else 503 naming what is missing.",
+  ),
+  "/openapi.json": page("This document."),
+};

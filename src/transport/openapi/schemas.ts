@@ -1,0 +1,162 @@
+// JSON Schemas of messages, by the same rules as json-reader.ts and json-writer.ts: what requests
+// may carry and what answers do. Called by openapi.ts.
+// Source: JSON Schema 2020-12; proto/waggle/v1/options.proto.
+
+import {
+  type DescField,
+  type DescMessage,
+  getOption,
+  hasOption,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
+import { isStruct, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
+import { commentOf } from "./comments.ts";
+
+export type Schema = { readonly [key: string]: unknown };
+
+/** Which form of a message is meant; each form that differs is a component of its own. */
+export type Form =
+  /** In a request; `strict` refuses unknown and legacy keys. */
+  | { readonly side: "request"; readonly isStrict: boolean }
+  /** In an answer; a projection may leave nullable fields and empty lists out. */
+  | { readonly side: "answer"; readonly isTextTimes: boolean; readonly isProjected: boolean };
+
+/** Collects components while schemas refer to them. */
+export type Components = Map<string, Schema>;
+
+const freeForm: Schema = { type: "object", additionalProperties: true };
+const timeText: Schema = {
+  anyOf: [{ type: "string", pattern: "^\\d{4,}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$" }, integer()],
+};
+
+/** Returns a reference to the schema of a message, after adding it to the components. */
+export function messageSchema(message: DescMessage, form: Form, components: Components): Schema {
+  const name = componentName(message, form);
+  const reference = { $ref: `#/components/schemas/${name}` };
+  if (components.has(name)) return reference;
+  // Taken before the fields are made: a message may hold itself (SessionNode).
+  components.set(name, {});
+  components.set(name, objectSchema(message, form, components));
+  return reference;
+}
+
+/** Returns the schema of one field's value, with its comment as description. */
+export function fieldSchema(field: DescField, form: Form, components: Components): Schema {
+  const description = commentOf(`${field.parent.typeName}.${field.name}`);
+  const { isNullable, isLegacy } = treatmentOf(field);
+  const value = valueSchema(field, form, components);
+  return {
+    ...(isNullable && form.side === "answer" ? { anyOf: [value, { type: "null" }] } : value),
+    ...(description === undefined ? {} : { description }),
+    ...(isLegacy ? { deprecated: true } : {}),
+  };
+}
+
+function componentName(message: DescMessage, form: Form): string {
+  const name = message.typeName.split(".").at(-1) ?? message.name;
+  if (form.side === "request") {
+    const input = name.endsWith("Request") ? name : `${name}Input`;
+    return form.isStrict ? `${input}Strict` : input;
+  }
+  return `${name}${form.isProjected ? "Projected" : ""}${form.isTextTimes ? "TextTimes" : ""}`;
+}
+
+function objectSchema(message: DescMessage, form: Form, components: Components): Schema {
+  const fields = message.fields.filter(
+    (field) => !(form.side === "request" && form.isStrict && treatmentOf(field).isLegacy),
+  );
+  const properties = fields.map((field) => [
+    jsonKeyOf(field),
+    fieldSchema(field, form, components),
+  ]);
+  const required = fields.filter((field) => isRequired(field, form)).map(jsonKeyOf);
+  const description = commentOf(message.typeName);
+  return {
+    type: "object",
+    ...(description === undefined ? {} : { description }),
+    properties: Object.fromEntries(properties) as Schema,
+    ...(required.length > 0 ? { required } : {}),
+    ...(form.side === "request" && form.isStrict ? { additionalProperties: false } : {}),
+  };
+}
+
+function isRequired(field: DescField, form: Form): boolean {
+  if (form.side === "request") {
+    return hasOption(field, fieldRules) && getOption(field, fieldRules).required;
+  }
+  const { isNullable, isOmittedEmpty } = treatmentOf(field);
+  if (field.oneof || isOmittedEmpty) return false;
+  if (field.fieldKind === "list") return !form.isProjected;
+  if (isNullable) return !form.isProjected;
+  return field.fieldKind === "map" || field.presence === implicitPresence;
+}
+
+/** `FeatureSet.FieldPresence.IMPLICIT`: a scalar that always has a value. */
+const implicitPresence = 2;
+
+function valueSchema(field: DescField, form: Form, components: Components): Schema {
+  switch (field.fieldKind) {
+    case "list":
+      return { type: "array", items: itemSchema(field, form, components) };
+    case "map":
+      return { type: "object", additionalProperties: itemSchema(field, form, components) };
+    default:
+      return itemSchema(field, form, components);
+  }
+}
+
+function itemSchema(field: DescField, form: Form, components: Components): Schema {
+  if (field.message) {
+    if (isStruct(field.message)) return freeForm;
+    if (isWellKnown(field.message)) return {};
+    // Only what lies inside an answer is projected.
+    const inner = form.side === "answer" ? form : { ...form };
+    return messageSchema(field.message, inner, components);
+  }
+  if (field.enum) return { type: "string", enum: field.enum.values.map((value) => value.name) };
+  return scalarSchema(field, form);
+}
+
+function scalarSchema(field: DescField, form: Form): Schema {
+  if (treatmentOf(field).isUnixMs) {
+    if (form.side === "request") return { type: ["number", "string"] };
+    return form.isTextTimes ? timeText : integer();
+  }
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return { type: "string" };
+    case ScalarType.BOOL:
+      return { type: "boolean" };
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return { type: "number" };
+    case ScalarType.BYTES:
+      return { type: "string", contentEncoding: "base64" };
+    case ScalarType.INT32:
+    case ScalarType.UINT32:
+    case ScalarType.SINT32:
+    case ScalarType.FIXED32:
+    case ScalarType.SFIXED32:
+      return { ...integer(), ...boundsOf(field) };
+    default:
+      // 64-bit integers are text in JSON.
+      return { type: "string", pattern: "^-?\\d+$" };
+  }
+}
+
+function integer(): Schema {
+  return { type: "integer" };
+}
+
+/** Bounds that `buf.validate` sets on an int32. */
+function boundsOf(field: DescField): Schema {
+  if (!hasOption(field, fieldRules)) return {};
+  const { type } = getOption(field, fieldRules);
+  if (type.case !== "int32") return {};
+  const { greaterThan, lessThan } = type.value;
+  return {
+    ...(greaterThan.case === "gte" ? { minimum: greaterThan.value } : {}),
+    ...(lessThan.case === "lte" ? { maximum: lessThan.value } : {}),
+  };
+}

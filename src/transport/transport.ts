@@ -1,0 +1,126 @@
+// Composes the transport: the services' method implementations behind one gate and one row of
+// interceptors, under every protocol, on one port. Called by app.ts.
+// Source: docs/design.md, "The way a request goes".
+
+import type { DescService } from "@bufbuild/protobuf";
+import { createServiceImplSpec, type ServiceImpl } from "@connectrpc/connect";
+import { Health } from "../../gen/grpc/health/v1/health_pb.js";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import type { Idempotency } from "../access/idempotency/idempotency.ts";
+import type { Keys } from "../access/keys/keys.ts";
+import type { Logger } from "../base/logger.ts";
+import type { BodyLimits } from "./access-rules.ts";
+import { createAdmission } from "./admission.ts";
+import type { MethodImplSpec } from "./connect-adapter.ts";
+import { createCors } from "./cors.ts";
+import { createGate } from "./gate.ts";
+import { healthHandlers } from "./health.ts";
+import { authorizeInterceptor } from "./interceptors/authorize.ts";
+import { createDeadlineInterceptor } from "./interceptors/deadline.ts";
+import { createErrorInterceptor, createErrorMapper } from "./interceptors/errors.ts";
+import { createIdempotencyInterceptor } from "./interceptors/idempotency.ts";
+import { type CallObservation, createCallLog, createLogInterceptor } from "./interceptors/log.ts";
+import { validateInterceptor } from "./interceptors/validate.ts";
+import { createOpenApiDocument } from "./openapi/openapi.ts";
+import { createOtlpRoute } from "./otlp/route.ts";
+import { reflectionHandlers } from "./reflection.ts";
+import { createTranscoder } from "./rest/transcoder.ts";
+import type { StreamEncoders } from "./rest/stream.ts";
+import { createRequestListener, type Readiness } from "./routes.ts";
+import { createRpcServer } from "./rpc.ts";
+import { createTransportServer, type TransportServer } from "./server.ts";
+
+export type TransportOptions = {
+  /** Adds the services; each rpc of them answers under every protocol. */
+  readonly services: (router: ServiceRouter) => void;
+  readonly keys: Pick<Keys, "authenticate">;
+  readonly idempotency: Idempotency;
+  readonly readiness: () => Promise<Readiness>;
+  readonly isDatabaseUnavailable: (error: unknown) => boolean;
+  readonly observe: (call: CallObservation) => void;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly streamEncoders: StreamEncoders;
+  readonly corsOrigins: readonly string[];
+  readonly bodyLimits: BodyLimits;
+  readonly bytesInFlightMax: number;
+  readonly bodyStallMs: number;
+  readonly drainTimeoutMs: number;
+  readonly unaryTimeoutMs: number;
+};
+
+export type ServiceRouter = {
+  service<Desc extends DescService>(service: Desc, implementation: ServiceImpl<Desc>): void;
+};
+
+export function createTransport(options: TransportOptions): TransportServer {
+  const { logger } = options;
+  const closing = new AbortController();
+  const stop = new AbortController();
+  const { services, specs } = collectServices(options, closing.signal);
+  const callLog = createCallLog(logger, options.observe);
+  const mapError = createErrorMapper(options);
+  const shared = {
+    gate: createGate(options.keys, callLog),
+    // The outermost first.
+    interceptors: [
+      createLogInterceptor(callLog),
+      createErrorInterceptor(mapError),
+      createDeadlineInterceptor(options.unaryTimeoutMs),
+      authorizeInterceptor,
+      validateInterceptor,
+      createIdempotencyInterceptor(options.idempotency),
+    ],
+    mapError,
+    callLog,
+    admission: createAdmission(options.bytesInFlightMax),
+    bodyLimits: options.bodyLimits,
+    bodyStallMs: options.bodyStallMs,
+    shutdownSignal: stop.signal,
+  };
+  const traces = specs.find((spec) => spec.method === TraceService.method.export);
+  const listener = createRequestListener({
+    rpc: createRpcServer({ ...shared, specs, logger }),
+    transcoder: createTranscoder({ ...shared, specs, streamEncoders: options.streamEncoders }),
+    otlp: traces && createOtlpRoute(shared, traces),
+    cors: createCors(options.corsOrigins),
+    readiness: options.readiness,
+    openapi: createOpenApiDocument(
+      services.flatMap((service) => service.methods),
+      options.version,
+    ),
+    logger,
+  });
+  return createTransportServer({
+    listener,
+    logger,
+    drainTimeoutMs: options.drainTimeoutMs,
+    onClosing: () => closing.abort(),
+    onDrainEnd: () => stop.abort(),
+  });
+}
+
+type Collected = {
+  readonly services: readonly DescService[];
+  readonly specs: readonly MethodImplSpec[];
+};
+
+function collectServices(options: TransportOptions, closing: AbortSignal): Collected {
+  const services: DescService[] = [];
+  const specs: MethodImplSpec[] = [];
+  const router: ServiceRouter = {
+    service(service, implementation) {
+      services.push(service);
+      specs.push(...Object.values(createServiceImplSpec(service, implementation).methods));
+    },
+  };
+  options.services(router);
+  const names = (): readonly string[] => services.map((service) => service.typeName);
+  const reflection = reflectionHandlers(() => services);
+  router.service(Health, healthHandlers(options.readiness, names, closing));
+  router.service(ServerReflection, reflection);
+  router.service(ServerReflectionAlpha, reflection);
+  return { services, specs };
+}
