@@ -6,7 +6,7 @@ import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { createProgress } from "./progress.ts";
-import { connectDatabase, loggerOf, startService, waitForEnd } from "./service.ts";
+import { connectDatabase, loggerOf, startService, watchForEnd } from "./service.ts";
 
 export async function runServe({ config }: CommandContext): Promise<number> {
   if (config.databaseUrl === undefined) {
@@ -15,7 +15,7 @@ export async function runServe({ config }: CommandContext): Promise<number> {
     );
   }
   const logger = loggerOf(config);
-  const end = waitForEnd(logger);
+  const end = watchForEnd(logger);
   const progress = createProgress();
   const database = await connectDatabase(config.databaseUrl, config, progress);
   try {
@@ -23,8 +23,8 @@ export async function runServe({ config }: CommandContext): Promise<number> {
     const service = await startService(config, database, logger);
     progress.done();
     print(`waggle is ready on ${service.url}`);
-    const code = await end;
-    await service.stop();
+    const code = await end.code;
+    await service.stop(end.hurry);
     return code;
   } finally {
     progress.done();

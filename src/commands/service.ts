@@ -49,8 +49,8 @@ function isWorthWaiting(error: unknown): boolean {
 
 export type RunningService = {
   readonly url: string;
-  /** Refuses new work, finishes the running requests within the drain time, and closes. */
-  stop(): Promise<void>;
+  /** Refuses new work, finishes the running requests within the drain time, or until `hurry`. */
+  stop(hurry: Promise<void>): Promise<void>;
 };
 
 /** Starts listening: the API's port and, unless it is off or taken, the operator's. */
@@ -67,8 +67,9 @@ export async function startService(
   const operator = await startOperator(config, metrics, logger);
   return {
     url: reachableUrl(url),
-    async stop() {
-      await Promise.race([app.close(), delay(config.drainTimeoutMs, undefined, { ref: false })]);
+    async stop(hurry) {
+      const drainTime = delay(config.drainTimeoutMs, undefined, { ref: false });
+      await Promise.race([app.close(), drainTime, hurry]);
       await operator?.close();
     },
   };
@@ -106,22 +107,36 @@ function reachableUrl(url: string): string {
   return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }
 
-/** Waits for SIGTERM or SIGINT (returns 0), or for a bug that nobody caught (logs it, returns 1). */
-export async function waitForEnd(logger: Logger): Promise<number> {
-  return new Promise((settle) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => {
-        logger.info({ signal }, "stopping");
-        settle(0);
-      });
-    }
-    for (const event of ["uncaughtException", "unhandledRejection"] as const) {
-      process.on(event, (error: unknown) => {
-        logger.fatal({ err: error }, "stopping for a bug");
-        settle(1);
-      });
-    }
-  });
+export type End = {
+  /** The exit code: 0 after SIGTERM or SIGINT, 1 after a bug that nobody caught. */
+  readonly code: Promise<number>;
+  /** Settles at a second signal: whoever sends it does not want to wait for running requests. */
+  readonly hurry: Promise<void>;
+};
+
+/** npm hands on the Ctrl-C that the terminal has already sent us: both are one wish. */
+const sameSignalMs = 1_000;
+
+/** Watches, from now on, for what ends the service. */
+export function watchForEnd(logger: Logger): End {
+  const code = Promise.withResolvers<number>();
+  const hurry = Promise.withResolvers<undefined>();
+  let firstMs: number | undefined;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      firstMs ??= Date.now();
+      logger.info({ signal }, "stopping");
+      code.resolve(0);
+      if (Date.now() - firstMs > sameSignalMs) hurry.resolve(undefined);
+    });
+  }
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (error: unknown) => {
+      logger.fatal({ err: error }, "stopping for a bug");
+      code.resolve(1);
+    });
+  }
+  return { code: code.promise, hurry: hurry.promise };
 }
 
 /** Makes the log that a configuration asks for. */

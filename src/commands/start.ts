@@ -15,7 +15,8 @@ import { credentialsPath, ensureCredentials } from "./credentials.ts";
 import type { CredentialsOutcome } from "./credentials.ts";
 import { createProgress } from "./progress.ts";
 import type { Progress } from "./progress.ts";
-import { connectDatabase, loggerOf, startService, waitForEnd } from "./service.ts";
+import { connectDatabase, loggerOf, startService, watchForEnd } from "./service.ts";
+import type { End } from "./service.ts";
 
 /** Starts everything, prints the ready line, and stops it all again at a signal. */
 export async function runStart({ config }: CommandContext): Promise<number> {
@@ -24,17 +25,17 @@ export async function runStart({ config }: CommandContext): Promise<number> {
   if (!lock) throw new OperatorError(await describeHolder(folder));
   // Signals from here on end in an orderly stop of whatever has been started.
   const logger = loggerOf(config);
-  const end = waitForEnd(logger);
+  const end = watchForEnd(logger);
   const started: (() => Promise<void>)[] = [() => lock.release()];
   try {
-    const running = startAll({ config, folder, lock, logger, started });
-    const early = await Promise.race([running, end]);
+    const running = startAll({ config, folder, lock, logger, started, end });
+    const early = await Promise.race([running, end.code]);
     if (early !== undefined) {
       // Cut off while starting: what is half started must be there before it can be stopped.
       await running.catch(() => undefined);
       return early;
     }
-    return await end;
+    return await end.code;
   } finally {
     for (const stop of started.toReversed()) await stop();
   }
@@ -47,9 +48,11 @@ type StartAll = {
   readonly logger: Logger;
   /** Takes how to stop each part as soon as the part runs. */
   readonly started: (() => Promise<void>)[];
+  readonly end: End;
 };
 
-async function startAll({ config, folder, lock, logger, started }: StartAll): Promise<undefined> {
+async function startAll(options: StartAll): Promise<undefined> {
+  const { config, folder, lock, logger, started, end } = options;
   const progress = createProgress();
   try {
     await lock.announce({ pid: process.pid });
@@ -61,7 +64,7 @@ async function startAll({ config, folder, lock, logger, started }: StartAll): Pr
     await migrate(database);
     progress.step("starting the service");
     const service = await startService(config, database, logger);
-    started.push(() => service.stop());
+    started.push(() => service.stop(end.hurry));
     const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
     await lock.announce({ pid: process.pid, url: service.url });
     progress.done();

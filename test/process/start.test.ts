@@ -137,12 +137,17 @@ describe("after kill -9", { timeout: timeoutMs }, () => {
     const { url, project_api_key } = await readCredentials(folder);
     const eventId = await sendEvent(url, project_api_key);
 
-    process.kill((await findPostmaster(folder)) ?? 0, "SIGKILL");
+    const postmaster = (await findPostmaster(folder)) ?? 0;
 
-    await vi.waitUntil(async () => (await readEventStatus(url, project_api_key, eventId)) === 200, {
-      timeout: 30_000,
-      interval: 100,
-    });
+    process.kill(postmaster, "SIGKILL");
+
+    await vi.waitUntil(
+      async () =>
+        (await findPostmaster(folder)) !== postmaster &&
+        (await fetch(`${url}/readyz`)).status === 200,
+      { timeout: 30_000, interval: 100 },
+    );
+    expect(await readEventStatus(url, project_api_key, eventId)).toBe(200);
     await sendEvent(url, project_api_key);
   });
 
