@@ -11,14 +11,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["test/unit/**/*.test.ts"] },
+        test: { name: "unit", include: ["test/tidy.test.ts", "test/unit/**/*.test.ts"] },
       },
       {
         extends: true,
         test: {
           name: "service",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/unit/**"],
+          exclude: ["test/tidy.test.ts", "test/unit/**"],
           globalSetup: ["test/support/global-setup.ts"],
         },
       },

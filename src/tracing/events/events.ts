@@ -196,6 +196,6 @@ function parseItem(
 
 function batchRejected(errors: readonly string[]): ServiceError {
   return new ServiceError("BATCH_REJECTED", "no event of the batch could be stored", {
-    details: { event_ids: [], errors },
+    details: { event_ids: [], errors, success: false },
   });
 }

@@ -32,7 +32,7 @@ export function mergeEvent(base: EventFields, update: EventFields): EventFields 
   const isSession = merged["event_type"] === "session";
   mergeTime(merged, "start_time", update.start_time, isSession ? Math.min : undefined);
   mergeTime(merged, "end_time", update.end_time, isSession ? Math.max : undefined);
-  return merged as EventFields;
+  return merged;
 }
 
 function mergeBucket(merged: Record<string, unknown>, bucket: Bucket, keys?: JsonObject): void {

@@ -109,7 +109,7 @@ function parseFields(input: EventInput, path: string): EventFields {
       (id, index) => parseId(id, path, `children_ids[${index}]`) ?? "",
     );
   }
-  return fields as EventFields;
+  return fields;
 }
 
 function setText(

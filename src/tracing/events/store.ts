@@ -157,5 +157,5 @@ function toHeld(projectId: string, row: SelectedRow): Held {
   const event = toSelectedEvent(row) as StoredEvent;
   const key = { project_id: projectId, event_id: event.event_id };
   const isPending = (row.event_type as string) === "pending";
-  return isPending ? { key, pending: event.inputs as EventFields } : { key, event };
+  return isPending ? { key, pending: event.inputs } : { key, event };
 }

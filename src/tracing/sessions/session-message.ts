@@ -131,5 +131,5 @@ function withTotals({ event, totals }: Session): NonNullable<SessionMessage["met
     total_tokens: totals.total_tokens,
     ...(totals.num_costs > 0 && { cost: totals.cost }),
     ...event.metadata,
-  } as NonNullable<SessionMessage["metadata"]>;
+  };
 }

@@ -161,7 +161,7 @@ export async function listEvents(
   return rows.map(toSelectedEvent);
 }
 
-/** Which sessions are wanted. Bounds are microseconds, both included. */
+/** Which sessions are wanted. Microseconds: `fromUs` is included, `toUs` is not. */
 export type SessionQuery = {
   readonly conditions: readonly Condition[];
   readonly fromUs: number | undefined;
@@ -198,7 +198,7 @@ export async function listSessions(
     ) as t on true
     where e.project_id = ${projectId} and e.event_type = 'session'
       ${fromUs === undefined ? sql`` : sql`and e.start_time_us >= ${fromUs}`}
-      ${toUs === undefined ? sql`` : sql`and e.start_time_us <= ${toUs}`}
+      ${toUs === undefined ? sql`` : sql`and e.start_time_us < ${toUs}`}
       ${
         after === undefined
           ? sql``

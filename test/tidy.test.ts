@@ -1,0 +1,306 @@
+// Style as a test: what review would otherwise have to catch. The rules and their reasons are in
+// CONTRIBUTING.md.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { type DescFile, getOption, hasOption } from "@bufbuild/protobuf";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+import { http } from "../gen/google/api/annotations_pb.js";
+import { file_waggle_compat_v0_tracing } from "../gen/waggle/compat/v0/tracing_pb.js";
+import { file_waggle_v1_event } from "../gen/waggle/v1/event_pb.js";
+import { file_waggle_v1_export } from "../gen/waggle/v1/export_pb.js";
+import { access } from "../gen/waggle/v1/options_pb.js";
+import { file_waggle_v1_session } from "../gen/waggle/v1/session_pb.js";
+
+const root = resolve(import.meta.dirname, "..");
+const lineLengthMax = 100;
+const fileLinesMax = 400;
+const functionLinesMax = 70;
+
+type SourceFile = { readonly path: string; readonly text: string };
+
+function listFiles(folder: string, ending: string): SourceFile[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !path.includes("node_modules"))
+    .map((path) => ({ path: relative(root, path), text: readFileSync(path, "utf8") }));
+}
+
+const sources = listFiles("src", ".ts");
+const tests = listFiles("test", ".ts");
+const code = [...sources, ...tests];
+
+/** Files that break a rule, as `path: what`. An empty list is what each test wants. */
+function breaches(files: readonly SourceFile[], fault: (file: SourceFile) => string | undefined) {
+  return files.flatMap((file) => {
+    const what = fault(file);
+    return what === undefined ? [] : [`${file.path}: ${what}`];
+  });
+}
+
+describe("files", () => {
+  test("open with a comment that says what they are for", () => {
+    const got = breaches(code, ({ text }) => (text.startsWith("// ") ? undefined : "no header"));
+
+    expect(got).toEqual([]);
+  });
+
+  test("keep to the line length", () => {
+    const got = breaches(code, ({ text }) => {
+      const index = text.split("\n").findIndex((line) => line.length > lineLengthMax);
+      return index === -1 ? undefined : `line ${index + 1}`;
+    });
+
+    expect(got).toEqual([]);
+  });
+
+  test("are short enough to read at once", () => {
+    const got = breaches(sources, ({ text }) => {
+      const lines = text.split("\n").length;
+      return lines > fileLinesMax ? `${lines} lines` : undefined;
+    });
+
+    expect(got).toEqual([]);
+  });
+
+  test("are kebab-case and no drawers", () => {
+    const drawer = /(^|\/)(utils?|helpers?|lib|common|shared|types)(\/|\.ts$)/;
+    const got = breaches(code, ({ path }) => {
+      if (drawer.test(path)) return "a drawer";
+      return /^[a-z0-9.-]+$/.test(basename(path)) ? undefined : "not kebab-case";
+    });
+
+    expect(got).toEqual([]);
+  });
+
+  test("hold no function longer than a screen", () => {
+    const got = sources.flatMap(({ path, text }) => longFunctions(path, text));
+
+    expect(got).toEqual([]);
+  });
+
+  test("hold no TODO", () => {
+    const word = ["TO", "DO"].join("");
+    const got = breaches(code, ({ text }) => (text.includes(word) ? word : undefined));
+
+    expect(got).toEqual([]);
+  });
+});
+
+// A function that only returns a record of functions (a service, handlers) is as long as they are.
+function longFunctions(path: string, text: string): string[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && "body" in node && node.body) {
+      const lines = linesOf(file, node) - innerFunctionLines(file, node.body);
+      if (lines > functionLinesMax) {
+        const { line } = file.getLineAndCharacterOfPosition(node.getStart());
+        found.push(`${path}:${line + 1}: ${lines} lines`);
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function innerFunctionLines(file: ts.SourceFile, body: ts.Node): number {
+  let lines = 0;
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node)) lines += linesOf(file, node);
+    else ts.forEachChild(node, visit);
+  };
+  ts.forEachChild(body, visit);
+  return lines;
+}
+
+function linesOf(file: ts.SourceFile, node: ts.Node): number {
+  const line = (position: number) => file.getLineAndCharacterOfPosition(position).line;
+  return line(node.getEnd()) - line(node.getStart()) + 1;
+}
+
+function importsOf({ path, text }: SourceFile): string[] {
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, specifier = ""]) =>
+    specifier.startsWith(".") ? relative(root, resolve(root, dirname(path), specifier)) : specifier,
+  );
+}
+
+type Rule = {
+  readonly name: string;
+  readonly files: RegExp;
+  readonly except?: RegExp;
+  readonly forbidden: RegExp;
+};
+
+/** Who may import whom; the table of ARCHITECTURE.md, Layers. */
+const importRules: readonly Rule[] = [
+  {
+    name: "base imports nothing of ours",
+    files: /^src\/base\//,
+    forbidden: /^(src\/(?!base)|gen)/,
+  },
+  {
+    name: "transport and handlers import no store and no Postgres",
+    files: /^src\/transport\/|handlers\.ts$/,
+    forbidden: /(^|\/)store\.ts$|^src\/postgres\/|^postgres$/,
+  },
+  {
+    name: "only transport, handlers and messages import generated code",
+    files: /^src\//,
+    except: /^src\/(transport\/|app\.ts)|(handlers|-message|-input|model-event|parquet)\.ts$/,
+    forbidden: /^gen\//,
+  },
+  {
+    name: "stores import no service and no transport",
+    files: /store\.ts$/,
+    forbidden: /^src\/transport\/|handlers\.ts$/,
+  },
+  {
+    name: "tracing knows nothing of evaluation, generation and the control plane",
+    files: /^src\/tracing\//,
+    forbidden: /^src\/(evaluation|generation|controlplane)\//,
+  },
+  {
+    name: "Connect's unversioned protocol parts stay in one file",
+    files: /^src\//,
+    except: /^src\/transport\/connect-adapter\.ts$/,
+    forbidden: /^@connectrpc\/connect\/protocol/,
+  },
+];
+
+describe("imports", () => {
+  test.each(importRules)("$name", ({ files, except, forbidden }) => {
+    const ruled = sources.filter(({ path }) => files.test(path) && !except?.test(path));
+    const got = ruled.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => forbidden.test(target))
+        .map((target) => `${file.path} imports ${target}`),
+    );
+
+    expect(got).toEqual([]);
+  });
+
+  test("reach every file", () => {
+    const reached = new Set(sources.flatMap(importsOf));
+    const got = breaches(sources, ({ path }) =>
+      path === "src/main.ts" || reached.has(path) ? undefined : "nothing imports it",
+    );
+
+    expect(got).toEqual([]);
+  });
+
+  test("of the environment happen in config.ts only", () => {
+    const others = sources.filter(({ path }) => path !== "src/config.ts");
+    const got = breaches(others, ({ text }) =>
+      /process\.env\b/.test(text) ? "reads process.env" : undefined,
+    );
+
+    expect(got).toEqual([]);
+  });
+});
+
+describe("SQL", () => {
+  test("stands in stores, migrations and src/postgres only", () => {
+    const statement = /`\s*(select (?!1`)|insert into |update |delete from |with \w+ as )/;
+    // The embedded server makes the database that everything else connects to.
+    const allowed = /store\.ts$|^src\/postgres\/|^src\/embedded\/postgres\.ts$/;
+    const others = sources.filter(({ path }) => !allowed.test(path));
+    const got = breaches(others, ({ text }) => (statement.test(text) ? "holds SQL" : undefined));
+
+    expect(got).toEqual([]);
+  });
+
+  test("on project data names the project in every statement", () => {
+    const tables = /\b(from|into|update|join)\s+(events|session_totals|event_fields)\b/;
+    const got = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(/sql(?:<[^`]*?>)?`((?:[^`\\]|\\.|\$\{[^}]*\})*)`/g)]
+        .map(([, statement = ""]) => statement)
+        // `matching` is export's fragment, which begins with the project.
+        .filter((statement) => tables.test(statement) && !/project_id|matching\(/.test(statement))
+        .map((statement) => `${path}: ${statement.trim().slice(0, 60)}`),
+    );
+
+    expect(got).toEqual([]);
+  });
+
+  test("migrations are numbered without gaps and say why they are", () => {
+    const migrations = listFiles("src/postgres/migrations", ".sql").toSorted((a, b) =>
+      a.path < b.path ? -1 : 1,
+    );
+    const got = breaches(migrations, ({ path, text }) => {
+      const number = String(migrations.findIndex((one) => one.path === path) + 1).padStart(4, "0");
+      if (!basename(path).startsWith(`${number}_`)) return `should be number ${number}`;
+      return /^-- .+\n-- .+/.test(text) ? undefined : "no two-line comment";
+    });
+
+    expect(migrations.length).toBeGreaterThan(0);
+    expect(got).toEqual([]);
+  });
+});
+
+const protoFiles: readonly DescFile[] = [
+  file_waggle_v1_event,
+  file_waggle_v1_session,
+  file_waggle_v1_export,
+  file_waggle_compat_v0_tracing,
+];
+const methods = protoFiles.flatMap((file) => file.services).flatMap((service) => service.methods);
+
+describe("protos", () => {
+  test("are all looked at here", () => {
+    const named = protoFiles.map((file) => `proto/${file.name}.proto`);
+    const withServices = listFiles("proto/waggle", ".proto")
+      .filter(({ text }) => /^service /m.test(text))
+      .map(({ path }) => path);
+
+    expect(withServices.toSorted()).toEqual(named.toSorted());
+  });
+
+  test.each(methods.map((method) => ({ name: method.toString(), method })))(
+    "$name has an http rule, a permission, key kinds and a body class",
+    ({ method }) => {
+      const rule = getOption(method, access);
+
+      expect(hasOption(method, http)).toBe(true);
+      expect(rule.permission).toMatch(/^[a-z_]+(\.[a-z_]+)+$/);
+      expect(rule.keys.length).toBeGreaterThan(0);
+      expect(rule.body).not.toBe(0);
+    },
+  );
+
+  test("have a comment on every rpc", () => {
+    const got = breaches(listFiles("proto/waggle", ".proto"), ({ text }) => {
+      const lines = text.split("\n");
+      const bare = lines.findIndex(
+        (line, index) => /^ {2}rpc /.test(line) && !lines[index - 1]?.startsWith("  //"),
+      );
+      return bare === -1 ? undefined : `line ${bare + 1}`;
+    });
+
+    expect(got).toEqual([]);
+  });
+
+  test("have every permission in a test", () => {
+    const permissions = new Set(methods.map((method) => getOption(method, access).permission));
+    const matrix = readFileSync(join(root, "test/api/access.test.ts"), "utf8");
+
+    expect([...permissions].filter((permission) => !matrix.includes(permission))).toEqual([]);
+  });
+});
+
+describe("markdown", () => {
+  test("has one title a file", () => {
+    const files = [...listFiles("docs", ".md"), ...listFiles(".", ".md")].filter(
+      ({ path }) => !path.includes("/") || path.startsWith("docs/"),
+    );
+    const got = breaches(files, ({ text }) => {
+      const titles = text.replace(/^```[\s\S]*?^```/gm, "").match(/^# /gm)?.length ?? 0;
+      return titles === 1 ? undefined : `${titles} titles`;
+    });
+
+    expect(got).toEqual([]);
+  });
+});
