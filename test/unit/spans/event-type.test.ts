@@ -1,0 +1,67 @@
+// Event types, from the sender's word down to the span's name.
+
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { eventOf } from "../../support/spans.ts";
+
+describe("inferEventType", () => {
+  test.each<{ attributes: JsonObject; name?: string; want: string }>([
+    { attributes: { honeyhive_event_type: "model" }, want: "model" },
+    { attributes: { "honeyhive.event_type": "chain" }, want: "chain" },
+    { attributes: { honeyhive_event_type_raw: "MODEL" }, want: "model" },
+    // A session is the event whose id is the session's; another that says so is a step around others.
+    { attributes: { honeyhive_event_type: "session" }, want: "chain" },
+    {
+      attributes: { honeyhive_event_type: "generic", "gen_ai.operation.name": "chat" },
+      want: "model",
+    },
+    { attributes: { honeyhive_event_type: "tool", "gen_ai.operation.name": "chat" }, want: "tool" },
+    ...["chat", "text_completion", "generate_content", "embeddings"].map((operation) => ({
+      attributes: { "gen_ai.operation.name": operation },
+      want: "model",
+    })),
+    ...["invoke_agent", "create_agent", "invoke_workflow"].map((operation) => ({
+      attributes: { "gen_ai.operation.name": operation },
+      want: "chain",
+    })),
+    ...["execute_tool", "retrieval"].map((operation) => ({
+      attributes: { "gen_ai.operation.name": operation },
+      want: "tool",
+    })),
+    ...["CHAIN", "AGENT"].map((kind) => ({
+      attributes: { "openinference.span.kind": kind },
+      want: "chain",
+    })),
+    ...["TOOL", "RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL"].map((kind) => ({
+      attributes: { "openinference.span.kind": kind },
+      want: "tool",
+    })),
+    { attributes: { "openinference.span.kind": "LLM" }, want: "model" },
+    { attributes: { "traceloop.span.kind": "workflow" }, want: "chain" },
+    { attributes: { "traceloop.span.kind": "task" }, want: "chain" },
+    { attributes: { "traceloop.span.kind": "agent" }, want: "chain" },
+    { attributes: { "traceloop.span.kind": "tool" }, want: "tool" },
+    { attributes: { "llm.request.type": "completion" }, want: "model" },
+    { attributes: { "ai.operationId": "ai.streamText" }, want: "chain" },
+    { attributes: { "ai.operationId": "ai.streamText.doStream" }, want: "model" },
+    { attributes: { "ai.operationId": "ai.toolCall" }, want: "tool" },
+    // Unknown operations are typed from the other attributes.
+    { attributes: { "gen_ai.operation.name": "new", "gen_ai.request.model": "m" }, want: "model" },
+    { attributes: { "gen_ai.operation.name": "new", "gen_ai.tool.name": "t" }, want: "tool" },
+    { attributes: { "gen_ai.operation.name": "new", "gen_ai.agent.name": "a" }, want: "chain" },
+    {
+      attributes: { "gen_ai.operation.name": "new", "traceloop.span.kind": "task" },
+      want: "chain",
+    },
+    { attributes: { "gen_ai.operation.name": "new" }, want: "tool" },
+    { attributes: { "gen_ai.operation.name": "constructor" }, want: "tool" },
+    { attributes: { "gen_ai.operation.name": 7 }, want: "tool" },
+    { attributes: {}, name: "openai.chat", want: "model" },
+    { attributes: {}, name: "Embeddings", want: "model" },
+    { attributes: { "http.request.method": "POST" }, name: "POST /chat/completions", want: "tool" },
+    { attributes: {}, name: "chatter", want: "tool" },
+    { attributes: {}, want: "tool" },
+  ])("$attributes $name is a $want", ({ attributes, name = "step", want }) => {
+    expect(eventOf({ attributes, name }).event_type).toBe(want);
+  });
+});

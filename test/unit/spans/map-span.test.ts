@@ -1,0 +1,483 @@
+// What attributes of each convention become. Whole exports are in fixtures.test.ts.
+
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { eventOf } from "../../support/spans.ts";
+
+describe("fields of GenAI attributes", () => {
+  test.each([
+    ["gen_ai.request.model", "m", { config: { model: "m" } }],
+    ["gen_ai.provider.name", "p", { config: { provider: "p" }, metadata: { provider: "p" } }],
+    ["gen_ai.system", "openai", { metadata: { system: "openai" } }],
+    ["gen_ai.operation.name", "chat", { metadata: { operation_name: "chat" } }],
+    ["gen_ai.request.top_p", 0.5, { config: { hyperparameters: { top_p: 0.5 } } }],
+    ["gen_ai.request.stop_sequences", ["x"], { config: { hyperparameters: { stop: ["x"] } } }],
+    ["gen_ai.response.id", "r", { metadata: { response_id: "r" } }],
+    ["gen_ai.agent.name", "a", { metadata: { agent_name: "a" } }],
+    ["gen_ai.tool.call.id", "c", { metadata: { tool_call_id: "c" } }],
+    ["gen_ai.conversation.id", "c", { metadata: { conversation_id: "c" } }],
+    ["session.id", "s", { metadata: { session_id: "s", conversation_id: "s" } }],
+    ["user.id", "u", { metadata: { user_id: "u" } }],
+    ["http.status_code", 200, { metadata: { status_code: 200 } }],
+    ["mcp.tool.name", "t", { metadata: { mcp_tool_name: "t" } }],
+    ["llm.request.type", "chat", { metadata: { request_type: "chat" } }],
+    ["openinference.span.kind", "CHAIN", { metadata: { span_kind: "CHAIN" } }],
+    ["traceloop.span.kind", "task", { metadata: { span_kind: "task" } }],
+    ["traceloop.association.properties.run_id", "r", { metadata: { run_id: "r" } }],
+    ["llm.cost.total", 0.02, { metadata: { cost: 0.02 } }],
+    ["honeyhive_user_id", "u", { user_properties: { user_id: "u" } }],
+  ])("%s", (key, value, want) => {
+    const got = eventOf({ attributes: { [key]: value } });
+
+    expect(got).toMatchObject(want);
+    expect(got.metadata).not.toHaveProperty([key]);
+  });
+
+  test("the response's model is the model's name", () => {
+    const got = eventOf({
+      attributes: { "gen_ai.request.model": "m", "gen_ai.response.model": "m-2026" },
+    });
+
+    expect(got.config).toMatchObject({ model: "m" });
+    expect(got.metadata).toMatchObject({ model_name: "m-2026", response_model: "m-2026" });
+  });
+
+  test("of two attributes for one field the other stays under its own key", () => {
+    const got = eventOf({ attributes: { "gen_ai.request.model": "a", "llm.model_name": "b" } });
+
+    expect(got.config).toMatchObject({ model: "a" });
+    expect(got.metadata).toMatchObject({ "llm.model_name": "b" });
+  });
+});
+
+describe("usage", () => {
+  test.each([
+    {
+      name: "earlier names",
+      attributes: { "gen_ai.usage.prompt_tokens": 3, "gen_ai.usage.completion_tokens": 4 },
+      want: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+    },
+    {
+      name: "current names",
+      attributes: { "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4 },
+      want: { input_tokens: 3, prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+    },
+    {
+      name: "numeric text",
+      attributes: { "gen_ai.usage.input_tokens": "3", "gen_ai.usage.output_tokens": "4" },
+      want: { prompt_tokens: "3", completion_tokens: "4", total_tokens: 7 },
+    },
+    {
+      name: "the sender's own total",
+      attributes: { "llm.token_count.prompt": 3, "llm.token_count.total": 9 },
+      want: { prompt_tokens: 3, total_tokens: 9 },
+    },
+    {
+      name: "cached and reasoning tokens",
+      attributes: {
+        "gen_ai.usage.cache_read.input_tokens": 1,
+        "gen_ai.usage.cache_creation.input_tokens": 2,
+        "llm.token_count.completion_details.reasoning": 3,
+      },
+      want: { cache_read_input_tokens: 1, cache_write_input_tokens: 2, reasoning_tokens: 3 },
+    },
+  ])("reads $name", ({ attributes, want }) => {
+    const model = { "gen_ai.operation.name": "chat" };
+
+    expect(eventOf({ attributes: { ...model, ...attributes } }).metadata).toMatchObject(want);
+  });
+
+  test("an unknown usage attribute is kept under its own key", () => {
+    const got = eventOf({ attributes: { "gen_ai.usage.audio_tokens": 5 } });
+
+    expect(got.metadata).toMatchObject({ "gen_ai.usage.audio_tokens": 5 });
+  });
+
+  test("a chain repeats its children's tokens, so they are not counted again", () => {
+    const got = eventOf({
+      attributes: { "gen_ai.operation.name": "invoke_agent", "gen_ai.usage.input_tokens": 100 },
+    });
+
+    expect(got.event_type).toBe("chain");
+    expect(got.metadata).not.toHaveProperty("prompt_tokens");
+    expect(got.metadata).toMatchObject({ "gen_ai.usage.input_tokens": 100 });
+  });
+});
+
+const call = {
+  id: "c1",
+  type: "function",
+  function: { name: "get_weather", arguments: '{"city":"Paris"}' },
+};
+
+describe("chat messages", () => {
+  const question = [{ role: "user", content: "Hi" }];
+  const reply = { role: "assistant", content: "Hello", tool_calls: [call] };
+
+  test.each<{ name: string; attributes: JsonObject }>([
+    {
+      name: "GenAI, JSON text of parts",
+      attributes: {
+        "gen_ai.input.messages": JSON.stringify([
+          { role: "user", parts: [{ type: "text", content: "Hi" }] },
+        ]),
+        "gen_ai.output.messages": JSON.stringify([
+          {
+            role: "assistant",
+            parts: [
+              { type: "text", content: "Hello" },
+              { type: "tool_call", id: "c1", name: "get_weather", arguments: { city: "Paris" } },
+            ],
+            finish_reason: "stop",
+          },
+        ]),
+      },
+    },
+    {
+      name: "GenAI, structured attributes",
+      attributes: {
+        "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: "Hi" }] }],
+        "gen_ai.output.messages": [reply],
+      },
+    },
+    {
+      name: "numbered attributes of OpenLLMetry",
+      attributes: {
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": "Hi",
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.content": "Hello",
+        "gen_ai.completion.0.tool_calls.0.id": "c1",
+        "gen_ai.completion.0.tool_calls.0.name": "get_weather",
+        "gen_ai.completion.0.tool_calls.0.arguments": '{"city":"Paris"}',
+      },
+    },
+    {
+      name: "OpenInference",
+      attributes: {
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.contents.0.message_content.type": "text",
+        "llm.input_messages.0.message.contents.0.message_content.text": "Hi",
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "Hello",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.id": "c1",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "get_weather",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments":
+          '{"city":"Paris"}',
+      },
+    },
+    {
+      name: "Vercel",
+      attributes: {
+        "ai.prompt.messages": JSON.stringify([
+          { role: "user", content: [{ type: "text", text: "Hi" }] },
+        ]),
+        "ai.response.text": "Hello",
+        "ai.response.toolCalls": JSON.stringify([
+          { toolCallId: "c1", toolName: "get_weather", args: '{"city":"Paris"}' },
+        ]),
+      },
+    },
+    {
+      name: "HoneyHive",
+      attributes: {
+        "honeyhive_inputs.chat_history.0.role": "user",
+        "honeyhive_inputs.chat_history.0.content": "Hi",
+        "honeyhive_outputs.role": "assistant",
+        "honeyhive_outputs.content": "Hello",
+        "honeyhive_outputs.tool_calls.0.id": "c1",
+        "honeyhive_outputs.tool_calls.0.type": "function",
+        "honeyhive_outputs.tool_calls.0.function.name": "get_weather",
+        "honeyhive_outputs.tool_calls.0.function.arguments": '{"city":"Paris"}',
+      },
+    },
+  ])("$name", ({ attributes }) => {
+    const got = eventOf({ attributes });
+
+    expect(got.inputs).toEqual({ chat_history: question });
+    expect(got.outputs).toEqual(reply);
+  });
+
+  test.each([
+    {
+      name: "content events",
+      events: [
+        {
+          name: "gen_ai.content.prompt",
+          attributes: { "gen_ai.prompt": JSON.stringify(question) },
+        },
+        {
+          name: "gen_ai.content.completion",
+          attributes: { "gen_ai.completion": JSON.stringify([reply]) },
+        },
+      ],
+    },
+    {
+      name: "message events",
+      events: [
+        { name: "gen_ai.user.message", attributes: { content: "Hi", "gen_ai.system": "openai" } },
+        {
+          name: "gen_ai.choice",
+          attributes: { index: 0, finish_reason: "stop", message: JSON.stringify(reply) },
+        },
+      ],
+    },
+    {
+      name: "operation details",
+      events: [
+        {
+          name: "gen_ai.client.inference.operation.details",
+          attributes: {
+            "gen_ai.input.messages": JSON.stringify(question),
+            "gen_ai.output.messages": JSON.stringify([reply]),
+          },
+        },
+      ],
+    },
+  ])("$name of a span", ({ events }) => {
+    const got = eventOf({ events });
+
+    expect(got.inputs).toEqual({ chat_history: question });
+    expect(got.outputs).toEqual(reply);
+    expect(got.metadata).not.toHaveProperty("span_events");
+  });
+
+  test("system instructions open the history", () => {
+    const got = eventOf({
+      attributes: {
+        "gen_ai.system_instructions": '[{"type":"text","content":"Be brief."}]',
+        "gen_ai.input.messages": JSON.stringify(question),
+      },
+    });
+
+    expect(got.inputs?.["chat_history"]).toEqual([
+      { role: "system", content: "Be brief." },
+      ...question,
+    ]);
+  });
+
+  test("a message of several tool results becomes one for each", () => {
+    const results = ["a", "b"].map((id) => ({ type: "tool_call_response", id, response: { id } }));
+
+    const got = eventOf({
+      attributes: { "gen_ai.input.messages": [{ role: "tool", parts: results }] },
+    });
+
+    expect(got.inputs?.["chat_history"]).toEqual([
+      { role: "tool", content: '{"id":"a"}', tool_call_id: "a" },
+      { role: "tool", content: '{"id":"b"}', tool_call_id: "b" },
+    ]);
+  });
+
+  test("parts that are no text are kept as they came", () => {
+    const parts = [
+      { type: "text", content: "What is this?" },
+      { type: "uri", modality: "image", uri: "https://example.com/cat.png" },
+    ];
+
+    const got = eventOf({ attributes: { "gen_ai.input.messages": [{ role: "user", parts }] } });
+
+    expect(got.inputs?.["chat_history"]).toEqual([{ role: "user", content: parts }]);
+  });
+
+  test("several choices are all kept", () => {
+    const choices = [
+      { role: "assistant", content: "A" },
+      { role: "assistant", content: "B" },
+    ];
+
+    const got = eventOf({ attributes: { "gen_ai.output.messages": choices } });
+
+    expect(got.outputs).toEqual({ role: "assistant", content: "A", choices });
+  });
+});
+
+describe("inputs and outputs of steps", () => {
+  test.each<{ name: string; attributes: JsonObject; want: JsonObject }>([
+    {
+      name: "OpenInference JSON",
+      attributes: { "input.value": '{"q":1}', "output.value": "done" },
+      want: { inputs: { q: 1 }, outputs: { result: "done" } },
+    },
+    {
+      name: "Traceloop entities",
+      attributes: {
+        "traceloop.entity.input": '{"args":["Paris"],"kwargs":{}}',
+        "traceloop.entity.output": "[1,2]",
+      },
+      want: { inputs: { args: ["Paris"], kwargs: {} }, outputs: { result: [1, 2] } },
+    },
+    {
+      name: "GenAI tool calls",
+      attributes: {
+        "gen_ai.tool.call.arguments": '{"city":"Paris"}',
+        "gen_ai.tool.call.result": "18",
+      },
+      want: { inputs: { city: "Paris" }, outputs: { result: "18" } },
+    },
+    {
+      name: "Vercel tool calls",
+      attributes: { "ai.toolCall.args": '{"city":"Paris"}', "ai.toolCall.result": '{"c":18}' },
+      want: { inputs: { city: "Paris" }, outputs: { c: 18 } },
+    },
+    {
+      name: "retrieved documents",
+      attributes: {
+        "reranker.query": "sun",
+        "retrieval.documents.0.document.id": "d",
+        "retrieval.documents.0.document.metadata": '{"page":1}',
+      },
+      want: {
+        inputs: { query: "sun" },
+        outputs: { documents: [{ id: "d", metadata: { page: 1 } }] },
+      },
+    },
+    {
+      name: "HoneyHive buckets",
+      attributes: {
+        "honeyhive_inputs._params_.city": "Paris",
+        "honeyhive_outputs.result": "18",
+        "honeyhive_config.a.b": 1,
+        "honeyhive_metrics.score": 0.5,
+        honeyhive_feedback: '{"rating":5}',
+        "honeyhive_user_properties.plan": "pro",
+      },
+      want: {
+        inputs: { _params_: { city: "Paris" } },
+        outputs: { result: "18" },
+        config: { a: { b: 1 } },
+        metrics: { score: 0.5 },
+        feedback: { rating: 5 },
+        user_properties: { plan: "pro" },
+      },
+    },
+  ])("$name", ({ attributes, want }) => {
+    expect(eventOf({ attributes })).toMatchObject(want);
+  });
+});
+
+describe("everything else", () => {
+  test("unknown attributes are kept in metadata under their literal key with their type", () => {
+    const attributes = {
+      "test.a.b": "text",
+      "honeyhive.inputs.x": 1,
+      flag: true,
+      list: [1, "two"],
+      tree: { leaf: null },
+      __proto__x: 1,
+    };
+
+    expect(eventOf({ attributes }).metadata).toMatchObject(attributes);
+  });
+
+  test("an attribute called __proto__ is a key like any other", () => {
+    const attributes = JSON.parse(
+      '{"__proto__":"x","honeyhive_inputs.__proto__.y":1}',
+    ) as JsonObject;
+
+    const got = eventOf({ attributes });
+
+    expect(JSON.stringify(got.metadata)).toContain('"__proto__":"x"');
+    expect(JSON.stringify(got.inputs)).toBe('{"__proto__":{"y":1}}');
+  });
+
+  test("an attribute with the name of a field of ours stands beside it", () => {
+    const got = eventOf({ attributes: { trace_id: "mine" } });
+
+    expect(got.metadata).toMatchObject({
+      trace_id: "0af7651916cd43dd8448eb211c80319c",
+      "attribute.trace_id": "mine",
+    });
+  });
+
+  test("span events, links, kind and dropped counts are kept", () => {
+    const link = {
+      traceId: "1".repeat(32),
+      spanId: "2".repeat(16),
+      traceState: "",
+      attributes: new Map(),
+    };
+
+    const got = eventOf({
+      kind: "client",
+      links: [link],
+      events: [{ name: "retry", attributes: { attempt: 2 } }],
+      dropped: { attributes: 3, events: 0, links: 0 },
+    });
+
+    expect(got.metadata).toMatchObject({
+      otel_span_kind: "client",
+      span_links: [{ trace_id: link.traceId, span_id: link.spanId }],
+      span_events: [{ name: "retry", time: 1_760_000_000_500, attributes: { attempt: 2 } }],
+      dropped_attributes_count: 3,
+    });
+  });
+
+  test("the application's resource attributes are kept, the machine's are not", () => {
+    const resource = { "service.name": "shop", "host.name": "h", "process.pid": 1, team: "a" };
+
+    const { metadata } = eventOf({ resource });
+
+    expect(metadata).toMatchObject({ "service.name": "shop", team: "a" });
+    expect(Object.keys(metadata ?? {})).not.toEqual(expect.arrayContaining(["host.name"]));
+    expect(Object.keys(metadata ?? {})).not.toEqual(expect.arrayContaining(["process.pid"]));
+  });
+});
+
+describe("errors", () => {
+  const exception = {
+    name: "exception",
+    attributes: { "exception.type": "TypeError", "exception.message": "bad" },
+  };
+
+  test.each([
+    { name: "status message", parts: { statusMessage: "boom", events: [exception] }, want: "boom" },
+    { name: "exception message", parts: { events: [exception] }, want: "bad" },
+    {
+      name: "exception type",
+      parts: { events: [{ name: "exception", attributes: { "exception.type": "TypeError" } }] },
+      want: "TypeError",
+    },
+    { name: "error.type", parts: { attributes: { "error.type": "timeout" } }, want: "timeout" },
+    { name: "nothing said", parts: {}, want: "error" },
+    { name: "honeyhive_error", parts: { attributes: { honeyhive_error: "mine" } }, want: "mine" },
+  ])("a failed span's error is its $name", ({ parts, want }) => {
+    expect(eventOf({ status: "error", ...parts }).error).toBe(want);
+  });
+
+  test("an exception is an error unless the status says ok", () => {
+    expect(eventOf({ events: [exception] }).error).toBe("bad");
+    expect(eventOf({ events: [exception], status: "ok" })).not.toHaveProperty("error");
+  });
+
+  test("honeyhive_error_type stays in metadata", () => {
+    const got = eventOf({ attributes: { honeyhive_error: "x", honeyhive_error_type: "T" } });
+
+    expect(got.metadata).toMatchObject({ honeyhive_error_type: "T" });
+  });
+});
+
+describe("names, sources and times", () => {
+  test("honeyhive_event_name replaces the span's name", () => {
+    expect(eventOf({ name: "fn" }).event_name).toBe("fn");
+    expect(eventOf({ attributes: { honeyhive_event_name: "mine" } }).event_name).toBe("mine");
+  });
+
+  test.each([
+    { attributes: { "honeyhive.source": "a" }, header: "h", service: "s", want: "a" },
+    { attributes: {}, header: "h", service: "s", want: "h" },
+    { attributes: {}, header: undefined, service: "s", want: "s" },
+    { attributes: {}, header: undefined, service: "unknown_service:node", want: undefined },
+  ])("the source is $want", ({ attributes, header, service, want }) => {
+    const got = eventOf({ attributes, resource: { "service.name": service } }, header);
+
+    expect(got.source).toBe(want);
+  });
+
+  test("duration is the time between start and end, never negative", () => {
+    expect(eventOf({ endMs: 1_760_000_000_000.25 }).duration).toBe(0.25);
+    expect(eventOf({ endMs: 1_759_999_999_999 }).duration).toBe(0);
+    expect(eventOf({ attributes: { honeyhive_duration_ms: 7.5 } }).duration).toBe(7.5);
+    expect(eventOf({ endMs: undefined })).not.toHaveProperty("duration");
+  });
+});

@@ -1,0 +1,429 @@
+// OTLP bodies: the liberties JSON senders take, what makes a span bad, what makes a body bad.
+
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import {
+  ExportTraceServiceRequestSchema,
+  ExportTraceServiceResponseSchema,
+} from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
+import { isWithinDepth } from "../../../src/base/json.ts";
+import { nestingDepthMax } from "../../../src/base/limits.ts";
+import { buckets } from "../../../src/tracing/events/event.ts";
+import {
+  formatTraceError,
+  formatTraceResponse,
+  parseTraceRequest,
+} from "../../../src/transport/otlp/http.ts";
+import { addRejected } from "../../../src/transport/otlp/handlers.ts";
+import type { SpanWrites } from "../../../src/tracing/spans/record-spans.ts";
+import { writesOf } from "../../support/spans.ts";
+
+const goodSpan: JsonObject = {
+  traceId: "0af7651916cd43dd8448eb211c80319c",
+  spanId: "b7ad6b7169203331",
+  name: "good",
+  startTimeUnixNano: "1760000000000123456",
+  endTimeUnixNano: "1760000001000000000",
+};
+
+function requestOf(...spans: readonly JsonValue[]): JsonObject {
+  return { resourceSpans: [{ scopeSpans: [{ spans }] }] };
+}
+
+function encode(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function receive(...spans: readonly JsonValue[]): SpanWrites {
+  return writesOf("application/json", encode(requestOf(...spans)));
+}
+
+function attribute(value: JsonValue): JsonObject {
+  return { ...goodSpan, attributes: [{ key: "a", value }] };
+}
+
+describe("JSON spans", () => {
+  test("times are milliseconds to the microsecond", () => {
+    expect(receive(goodSpan).writes[0]).toMatchObject({
+      start_time: 1_760_000_000_000.123,
+      end_time: 1_760_000_001_000,
+      duration: 999.877,
+    });
+  });
+
+  test.each<{ name: string; span: JsonObject }>([
+    { name: "upper-case ids", span: { traceId: "0AF7651916CD43DD8448EB211C80319C" } },
+    { name: "numbers for times", span: { startTimeUnixNano: 1_760_000_000_000_123_456 } },
+    {
+      name: "names for enums",
+      span: { kind: "SPAN_KIND_INTERNAL", status: { code: "STATUS_CODE_UNSET" } },
+    },
+    { name: "an unknown enum's name", span: { kind: "SPAN_KIND_NEW" } },
+    { name: "nulls", span: { parentSpanId: null, attributes: null, events: null, status: null } },
+    { name: "unknown fields", span: { later: { a: [1] } } },
+  ])("$name read as the same span", ({ span }) => {
+    expect(receive({ ...goodSpan, ...span })).toEqual(receive(goodSpan));
+  });
+
+  test("snake_case names read as camelCase ones", () => {
+    const snake = {
+      trace_id: goodSpan["traceId"] ?? null,
+      span_id: goodSpan["spanId"] ?? null,
+      name: "good",
+      start_time_unix_nano: goodSpan["startTimeUnixNano"] ?? null,
+      end_time_unix_nano: goodSpan["endTimeUnixNano"] ?? null,
+    };
+    const request = { resource_spans: [{ scope_spans: [{ spans: [snake] }] }] };
+
+    expect(writesOf("application/json", encode(request))).toEqual(receive(goodSpan));
+  });
+
+  test.each<{ value: JsonObject; want: JsonValue }>([
+    { value: { stringValue: "" }, want: "" },
+    { value: { string_value: "x" }, want: "x" },
+    { value: { boolValue: false }, want: false },
+    { value: { intValue: "42" }, want: 42 },
+    { value: { intValue: 42 }, want: 42 },
+    { value: { intValue: "-9223372036854775808" }, want: "-9223372036854775808" },
+    { value: { doubleValue: 0.5 }, want: 0.5 },
+    { value: { doubleValue: "NaN" }, want: "NaN" },
+    { value: { doubleValue: "-Infinity" }, want: "-Infinity" },
+    { value: { bytesValue: "3q2+7w==" }, want: "3q2+7w==" },
+    { value: { arrayValue: { values: [{ intValue: "1" }, {}] } }, want: [1, null] },
+    { value: { arrayValue: {} }, want: [] },
+    {
+      value: { kvlistValue: { values: [{ key: "k", value: { stringValue: "v" } }] } },
+      want: { k: "v" },
+    },
+    { value: {}, want: null },
+  ])("attribute $value is $want", ({ value, want }) => {
+    expect(receive(attribute(value)).writes[0]?.metadata?.["a"]).toEqual(want);
+  });
+});
+
+describe("bad spans", () => {
+  test.each<{ name: string; span: JsonValue; reason: string }>([
+    {
+      name: "no trace id",
+      span: { ...goodSpan, traceId: "" },
+      reason: 'span "good": trace id is not 16 bytes other than zero',
+    },
+    {
+      name: "a zero trace id",
+      span: { ...goodSpan, traceId: "0".repeat(32) },
+      reason: 'span "good": trace id is not 16 bytes other than zero',
+    },
+    {
+      name: "a short span id",
+      span: { ...goodSpan, spanId: "b7ad6b71692033" },
+      reason: 'span "good": span id is not 8 bytes other than zero',
+    },
+    {
+      name: "a span id that is no hex",
+      span: { ...goodSpan, spanId: "zzzzzzzzzzzzzzzz" },
+      reason: 'span "good": span id is not 8 bytes other than zero',
+    },
+    {
+      name: "no start",
+      span: { ...goodSpan, startTimeUnixNano: "0" },
+      reason: 'span "good": start time is missing',
+    },
+    {
+      name: "a start past any calendar",
+      span: { ...goodSpan, startTimeUnixNano: "18446744073709551615" },
+      reason: 'span "good": start time is past the year 2255',
+    },
+    {
+      name: "a negative start",
+      span: { ...goodSpan, startTimeUnixNano: -1 },
+      reason: 'span "good": startTimeUnixNano must be an unsigned 64-bit integer',
+    },
+    {
+      name: "a number for its name",
+      span: { ...goodSpan, name: 7 },
+      reason: 'span "": name must be text',
+    },
+    { name: "text for itself", span: "span", reason: 'span "": span must be an object' },
+    {
+      name: "attributes that are no list",
+      span: { ...goodSpan, attributes: {} },
+      reason: 'span "good": attributes must be an array',
+    },
+    {
+      name: "an attribute of two words",
+      span: attribute({ intValue: "1.5" }),
+      reason: 'span "good": attribute "a" intValue must be a 64-bit integer',
+    },
+    {
+      name: "a word for a flag",
+      span: attribute({ boolValue: "yes" }),
+      reason: 'span "good": attribute "a" boolValue must be true or false',
+    },
+    {
+      name: "too deep an attribute",
+      span: attribute(nested(150)),
+      reason: 'span "good": attribute "a" nests too deep',
+    },
+    {
+      name: "far too deep an attribute",
+      span: attribute(nested(1_000)),
+      reason: 'span "good": attribute "a" nests too deep',
+    },
+  ])("one with $name is left out, and the others are stored", ({ span, reason }) => {
+    const { writes, rejected } = receive(span, { ...goodSpan, name: "other" });
+
+    expect(writes.map(({ event_name: name }) => name)).toEqual(["other"]);
+    expect(rejected).toEqual([{ reason }]);
+  });
+
+  test("an attribute at the limit of nesting is stored within the limit of a bucket", () => {
+    const { writes } = receive(attribute(nested(120)));
+
+    expect(isWithinDepth(writes[0]?.metadata, nestingDepthMax)).toBe(true);
+  });
+
+  test("too deep an attribute of Protobuf costs its span, not its body", () => {
+    const { request } = parseTraceRequest(
+      "application/json",
+      encode(requestOf(attribute(nested(125)), goodSpan)),
+    );
+
+    const binary = toBinary(ExportTraceServiceRequestSchema, request);
+
+    expect(writesOf("application/x-protobuf", binary)).toMatchObject({
+      writes: [{ event_name: "good" }],
+      rejected: [{ reason: 'span "good": attribute "a" nests too deep' }],
+    });
+  });
+});
+
+function nested(depth: number): JsonObject {
+  let value: JsonObject = { stringValue: "leaf" };
+  for (let level = 0; level < depth; level += 1) value = { arrayValue: { values: [value] } };
+  return value;
+}
+
+describe("bad bodies", () => {
+  const protobuf = toBinary(
+    ExportTraceServiceRequestSchema,
+    parseTraceRequest("application/json", encode(requestOf(goodSpan))).request,
+  );
+  const invalidText = Uint8Array.from(protobuf);
+  invalidText[Buffer.from(protobuf).indexOf("good")] = 0xff;
+
+  test.each<{ name: string; contentType: string; body: Uint8Array }>([
+    { name: "no JSON", contentType: "application/json", body: Buffer.from("{") },
+    { name: "an empty JSON body", contentType: "application/json", body: Buffer.from("") },
+    { name: "an array", contentType: "application/json", body: Buffer.from("[]") },
+    {
+      name: "invalid UTF-8",
+      contentType: "application/json",
+      body: Buffer.from([0x22, 0xff, 0x22]),
+    },
+    {
+      name: "a frame of the wrong type",
+      contentType: "application/json",
+      body: encode({ resourceSpans: 7 }),
+    },
+    {
+      name: "truncated Protobuf",
+      contentType: "application/x-protobuf",
+      body: protobuf.subarray(0, -3),
+    },
+    {
+      name: "Protobuf with invalid UTF-8",
+      contentType: "application/x-protobuf",
+      body: invalidText,
+    },
+    { name: "another content type", contentType: "text/plain", body: encode(requestOf()) },
+  ])("$name is MALFORMED_BODY", ({ contentType, body }) => {
+    expect(() => parseTraceRequest(contentType, body)).toThrow(
+      expect.objectContaining({ reason: "MALFORMED_BODY" }),
+    );
+  });
+
+  test("parameters and case of the content type do not matter", () => {
+    const { request } = parseTraceRequest("Application/JSON; charset=utf-8", encode(requestOf()));
+
+    expect(request.resourceSpans.length).toBe(1);
+  });
+});
+
+describe("answers", () => {
+  const empty = create(ExportTraceServiceResponseSchema);
+
+  test("full success is an empty message", () => {
+    const json = formatTraceResponse("application/json", addRejected(empty, []));
+    const protobuf = formatTraceResponse("application/x-protobuf", empty);
+
+    expect(Buffer.from(json.body).toString()).toBe("{}");
+    expect(protobuf).toEqual({ contentType: "application/x-protobuf", body: new Uint8Array(0) });
+  });
+
+  test("partial success counts every span and names the first reasons", () => {
+    const rejected = Array.from({ length: 12 }, (_, index) => ({
+      reason: `reason ${String(index)}`,
+    }));
+
+    const { body } = formatTraceResponse("application/json", addRejected(empty, rejected));
+
+    const { partialSuccess } = JSON.parse(Buffer.from(body).toString()) as {
+      partialSuccess: { rejectedSpans: string; errorMessage: string };
+    };
+    expect(partialSuccess.rejectedSpans).toBe("12");
+    expect(partialSuccess.errorMessage).toMatch(/^reason 0; reason 1; .*; and 2 more$/);
+  });
+
+  test("rejected spans add up", () => {
+    const once = addRejected(empty, [{ reason: "a" }]);
+
+    expect(addRejected(once, [{ reason: "b" }]).partialSuccess).toMatchObject({
+      rejectedSpans: 2n,
+      errorMessage: "a; b",
+    });
+  });
+
+  test("long reasons are cut", () => {
+    const { partialSuccess } = addRejected(empty, [{ reason: "x".repeat(10_000) }]);
+
+    expect(partialSuccess?.errorMessage.length).toBeLessThan(2_100);
+  });
+
+  test("errors are a Status in the encoding of the request", () => {
+    const json = formatTraceError("application/json", 400, "body is no JSON");
+    const protobuf = formatTraceError("application/x-protobuf", 503, "");
+
+    expect(JSON.parse(Buffer.from(json.body).toString())).toEqual({
+      code: 3,
+      message: "body is no JSON",
+    });
+    expect(fromBinary(StatusSchema, protobuf.body)).toMatchObject({ code: 14, message: "" });
+  });
+});
+
+describe("any attributes at all", () => {
+  const prefixes = [
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.prompt.0.",
+    "gen_ai.completion.",
+    "gen_ai.system_instructions",
+    "gen_ai.tool.definitions",
+    "gen_ai.usage.input_tokens",
+    "gen_ai.operation.name",
+    "llm.input_messages.0.message.",
+    "llm.output_messages.",
+    "llm.invocation_parameters",
+    "llm.tools.0.",
+    "llm.request.functions.0.",
+    "input.value",
+    "retrieval.documents.0.",
+    "embedding.embeddings.",
+    "metadata",
+    "ai.prompt",
+    "ai.prompt.tools",
+    "ai.response.toolCalls",
+    "ai.values",
+    "traceloop.entity.input",
+    "honeyhive_inputs.",
+    "honeyhive_config",
+    "honeyhive_error",
+    "honeyhive_duration_ms",
+    "honeyhive_event_type",
+    "",
+  ];
+  const json = fc.json({ maxDepth: 4 });
+  const anyValue = fc.letrec<{ value: JsonObject }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      fc.oneof(fc.string({ unit: "binary" }), json).map((text) => ({ stringValue: text })),
+      fc.record({ intValue: fc.maxSafeInteger().map(String) }),
+      fc.record({ boolValue: fc.boolean() }),
+      fc.double().map((value) => ({ doubleValue: Number.isFinite(value) ? value : String(value) })),
+      fc.array(tie("value")).map((values) => ({ arrayValue: { values } })),
+      fc
+        .array(fc.record({ key: fc.string(), value: tie("value") }))
+        .map((values) => ({ kvlistValue: { values } })),
+      fc.constant({}),
+    ),
+  })).value;
+  const attributes = fc.array(
+    fc.record({
+      key: fc
+        .tuple(
+          fc.constantFrom(...prefixes),
+          fc.constantFrom("", "role", "content", "0.x", "__proto__"),
+        )
+        .map(([prefix, rest]) => prefix + rest),
+      value: anyValue,
+    }),
+  );
+
+  test("become an event within the limits, the same from Protobuf, and never an exception", () => {
+    fc.assert(
+      fc.property(attributes, attributes, (list, eventAttributes) => {
+        const events = [
+          { name: "gen_ai.choice", attributes: eventAttributes },
+          { name: "exception", attributes: eventAttributes },
+        ];
+        const body = encode(requestOf({ ...goodSpan, attributes: list, events }));
+
+        const { writes, rejected } = writesOf("application/json", body);
+
+        expect(rejected).toEqual([]);
+        expect(writes.length).toBe(1);
+        for (const bucket of buckets) {
+          expect(isWithinDepth(writes[0]?.[bucket], nestingDepthMax)).toBe(true);
+        }
+        expect(JSON.parse(JSON.stringify(writes))).toEqual(writes);
+        const { request } = parseTraceRequest("application/json", body);
+        const binary = toBinary(ExportTraceServiceRequestSchema, request);
+        expect(writesOf("application/x-protobuf", binary).writes).toEqual(writes);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("any bytes are a request or MALFORMED_BODY", () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.boolean(), (body, isJson) => {
+        try {
+          parseTraceRequest(isJson ? "application/json" : "application/x-protobuf", body);
+        } catch (error) {
+          expect(error).toMatchObject({ reason: "MALFORMED_BODY" });
+        }
+      }),
+    );
+  });
+
+  test("any JSON is a request or MALFORMED_BODY", () => {
+    const spans = fc.record(
+      {
+        traceId: fc.jsonValue(),
+        name: fc.jsonValue(),
+        attributes: fc.jsonValue(),
+        events: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.jsonValue(),
+          spans.map((span) => requestOf(span as JsonObject)),
+        ),
+        (value) => {
+          try {
+            writesOf("application/json", encode(value));
+          } catch (error) {
+            expect(error).toMatchObject({ reason: "MALFORMED_BODY" });
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
