@@ -8,7 +8,7 @@ import { createExports } from "../../src/tracing/export/export.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
-import { matches, type ReferenceFilter } from "../support/reference-filter.ts";
+import { isTyped, matches, type ReferenceFilter } from "../support/reference-filter.ts";
 
 let test_: TestDatabase;
 let fields: FieldCatalogue;
@@ -133,6 +133,8 @@ test("a filter finds in SQL the events that the reference finds in memory", asyn
             if (isPositive) expect(want, JSON.stringify(one)).toEqual([]);
             continue;
           }
+          // A type that no value has gives way (test/unit/export/filter.test.ts).
+          if (one.value !== null && !isTyped(events, one)) continue;
           accepted += 1;
           const ids = (found: readonly { event_id: string }[]) =>
             found.map(({ event_id }) => event_id).toSorted();

@@ -25,6 +25,15 @@ export function matches(event: StoredEvent, filter: ReferenceFilter): boolean {
   return values.some((found) => holds(found, positive, filter)) !== isNegated;
 }
 
+/** Tells whether any event holds a value of the filter's own type, so that no other is compared. */
+export function isTyped(events: readonly StoredEvent[], { field, type }: ReferenceFilter): boolean {
+  if (type === "datetime") return true;
+  const values = events.flatMap((event) => valuesAt(event, field));
+  return values.some(
+    (value) => typeof value === type || (type === "string" && Array.isArray(value)),
+  );
+}
+
 function holds(
   found: JsonValue,
   operator: string,
@@ -56,7 +65,8 @@ function holds(
 /** Milliseconds or ISO text to microseconds; a time without a zone is UTC. */
 function microseconds(value: JsonValue): number | undefined {
   if (typeof value === "number") return Math.floor(value * 1000);
-  if (typeof value !== "string") return undefined;
+  // There is no year 0: it is no time.
+  if (typeof value !== "string" || value.startsWith("0000")) return undefined;
   if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/.test(value)) {
     return undefined;
   }
