@@ -1,0 +1,334 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ProjectId } from "../../src/base/ids.ts";
+import type { StoredEvent } from "../../src/tracing/events/event.ts";
+import { createExports, type Exports, type PageRequest } from "../../src/tracing/export/export.ts";
+import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { anEvent, aProjectId, insertEvents, insertPending } from "../support/events.ts";
+
+let given: TestDatabase;
+let fields: FieldCatalogue;
+let exports: Exports;
+
+beforeAll(async () => {
+  given = await createTestDatabase();
+  fields = createFieldCatalogue({ database: given.database });
+  exports = createExports({ database: given.database, fields });
+});
+afterAll(() => given.drop());
+
+const everything = { filters: [], fromMs: [], toMs: [], projections: [] } as const;
+
+async function aProjectWith(events: readonly StoredEvent[]): Promise<ProjectId> {
+  const projectId = aProjectId();
+  await insertEvents(given.database, projectId, events, fields);
+  return projectId;
+}
+
+function numbered(count: number, fieldsOf: (index: number) => Partial<StoredEvent> = () => ({})) {
+  return Array.from({ length: count }, (_, index) =>
+    anEvent({ event_id: `event-${String(index).padStart(4, "0")}`, ...fieldsOf(index) }),
+  );
+}
+
+const getPage = (projectId: ProjectId, request: Partial<PageRequest> = {}, limitMax = 7_500) =>
+  exports.getPage(projectId, { ...everything, ...request }, { limitMax });
+
+async function idsOf(projectId: ProjectId, request: Partial<PageRequest> = {}) {
+  return (await getPage(projectId, request)).events.map((event) => event.event_id);
+}
+
+describe("getPage", () => {
+  test("answers the newest first, and the larger id first among equals", async () => {
+    const projectId = await aProjectWith([
+      anEvent({ event_id: "a", start_time: 1 }),
+      anEvent({ event_id: "b", start_time: 2.001 }),
+      anEvent({ event_id: "c", start_time: 2.002 }),
+      anEvent({ event_id: "d", start_time: 1 }),
+    ]);
+
+    expect(await idsOf(projectId)).toEqual(["c", "b", "d", "a"]);
+  });
+
+  test("reads an event back as it was stored, refused characters included", async () => {
+    const event = anEvent({
+      event_name: "nul \0",
+      children_ids: ["x"],
+      error: "lone \uD800",
+      start_time: 1_700_000_000_000.125,
+      end_time: 1_700_000_000_001,
+      duration: 0.875,
+      inputs: { "key\0": ["\uE0000041", { deep: null }] },
+      user_properties: { user: "é\u{1F41D}" },
+    });
+    const projectId = await aProjectWith([event]);
+
+    expect((await getPage(projectId)).events).toEqual([event]);
+  });
+
+  test("shows neither waiting updates nor other projects, and counts neither", async () => {
+    const projectId = await aProjectWith(numbered(2));
+    await insertPending(given.database, projectId, anEvent());
+    await aProjectWith(numbered(3));
+
+    expect(await getPage(projectId)).toMatchObject({ total: 2, events: { length: 2 } });
+  });
+
+  test("pages by number cover all events once; the total is that of all pages", async () => {
+    const projectId = await aProjectWith(numbered(25));
+    const pages = await Promise.all(
+      [1, 2, 3, 4].map((page) => getPage(projectId, { limit: 10, page })),
+    );
+
+    const ids = pages.flatMap(({ events }) => events.map((event) => event.event_id));
+    expect(new Set(ids).size).toBe(25);
+    expect(pages.map(({ events, total }) => [events.length, total])).toEqual([
+      [10, 25],
+      [10, 25],
+      [5, 25],
+      [0, 25],
+    ]);
+  });
+
+  test("pages by cursor cover all events once, while newer ones come in", async () => {
+    const projectId = await aProjectWith(numbered(25, (index) => ({ start_time: index % 3 })));
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await getPage(
+        projectId,
+        cursor === undefined ? { limit: 5 } : { limit: 5, cursor },
+      );
+      ids.push(...page.events.map((event) => event.event_id));
+      cursor = page.nextCursor;
+      await insertEvents(given.database, projectId, [anEvent({ start_time: 100 + ids.length })]);
+    } while (cursor !== undefined);
+
+    expect(ids).toHaveLength(25);
+    expect(new Set(ids).size).toBe(25);
+  });
+
+  test("a cursor survives an id with characters that Postgres refuses", async () => {
+    const projectId = await aProjectWith(
+      ["a\uE000", "b\uE000", "c\uE000"].map((event_id) => anEvent({ event_id })),
+    );
+    const first = await getPage(projectId, { limit: 1 });
+    const rest = await idsOf(projectId, { cursor: first.nextCursor });
+
+    expect(rest).toEqual(["b\uE000", "a\uE000"]);
+  });
+
+  test.each([
+    { name: "of another filter", request: { filters: [{ field: "source", operator: "exists" }] } },
+    { name: "of other dates", request: { fromMs: [1] } },
+    { name: "of another run", request: { evaluationId: "r" } },
+  ])("a cursor $name is refused", async ({ request }) => {
+    const projectId = await aProjectWith(numbered(2));
+    const { nextCursor } = await getPage(projectId, { limit: 1 });
+
+    const got = getPage(projectId, { ...request, cursor: nextCursor });
+
+    await expect(got).rejects.toMatchObject({ reason: "INVALID_ARGUMENT", message: /^cursor: / });
+  });
+
+  test("a cursor of another project is refused", async () => {
+    const { nextCursor } = await getPage(await aProjectWith(numbered(2)), { limit: 1 });
+
+    const got = getPage(await aProjectWith(numbered(2)), { cursor: nextCursor });
+
+    await expect(got).rejects.toMatchObject({ reason: "INVALID_ARGUMENT" });
+  });
+
+  test.each([
+    { request: { limit: 0 }, message: "limit: must be a whole number, from 1 to 7500" },
+    { request: { limit: 7_501 }, message: "limit: must be a whole number, from 1 to 7500" },
+    { request: { page: 0 }, message: "page: must be a whole number, 1 or more" },
+    { request: { cursor: "nonsense" }, message: "cursor: it is not a next_cursor" },
+    { request: { cursor: "W10", page: 1 }, message: "cursor: not together with page" },
+    { request: { fromMs: [Number.NaN] }, message: "dateRange: must hold Unix milliseconds" },
+    { request: { projections: ["cost"] }, message: /^projections: no field cost/ },
+    {
+      request: { projections: ["metadata.cost"] },
+      message: /^projections: no field metadata.cost/,
+    },
+  ])("refuses $request", async ({ request, message }) => {
+    const got = getPage(aProjectId(), request);
+
+    await expect(got).rejects.toMatchObject({ reason: "INVALID_ARGUMENT", message });
+  });
+
+  test("the default limit is 1,000, or the largest page where that is smaller", async () => {
+    const projectId = await aProjectWith(numbered(1_001));
+
+    expect((await getPage(projectId)).events).toHaveLength(1_000);
+    expect((await getPage(projectId, {}, 10)).events).toHaveLength(10);
+  });
+
+  test("dates include both bounds, to the millisecond that answers show", async () => {
+    const times = [999.999, 1_000, 1_000.5, 2_000.999, 2_001];
+    const projectId = await aProjectWith(
+      numbered(5, (index) => ({ start_time: times[index] ?? 0 })),
+    );
+
+    expect(await idsOf(projectId, { fromMs: [1_000], toMs: [2_000] })).toEqual([
+      "event-0003",
+      "event-0002",
+      "event-0001",
+    ]);
+    expect(await idsOf(projectId, { fromMs: [1_000.25, 500], toMs: [2_000.5] })).toEqual([
+      "event-0002",
+    ]);
+  });
+
+  test("an evaluation's events are those of its run, known or not", async () => {
+    const projectId = await aProjectWith(
+      numbered(2, (index) => ({ metadata: { run_id: `r${index}` } })),
+    );
+
+    expect(await idsOf(projectId, { evaluationId: "r1" })).toEqual(["event-0001"]);
+    expect(await idsOf(projectId, { evaluationId: "r9" })).toEqual([]);
+    expect(await idsOf(projectId, { evaluationId: "" })).toHaveLength(2);
+  });
+
+  test("projections select fields; the id comes always", async () => {
+    const projectId = await aProjectWith([anEvent({ event_id: "a", metadata: { cost: 1 } })]);
+    const { events, projections } = await getPage(projectId, { projections: ["metadata"] });
+
+    expect([...(projections ?? [])]).toEqual(["metadata"]);
+    expect(events[0]).toMatchObject({ event_id: "a", metadata: { cost: 1 } });
+    expect(events[0]).not.toHaveProperty("inputs");
+  });
+
+  test("a filter of many fields at once holds for all of them", async () => {
+    const projectId = await aProjectWith(
+      numbered(10, (index) => ({
+        metadata: { i: index, odd: index % 2 === 1, "a.b": `n${index}` },
+      })),
+    );
+    const filters = [
+      { field: "metadata.i", operator: "greater than", value: "3" },
+      { field: "metadata.odd", operator: "is", value: true },
+      { field: "metadata.a.b", operator: "is not", value: "n7" },
+    ];
+
+    expect(await idsOf(projectId, { filters })).toEqual(["event-0009", "event-0005"]);
+  });
+
+  test("what looks like SQL or a pattern in a filter is only text", async () => {
+    const projectId = await aProjectWith([
+      anEvent({ event_id: "a", metadata: { "x' or true --": "100%' or '1'='1" } }),
+      anEvent({ event_id: "b", metadata: { "x' or true --": "100 percent" } }),
+    ]);
+    const field = "metadata.x' or true --";
+
+    expect(
+      await idsOf(projectId, { filters: [{ field, operator: "contains", value: "0%'" }] }),
+    ).toEqual(["a"]);
+    expect(
+      await idsOf(projectId, { filters: [{ field, operator: "contains", value: "_" }] }),
+    ).toEqual([]);
+  });
+
+  test("a caller that left cancels its statements", async () => {
+    const controller = new AbortController();
+    controller.abort();
+
+    const got = exports.getPage(aProjectId(), everything, {
+      limitMax: 1,
+      signal: controller.signal,
+    });
+
+    await expect(got).rejects.toThrow(/abort/i);
+  });
+});
+
+describe("stream", () => {
+  const collect = async (projectId: ProjectId, signal?: AbortSignal) => {
+    const { groups } = await exports.stream(projectId, everything, signal);
+    const ids: string[] = [];
+    for await (const group of groups) ids.push(...group.map((event) => event.event_id));
+    return ids;
+  };
+
+  test("gives all events in the order of pages, past any page limit", async () => {
+    const events = numbered(8_200, (index) => ({ start_time: index % 100 }));
+    const projectId = await aProjectWith(events);
+    const pages = await Promise.all([1, 2].map((page) => idsOf(projectId, { limit: 7_500, page })));
+
+    expect(await collect(projectId)).toEqual(pages.flat());
+  });
+
+  test("gives none where there is none", async () => {
+    expect(await collect(aProjectId())).toEqual([]);
+  });
+
+  test("is one snapshot: what is deleted or added meanwhile does not show", async () => {
+    const projectId = await aProjectWith(numbered(3_000));
+    const { groups } = await exports.stream(projectId, everything);
+    let count = 0;
+    for await (const group of groups) {
+      if (count === 0) {
+        await given.database.sql()`delete from events where project_id = ${projectId}`;
+        await insertEvents(given.database, projectId, [anEvent({ start_time: 1 })]);
+      }
+      count += group.length;
+    }
+
+    expect(count).toBe(3_000);
+  });
+
+  test("large events come in small groups", async () => {
+    const noise = () => Array.from({ length: 20_000 }, () => Math.random().toString(36)).join("");
+    const projectId = await aProjectWith(numbered(12, () => ({ inputs: { noise: noise() } })));
+    const { groups } = await exports.stream(projectId, everything);
+    const sizes: number[] = [];
+    for await (const group of groups) sizes.push(group.length);
+
+    expect(sizes.length).toBeGreaterThan(2);
+    expect(sizes.reduce((left, right) => left + right)).toBe(12);
+  });
+
+  test("a reader that stops early, or is cancelled, gives its connection back", async () => {
+    const projectId = await aProjectWith(numbered(3_000));
+    for (let round = 0; round < 10; round += 1) {
+      const controller = new AbortController();
+      const { groups } = await exports.stream(projectId, everything, controller.signal);
+      const reading = (async () => {
+        for await (const group of groups) {
+          if (round % 2 === 0 && group.length > 0) break;
+          controller.abort();
+        }
+      })();
+      if (round % 2 === 0) await reading;
+      else await expect(reading).rejects.toThrow(/abort/i);
+    }
+
+    const [row] = await given.database.sql()<{ count: number }[]>`
+      select count(*)::integer as count
+      from pg_stat_activity
+      where datname = current_database() and state like 'idle in transaction%'`;
+    expect(row?.count).toBe(0);
+  });
+
+  test("more streams than connections can be spared are refused for now", async () => {
+    const projectId = await aProjectWith(numbered(600));
+    const one = createExports({ database: given.database, fields, streamsMax: 1 });
+    const first = (await one.stream(projectId, everything)).groups[Symbol.asyncIterator]();
+    await first.next();
+    const second = (await one.stream(projectId, everything)).groups[Symbol.asyncIterator]();
+
+    await expect(second.next()).rejects.toMatchObject({ reason: "OVERLOADED" });
+    await first.return?.();
+    const third = (await one.stream(projectId, everything)).groups[Symbol.asyncIterator]();
+    expect((await third.next()).done).toBe(false);
+    await third.return?.();
+  });
+
+  test("faults of the request come before anything is sent", async () => {
+    const filters = [{ field: "metadata.nothing", operator: "is", value: 1 }];
+
+    const got = exports.stream(aProjectId(), { ...everything, filters });
+
+    await expect(got).rejects.toMatchObject({ reason: "INVALID_FILTER" });
+  });
+});
