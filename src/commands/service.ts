@@ -16,6 +16,8 @@ import type { Progress } from "./progress.ts";
 /** Long enough for a database that a container runtime starts beside us. */
 const databaseTimeoutMs = 60_000;
 const databasePollMs = 500;
+/** For storing what waits in the commit queue after the last connection was cut. */
+const closeGraceMs = 10_000;
 
 /** Opens the pool and waits until the database answers, for at most a minute. */
 export async function connectDatabase(
@@ -68,8 +70,9 @@ export async function startService(
   return {
     url: reachableUrl(url),
     async stop(hurry) {
-      const drainTime = delay(config.drainTimeoutMs, undefined, { ref: false });
-      await Promise.race([app.close(), drainTime, hurry]);
+      // close() keeps to the drain time by itself; one that hangs must not keep Postgres running.
+      const limit = delay(config.drainTimeoutMs + closeGraceMs, undefined, { ref: false });
+      await Promise.race([app.close(), limit, hurry]);
       await operator?.close();
     },
   };

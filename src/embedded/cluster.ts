@@ -175,13 +175,13 @@ export async function isListening(socketFolder: string): Promise<boolean> {
  * server left harmless.
  */
 export async function clearRemains(folder: string): Promise<void> {
+  const found = await findPidFile(folder);
+  if (found && (await isListening(found.socketFolder))) {
+    await stopOrphan(folder, found.pid);
+    await removeSocketFolder(found.socketFolder);
+  }
   const left = await findPidFile(folder);
   if (!left) return;
-  if (await isListening(left.socketFolder)) {
-    await stopOrphan(left.pid);
-    await removeSocketFolder(left.socketFolder);
-    return;
-  }
   // Postgres refuses to start while any process has the pid in the file, and after a restart of a
   // container another one often has. It takes its parent's pid for stale, which is ours. The file
   // itself stays: by it Postgres sees whether old backends still hold the shared memory.
@@ -194,20 +194,27 @@ export async function clearRemains(folder: string): Promise<void> {
   await removeSocketFolder(left.socketFolder);
 }
 
-async function stopOrphan(pid: number): Promise<void> {
-  // Fast shutdown first; SIGKILL makes the next start recover from its log, which loses nothing.
+async function stopOrphan(folder: string, pid: number): Promise<void> {
   const deadline = Date.now() + orphanStopTimeoutMs;
-  process.kill(pid, "SIGINT");
-  while (isRunning(pid)) {
-    if (Date.now() > deadline) process.kill(pid, "SIGKILL");
+  sendSignal(pid, "SIGINT");
+  // Its file goes last; the process itself may stay as a zombie where pid 1 reaps no orphans.
+  while (isRunning(pid) && (await findPidFile(folder))?.pid === pid) {
+    if (Date.now() > deadline) {
+      // The next start then recovers from its log, which loses nothing that was acknowledged.
+      sendSignal(pid, "SIGKILL");
+      return;
+    }
     await delay(50);
   }
 }
 
 function isRunning(pid: number): boolean {
+  return sendSignal(pid, 0);
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return process.kill(pid, signal);
   } catch {
     // ESRCH: it has ended.
     return false;

@@ -2,13 +2,14 @@
 
 import { execFile } from "node:child_process";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import {
   findPostmaster,
   givenADataFolder,
-  isRunning,
   processesOf,
   readCredentials,
   run,
@@ -110,6 +111,44 @@ describe("a signal", { timeout: timeoutMs }, () => {
   });
 });
 
+describe("while requests are running", { timeout: timeoutMs }, () => {
+  test("SIGTERM lets them finish and takes no new ones", async () => {
+    const folder = await givenADataFolder();
+    const service = await start(folder);
+    const { url, project_api_key } = await readCredentials(folder);
+    const body = JSON.stringify({ event: { event_type: "tool", inputs: {} } });
+    const running = request(`${url}/events`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${project_api_key}`,
+        "content-type": "application/json",
+        "content-length": body.length,
+      },
+    });
+    const answered = new Promise<IncomingMessage>((settle, fail) => {
+      running.once("response", settle).once("error", fail);
+    });
+    running.write(body.slice(0, 10));
+    // The first half has reached the service when a request sent after it is answered.
+    await fetch(`${url}/healthz`);
+
+    service.kill("SIGTERM");
+    await vi.waitUntil(async () => {
+      const refused = await fetch(`${url}/healthz`).then(
+        () => false,
+        () => true,
+      );
+      return refused;
+    });
+    running.end(body.slice(10));
+
+    const response = await answered;
+    response.resume();
+    expect(response.statusCode).toBe(200);
+    expect((await service.ended()).code).toBe(0);
+  });
+});
+
 describe("after kill -9", { timeout: timeoutMs }, () => {
   test.each([
     { name: "of the service", service: true, postgres: false },
@@ -128,7 +167,7 @@ describe("after kill -9", { timeout: timeoutMs }, () => {
 
     const { url: newUrl } = await readCredentials(folder);
     expect(await readEventStatus(newUrl, project_api_key, eventId)).toBe(200);
-    expect(isRunning(postmaster)).toBe(false);
+    expect(await processesOf(folder)).not.toContain(postmaster);
   });
 
   test("of Postgres alone the service starts it again and goes on", async () => {

@@ -96,7 +96,7 @@ export async function processesOf(folder: string): Promise<readonly number[]> {
   return found.flat();
 }
 
-export function isRunning(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
