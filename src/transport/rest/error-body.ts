@@ -31,7 +31,7 @@ export function errorAnswer(error: ServiceError): ErrorAnswer {
   const message = publicMessageOf(error);
   const body =
     error.reason === "BATCH_REJECTED" && error.details
-      ? error.details
+      ? { ...error.details, success: false }
       : {
           success: false,
           statusCode: status,
