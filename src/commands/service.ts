@@ -45,7 +45,7 @@ export async function connectDatabase(
 
 /** A wrong password or database name stays wrong; SQLSTATE class 57 is a server starting up. */
 function isWorthWaiting(error: unknown): boolean {
-  const code = String((error as { code?: unknown }).code ?? "");
+  const { code = "" } = error as NodeJS.ErrnoException;
   return !/^[0-9A-Z]{5}$/.test(code) || code.startsWith("57");
 }
 

@@ -8,11 +8,16 @@ import { createDatabase, dropDatabase } from "../support/database.ts";
 
 const opened: { url: string; databases: Database[] }[] = [];
 
-async function givenAnEmptyDatabase(connections: number): Promise<readonly Database[]> {
+/** Returns a function that connects to a new database once more each time. */
+async function givenAnEmptyDatabase(): Promise<() => Database> {
   const url = await createDatabase("template1");
-  const databases = Array.from({ length: connections }, () => openDatabase({ url }));
+  const databases: Database[] = [];
   opened.push({ url, databases });
-  return databases;
+  return () => {
+    const database = openDatabase({ url });
+    databases.push(database);
+    return database;
+  };
 }
 
 afterEach(async () => {
@@ -24,7 +29,8 @@ afterEach(async () => {
 
 describe("migrate", () => {
   test("applies every migration once when several processes start together", async () => {
-    const databases = await givenAnEmptyDatabase(4);
+    const connect = await givenAnEmptyDatabase();
+    const databases = Array.from({ length: 4 }, connect);
 
     const applied = (await Promise.all(databases.map(migrate))).flat();
 
@@ -33,30 +39,30 @@ describe("migrate", () => {
   });
 
   test("finds nothing to do the second time", async () => {
-    const [database] = await givenAnEmptyDatabase(1);
+    const database = (await givenAnEmptyDatabase())();
 
-    await migrate(database!);
+    await migrate(database);
 
-    expect(await migrate(database!)).toEqual([]);
+    expect(await migrate(database)).toEqual([]);
   });
 
   test("refuses a database that newer code has migrated", async () => {
-    const [database] = await givenAnEmptyDatabase(1);
-    await migrate(database!);
-    await database!.sql()`insert into schema_migrations (version, name) values (9999, 'later')`;
+    const database = (await givenAnEmptyDatabase())();
+    await migrate(database);
+    await database.sql()`insert into schema_migrations (version, name) values (9999, 'later')`;
 
-    await expect(migrate(database!)).rejects.toThrow("start a newer release");
+    await expect(migrate(database)).rejects.toThrow("start a newer release");
   });
 });
 
 describe("getMigrationState", () => {
   test("tells an empty database from a migrated one", async () => {
-    const [database] = await givenAnEmptyDatabase(1);
+    const database = (await givenAnEmptyDatabase())();
     const wanted = (await listMigrations()).length;
 
-    const before = await getMigrationState(database!);
-    await migrate(database!);
-    const after = await getMigrationState(database!);
+    const before = await getMigrationState(database);
+    await migrate(database);
+    const after = await getMigrationState(database);
 
     expect(before).toEqual({ current: 0, wanted });
     expect(after).toEqual({ current: wanted, wanted });
