@@ -12,6 +12,8 @@ export type Draft = {
   readonly eventType: EventType;
   /** Attributes not read so far. */
   readonly left: Map<string, JsonValue>;
+  /** First segments of the attributes' keys: what spares looking through all for a prefix. */
+  readonly families: ReadonlySet<string>;
   /** Span events not read so far. */
   events: readonly SpanEvent[];
   readonly buckets: { readonly [B in Bucket]: MutableObject };
@@ -23,6 +25,7 @@ export function createDraft(span: Span, eventType: EventType): Draft {
     span,
     eventType,
     left: new Map(span.attributes),
+    families: familiesOf(span),
     events: span.events,
     buckets: {
       config: {},
@@ -36,6 +39,20 @@ export function createDraft(span: Span, eventType: EventType): Draft {
   };
 }
 
+// The operation details of GenAI join the attributes later, from a span event.
+function familiesOf(span: Span): Set<string> {
+  const families = new Set<string>();
+  for (const key of span.attributes.keys()) families.add(familyOf(key));
+  for (const event of span.events)
+    for (const key of event.attributes.keys()) families.add(familyOf(key));
+  return families;
+}
+
+function familyOf(key: string): string {
+  const dot = key.indexOf(".");
+  return dot === -1 ? key : key.slice(0, dot);
+}
+
 /** Takes one attribute: returns its value and marks it as read. Null counts as absent. */
 export function take(draft: Draft, key: string): JsonValue | undefined {
   const value = draft.left.get(key);
@@ -47,6 +64,7 @@ export function take(draft: Draft, key: string): JsonValue | undefined {
 /** Takes every attribute under `prefix`, which ends in a dot, keyed by what follows it. */
 export function takePrefix(draft: Draft, prefix: string): Map<string, JsonValue> {
   const taken = new Map<string, JsonValue>();
+  if (!draft.families.has(familyOf(prefix))) return taken;
   for (const [key, value] of draft.left) {
     if (key.length > prefix.length && key.startsWith(prefix)) {
       taken.set(key.slice(prefix.length), value);
@@ -56,8 +74,9 @@ export function takePrefix(draft: Draft, prefix: string): Map<string, JsonValue>
   return taken;
 }
 
-/** Tells whether some unread attribute starts with `prefix`. */
+/** Tells whether some unread attribute starts with `prefix`, which holds a dot. */
 export function hasPrefix(draft: Draft, prefix: string): boolean {
+  if (!draft.families.has(familyOf(prefix))) return false;
   for (const key of draft.left.keys()) {
     if (key.startsWith(prefix)) return true;
   }

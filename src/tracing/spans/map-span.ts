@@ -201,12 +201,19 @@ function keepRest(draft: Draft): void {
   }
 }
 
-function* applicationAttributes(resource: Attributes): Generator<readonly [string, JsonValue]> {
+// All spans of a resource share its attributes; they are looked through once.
+const applicationOf = new WeakMap<Attributes, Attributes>();
+
+function applicationAttributes(resource: Attributes): Attributes {
+  const known = applicationOf.get(resource);
+  if (known !== undefined) return known;
+  const kept = new Map<string, JsonValue>();
   for (const [key, value] of resource) {
     if (machinePrefixes.some((prefix) => key.startsWith(prefix))) continue;
-    if (identityKeys.includes(key) || sourceKeys.includes(key)) continue;
-    yield [key, value];
+    if (!identityKeys.includes(key) && !sourceKeys.includes(key)) kept.set(key, value);
   }
+  applicationOf.set(resource, kept);
+  return kept;
 }
 
 function filledBuckets(draft: Draft): Partial<Record<Bucket, JsonObject>> {

@@ -25,6 +25,7 @@ export const honeyhive: Convention = {
   usage: {},
   read(draft) {
     for (const bucket of buckets) {
+      if (!draft.families.has(`honeyhive_${bucket}`)) continue;
       const entries = takePrefix(draft, `honeyhive_${bucket}.`);
       if (entries.size > 0) merge(draft, bucket, unflatten(entries));
       const whole = take(draft, `honeyhive_${bucket}`);
