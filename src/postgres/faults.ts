@@ -20,8 +20,9 @@ const serverCodes: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "53
 /** Tells whether an error, or one that caused it, says that the database is away or full. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === undefined) continue;
+    // RPC errors have a code too, a number.
+    const { code } = cause as { code?: unknown };
+    if (typeof code !== "string") continue;
     // CONNECTION_CLOSED and its like are the driver's; class 08 is Postgres' own.
     if (connectionCodes.has(code) || serverCodes.has(code)) return true;
     if (code.startsWith("CONNECTION_") || /^08[0-9A-Z]{3}$/.test(code)) return true;

@@ -60,11 +60,12 @@ export function serviceErrorOf(error: unknown): ServiceError {
   return new ServiceError(reason, error.rawMessage, { cause: error });
 }
 
-/** Reasons of errors that Connect itself raises: deadlines, limits, messages it cannot parse. */
+/** Reasons of errors without one: those of Connect itself, and the health protocol's NotFound. */
 const connectReasons: { readonly [C in Code]?: Reason } = {
   [Code.InvalidArgument]: "MALFORMED_BODY",
   [Code.ResourceExhausted]: "BODY_TOO_LARGE",
   [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
+  [Code.NotFound]: "NOT_FOUND",
   [Code.Unimplemented]: "NOT_FOUND",
 };
 
@@ -72,7 +73,11 @@ const connectReasons: { readonly [C in Code]?: Reason } = {
 export function createErrorMapper(options: ErrorMapperOptions): ErrorMapper {
   return (error) => {
     if (error instanceof ServiceError) return toConnectError(error);
+    // Mapped already, by the interceptor; what is outside it sees the error again.
+    if (error instanceof ConnectError && error.cause instanceof ServiceError) return error;
     const connectError = ConnectError.from(error);
+    // It came through here before, nearer to the handler.
+    if (connectError.cause instanceof ServiceError) return connectError;
     // The caller went away: nothing failed here and nobody reads the answer.
     if (connectError.code === Code.Canceled) return connectError;
     if (error instanceof ConnectError && connectReasons[error.code]) {
