@@ -18,9 +18,10 @@ import type { CommandContext } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
 
-const usage = `usage: waggle keys create --kind ${keyKinds.join("|")} --name NAME [--project NAME-OR-ID]
-       waggle keys list [--project NAME-OR-ID]
-       waggle keys revoke KEY-ID`;
+const usage = `usage:
+  waggle keys create --kind ${keyKinds.join("|")} --name NAME [--project NAME-OR-ID]
+  waggle keys list [--project NAME-OR-ID]
+  waggle keys revoke KEY-ID`;
 
 type Action = (work: {
   readonly database: Database;

@@ -70,11 +70,11 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
   });
 
   test.each([
-    { name: "no action", words: ["keys"], want: "usage: waggle keys create" },
+    { name: "no action", words: ["keys"], want: "waggle keys create --kind" },
     {
       name: "no kind",
       words: ["keys", "create", "--name", "x"],
-      want: "usage: waggle keys create",
+      want: "waggle keys create --kind",
     },
     { name: "an unknown flag", words: ["start", "--nope"], want: "--nope" },
     { name: "a bad port", words: ["start", "--port", "x"], want: "WAGGLE_PORT (--port)" },
