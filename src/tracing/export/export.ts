@@ -5,10 +5,11 @@
 import { ServiceError } from "../../base/errors.ts";
 import { handOff } from "../../base/hand-off.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import type { Database } from "../../postgres/database.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
 import { type EventFieldName, eventFieldNames, type SelectedEvent } from "../events/event-row.ts";
 import type { FieldCatalogue, SchemaField } from "../fields/fields.ts";
 import type { Condition } from "./condition.ts";
+import { hasOwnIndex } from "./filter-sql.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { type FilterInput, needsCatalogue, parseFilters } from "./filter.ts";
 import { toInstant } from "./instant.ts";
@@ -83,6 +84,9 @@ const streamsMaxDefault = 4;
 const groupEventsMax = 500;
 const groupBytesMax = 1_000_000;
 
+/** So many matches are sorted faster than found by walking a million events back in time. */
+const fewEvents = 5_000;
+
 export function createExports(options: ExportsOptions): Exports {
   const { database, fields, streamsMax = streamsMaxDefault } = options;
   let streams = 0;
@@ -112,12 +116,7 @@ export function createExports(options: ExportsOptions): Exports {
       const query = await toQuery(projectId, request);
       // One more row than asked for tells whether there is another page.
       const wanted = { projections, limit: limit + 1, offset: (page - 1) * limit, after };
-      const [found, total] = await answerInTime(
-        Promise.all([
-          store.listEvents(database.sql(), query, wanted, signal),
-          store.countEvents(database.sql(), query, signal),
-        ]),
-      );
+      const { found, total } = await answerInTime(findPage(database.sql(), query, wanted, signal));
       const events = found.slice(0, limit);
       const last = found.length > limit ? events.at(-1) : undefined;
       const nextCursor = last && formatCursor(positionOf(last), question);
@@ -143,6 +142,24 @@ export function createExports(options: ExportsOptions): Exports {
 
     getSchema: (projectId) => fields.schema(projectId),
   };
+}
+
+/**
+ * Counts first: how many match says how to find the page, and where the newest is. Few matches are
+ * found by their own index and sorted; many by walking back in time from the newest.
+ */
+async function findPage(
+  sql: Sql,
+  query: store.EventQuery,
+  wanted: Omit<store.EventPage, "sortsAll">,
+  signal: AbortSignal | undefined,
+): Promise<{ found: SelectedEvent[]; total: number }> {
+  const { count: total, newestUs } = await store.countEvents(sql, query, signal);
+  if (newestUs === null || wanted.offset >= total) return { found: [], total };
+  const sortsAll = total <= fewEvents && hasOwnIndex(query.conditions);
+  const toUs = newestUs + 1;
+  const found = await store.listEvents(sql, { ...query, toUs }, { ...wanted, sortsAll }, signal);
+  return { found, total };
 }
 
 function readGroups(

@@ -57,6 +57,15 @@ export function conditionsSql(
   return all;
 }
 
+/** Tells whether an index other than that on start times finds the events of some condition. */
+export function hasOwnIndex(conditions: readonly Condition[]): boolean {
+  return conditions.some(({ target, test, negated }) => {
+    if (negated || test.kind !== "equals") return false;
+    if (target.kind === "column") return target.name === "session_id" || target.name === "event_id";
+    return target.bucket === "metadata" && target.paths.every(isContainable);
+  });
+}
+
 function targetSql(sql: Sql, target: Target, test: Test, columns: ColumnSql): Fragment {
   if (target.kind === "bucket") return bucketTestSql(sql, target.bucket, target.paths, test);
   const column = columns[target.name]?.(sql);
@@ -138,8 +147,8 @@ function exactTestSql(sql: Sql, json: Fragment, paths: readonly string[][], test
 }
 
 /** A key that looks like a number may be the position in an array, which containment cannot say. */
-function isContainable(path: readonly string[]): boolean {
-  return path.length > 0 && !path.some((key) => /^[+-]?\d+$/.test(key));
+function isContainable(path: Path): boolean {
+  return path.length > 0 && path.every((key) => key !== anyItem && !/^[+-]?\d+$/.test(key));
 }
 
 function nest(path: readonly string[], value: unknown): unknown {
