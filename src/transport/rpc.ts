@@ -105,12 +105,34 @@ async function serve(
     if (request.httpVersionMajor < 2 && hasUnreadBody(request)) {
       answer.header?.set("connection", "close");
     }
-    await universalResponseToNodeResponse(answer, response);
+    await universalResponseToNodeResponse(withPlainMessage(answer), response);
   } catch (error) {
     // Here the answer itself failed to be written; there is no one left to tell.
     options.logger.debug({ err: error }, "an RPC answer could not be written");
     response.destroy();
   }
+}
+
+type UniversalAnswer = Awaited<ReturnType<UniversalHandler>>;
+
+/**
+ * Connect percent-encodes more of `grpc-message` than gRPC asks for, and @grpc/grpc-js decodes no
+ * more than gRPC asks for: its callers would read `limit%3A must be`.
+ */
+function withPlainMessage(answer: UniversalAnswer): UniversalAnswer {
+  const { body, trailer } = answer;
+  if (!body || !trailer) return answer;
+  async function* untilTrailer(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    yield* bytes;
+    const message = trailer?.get("grpc-message");
+    if (message) trailer?.set("grpc-message", formatGrpcMessage(decodeURIComponent(message)));
+  }
+  return { ...answer, body: untilTrailer(body) };
+}
+
+/** gRPC over HTTP/2, "Percent-Encoded": printable ASCII other than `%` stands for itself. */
+function formatGrpcMessage(message: string): string {
+  return message.replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);
 }
 
 /** Passes a body on while it is in time, within its limit and within the bytes in flight. */

@@ -143,14 +143,17 @@ function gatheringSink(target: Writable, flushTarget: (() => Promise<void>) | un
   let bytes = 0;
   let turn: NodeJS.Immediate | undefined;
 
-  const send = (): boolean => {
+  const send = (onWritten?: () => void): boolean => {
     clearImmediate(turn);
     turn = undefined;
-    if (gathered.length === 0) return true;
+    if (gathered.length === 0) {
+      onWritten?.();
+      return true;
+    }
     const chunk = gathered.length === 1 ? gathered[0] : Buffer.concat(gathered);
     gathered = [];
     bytes = 0;
-    return target.write(chunk);
+    return target.write(chunk, onWritten);
   };
   const drained = async (): Promise<void> => {
     if (target.destroyed) throw new DOMException("the client has gone", "AbortError");
@@ -177,8 +180,11 @@ function gatheringSink(target: Writable, flushTarget: (() => Promise<void>) | un
       if (target.writableNeedDrain) await drained();
     },
     async flush() {
-      send();
+      await new Promise<void>((resolve) => {
+        send(resolve);
+      });
       await flushTarget?.();
+      // An encoder hands on what it flushed in the next turn.
       await new Promise((resolve) => setImmediate(resolve));
     },
     end() {

@@ -1,0 +1,95 @@
+// The transport alone, with hand-written keys and services, for tests of protocols and limits that
+// need no database. Called by tests in test/api.
+
+import type { ServiceImpl } from "@connectrpc/connect";
+import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { ExportService } from "../../gen/waggle/v1/export_pb.js";
+import type { KeyKind, Principal } from "../../src/access/principal.ts";
+import { ServiceError } from "../../src/base/errors.ts";
+import type { ProjectId } from "../../src/base/ids.ts";
+import { bodyBytesMaxDefault } from "../../src/base/limits.ts";
+import { createLogger } from "../../src/base/logger.ts";
+import { createTransport, type TransportOptions } from "../../src/transport/transport.ts";
+
+/** Bearer values of the keys that the test transport knows, by kind. */
+export const keyOf = (kind: KeyKind): string => `Bearer ${kind}`;
+
+function principal(keyKind: KeyKind): Principal {
+  return {
+    keyId: `key-${keyKind}`,
+    keyKind,
+    orgId: "org",
+    workspaceId: "workspace",
+    projectId: "project" as ProjectId,
+    projectName: "demo",
+  };
+}
+
+const principals = new Map(
+  (["project", "project_read_only", "ingestion"] as const).map((kind) => [
+    keyOf(kind),
+    principal(kind),
+  ]),
+);
+
+/** Event rpcs that answer without storing anything; single ones are replaced by a test. */
+export function eventsThatAnswer(
+  rpcs: Partial<ServiceImpl<typeof EventService>> = {},
+): ServiceImpl<typeof EventService> {
+  return {
+    createEvent: ({ event }) => ({ eventId: event?.eventId ?? "made", success: true }),
+    createEventBatch: ({ events }) => ({
+      eventIds: events.map((event) => event.eventId ?? ""),
+      success: true,
+    }),
+    enrichEvent: ({ eventId }) => ({ eventId, success: true }),
+    updateEvent: ({ eventId }) => ({ eventId, success: true }),
+    getEvent: ({ eventId }) => ({ event: { eventId, inputs: { text: "x".repeat(5_000) } } }),
+    deleteEvent: ({ eventId }) => ({ success: true, deleted: eventId }),
+    ...rpcs,
+  };
+}
+
+export type StreamEvents = ServiceImpl<typeof ExportService>["streamEvents"];
+
+export type TestTransport = { readonly url: string; stop(): Promise<void> };
+
+export async function startTransport(
+  options: Partial<TransportOptions> & {
+    events?: Partial<ServiceImpl<typeof EventService>>;
+    streamEvents?: StreamEvents;
+  } = {},
+): Promise<TestTransport> {
+  const { events, streamEvents, ...rest } = options;
+  const server = createTransport({
+    services: (router) => {
+      router.service(EventService, eventsThatAnswer(events));
+      const exports = { ...(streamEvents && { streamEvents }) };
+      router.service(ExportService, exports as ServiceImpl<typeof ExportService>);
+    },
+    keys: {
+      authenticate: (header) => {
+        const found = principals.get(header ?? "");
+        return found
+          ? Promise.resolve(found)
+          : Promise.reject(new ServiceError("NOT_FOUND", "no such key"));
+      },
+    },
+    idempotency: { run: (_claim, work) => work() },
+    readiness: () => Promise.resolve({ ready: true, missing: [] }),
+    isDatabaseUnavailable: () => false,
+    observe: () => undefined,
+    logger: createLogger("silent"),
+    version: "0.0.0",
+    streamEncoders: new Map(),
+    corsOrigins: [],
+    bodyLimits: bodyBytesMaxDefault,
+    bytesInFlightMax: 256 * 1_048_576,
+    bodyStallMs: 10_000,
+    drainTimeoutMs: 1_000,
+    unaryTimeoutMs: 10_000,
+    ...rest,
+  });
+  const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+  return { url, stop: () => server.close() };
+}
