@@ -1,4 +1,5 @@
-// A project of its own for a test, with the scopes above it. Called by tests of stores and services.
+// A project of its own for a test, with the scopes above it. Called by tests of stores and
+// services.
 
 import { createUuid } from "../../src/base/ids.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
