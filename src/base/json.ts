@@ -10,6 +10,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Tells whether a value is a JSON array; `Array.isArray` alone would say its items are `any`. */
+export function isJsonArray(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
 /**
  * Tells whether `value` nests at most `depthMax` levels of objects and arrays; a scalar is level 0.
  * Stops at the first branch that is too deep, so a hostile value costs no deep recursion.

@@ -115,7 +115,7 @@ export function placePayload(
   return place(draft, bucket, otherwise, value);
 }
 
-/** Places an attribute's value as `placePayload` does; the attribute stays unread where it cannot. */
+/** Places an attribute's value as `placePayload` does; where it cannot, it stays unread. */
 export function movePayload(
   draft: Draft,
   key: string,

@@ -80,8 +80,20 @@ const telling: readonly (readonly [string, EventType])[] = [
 ];
 
 // Names that instrumentations without conventions give their model calls.
-const modelName =
-  /(^|[^a-z])(chat|completions?|llm|generate_?content|openai|anthropic|bedrock|gemini|mistral|cohere|embeddings?)([^a-z]|$)/i;
+const modelWords = [
+  "chat",
+  "completions?",
+  "embeddings?",
+  "llm",
+  "generate_?content",
+  "openai",
+  "anthropic",
+  "gemini",
+  "mistral",
+  "cohere",
+  "bedrock",
+];
+const modelName = new RegExp(`(^|[^a-z])(${modelWords.join("|")})([^a-z]|$)`, "i");
 
 /** Attributes of spans whose name is an address or a statement, and so says nothing of models. */
 const notByName = [

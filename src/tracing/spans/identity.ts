@@ -17,7 +17,7 @@ const parentKeys = ["honeyhive.parent_id", "traceloop.association.properties.par
 /** Keys whose value became an id of the event; they need not stay in metadata as well. */
 export const identityKeys = [...sessionKeys, ...eventKeys, ...parentKeys];
 
-/** Event, parent and session of one span; `parentId` is undefined where it hangs under the session. */
+/** Ids of one span's event; `parentId` is undefined where it hangs under the session. */
 export type Identity = {
   readonly eventId: string;
   readonly parentId: string | undefined;

@@ -37,7 +37,7 @@ export function createTraces({
 
 export type SpanWrites = {
   readonly writes: readonly EventWrite[];
-  /** Names for sessions that get none otherwise: that of the trace's first span without a parent. */
+  /** Names for sessions that get none otherwise: of the first span without a parent. */
   readonly sessionNames: ReadonlyMap<string, string>;
   readonly rejected: readonly RejectedSpan[];
 };

@@ -1,7 +1,7 @@
 // JSON values read from attributes: text that holds JSON, dotted keys that hold a tree, safe keys.
 // Used by draft.ts, map-span.ts and conventions/.
 
-import { isJsonObject, isWithinDepth, type JsonValue } from "../../base/json.ts";
+import { isJsonArray, isJsonObject, isWithinDepth, type JsonValue } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 
 export type MutableObject = Record<string, JsonValue>;
@@ -60,7 +60,7 @@ function isFaithful(text: string, parsed: JsonValue): boolean {
 
 function hasUnsafeNumber(value: JsonValue): boolean {
   if (typeof value === "number") return !Number.isFinite(value) || Math.abs(value) > 2 ** 53 - 1;
-  if (Array.isArray(value)) return value.some(hasUnsafeNumber);
+  if (isJsonArray(value)) return value.some(hasUnsafeNumber);
   if (isJsonObject(value)) return Object.values(value).some(hasUnsafeNumber);
   return false;
 }
@@ -123,7 +123,7 @@ function toItems(node: Node): JsonValue[] | undefined {
 
 /** Returns the items of an array, or of an object keyed by indexes with gaps, in index order. */
 export function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
-  if (Array.isArray(value)) return value;
+  if (isJsonArray(value)) return value;
   if (!isJsonObject(value)) return [];
   return Object.keys(value)
     .filter((key) => /^\d{1,9}$/.test(key))
@@ -134,7 +134,7 @@ export function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
 /** Tells whether two JSON values are the same, object keys in any order. */
 export function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) {
+  if (isJsonArray(a) && isJsonArray(b)) {
     return a.length === b.length && a.every((item, index) => isSameJson(item, b[index]));
   }
   if (!isJsonObject(a) || !isJsonObject(b)) return false;

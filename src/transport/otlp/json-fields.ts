@@ -3,7 +3,7 @@
 // Called by json.ts. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
 
 import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 
 /** A field of the wrong type or value; the message names it. */
@@ -22,7 +22,7 @@ export function readText(value: JsonValue | undefined, name: string): string {
 
 export function readList(value: JsonValue | undefined, name: string): readonly JsonValue[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new FieldError(`${name} must be an array`);
+  if (!isJsonArray(value)) throw new FieldError(`${name} must be an array`);
   return value;
 }
 
@@ -35,17 +35,19 @@ export function readBytes(value: JsonValue | undefined, name: string): Uint8Arra
   return text !== "" && hexDigits.test(text) ? Buffer.from(text, "hex") : noBytes;
 }
 
-/** Reads a name or number of an enum; one that is not known reads as 0, unspecified. */
-export function readEnum(
+/** Reads a name or number of an enum; one that is not known reads as `otherwise`. */
+export function readEnum<T extends number>(
   value: JsonValue | undefined,
-  names: Readonly<Record<string, number>>,
-  name: string,
-): number {
-  if (value === undefined) return 0;
-  if (typeof value === "number" && Number.isInteger(value)) return value;
-  if (typeof value !== "string") throw new FieldError(`${name} must be an enum's name or number`);
-  if (/^\d{1,9}$/.test(value)) return Number(value);
-  return Object.hasOwn(names, value) ? (names[value] ?? 0) : 0;
+  names: readonly (readonly [string, T])[],
+  otherwise: T,
+  label: string,
+): T {
+  if (value === undefined) return otherwise;
+  if (typeof value !== "string" && typeof value !== "number") {
+    throw new FieldError(`${label} must be an enum's name or number`);
+  }
+  const text = String(value);
+  return names.find(([name, number]) => name === text || String(number) === text)?.[1] ?? otherwise;
 }
 
 const integer = /^-?\d{1,20}$/;

@@ -5,13 +5,15 @@
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { InstrumentationScope } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import type { Resource } from "../../../gen/opentelemetry/proto/resource/v1/resource_pb.js";
-import type {
-  ResourceSpans,
-  ScopeSpans,
-  Span,
-  Span_Event,
-  Span_Link,
-  Status,
+import {
+  Span_SpanKind,
+  Status_StatusCode,
+  type ResourceSpans,
+  type ScopeSpans,
+  type Span,
+  type Span_Event,
+  type Span_Link,
+  type Status,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
@@ -114,15 +116,20 @@ function readScope(source: JsonObject): InstrumentationScope {
   };
 }
 
-const spanKinds: Readonly<Record<string, number>> = {
-  SPAN_KIND_INTERNAL: 1,
-  SPAN_KIND_SERVER: 2,
-  SPAN_KIND_CLIENT: 3,
-  SPAN_KIND_PRODUCER: 4,
-  SPAN_KIND_CONSUMER: 5,
-};
+const spanKinds: readonly (readonly [string, Span_SpanKind])[] = [
+  ["SPAN_KIND_UNSPECIFIED", Span_SpanKind.UNSPECIFIED],
+  ["SPAN_KIND_INTERNAL", Span_SpanKind.INTERNAL],
+  ["SPAN_KIND_SERVER", Span_SpanKind.SERVER],
+  ["SPAN_KIND_CLIENT", Span_SpanKind.CLIENT],
+  ["SPAN_KIND_PRODUCER", Span_SpanKind.PRODUCER],
+  ["SPAN_KIND_CONSUMER", Span_SpanKind.CONSUMER],
+];
 
-const statusCodes: Readonly<Record<string, number>> = { STATUS_CODE_OK: 1, STATUS_CODE_ERROR: 2 };
+const statusCodes: readonly (readonly [string, Status_StatusCode])[] = [
+  ["STATUS_CODE_UNSET", Status_StatusCode.UNSET],
+  ["STATUS_CODE_OK", Status_StatusCode.OK],
+  ["STATUS_CODE_ERROR", Status_StatusCode.ERROR],
+];
 
 function readSpan(source: JsonObject): Span {
   const status = pick(source, "status", "status");
@@ -140,7 +147,7 @@ function readSpan(source: JsonObject): Span {
     parentSpanId: readBytes(parent, "parentSpanId"),
     flags: Number(readUnsigned(source["flags"] ?? undefined, "flags")),
     name: readText(source["name"] ?? undefined, "name"),
-    kind: readEnum(source["kind"] ?? undefined, spanKinds, "kind"),
+    kind: readEnum(source["kind"] ?? undefined, spanKinds, Span_SpanKind.UNSPECIFIED, "kind"),
     startTimeUnixNano: readUnsigned(start, "startTimeUnixNano"),
     endTimeUnixNano: readUnsigned(end, "endTimeUnixNano"),
     attributes: readKeyValues(source["attributes"] ?? undefined),
@@ -182,7 +189,7 @@ function readStatus(source: JsonObject): Status {
   return {
     $typeName: "opentelemetry.proto.trace.v1.Status",
     message: readText(source["message"] ?? undefined, "message"),
-    code: readEnum(source["code"] ?? undefined, statusCodes, "code"),
+    code: readEnum(source["code"] ?? undefined, statusCodes, Status_StatusCode.UNSET, "code"),
   };
 }
 
