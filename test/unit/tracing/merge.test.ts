@@ -1,0 +1,109 @@
+// The merge law as algebra. Source: docs/decisions.md, 6.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { EventFields } from "../../../src/tracing/events/event.ts";
+import { foldChanges, mergeEvent } from "../../../src/tracing/events/merge.ts";
+
+const keys = fc.dictionary(fc.constantFrom("a", "b", "c", "__proto__"), fc.jsonValue(), {
+  maxKeys: 3,
+});
+const fields: fc.Arbitrary<EventFields> = fc.record(
+  {
+    event_name: fc.string(),
+    error: fc.string(),
+    start_time: fc.integer({ min: 0, max: 100 }),
+    end_time: fc.integer({ min: 0, max: 100 }),
+    children_ids: fc.array(fc.constantFrom("x", "y", "z")),
+    metadata: keys,
+    outputs: keys,
+  },
+  { requiredKeys: [] },
+) as fc.Arbitrary<EventFields>;
+const typed = (event_type: "session" | "model") => fields.map((one) => ({ ...one, event_type }));
+
+/** Children are a set: their order says nothing. */
+function normal(event: EventFields): EventFields {
+  const { children_ids, ...rest } = event;
+  return children_ids === undefined
+    ? rest
+    : { ...rest, children_ids: [...new Set(children_ids)].toSorted() };
+}
+
+describe("mergeEvent", () => {
+  test.each(["session", "model"] as const)("of a %s: twice is once", (type) => {
+    fc.assert(
+      fc.property(typed(type), fields, (base, update) => {
+        const once = mergeEvent(base, update);
+        expect(normal(mergeEvent(once, update))).toEqual(normal(once));
+      }),
+    );
+  });
+
+  test.each(["session", "model"] as const)("of a %s: grouping does not matter", (type) => {
+    fc.assert(
+      fc.property(typed(type), typed(type), typed(type), (a, b, c) => {
+        const left = mergeEvent(mergeEvent(a, b), c);
+        const right = mergeEvent(a, mergeEvent(b, c));
+        expect(normal(left)).toEqual(normal(right));
+      }),
+    );
+  });
+
+  test("absent fields change nothing", () => {
+    fc.assert(
+      fc.property(fields, (base) => {
+        expect(mergeEvent(base, {})).toEqual(base);
+      }),
+    );
+  });
+
+  test("a session's times only widen; another event's are replaced", () => {
+    const times = { start_time: 10, end_time: 20 };
+    const update = { start_time: 15, end_time: 16 };
+
+    expect(mergeEvent({ event_type: "session", ...times }, update)).toMatchObject(times);
+    expect(mergeEvent({ event_type: "tool", ...times }, update)).toMatchObject(update);
+  });
+
+  test("buckets merge by their top-level keys only", () => {
+    const got = mergeEvent({ config: { a: { x: 1 }, b: 2 } }, { config: { a: { y: 1 } } });
+
+    expect(got.config).toEqual({ a: { y: 1 }, b: 2 });
+  });
+});
+
+describe("foldChanges", () => {
+  const create = (fields: EventFields) => ({ isUpdate: false, fields });
+  const update = (fields: EventFields) => ({ isUpdate: true, fields });
+
+  test.each([
+    {
+      name: "an update after the event wins",
+      changes: [create({ event_name: "a" }), update({ event_name: "b" })],
+      want: "b",
+    },
+    {
+      name: "an update before the event wins too",
+      changes: [update({ event_name: "b" }), create({ event_name: "a" })],
+      want: "b",
+    },
+    {
+      name: "a second event after both wins",
+      changes: [
+        update({ event_name: "b" }),
+        create({ event_name: "a" }),
+        create({ event_name: "c" }),
+      ],
+      want: "c",
+    },
+  ])("$name", ({ changes, want }) => {
+    expect(foldChanges(changes, undefined).event?.event_name).toBe(want);
+  });
+
+  test("updates alone stay pending, on top of those that waited", () => {
+    const got = foldChanges([update({ source: "new" })], { source: "old", event_name: "kept" });
+
+    expect(got).toEqual({ event: undefined, pending: { source: "new", event_name: "kept" } });
+  });
+});
