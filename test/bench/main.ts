@@ -1,0 +1,43 @@
+// `npm run bench -- ingest|read`: measures the whole service on this machine and prints tables.
+// Results are kept in docs/benchmarks.md.
+
+import { parseArgs } from "node:util";
+import { benchIngest } from "./ingest.ts";
+import { loadNames } from "./loads.ts";
+import { benchRead } from "./read.ts";
+
+const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only LOAD] [--node FLAG]…
+       npm run bench -- read [--runs N] [--events N] [--node FLAG]…
+loads: ${loadNames.join(", ")}`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "5" },
+    runs: { type: "string", default: "7" },
+    events: { type: "string" },
+    only: { type: "string" },
+    node: { type: "string", multiple: true, default: [] },
+  },
+});
+
+switch (positionals[0]) {
+  case "ingest":
+    await benchIngest({
+      rounds: Number(values.rounds),
+      events: Number(values.events ?? 40_000),
+      only: loadNames.find((name) => name === values.only),
+      nodeFlags: values.node,
+    });
+    break;
+  case "read":
+    await benchRead({
+      runs: Number(values.runs),
+      events: Number(values.events ?? 1_000_000),
+      nodeFlags: values.node,
+    });
+    break;
+  default:
+    console.error(usage);
+    process.exitCode = 2;
+}

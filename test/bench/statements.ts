@@ -1,0 +1,64 @@
+// Postgres' own time for what a read asks of it: the service's code runs here on a connection that
+// notes its statements, and each is explained with ANALYZE and SERIALIZE, so that rows are made into
+// text as for a client but sent to nobody. Called by read.ts.
+
+import postgres from "postgres";
+import type { Database, Sql } from "../../src/postgres/database.ts";
+import { median } from "./table.ts";
+
+type Statement = { readonly text: string; readonly parameters: readonly unknown[] };
+
+type Plan = { readonly "Planning Time": number; readonly "Execution Time": number };
+
+export type Explainer = {
+  /** Returns the milliseconds of all statements that `read` runs, each the median of `runs`. */
+  explain(read: (database: Database) => Promise<unknown>, runs: number): Promise<number>;
+  close(): Promise<void>;
+};
+
+export function createExplainer(url: string): Explainer {
+  const target = new URL(url);
+  const host = target.searchParams.get("host") ?? "";
+  target.searchParams.delete("host");
+  let noted: Statement[] | undefined;
+  const pool = postgres(target.toString(), {
+    host,
+    max: 2,
+    debug: (_connection: number, text: string, parameters: unknown[]) => {
+      noted?.push({ text, parameters });
+    },
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+  });
+  const database: Database = {
+    sql: () => pool as Sql,
+    transaction: async (work) => work(pool as Sql),
+    isInTransaction: () => false,
+    listen: async () => undefined,
+    close: () => pool.end(),
+  };
+
+  return {
+    async explain(read, runs) {
+      noted = [];
+      await read(database);
+      const statements = noted;
+      noted = undefined;
+      let total = 0;
+      for (const { text, parameters } of statements) {
+        const times: number[] = [];
+        for (let run = 0; run < runs; run += 1) {
+          const [row] = await pool.unsafe<{ "QUERY PLAN": readonly Plan[] }[]>(
+            `explain (analyze, serialize text, timing off, format json) ${text}`,
+            parameters as never[],
+          );
+          const [plan] = row?.["QUERY PLAN"] ?? [];
+          if (plan === undefined) throw new Error(`no plan of ${text}`);
+          times.push(plan["Planning Time"] + plan["Execution Time"]);
+        }
+        total += median(times);
+      }
+      return total;
+    },
+    close: () => pool.end(),
+  };
+}

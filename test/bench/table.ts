@@ -1,0 +1,51 @@
+// Tables for people, and what they need to judge the numbers: machine, commit, load. Called by the
+// benches.
+
+import { execFileSync } from "node:child_process";
+import { cpus, loadavg } from "node:os";
+
+type Cell = string | number;
+
+/** Returns a Markdown table whose columns line up; numbers are set to the right. */
+export function formatTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const texts = rows.map((row) => row.map(formatCell));
+  const widths = head.map((name, column) =>
+    Math.max(name.length, ...texts.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[], fill = " ") =>
+    `| ${cells.map((cell, i) => pad(cell, widths[i] ?? 0, i > 0, fill)).join(" | ")} |`;
+  const rule = widths.map((width, column) =>
+    column > 0 ? `${"-".repeat(width - 1)}:` : "-".repeat(width),
+  );
+  return [line(head), line(rule), ...texts.map((row) => line(row))].join("\n");
+}
+
+function pad(text: string, width: number, isRight: boolean, fill: string): string {
+  return isRight ? text.padStart(width, fill) : text.padEnd(width, fill);
+}
+
+function formatCell(cell: Cell): string {
+  if (typeof cell === "string") return cell;
+  if (Math.abs(cell) >= 100) return Math.round(cell).toLocaleString("en-US");
+  return String(Number(cell.toPrecision(3)));
+}
+
+/** Returns the middle of the values; of an even number, the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const high = sorted[Math.floor(middle)] ?? NaN;
+  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? NaN) + high) / 2 : high;
+}
+
+/** Returns one line: where and on what these numbers were measured. */
+export function describeMachine(): string {
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"]).toString().trim();
+  const changes = execFileSync("git", ["status", "--porcelain", "--", "src"]).toString().trim();
+  const [cpu] = cpus();
+  const load = loadavg().map((value) => value.toFixed(1));
+  return (
+    `${cpus().length} × ${cpu?.model.trim() ?? "?"}, Node ${process.version}, commit ${commit}` +
+    `${changes === "" ? "" : " with changes"}, load before ${load.join(" ")}`
+  );
+}
