@@ -1,12 +1,12 @@
-// A producer and a consumer that meet item by item. Called where rows are read inside a transaction's
-// callback and sent outside of it.
+// A producer and a consumer that meet item by item. Called where rows are read inside the callback
+// of a transaction and sent outside of it.
 
 /** Thrown into a producer whose consumer has left. */
 class ConsumerLeft extends Error {}
 
 /**
- * Yields what `produce` puts. `put` resolves when the item was taken, so that at most one waits while
- * the one before is being used. When the consumer stops early, `put` throws inside the producer,
+ * Yields what `produce` puts. `put` resolves when the item was taken, so that at most one waits
+ * while the one before is being used. When the consumer stops early, `put` throws inside the producer,
  * whose end is awaited; what the producer throws by itself, the consumer sees.
  */
 export async function* handOff<T>(

@@ -1,3 +1,5 @@
+// ExportService from message to message, on a real database.
+
 import { create } from "@bufbuild/protobuf";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

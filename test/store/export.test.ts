@@ -1,3 +1,5 @@
+// Pages, cursors and streams of events, read from a real database.
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProjectId } from "../../src/base/ids.ts";
 import type { StoredEvent } from "../../src/tracing/events/event.ts";

@@ -1,3 +1,5 @@
+// The field catalogue: what it records, remembers and refuses to record.
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";

@@ -7,7 +7,7 @@ import type { StoredEvent } from "../../src/tracing/events/event.ts";
 export type ReferenceFilter = {
   readonly field: string;
   readonly operator: string;
-  readonly value?: JsonValue;
+  readonly value?: string | number | boolean | null;
   readonly type: "string" | "number" | "boolean" | "datetime";
 };
 

@@ -10,7 +10,7 @@ import { anyItem, type Path } from "../fields/path.ts";
 import type { Condition, Target, Test } from "./condition.ts";
 import { containsInJson, type Fragment, timeInJson } from "./json-sql.ts";
 
-/** SQL of each column that filters may name; what its kind says: text, number, microseconds, text[]. */
+/** SQL of each column that filters may name: text, number, microseconds or text[] by its kind. */
 export type ColumnSql = Readonly<Record<string, (sql: Sql) => Fragment>>;
 
 /** Columns of an event, by the names of filter.ts. */

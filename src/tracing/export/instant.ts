@@ -10,8 +10,12 @@ export type Instant = { readonly fromUs: number; readonly toUs: number };
 const usPerMs = 1000;
 const daysUs = 86_400_000_000;
 
-const iso =
-  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(\.\d{1,9})?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?)?$/;
+// For Postgres too: digits are spelled out, since its `\d` takes those of any script.
+export const isoPattern =
+  "^([0-9]{4})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])" +
+  "(?:[T ]([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])([.][0-9]{1,9})?)?" +
+  "(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?)?$";
+const iso = new RegExp(isoPattern);
 const numeric = /^[+-]?\d+(?:\.\d+)?$/;
 
 /** Returns the instant of Unix milliseconds; fractions count to the microsecond. */
@@ -22,7 +26,7 @@ export function toInstant(timeMs: number): Instant {
 
 /**
  * Reads a time: a number of Unix milliseconds, the same as text, or ISO 8601 text. Without a zone
- * it is UTC, without a clock time midnight; a day past the end of its month counts on into the next.
+ * it is UTC, without a clock time midnight; a day past its month's end counts on into the next.
  * Returns undefined for anything else.
  */
 export function parseInstant(value: unknown): Instant | undefined {

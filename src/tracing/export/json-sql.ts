@@ -2,6 +2,7 @@
 
 import type { PendingQuery, Row } from "postgres";
 import type { Sql } from "../../postgres/database.ts";
+import { isoPattern } from "./instant.ts";
 
 /** A part of a statement. */
 export type Fragment = PendingQuery<Row[]>;
@@ -27,7 +28,7 @@ export function timeInJson(sql: Sql, value: Fragment): Fragment {
   return sql`case jsonb_typeof(${value})
     when 'number' then floor((${value})::numeric * 1000)
     when 'string' then (
-      select case when written.text ~ ${isoPattern(sql)} and written.text !~ '^0000' then
+      select case when written.text ~ ${isoPattern} and written.text !~ '^0000' then
         extract(epoch from (
           overlay(written.text placing '01' from 9 for 2)
             || case
@@ -38,8 +39,4 @@ export function timeInJson(sql: Sql, value: Fragment): Fragment {
         + (substr(written.text, 9, 2)::integer - 1) * 86400000000 end
       from (select (${value}) #>> '{}' as text) as written)
     end`;
-}
-
-function isoPattern(sql: Sql): Fragment {
-  return sql`'^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?$'`;
 }

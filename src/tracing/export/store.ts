@@ -85,8 +85,8 @@ const streamIdleTimeout = "5min";
 export type StreamKey = { readonly eventId: string; readonly bytes: number };
 
 /**
- * Opens the stream of events in the caller's transaction, which must have run nothing before: all of
- * it reads one snapshot. Only ids are held and sorted; payloads are read in small groups.
+ * Opens the stream of events in the caller's transaction, which must have run nothing before: it
+ * all reads one snapshot. Only ids are held and sorted; payloads are read in small groups.
  */
 export async function openStream(
   sql: Sql,

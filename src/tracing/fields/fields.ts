@@ -57,7 +57,7 @@ export type CataloguedEvent = { readonly [B in Bucket]?: StoredEvent[B] } & {
 };
 
 export type FieldCatalogue = {
-  /** Returns what of an event is not known to be recorded; empty for a known shape. Costs no SQL. */
+  /** Returns what of an event is not known to be recorded: nothing of a known shape. No SQL. */
   unseen(projectId: string, event: CataloguedEvent): FieldSighting[];
   /** Records sightings of one project in the caller's transaction. Repeats among them are fine. */
   record(sql: Sql, projectId: string, sightings: readonly FieldSighting[]): Promise<void>;

@@ -1,5 +1,5 @@
 // The fields of one (project, event type) that are known to be recorded, as a tree, and the walk of
-// an event along it. The walk runs for every event that is stored: a known shape costs one map look-up
+// an event along it. The walk runs for every event that is stored: a known shape costs one look-up
 // a value, and paths are written out only where something new is seen. Called by fields.ts.
 
 import { kinds } from "./kind.ts";
@@ -30,7 +30,7 @@ export function createKnownField(path: string): KnownField {
   return { path, types: 0, keys: undefined, items: undefined };
 }
 
-/** Adds a recorded path below `root` (whose own path is its first segment). Returns the nodes made. */
+/** Adds a recorded path below `root`, whose path it begins with. Returns how many nodes it made. */
 export function addKnown(root: KnownField, stored: string, types: number): number {
   let made = 0;
   let node = root;

@@ -83,7 +83,7 @@ export function splitName(name: string, countMax: number): Path[] {
   return found;
 }
 
-/** Orders paths of one name by which is tried first: the longest literal key first, then nesting. */
+/** Orders paths of one name as they are tried: the longest literal key first, then nesting. */
 export function comparePaths(left: Path, right: Path): number {
   for (let index = 0; index < Math.min(left.length, right.length); index += 1) {
     const difference = lengthOf(right[index]) - lengthOf(left[index]);

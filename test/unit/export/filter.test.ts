@@ -1,3 +1,5 @@
+// Filters and times as requests give them: what they are parsed to, and what is refused.
+
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/base/errors.ts";
 import type { Condition, Test } from "../../../src/tracing/export/condition.ts";

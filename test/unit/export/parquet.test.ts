@@ -1,3 +1,5 @@
+// Parquet files, read back by another library than wrote them.
+
 import { create } from "@bufbuild/protobuf";
 import { parquetReadObjects } from "hyparquet";
 import { expect, test } from "vitest";
@@ -27,7 +29,7 @@ async function encode(events: Iterable<StoredEvent>) {
   for await (const piece of encodeParquet(streamOf(events))) pieces.push(piece);
   const bytes = Buffer.concat(pieces);
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
-  return { pieces, rows: await parquetReadObjects({ file: file as ArrayBuffer }) };
+  return { pieces, rows: await parquetReadObjects({ file: file }) };
 }
 
 test("a Parquet file reads back as the events that were written", async () => {
@@ -70,7 +72,8 @@ test("many rows come in several pieces, so that memory stays bounded", async () 
   const { pieces, rows } = await encode(events);
 
   expect(pieces.length).toBeGreaterThan(3);
-  expect(rows.map((row) => row["event_id"])).toEqual(events.map((event) => event.event_id));
+  const ids = events.map(({ event_id }) => ({ event_id }));
+  expect(rows).toEqual(ids.map((id) => expect.objectContaining(id) as unknown));
 });
 
 test("no events make a file without rows", async () => {
@@ -82,8 +85,9 @@ test("a stream that was cut makes no whole file", async () => {
     for await (const message of streamOf([anEvent()]))
       if (message.item.case === "event") yield message;
   }
+  const pieces: Uint8Array[] = [];
   const reading = (async () => {
-    for await (const piece of encodeParquet(cut())) void piece;
+    for await (const piece of encodeParquet(cut())) pieces.push(piece);
   })();
 
   await expect(reading).rejects.toThrow(/without its end/);

@@ -1,3 +1,5 @@
+// Paths of fields: writing, reading, and finding a dotted name among them.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
