@@ -100,20 +100,20 @@ async function insertEvents(sql: Sql, projectId: string, events: number): Promis
       start_time_us, end_time_us, config, inputs, outputs, metadata, user_properties)
     select
       ${projectId}::uuid,
-      md5('event ' || ${projectId}::text || ' ' || n)::uuid::text,
+      md5('event ' || ${projectId}::text || ' ' || numbered.n)::uuid::text,
       md5('session ' || ${projectId}::text || ' ' || session)::uuid::text,
       payload ->> 'event_type', payload ->> 'event_name', 'bench',
       case
         when place = 0 then md5('session ' || ${projectId}::text || ' ' || session)::uuid::text
         when place % 10 = 0 then
-          md5('event ' || ${projectId}::text || ' ' || (n - place))::uuid::text
-        else md5('event ' || ${projectId}::text || ' ' || (n - place % 10))::uuid::text
+          md5('event ' || ${projectId}::text || ' ' || (numbered.n - place))::uuid::text
+        else md5('event ' || ${projectId}::text || ' ' || (numbered.n - place % 10))::uuid::text
       end,
       payload ->> 'error',
-      1760000000000000 + n * 1000::bigint, 1760000000250000 + n * 1000::bigint,
+      1760000000000000 + numbered.n * 1000::bigint, 1760000000250000 + numbered.n * 1000::bigint,
       payload -> 'config', payload -> 'inputs', payload -> 'outputs',
       payload -> 'metadata'
-        || jsonb_build_object('account', 'account-' || (n::bigint * 7919) % 50000),
+        || jsonb_build_object('account', 'account-' || (numbered.n::bigint * 7919) % 50000),
       payload -> 'user_properties'
     from numbered join bench_payloads on bench_payloads.n = numbered.n % ${payloads}::integer
     order by numbered.n`;
