@@ -137,6 +137,9 @@ function pump(
       else if (!decoder.write(chunk)) source.pause();
     };
     const onEnd = (): void => {
+      // All is here; the close that follows must not look like a cut while the decoder still works.
+      source.off("close", onCut).off("error", onCut);
+      clearTimeout(timer);
       if (decoder) decoder.end();
       else stop();
     };

@@ -17,6 +17,7 @@ import {
   transformInvokeImplementation,
   type UniversalHandler,
 } from "@connectrpc/connect/protocol";
+import { answerMetadataKey } from "./context.ts";
 
 export type { Compression, MethodImplSpec, UniversalHandler };
 
@@ -35,7 +36,7 @@ export type CallContextInit = {
 
 /** Returns the context of a call that came by a protocol other than Connect's own. */
 export function createCallContext(init: CallContextInit): CallContext {
-  return createHandlerContext({
+  const context = createHandlerContext({
     service: init.method.parent,
     method: init.method,
     protocolName: init.protocol,
@@ -46,6 +47,9 @@ export function createCallContext(init: CallContextInit): CallContext {
     requestSignal: init.signal,
     shutdownSignal: init.shutdownSignal,
   });
+  const metadata = { header: context.responseHeader, trailer: context.responseTrailer };
+  init.values.set(answerMetadataKey, metadata);
+  return context;
 }
 
 /** Calls a unary method through the interceptors. */

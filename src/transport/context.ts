@@ -19,6 +19,14 @@ export const requestDigestKey = createContextKey<Buffer | undefined>(undefined, 
 });
 
 /**
+ * Headers and trailers that the answer will carry. An interceptor that answers in the handler's place
+ * returns these, since a protocol has put its own there (`content-type`, `grpc-status`).
+ */
+export const answerMetadataKey = createContextKey<
+  { readonly header: Headers; readonly trailer: Headers } | undefined
+>(undefined, { description: "headers and trailers of the answer" });
+
+/**
  * Why one item of a `(lenient_items)` field was not read. An empty message stands at `index` of the
  * field, so the other items keep their positions. `message` names the path inside the item:
  * `start_time: must be a number …`.

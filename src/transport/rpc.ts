@@ -15,6 +15,7 @@ import { type Admission, currentReservation, type Reservation } from "./admissio
 import { tooLarge } from "./body.ts";
 import { rpcCompressions } from "./compression.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
+import { answerMetadataKey } from "./context.ts";
 import { type Exchange, hasUnreadBody, headerOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import { type ErrorMapper, toConnectError } from "./interceptors/errors.ts";
@@ -52,8 +53,11 @@ export function createRpcServer(options: RpcOptions): RpcServer {
     acceptCompression: rpcCompressions(),
     shutdownSignal: options.shutdownSignal,
     binaryOptions: { recursionLimit },
-    requestGate: async ({ method, protocolName, requestHeader, values }) => {
+    requestGate: async (context) => {
+      const { method, protocolName, requestHeader, values } = context;
       values.set(protocolKey, protocolName);
+      const metadata = { header: context.responseHeader, trailer: context.responseTrailer };
+      values.set(answerMetadataKey, metadata);
       const authorization = requestHeader.get("authorization") ?? undefined;
       try {
         await options.gate({ method, protocol: protocolName, authorization, values });

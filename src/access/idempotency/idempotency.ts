@@ -80,7 +80,7 @@ const replayed = new WeakSet<ServiceError>();
 function toAnswer(kept: store.KeptAnswer): Uint8Array {
   if (kept.response) return kept.response;
   const refusal = new ServiceError(kept.reason as Reason, kept.message ?? "", {
-    ...(kept.details ? { details: kept.details } : {}),
+    ...(kept.details ? { details: JSON.parse(kept.details) as Record<string, unknown> } : {}),
   });
   replayed.add(refusal);
   throw refusal;

@@ -11,7 +11,8 @@ export type KeptAnswer = {
   readonly response: Buffer | null;
   readonly reason: string | null;
   readonly message: string | null;
-  readonly details: Readonly<Record<string, unknown>> | null;
+  /** JSON text of an object. */
+  readonly details: string | null;
 };
 
 /** Takes the key's lock until the transaction ends, or returns false when another one holds it. */
@@ -48,14 +49,14 @@ async function insertRecord(
   response: Uint8Array | null,
   refusal: ServiceError | null,
 ): Promise<void> {
-  const details = refusal?.details ? JSON.stringify(refusal.details, toStorable) : null;
+  const details = refusal?.details ? JSON.stringify(refusal.details) : null;
   await sql`
     insert into idempotency_records as kept
       (project_id, route, idempotency_key, request_hash, response, reason, message, details)
     values (
       ${claim.projectId}, ${claim.route}, ${claim.key}, ${claim.requestHash},
       ${response && Buffer.from(response)}, ${refusal?.reason ?? null},
-      ${toStorable("", refusal?.message ?? null)}, ${details}::text::jsonb
+      ${refusal ? toStorable(refusal.message) : null}, ${details}
     )
     on conflict (project_id, route, idempotency_key) do update set
       request_hash = excluded.request_hash,
@@ -87,7 +88,7 @@ export async function deleteExpired(
       )`;
 }
 
-/** Texts name keys that callers sent; Postgres refuses NUL and lone surrogates, which no reader misses. */
-function toStorable<T>(_key: string, value: T): T | string {
-  return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value;
+/** Messages name keys that callers sent; Postgres refuses NUL and lone surrogates in them. */
+function toStorable(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\ufffd");
 }

@@ -61,7 +61,8 @@ create table idempotency_records (
   response bytea,
   reason text,
   message text,
-  details jsonb,
+  -- JSON text: jsonb would give its keys back in another order.
+  details text,
   created_at timestamptz not null default now(),
   primary key (project_id, route, idempotency_key)
 );

@@ -7,7 +7,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
 import type { Idempotency } from "../../access/idempotency/idempotency.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { principalKey, requestDigestKey } from "../context.ts";
+import { answerMetadataKey, principalKey, requestDigestKey } from "../context.ts";
 import { rpcNameOf } from "./log.ts";
 
 const headerName = "idempotency-key";
@@ -45,8 +45,7 @@ export function createIdempotencyInterceptor(idempotency: Idempotency): Intercep
       stream: false,
       service: method.parent,
       method,
-      header: new Headers(),
-      trailer: new Headers(),
+      ...(request.contextValues.get(answerMetadataKey) ?? noMetadata()),
       message: fromBinary(method.output, bytes),
     } as UnaryResponse;
   };
@@ -55,6 +54,10 @@ export function createIdempotencyInterceptor(idempotency: Idempotency): Intercep
 /** Tells whether an rpc changes something: every one that does not say it has no side effects. */
 export function isWrite(method: DescMethod): boolean {
   return method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+}
+
+function noMetadata(): { header: Headers; trailer: Headers } {
+  return { header: new Headers(), trailer: new Headers() };
 }
 
 function hashOf(method: DescMethod, message: Message): Buffer {

@@ -1,0 +1,233 @@
+// The port itself: which protocol a connection speaks, clients that break off, stall or lie, and
+// the graceful end.
+
+import { connect as connectHttp2 } from "node:http2";
+import { createConnection } from "node:net";
+import { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { openRaw } from "../support/socket.ts";
+import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+
+let service: TestTransport;
+beforeAll(async () => {
+  service = await startTransport({ bodyStallMs: 300 });
+});
+afterAll(() => service.stop());
+
+const authorization = keyOf("project");
+
+function post(path: string, headers: readonly string[]): string {
+  const all = ["host: x", `authorization: ${authorization}`, ...headers];
+  return `POST ${path} HTTP/1.1\r\n${all.join("\r\n")}\r\n\r\n`;
+}
+
+/** A socket whose writes leave one byte at a time. */
+function byteByByte(url: string): Duplex {
+  const { hostname, port } = new URL(url);
+  const socket = createConnection({ host: hostname, port: Number(port), noDelay: true });
+  const duplex = new Duplex({
+    read: () => undefined,
+    async write(chunk: Buffer, _encoding, done) {
+      for (const byte of chunk) {
+        socket.write(Buffer.from([byte]));
+        await delay(1);
+      }
+      done();
+    },
+    destroy(error, done) {
+      socket.destroy();
+      done(error);
+    },
+  });
+  socket.on("data", (chunk: Buffer) => duplex.push(chunk));
+  socket.on("end", () => duplex.push(null));
+  return duplex;
+}
+
+async function isAlive(): Promise<boolean> {
+  const response = await fetch(`${service.url}/healthz`);
+  return response.ok;
+}
+
+describe("sniffing", () => {
+  test("HTTP/2 is recognised however its preface is cut", async () => {
+    const session = connectHttp2(service.url, {
+      createConnection: () => byteByByte(service.url) as never,
+    });
+    const request = session.request({ ":path": "/healthz" });
+    const status = await new Promise<unknown>((resolve, reject) => {
+      request.on("response", (headers) => resolve(headers[":status"]));
+      request.on("error", reject);
+    });
+    session.destroy();
+    expect(status).toBe(200);
+  });
+
+  test("HTTP/1.1 is recognised however its first line is cut", async () => {
+    const raw = openRaw(service.url);
+    // P is also how the preface begins.
+    for (const byte of "PUT /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n") {
+      raw.send(byte);
+      await delay(1);
+    }
+    expect(await raw.until(/Not found/)).toMatch(/^HTTP\/1\.1 404 /);
+    raw.socket.destroy();
+  });
+
+  test("HTTP/1.0 without Host is answered, on every kind of route", async () => {
+    for (const line of [
+      "GET /healthz HTTP/1.0",
+      "POST /waggle.v1.EventService/GetEvent HTTP/1.0\r\ncontent-type: application/json",
+    ]) {
+      const raw = openRaw(service.url);
+      raw.send(`${line}\r\n\r\n`);
+      expect(await raw.closed(5_000)).toMatch(/^HTTP\/1\.1 (200|404) /);
+    }
+    expect(await isAlive()).toBe(true);
+  });
+
+  test("a Host that is no authority harms no one", async () => {
+    const raw = openRaw(service.url);
+    raw.send(
+      "POST /waggle.v1.EventService/GetEvent HTTP/1.1\r\nhost: a b[\r\n" +
+        "content-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}",
+    );
+    expect(await raw.closed(5_000)).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  test.each([
+    { name: "no request line", bytes: "\x16\x03\x01\x02\x00\x01\x00" },
+    { name: "a broken header", bytes: "GET / HTTP/1.1\r\nno colon\r\n\r\n" },
+    { name: "headers without end", bytes: `GET / HTTP/1.1\r\nx: ${"y".repeat(70_000)}` },
+  ])("$name is a bare 4xx and a closed connection", async ({ bytes }) => {
+    const raw = openRaw(service.url);
+    raw.send(bytes);
+    expect(await raw.closed(5_000)).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect(await isAlive()).toBe(true);
+  });
+
+  test("connections cut at any byte leave the service whole", async () => {
+    const requests = [
+      `${post("/events", ["content-length: 12"])}{"event":{}}`,
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    ];
+    for (const request of requests) {
+      for (let cut = 0; cut <= request.length; cut += 3) {
+        const raw = openRaw(service.url);
+        raw.socket.write(request.slice(0, cut), "latin1", () =>
+          cut % 2 === 0 ? raw.socket.destroy() : raw.socket.resetAndDestroy(),
+        );
+      }
+    }
+    await delay(200);
+    expect(await isAlive()).toBe(true);
+    const events = createClient(EventService, createGrpcTransport({ baseUrl: service.url }));
+    const got = await events.getEvent({ eventId: "a" }, { headers: { authorization } });
+    expect(got.event?.eventId).toBe("a");
+  });
+});
+
+describe("bodies that stall", () => {
+  test.each([
+    { name: "REST", path: "/events", headers: ["content-length: 100"] },
+    { name: "chunked REST", path: "/events", headers: ["transfer-encoding: chunked"] },
+    {
+      name: "Connect",
+      path: "/waggle.v1.EventService/CreateEvent",
+      headers: ["content-type: application/json", "content-length: 100"],
+    },
+  ])("over $name are answered with an error and closed", async ({ path, headers }) => {
+    const raw = openRaw(service.url);
+    raw.send(`${post(path, headers)}`);
+    const text = await raw.closed(10_000);
+    expect(text).toMatch(/^HTTP\/1\.1 (408|504) /);
+    expect(text.toLowerCase()).toContain("connection: close");
+  });
+
+  test("over gRPC end the stream", async () => {
+    const session = connectHttp2(service.url);
+    const request = session.request({
+      ":method": "POST",
+      ":path": "/waggle.v1.EventService/CreateEvent",
+      "content-type": "application/grpc",
+      authorization,
+      te: "trailers",
+    });
+    request.write(Buffer.from([0, 0, 0, 0, 50, 1]));
+    const status = await new Promise<unknown>((resolve, reject) => {
+      request.on("error", reject);
+      request.on("trailers", (trailers) => resolve(trailers["grpc-status"]));
+      request.on("response", (headers) => {
+        if (headers["grpc-status"] !== undefined) resolve(headers["grpc-status"]);
+      });
+      request.resume();
+    });
+    session.destroy();
+    expect(String(status)).toBe("4");
+  });
+
+  test("a refusal does not wait for the body", async () => {
+    const raw = openRaw(service.url);
+    raw.send("POST /events HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n");
+    const text = await raw.until(/Not found/, 250);
+    expect(text).toMatch(/^HTTP\/1\.1 404 /);
+    expect(text.toLowerCase()).toContain("connection: close");
+    await raw.closed(5_000);
+  });
+});
+
+describe("close", () => {
+  test("lets a running request end and refuses new connections", async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let isRunning = false;
+    const own = await startTransport({
+      drainTimeoutMs: 10_000,
+      events: {
+        async getEvent({ eventId }) {
+          isRunning = true;
+          await held;
+          return { event: { eventId } };
+        },
+      },
+    });
+    const idle = openRaw(own.url);
+    idle.send("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    await idle.until(/ok/);
+    const running = fetch(`${own.url}/v1/events/a`, { headers: { authorization } });
+    while (!isRunning) await delay(5);
+
+    const stopped = own.stop();
+    await idle.closed(2_000);
+    await expect(fetch(`${own.url}/healthz`)).rejects.toThrow();
+    release();
+
+    expect((await running).status).toBe(200);
+    await stopped;
+  });
+
+  test("cuts off what does not end in the drain time", async () => {
+    const own = await startTransport({
+      drainTimeoutMs: 100,
+      events: { getEvent: () => new Promise(() => undefined) },
+    });
+    const running = fetch(`${own.url}/v1/events/a`, { headers: { authorization } });
+    const failed = expect(running).rejects.toThrow();
+    await delay(50);
+    await own.stop();
+    await failed;
+  });
+
+  test("ends HTTP/2 connections that are idle", async () => {
+    const own = await startTransport({ drainTimeoutMs: 30_000 });
+    const events = createClient(EventService, createGrpcTransport({ baseUrl: own.url }));
+    await events.getEvent({ eventId: "a" }, { headers: { authorization } });
+    const startedAtMs = performance.now();
+    await own.stop();
+    expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+  });
+});

@@ -1,0 +1,176 @@
+// Idempotency-Key over the whole service: the first answer again, whichever protocol asks.
+
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createIdempotency } from "../../src/access/idempotency/idempotency.ts";
+import { ServiceError } from "../../src/base/errors.ts";
+import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { startService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+async function post(path: string, key: string, body: unknown, bearer = service.projectKey) {
+  const response = await fetch(service.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${bearer}`, "idempotency-key": key },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+async function countRecords(): Promise<number> {
+  const [row] = await service.database.sql()<{ count: number }[]>`
+    select count(*)::int as count from idempotency_records`;
+  return row?.count ?? 0;
+}
+
+async function countEvents(): Promise<number> {
+  const [row] = await service.database.sql()<{ count: number }[]>`
+    select count(*)::int as count from events`;
+  return row?.count ?? 0;
+}
+
+const anEvent = { event: { event_type: "model", inputs: { a: 1 } } };
+
+describe("Idempotency-Key", () => {
+  test("gives the first answer again and stores once", async () => {
+    const first = await post("/events", "k1", anEvent);
+    const events = await countEvents();
+    const second = await post("/events", "k1", anEvent);
+
+    expect(first.status).toBe(200);
+    expect(second).toEqual(first);
+    expect(await countEvents()).toBe(events);
+  });
+
+  test("with another body is a 422", async () => {
+    await post("/events", "k2", anEvent);
+    const got = await post("/events", "k2", { event: { event_type: "tool", inputs: {} } });
+    expect(got.status).toBe(422);
+    expect(JSON.parse(got.text)).toMatchObject({ errorCode: "IDEMPOTENCY_MISMATCH" });
+  });
+
+  test("is each route's and each project's own", async () => {
+    const first = await post("/events", "k3", anEvent);
+    const other = await post("/events", "k3", anEvent, service.otherProject.projectKey);
+    const batch = await post("/events/batch", "k3", {
+      events: [{ ...anEvent.event, source: "test" }],
+    });
+    expect([first.status, other.status, batch.status]).toEqual([200, 200, 200]);
+    expect(other.text).not.toBe(first.text);
+  });
+
+  test("keeps a refusal that explains itself", async () => {
+    const bad = { events: [{ event_type: "model" }] };
+    const first = await post("/events/batch", "k4", bad);
+    const second = await post("/events/batch", "k4", bad);
+    expect(first.status).toBe(400);
+    expect(second).toEqual(first);
+  });
+
+  test("keeps no 404", async () => {
+    const records = await countRecords();
+    const update = { error: "", output: {} };
+    const put = () =>
+      fetch(`${service.url}/session/none`, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${service.projectKey}`, "idempotency-key": "k5" },
+        body: JSON.stringify(update),
+      });
+    expect((await put()).status).toBe(404);
+    expect(await countRecords()).toBe(records);
+  });
+
+  test("lets exactly one of many at once through", async () => {
+    const events = await countEvents();
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => post("/events", "k6", anEvent)),
+    );
+
+    const stored = answers.filter((one) => one.status === 200);
+    expect(stored.length).toBeGreaterThan(0);
+    expect(new Set(stored.map((one) => one.text)).size).toBe(1);
+    expect(answers.every((one) => one.status === 200 || one.status === 409)).toBe(true);
+    // One model event and the session that it brought.
+    expect(await countEvents()).toBe(events + 2);
+  });
+
+  test("works over gRPC", async () => {
+    const client = createClient(EventService, createGrpcTransport({ baseUrl: service.url }));
+    const headers = { authorization: `Bearer ${service.projectKey}`, "idempotency-key": "k7" };
+    const event = { eventType: "model", inputs: {} };
+    const first = await client.createEvent({ event }, { headers });
+    const second = await client.createEvent({ event }, { headers });
+    expect(second).toEqual(first);
+  });
+
+  test("is not asked for on reads", async () => {
+    const records = await countRecords();
+    const got = await post("/v1/events/search", "k8", {});
+    expect(got.status).toBe(200);
+    expect(await countRecords()).toBe(records);
+  });
+
+  test("must be printable", async () => {
+    const got = await post("/events", "x".repeat(300), anEvent);
+    expect(JSON.parse(got.text)).toMatchObject({ statusCode: 400, errorCode: "INVALID_ARGUMENT" });
+  });
+});
+
+describe("createIdempotency", () => {
+  const claimOf = (key: string) => ({
+    projectId: service.projectId,
+    route: "test/Route",
+    key,
+    requestHash: Buffer.alloc(32),
+  });
+
+  test("forgets after 24 hours, and deletes what is old in passing", async () => {
+    const idempotency = createIdempotency(service.database);
+    const answer = (text: string) => () => Promise.resolve(Buffer.from(text));
+    await idempotency.run(claimOf("old"), answer("first"));
+    await idempotency.run(claimOf("older"), answer("first"));
+    await service.database.sql()`
+      update idempotency_records
+      set created_at = now() - interval '25 hours'
+      where project_id = ${service.projectId} and route = 'test/Route'`;
+
+    const got = await idempotency.run(claimOf("old"), answer("second"));
+
+    expect(Buffer.from(got).toString()).toBe("second");
+    const rows = await service.database.sql()`
+      select idempotency_key from idempotency_records
+      where project_id = ${service.projectId} and route = 'test/Route'`;
+    expect(rows.map((row) => row["idempotency_key"] as string)).toEqual(["old"]);
+  });
+
+  test("undoes the effect of work that fails, and keeps nothing for a bug", async () => {
+    const idempotency = createIdempotency(service.database);
+    const records = await countRecords();
+    const failing = idempotency.run(claimOf("bug"), async () => {
+      await service.database.sql()`
+        insert into idempotency_records
+          (project_id, route, idempotency_key, request_hash)
+        values (${service.projectId}, 'effect', 'effect', ${Buffer.alloc(1)})`;
+      throw new Error("bug");
+    });
+    await expect(failing).rejects.toThrow("bug");
+    expect(await countRecords()).toBe(records);
+  });
+
+  test("keeps a refusal whose words Postgres would refuse", async () => {
+    const idempotency = createIdempotency(service.database);
+    const refuse = () =>
+      Promise.reject(
+        new ServiceError("INVALID_ARGUMENT", "a\0b \ud800", { details: { errors: ["\0"] } }),
+      );
+    await expect(idempotency.run(claimOf("odd"), refuse)).rejects.toThrow(ServiceError);
+    const again = idempotency.run(claimOf("odd"), () => Promise.resolve(Buffer.alloc(0)));
+    await expect(again).rejects.toMatchObject({ reason: "INVALID_ARGUMENT" });
+  });
+});

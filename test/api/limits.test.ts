@@ -1,0 +1,203 @@
+// Limits: body classes measured after inflating, bytes in flight, and what a bomb costs.
+
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import {
+  compressionGzip,
+  createConnectTransport,
+  createGrpcTransport,
+} from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { bodyBytesMaxDefault } from "../../src/base/limits.ts";
+import { openRaw } from "../support/socket.ts";
+import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+
+const recordMax = 200_000;
+const batchMax = 400_000;
+let service: TestTransport;
+beforeAll(async () => {
+  service = await startTransport({
+    bodyLimits: { ...bodyBytesMaxDefault, record: recordMax, batch: batchMax },
+    bytesInFlightMax: 1_000_000,
+  });
+});
+afterAll(() => service.stop());
+
+const authorization = keyOf("project");
+
+function eventOf(bytes: number): string {
+  const empty = JSON.stringify({ event: { event_id: "a", inputs: { text: "" } } });
+  return empty.replace('""', `"${"x".repeat(bytes - empty.length)}"`);
+}
+
+async function post(
+  path: string,
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const response = await fetch(service.url + path, {
+    method: "POST",
+    headers: { authorization, ...headers },
+    body: body as Uint8Array<ArrayBuffer>,
+  });
+  return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+}
+
+const encoders = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+};
+
+describe.each(Object.entries(encoders))("a body in %s", (encoding, encode) => {
+  const headers = { "content-encoding": encoding };
+
+  test("is inflated", async () => {
+    const got = await post("/events", encode(Buffer.from(eventOf(recordMax))), headers);
+    expect(got).toEqual({ status: 200, json: { event_id: "a", success: true } });
+  });
+
+  test("is over the limit by what it inflates to", async () => {
+    const got = await post("/events", encode(Buffer.from(eventOf(recordMax + 1))), headers);
+    expect(got.status).toBe(413);
+    expect(got.json).toMatchObject({ errorCode: "BODY_TOO_LARGE", statusCode: 413 });
+  });
+
+  test("is a 400 when it is broken or cut", async () => {
+    const whole = encode(Buffer.from(eventOf(10_000)));
+    for (const body of [Buffer.from("no such encoding at all"), whole.subarray(0, -5)]) {
+      const got = await post("/events", body, headers);
+      expect(got.status).toBe(400);
+      expect(got.json).toMatchObject({ errorCode: "MALFORMED_BODY" });
+    }
+  });
+});
+
+describe("body limits", () => {
+  test("a plain body may have the limit and not a byte more", async () => {
+    expect((await post("/events", eventOf(recordMax))).status).toBe(200);
+    expect((await post("/events", eventOf(recordMax + 1))).status).toBe(413);
+  });
+
+  test("each class has its own", async () => {
+    const events = `{"events":[${eventOf(300_000).slice(9, -1)}]}`;
+    expect((await post("/events/batch", events)).status).toBe(200);
+  });
+
+  test("a chunked body is cut at the limit and the connection closed behind the answer", async () => {
+    const raw = openRaw(service.url);
+    raw.send(
+      `POST /events HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n` +
+        "transfer-encoding: chunked\r\n\r\n",
+    );
+    const chunk = `10000\r\n${"x".repeat(0x1_0000)}\r\n`;
+    for (let sent = 0; sent < 6; sent += 1) raw.send(chunk);
+    expect(await raw.closed(10_000)).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test("an unknown encoding is a 400", async () => {
+    const got = await post("/events", "{}", { "content-encoding": "rot13" });
+    expect(got).toMatchObject({ status: 400, json: { errorCode: "MALFORMED_BODY" } });
+  });
+
+  test("a bomb costs no more memory than the limit", async () => {
+    // One gibibyte of zeros, in about a megabyte.
+    const bomb = Buffer.concat(
+      Array.from({ length: 1_024 }, () => gzipSync(Buffer.alloc(1 << 20))),
+    );
+    const before = process.memoryUsage().rss;
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => post("/events", bomb, { "content-encoding": "gzip" })),
+    );
+    expect(answers.map((one) => one.status)).toEqual([413, 413, 413, 413]);
+    expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1_048_576);
+  });
+
+  test("a body without a key is not read", async () => {
+    const got = await post("/events", eventOf(recordMax + 1), { authorization: "Bearer nobody" });
+    expect(got.status).toBe(404);
+  });
+});
+
+describe("body limits over RPC", () => {
+  const rpc = [
+    { name: "gRPC", open: () => createGrpcTransport({ baseUrl: service.url }) },
+    {
+      name: "compressed gRPC",
+      open: () => createGrpcTransport({ baseUrl: service.url, sendCompression: compressionGzip }),
+    },
+    {
+      name: "Connect",
+      open: () => createConnectTransport({ baseUrl: service.url, httpVersion: "1.1" }),
+    },
+    {
+      name: "compressed Connect",
+      open: () =>
+        createConnectTransport({
+          baseUrl: service.url,
+          httpVersion: "2",
+          sendCompression: compressionGzip,
+        }),
+    },
+  ];
+
+  test.each(rpc)("over $name a message past its class is ResourceExhausted", async ({ open }) => {
+    const client = createClient(EventService, open());
+    const call = (bytes: number) =>
+      client.createEvent(
+        { event: { eventId: "a", inputs: { text: "x".repeat(bytes) } } },
+        { headers: { authorization } },
+      );
+
+    expect((await call(recordMax - 200)).success).toBe(true);
+    const error = await call(recordMax + 1).catch((reason: unknown) => ConnectError.from(reason));
+
+    expect(error).toBeInstanceOf(ConnectError);
+    expect((error as ConnectError).code).toBe(Code.ResourceExhausted);
+    expect((error as ConnectError).findDetails(ErrorInfoSchema)[0]?.reason).toBe("BODY_TOO_LARGE");
+  });
+});
+
+describe("bytes in flight", () => {
+  test("past the bound a request is 503 with Retry-After, and accepted again after", async () => {
+    const own = await startTransport({ bytesInFlightMax: 100_000 });
+    const holder = openRaw(own.url);
+    holder.send(
+      `POST /events HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n` +
+        `content-length: 90000\r\n\r\n${"x".repeat(50)}`,
+    );
+    const send = () =>
+      fetch(`${own.url}/events`, {
+        method: "POST",
+        headers: { authorization },
+        body: eventOf(20_000),
+      });
+    let response = await send();
+    // The holder's head may arrive after our first request.
+    for (let round = 0; response.status === 200 && round < 50; round += 1) response = await send();
+
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(await response.json()).toEqual({
+      success: false,
+      statusCode: 503,
+      errorCode: "OVERLOADED",
+    });
+
+    const events = createClient(EventService, createGrpcTransport({ baseUrl: own.url }));
+    const event = { eventId: "a", inputs: { text: "x".repeat(20_000) } };
+    const error = await events
+      .createEvent({ event }, { headers: { authorization } })
+      .catch((reason: unknown) => ConnectError.from(reason));
+    expect((error as ConnectError).code).toBe(Code.Unavailable);
+    expect((error as ConnectError).findDetails(ErrorInfoSchema)[0]?.reason).toBe("OVERLOADED");
+
+    holder.socket.destroy();
+    for (let round = 0; response.status === 503 && round < 50; round += 1) response = await send();
+    expect(response.status).toBe(200);
+    await own.stop();
+  });
+});

@@ -1,0 +1,124 @@
+// /openapi.json is true: it is well formed, names every route, and real answers fit its schemas.
+
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startService, type TestService } from "../support/service.ts";
+
+type Operation = {
+  readonly operationId?: string;
+  readonly requestBody?: Body;
+  readonly responses: Readonly<Record<string, Body | { readonly $ref: string }>>;
+};
+type Body = { readonly content?: Readonly<Record<string, { readonly schema?: object }>> };
+type Document = {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+};
+
+let service: TestService;
+let document: Document;
+beforeAll(async () => {
+  service = await startService();
+  document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+});
+afterAll(() => service.stop());
+
+/** Returns what is wrong with a value by a schema of the document. */
+function faults(schema: object, value: unknown): unknown {
+  const ajv = new Ajv2020({ strict: false });
+  const validate = ajv.compile({ ...schema, components: document.components });
+  return validate(value) ? [] : validate.errors;
+}
+
+function operationOf(method: string, path: string): Operation {
+  const operation = document.paths[path]?.[method.toLowerCase()];
+  if (!operation) throw new Error(`no ${method} ${path} in the document`);
+  return operation;
+}
+
+async function call(method: string, path: string, body?: unknown) {
+  const response = await fetch(service.url + path, {
+    method,
+    headers: { authorization: `Bearer ${service.projectKey}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+describe("/openapi.json", () => {
+  test("refers only to what is there and names each operation once", () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)];
+    for (const [, path = ""] of references) {
+      let target: unknown = document;
+      for (const key of path.split("/")) target = (target as Record<string, unknown>)[key];
+      expect(target, path).toBeDefined();
+    }
+    const ids = Object.values(document.paths)
+      .flatMap((routes) => Object.values(routes))
+      .flatMap(({ operationId }) => operationId ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(document.openapi).toBe("3.1.0");
+  });
+
+  test("carries the comments of the protos", () => {
+    expect(operationOf("POST", "/events")).toMatchObject({
+      summary: "Creates one event, or merges it into the event that has its id.",
+    });
+  });
+
+  const event = { event_id: "e1", session_id: "s1", event_type: "model", inputs: { a: [1] } };
+  test.each([
+    { method: "POST", path: "/session/start", body: { session: { session_id: "s1" } } },
+    { method: "POST", path: "/v1/sessions", body: { session_id: "s1", start_time: "2026-01-01" } },
+    { method: "POST", path: "/events", body: { event: { ...event, error: "bad" } } },
+    { method: "POST", path: "/v1/events", body: { ...event, start_time: 5 } },
+    { method: "POST", path: "/events/batch", body: { events: [{ ...event, source: "x" }, {}] } },
+    { method: "PUT", path: "/events", body: { event_id: "e1", metadata: { cost: 1 } } },
+    { method: "PUT", path: "/v1/events/{event_id}", url: "/v1/events/e1", body: { duration: 5 } },
+    { method: "GET", path: "/v1/events/{event_id}", url: "/v1/events/e1" },
+    { method: "POST", path: "/events/export", body: { project: "demo", filters: [] } },
+    { method: "POST", path: "/v1/events/export", body: { projections: ["inputs"], limit: 2 } },
+    { method: "POST", path: "/v1/events/search", body: { dateRange: { start_time: 0 } } },
+    { method: "GET", path: "/events", url: "/events?limit=1" },
+    { method: "GET", path: "/v1/events/schema" },
+    { method: "GET", path: "/session/{session_id}", url: "/session/s1" },
+    { method: "GET", path: "/v1/sessions/{session_id}", url: "/v1/sessions/s1" },
+    {
+      method: "GET",
+      path: "/v1/sessions/{session_id}",
+      url: "/v1/sessions/s1?view=skeleton",
+    },
+    { method: "GET", path: "/v1/sessions" },
+    { method: "DELETE", path: "/v1/sessions/{session_id}", url: "/v1/sessions/s1" },
+  ])("is true of $method $path", async ({ method, path, url = path, body }) => {
+    const operation = operationOf(method, path);
+    const got = await call(method, url, body);
+
+    expect([got.status, got.text.slice(0, 300)]).toEqual([200, expect.any(String)]);
+    const request = operation.requestBody?.content?.["application/json"]?.schema;
+    if (request) expect(faults(request, body)).toEqual([]);
+    const answer = operation.responses["200"] as Body;
+    const schema = answer.content?.["application/json"]?.schema ?? { not: {} };
+    expect(faults(schema, JSON.parse(got.text))).toEqual([]);
+  });
+
+  test("is true of a stream's lines", async () => {
+    await call("POST", "/events", { event });
+    const got = await call("POST", "/v1/events/stream", {});
+    const answer = operationOf("POST", "/v1/events/stream").responses["200"] as Body;
+    const schema = answer.content?.["application/x-ndjson"]?.schema ?? { not: {} };
+    for (const line of got.text.trimEnd().split("\n")) {
+      expect(faults(schema, JSON.parse(line))).toEqual([]);
+    }
+  });
+
+  test("is true of errors", async () => {
+    const { schemas } = document.components;
+    const bad = await call("POST", "/v1/events", { colour: "red" });
+    const absent = await call("GET", "/v1/events/none");
+    expect([bad.status, absent.status]).toEqual([400, 404]);
+    expect(faults(schemas["Error"] ?? { not: {} }, JSON.parse(bad.text))).toEqual([]);
+    expect(faults(schemas["NotFound"] ?? { not: {} }, JSON.parse(absent.text))).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+// A bare TCP client: sends bytes as told and gathers what comes back. Called by tests of the port.
+
+import { connect, type Socket } from "node:net";
+
+export type RawConnection = {
+  readonly socket: Socket;
+  send(bytes: string | Uint8Array): void;
+  /** Text received so far. */
+  received(): string;
+  /** Resolves with all text when the server closes, rejects after `timeoutMs`. */
+  closed(timeoutMs: number): Promise<string>;
+  /** Resolves when the text received matches, rejects after `timeoutMs`. */
+  until(pattern: RegExp, timeoutMs?: number): Promise<string>;
+};
+
+export function openRaw(url: string): RawConnection {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  let text = "";
+  let isClosed = false;
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+  // A reset is one way of closing.
+  socket.on("error", () => undefined);
+  socket.on("close", () => (isClosed = true));
+
+  const poll = (isDone: () => boolean, what: string, timeoutMs: number): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const check = (): void => {
+        if (!isDone()) return;
+        stop();
+        resolve(text);
+      };
+      const timer = setTimeout(() => {
+        stop();
+        reject(new Error(`${what} did not happen within ${timeoutMs} ms; received: ${text}`));
+      }, timeoutMs);
+      const stop = (): void => {
+        clearTimeout(timer);
+        socket.off("data", check).off("close", check);
+      };
+      socket.on("data", check).on("close", check);
+      check();
+    });
+
+  return {
+    socket,
+    send: (bytes) => void socket.write(bytes),
+    received: () => text,
+    closed: (timeoutMs) => poll(() => isClosed, "the close", timeoutMs),
+    until: (pattern, timeoutMs = 5_000) =>
+      poll(() => pattern.test(text), String(pattern), timeoutMs),
+  };
+}
