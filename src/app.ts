@@ -52,7 +52,12 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
   });
   keys.follow();
   const fields = createFieldCatalogue({ database });
-  const recorder = createRecorder({ database, fields });
+  const recorder = createRecorder({
+    database,
+    fields,
+    onStored: (events) => metrics.addStoredEvents(events),
+  });
+  metrics.watchQueue(() => recorder.queueSize());
   const events = createEvents(database, recorder);
   const sessions = createSessions({ database, recorder, fields });
   const exports = createExports({ database, fields });

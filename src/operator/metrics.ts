@@ -4,7 +4,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 /** Sizes of the ingestion queue at this moment. */
-export type QueueSize = { readonly events: number; readonly bytes: number };
+export type QueueSize = { readonly events: number; readonly requests: number };
 
 export type Metrics = {
   readonly registry: Registry;
@@ -63,9 +63,9 @@ export function createMetrics(): Metrics {
       );
       addQueueGauge(
         registry,
-        "waggle_ingest_queue_bytes",
-        "Bytes of those events.",
-        () => size().bytes,
+        "waggle_ingest_queue_requests",
+        "Requests that sent those events.",
+        () => size().requests,
       );
     },
   };

@@ -10,9 +10,13 @@ const eventsPerCommitMax = 1_000;
 /** Commits several requests' writes in one transaction; returns each one's absent ids. */
 export type Commit = (sets: readonly WriteSet[]) => Promise<readonly ReadonlySet<string>[]>;
 
+export type QueueSize = { readonly requests: number; readonly events: number };
+
 export type CommitQueue = {
   /** Resolves, after commit, to the ids that an `update` did not find. */
   submit(set: WriteSet): Promise<ReadonlySet<string>>;
+  /** What waits, without what is being committed. */
+  size(): QueueSize;
   drain(): Promise<void>;
 };
 
@@ -57,6 +61,10 @@ export function createCommitQueue(options: { commit: Commit; connections: number
         waiting.push({ set, resolve, reject });
         if (busy < options.connections) void work();
       }),
+    size: () => ({
+      requests: waiting.length,
+      events: waiting.reduce((sum, { set }) => sum + set.writes.length, 0),
+    }),
     drain: () =>
       busy === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(() => resolve())),
   };

@@ -7,7 +7,7 @@ import type { ProjectId } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyWrites } from "./apply-writes.ts";
-import { createCommitQueue } from "./commit-queue.ts";
+import { createCommitQueue, type QueueSize } from "./commit-queue.ts";
 import type { EventWrite } from "./event.ts";
 
 export type RecordOptions = {
@@ -39,6 +39,8 @@ export type Recorder = {
   enrich(projectId: ProjectId, write: EventWrite): Promise<void>;
   /** Merges an update into an existing event; false when there is none. */
   update(projectId: ProjectId, write: EventWrite): Promise<boolean>;
+  /** What waits for a commit now. */
+  queueSize(): QueueSize;
   /** Resolves when no write is waiting. */
   drain(): Promise<void>;
 };
@@ -48,11 +50,14 @@ export type RecorderOptions = {
   readonly fields: FieldCatalogue;
   /** Connections that commit at the same time. */
   readonly connections?: number;
+  /** Told how many events each commit stored or changed. */
+  readonly onStored?: (events: number) => void;
 };
 
 const noNames: ReadonlyMap<string, string> = new Map();
 
-export function createRecorder({ database, fields, connections = 3 }: RecorderOptions): Recorder {
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { database, fields, connections = 3, onStored = () => undefined } = options;
   const queue = createCommitQueue({
     connections,
     commit: (sets) => applyWrites(database, fields, sets),
@@ -62,9 +67,11 @@ export function createRecorder({ database, fields, connections = 3 }: RecorderOp
   // others.
   async function submit(set: Omit<WriteSet, "receivedAtMs">): Promise<ReadonlySet<string>> {
     const timed = { ...set, receivedAtMs: Date.now() };
-    if (!database.isInTransaction()) return queue.submit(timed);
-    const [absent] = await applyWrites(database, fields, [timed]);
-    return absent ?? new Set();
+    const [absent = new Set<string>()] = database.isInTransaction()
+      ? await applyWrites(database, fields, [timed])
+      : [await queue.submit(timed)];
+    onStored(set.writes.length - absent.size);
+    return absent;
   }
 
   return {
@@ -79,6 +86,7 @@ export function createRecorder({ database, fields, connections = 3 }: RecorderOp
       const set = { projectId, writes: [write], kind: "update", sessionNames: noNames } as const;
       return (await submit(set)).size === 0;
     },
+    queueSize: () => queue.size(),
     drain: () => queue.drain(),
   };
 }
