@@ -6,8 +6,8 @@ class ConsumerLeft extends Error {}
 
 /**
  * Yields what `produce` puts. `put` resolves when the item was taken, so that at most one waits
- * while the one before is being used. When the consumer stops early, `put` throws inside the producer,
- * whose end is awaited; what the producer throws by itself, the consumer sees.
+ * while the one before is being used. When the consumer stops early, `put` throws inside the
+ * producer, whose end is awaited; what the producer throws by itself, the consumer sees.
  */
 export async function* handOff<T>(
   produce: (put: (item: T) => Promise<void>) => Promise<void>,

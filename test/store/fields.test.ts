@@ -108,6 +108,27 @@ describe("the field catalogue", () => {
     expect(await fields.schema(projectId)).toEqual([]);
   });
 
+  test("sightings confirmed inside an outer transaction count once that has committed", async () => {
+    const event = anEvent({ metadata: { a: 1 } });
+    const write = async (projectId: string, fails: boolean) =>
+      given.database.transaction(async () => {
+        await insertEvents(given.database, projectId, [{ ...event, event_id: "1" }], fields);
+        await insertEvents(given.database, projectId, [{ ...event, event_id: "2" }], fields);
+        if (fails) throw new Error("rolled back");
+      });
+    const undone = aProjectId();
+    const done = aProjectId();
+    await expect(write(undone, true)).rejects.toThrow("rolled back");
+    await write(done, false);
+    for (const projectId of [undone, done]) {
+      await insertEvents(given.database, projectId, [{ ...event, event_id: "3" }], fields);
+    }
+
+    expect(await fields.schema(undone)).toEqual(await fields.schema(done));
+    expect(fields.unseen(undone, event)).toEqual([]);
+    expect(fields.unseen(done, event)).toEqual([]);
+  });
+
   test("another process's fields are known once loaded", async () => {
     const projectId = aProjectId();
     const event = anEvent({ metadata: { a: 1 } });

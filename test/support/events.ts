@@ -49,6 +49,7 @@ export async function insertEvents(
     end_time_us: end_time === null ? null : Math.round(end_time * 1000),
     duration_ms: duration,
   }));
+  const sightings = events.flatMap((event) => catalogue?.unseen(projectId, event) ?? []);
   await database.transaction(async (sql) => {
     await sql`
       insert into events (
@@ -61,10 +62,9 @@ export async function insertEvents(
         config, inputs, outputs, metadata, metrics, feedback, user_properties
       from jsonb_populate_recordset(
         null::events, ${escapeJson(JSON.stringify(rows))}::text::jsonb)`;
-    const sightings = events.flatMap((event) => catalogue?.unseen(projectId, event) ?? []);
     await catalogue?.record(sql, projectId, sightings);
-    catalogue?.confirm(sightings);
   });
+  catalogue?.confirm(sightings);
 }
 
 /** Inserts an update that waits for its event, which no reader may see. */

@@ -61,7 +61,10 @@ export type FieldCatalogue = {
   unseen(projectId: string, event: CataloguedEvent): FieldSighting[];
   /** Records sightings of one project in the caller's transaction. Repeats among them are fine. */
   record(sql: Sql, projectId: string, sightings: readonly FieldSighting[]): Promise<void>;
-  /** Remembers sightings as recorded; only after the transaction that recorded them committed. */
+  /**
+   * Remembers sightings as recorded, after the transaction that recorded them. Inside an outer one,
+   * which may still be undone, they are looked up again when the project's next new field comes.
+   */
   confirm(sightings: readonly FieldSighting[]): void;
   /** Returns the recorded fields of a project as they stand now. */
   fieldsOf(projectId: ProjectId): Promise<ProjectFields>;
@@ -133,7 +136,7 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
 
   async function load(sql: Sql, projectId: string, project: KnownProject): Promise<void> {
     if (project.isLoaded) return;
-    for (const row of await store.listFields(sql, projectId, fieldsMax)) {
+    for (const row of await store.listCommittedFields(sql, projectId, fieldsMax)) {
       remember(project, row.event_type, row.field, row.types);
     }
     project.isLoaded = true;
@@ -196,6 +199,10 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
     },
 
     confirm(sightings) {
+      if (database.isInTransaction()) {
+        for (const { projectId } of sightings) knownProject(projectId).isLoaded = false;
+        return;
+      }
       for (const sighting of sightings) {
         const project = knownProject(sighting.projectId);
         const isNew = recordedTypes(project, sighting) === undefined;

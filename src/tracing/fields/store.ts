@@ -25,6 +25,24 @@ export async function listFields(
   return rows.map((row) => ({ ...row, field: unescapeText(row.field) }));
 }
 
+/**
+ * Returns the recorded fields of a project that do not hang on the caller's own transaction, which
+ * may still be undone; at most `countMax`.
+ */
+export async function listCommittedFields(
+  sql: Sql,
+  projectId: string,
+  countMax: number,
+): Promise<FieldRow[]> {
+  const rows = await sql<FieldRow[]>`
+    select event_type, field, types
+    from event_fields
+    where project_id = ${projectId}
+      and xmin is distinct from pg_current_xact_id_if_assigned()::xid
+    limit ${countMax}`;
+  return rows.map((row) => ({ ...row, field: unescapeText(row.field) }));
+}
+
 /** Returns how many fields a project has recorded. */
 export async function countFields(sql: Sql, projectId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
