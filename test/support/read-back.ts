@@ -1,0 +1,57 @@
+// Reads over REST what a client has sent, as a program that knows only the API would. Called by
+// tests in test/clients and by the demo.
+
+/** An event of /v1/events/export, times in Unix milliseconds. */
+export type ReadEvent = {
+  readonly event_id: string;
+  readonly session_id: string;
+  readonly parent_id: string | null;
+  readonly event_type: string;
+  readonly event_name: string;
+  readonly source: string;
+  readonly error: string | null;
+  readonly start_time: number;
+  readonly end_time?: number;
+  readonly duration?: number;
+  readonly children_ids: readonly string[];
+} & Readonly<Record<Bucket, Readonly<Record<string, unknown>>>>;
+
+type Bucket =
+  "config" | "inputs" | "outputs" | "metadata" | "metrics" | "feedback" | "user_properties";
+
+export type Filter = { readonly field: string; readonly operator: string; readonly value: unknown };
+
+export type ReadAccess = { readonly url: string; readonly key: string };
+
+/** Sends JSON and returns the JSON answer; any status other than 200 is an error that shows it. */
+export async function callRest<T>(
+  { url, key }: ReadAccess,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<T> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+/** Returns the events that match, oldest first; sessions among them unless the filter says not. */
+export async function readEvents(
+  access: ReadAccess,
+  filters: readonly Filter[],
+): Promise<readonly ReadEvent[]> {
+  const page = { filters, limit: 1_000 };
+  type Answer = { readonly events: readonly ReadEvent[] };
+  const { events } = await callRest<Answer>(access, "POST", "/v1/events/export", page);
+  return events.toReversed();
+}
+
+/** Makes the filter that most tests need. */
+export function is(field: string, value: unknown): Filter {
+  return { field, operator: "is", value };
+}
