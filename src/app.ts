@@ -87,6 +87,7 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
     bodyStallMs: config.bodyTimeoutMs,
     drainTimeoutMs: config.drainTimeoutMs,
     unaryTimeoutMs,
+    isTracing: config.isTracing,
   });
   return Promise.resolve({
     listen: () => server.listen({ host: config.host, port: config.port }),

@@ -22,6 +22,7 @@ import { createDeadlineInterceptor } from "./interceptors/deadline.ts";
 import { createErrorInterceptor, createErrorMapper } from "./interceptors/errors.ts";
 import { createIdempotencyInterceptor } from "./interceptors/idempotency.ts";
 import { type CallObservation, createCallLog, createLogInterceptor } from "./interceptors/log.ts";
+import { createTraceInterceptor } from "./interceptors/trace.ts";
 import { validateInterceptor } from "./interceptors/validate.ts";
 import { createOpenApiDocument } from "./openapi/openapi.ts";
 import { createOtlpRoute } from "./otlp/route.ts";
@@ -49,6 +50,8 @@ export type TransportOptions = {
   readonly bodyStallMs: number;
   readonly drainTimeoutMs: number;
   readonly unaryTimeoutMs: number;
+  /** Whether calls make OpenTelemetry spans of the service's own. */
+  readonly isTracing: boolean;
 };
 
 export type ServiceRouter = {
@@ -67,6 +70,7 @@ export function createTransport(options: TransportOptions): TransportServer {
     // The outermost first.
     interceptors: [
       createLogInterceptor(callLog),
+      ...(options.isTracing ? [createTraceInterceptor()] : []),
       createErrorInterceptor(mapError),
       createDeadlineInterceptor(options.unaryTimeoutMs),
       authorizeInterceptor,

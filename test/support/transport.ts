@@ -88,6 +88,7 @@ export async function startTransport(
     bodyStallMs: 10_000,
     drainTimeoutMs: 1_000,
     unaryTimeoutMs: 10_000,
+    isTracing: false,
     ...rest,
   });
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
