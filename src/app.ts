@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { EventService } from "../gen/waggle/v1/event_pb.js";
-import { ExportService } from "../gen/waggle/v1/export_pb.js";
+import { ExportService, StreamEventsResponseSchema } from "../gen/waggle/v1/export_pb.js";
 import { SessionService } from "../gen/waggle/v1/session_pb.js";
 import { TracingService } from "../gen/waggle/compat/v0/tracing_pb.js";
 import { TraceService } from "../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
@@ -20,12 +20,14 @@ import { eventHandlers } from "./tracing/events/handlers.ts";
 import { createRecorder } from "./tracing/events/record.ts";
 import { createExports } from "./tracing/export/export.ts";
 import { exportHandlers } from "./tracing/export/handlers.ts";
+import { encodeParquet, parquetContentType } from "./tracing/export/parquet.ts";
 import { createFieldCatalogue } from "./tracing/fields/fields.ts";
 import { tracingHandlers } from "./tracing/model-events/handlers.ts";
 import { sessionHandlers } from "./tracing/sessions/handlers.ts";
 import { createSessions } from "./tracing/sessions/sessions.ts";
 import { createTraces } from "./tracing/spans/record-spans.ts";
 import { traceHandlers } from "./transport/otlp/handlers.ts";
+import type { StreamEncode } from "./transport/rest/stream.ts";
 import { createTransport } from "./transport/transport.ts";
 
 export type AppOptions = {
@@ -80,7 +82,13 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
     },
     logger,
     version: packageVersion(),
-    streamEncoders: new Map(),
+    // The encoder is given messages of the type it is registered for.
+    streamEncoders: new Map([
+      [
+        parquetContentType,
+        new Map([[StreamEventsResponseSchema.typeName, encodeParquet as StreamEncode]]),
+      ],
+    ]),
     corsOrigins: config.corsOrigins,
     bodyLimits: config.bodyBytesMax,
     bytesInFlightMax: config.bytesInFlightMax,

@@ -1,0 +1,95 @@
+// POST /v1/events/stream over real sockets: JSON Lines, Parquet, and clients that go.
+// Source: docs/decisions.md, 15.
+
+import { parquetReadObjects } from "hyparquet";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { startService, type TestService } from "../support/service.ts";
+
+const eventCount = 1_200;
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+  for (let sent = 0; sent < eventCount; sent += 300) {
+    const events = Array.from({ length: 300 }, (_, index) => ({
+      event_id: `e${String(sent + index).padStart(5, "0")}`,
+      session_id: "s",
+      event_type: "tool",
+      source: "test",
+      inputs: { text: "x".repeat(2_000) },
+      start_time: 1_700_000_000_000 + sent + index,
+    }));
+    const response = await post("/events/batch", { events });
+    expect(response.status).toBe(200);
+  }
+});
+afterAll(() => service.stop());
+
+function post(path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
+  return fetch(service.url + path, {
+    ...init,
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.projectKey}`,
+      "content-type": "application/json",
+      ...(init.headers as Record<string, string> | undefined),
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+const onlyTools = { filters: [{ field: "event_type", operator: "is", value: "tool" }] };
+
+describe("POST /v1/events/stream", () => {
+  test("sends every event, newest first, and closes with the count", async () => {
+    const response = await post("/v1/events/stream", onlyTools);
+    const lines = (await response.text()).trim().split("\n");
+
+    expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+    expect(JSON.parse(lines.at(-1) ?? "")).toEqual({ done: true, count: eventCount });
+    const ids = lines
+      .slice(0, -1)
+      .map((line) => (JSON.parse(line) as { event_id: string }).event_id);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+    expect(new Set(ids).size).toBe(eventCount);
+  });
+
+  test("sends Parquet to who accepts it", async () => {
+    const accept = { headers: { accept: "application/vnd.apache.parquet" } };
+    const response = await post("/v1/events/stream", onlyTools, accept);
+    const file = await response.arrayBuffer();
+    const rows = await parquetReadObjects({ file });
+
+    expect(response.headers.get("content-type")).toBe("application/vnd.apache.parquet");
+    expect(rows).toHaveLength(eventCount);
+    expect(rows[0]).toMatchObject({ event_id: "e01199", session_id: "s" });
+  });
+
+  test("stops reading when the client goes, and frees its place", async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const gone = new AbortController();
+      const response = await post("/v1/events/stream", onlyTools, { signal: gone.signal });
+      await response.body?.getReader().read();
+      gone.abort();
+    }
+
+    // Four streams may run at once: a ninth is served only if the eight have ended.
+    await vi.waitFor(async () => {
+      const response = await post("/v1/events/stream", onlyTools);
+      expect((await response.text()).endsWith(`"count":${eventCount}}\n`)).toBe(true);
+    });
+    const sql = service.database.sql();
+    const open = await sql`
+      select pid from pg_stat_activity
+      where datname = current_database() and state like 'idle in transaction%'`;
+    expect(open).toHaveLength(0);
+  });
+
+  test("a bad filter is a 400 before anything is sent", async () => {
+    const filters = [{ field: "nowhere", operator: "is", value: "x" }];
+    const response = await post("/v1/events/stream", { filters });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ errorCode: "INVALID_FILTER" });
+  });
+});
