@@ -27,7 +27,7 @@ import { sessionHandlers } from "./tracing/sessions/handlers.ts";
 import { createSessions } from "./tracing/sessions/sessions.ts";
 import { createTraces } from "./tracing/spans/record-spans.ts";
 import { traceHandlers } from "./transport/otlp/handlers.ts";
-import type { StreamEncode } from "./transport/rest/stream.ts";
+import { streamEncoder } from "./transport/rest/stream.ts";
 import { createTransport } from "./transport/transport.ts";
 
 export type AppOptions = {
@@ -82,13 +82,7 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
     },
     logger,
     version: packageVersion(),
-    // The encoder is given messages of the type it is registered for.
-    streamEncoders: new Map([
-      [
-        parquetContentType,
-        new Map([[StreamEventsResponseSchema.typeName, encodeParquet as StreamEncode]]),
-      ],
-    ]),
+    streamEncoders: [streamEncoder(parquetContentType, StreamEventsResponseSchema, encodeParquet)],
     corsOrigins: config.corsOrigins,
     bodyLimits: config.bodyBytesMax,
     bytesInFlightMax: config.bytesInFlightMax,

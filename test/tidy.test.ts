@@ -188,8 +188,10 @@ describe("imports", () => {
 
   test("reach every file", () => {
     const reached = new Set(sources.flatMap(importsOf));
+    // Node runs the one, buf the other.
+    const entries = ["src/main.ts", "src/transport/openapi/comments-plugin.ts"];
     const got = breaches(sources, ({ path }) =>
-      path === "src/main.ts" || reached.has(path) ? undefined : "nothing imports it",
+      entries.includes(path) || reached.has(path) ? undefined : "nothing imports it",
     );
 
     expect(got).toEqual([]);

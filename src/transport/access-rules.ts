@@ -1,6 +1,7 @@
 // Who may call each rpc and how large its body may be, read from the `(waggle.v1.access)` option of
 // its proto; for services whose protos are not ours, from the table here.
-// Called by gate.ts, interceptors/authorize.ts and the transcoder. Source: docs/decisions.md, 35, 36.
+// Called by gate.ts, interceptors/authorize.ts, rpc.ts and the transcoder.
+// Source: docs/decisions.md, 35, 36.
 
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { access, BodyClass, KeyKind as ProtoKeyKind } from "../../gen/waggle/v1/options_pb.js";

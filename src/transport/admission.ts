@@ -45,5 +45,5 @@ export function createAdmission(bytesMax: number): Admission {
   };
 }
 
-/** The reservation of the RPC being read: Connect's decompression does not say whose bytes it has. */
+/** The reservation of the RPC read now; Connect's decompression is not told whose bytes it has. */
 export const currentReservation = new AsyncLocalStorage<Reservation>();

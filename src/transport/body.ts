@@ -104,7 +104,7 @@ function decoderOf(contentEncoding: string | undefined): Transform | undefined {
   return create();
 }
 
-/** Moves chunks from the request through the decoder to `write`, until the end or the first fault. */
+/** Moves chunks from the request through the decoder to `write`, to the end or the first fault. */
 function pump(
   source: Readable,
   decoder: Transform | undefined,
@@ -116,19 +116,19 @@ function pump(
       stop(new ServiceError("BODY_TIMEOUT", `no byte of the body came for ${stallMs} ms`));
     }, stallMs);
 
-    const stop = (error?: unknown): void => {
+    const stop = (error?: Error): void => {
       clearTimeout(timer);
       source.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
       source.pause();
       if (error === undefined) resolve();
-      else reject(error instanceof Error ? error : new Error(String(error)));
+      else reject(error);
     };
     const keep = (chunk: Buffer): void => {
       try {
         write(chunk);
       } catch (error) {
         decoder?.removeAllListeners("data").pause();
-        stop(error);
+        stop(error as ServiceError);
       }
     };
     const onData = (chunk: Buffer): void => {

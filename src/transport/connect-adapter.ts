@@ -60,9 +60,7 @@ export async function invokeUnary(
   interceptors: readonly Interceptor[],
 ): Promise<Message> {
   if (spec.kind !== "unary") throw new Error(`${spec.method.name} is not unary`);
-  return (await invokeUnaryImplementation(spec, context, request as never, [
-    ...interceptors,
-  ])) as Message;
+  return await invokeUnaryImplementation(spec, context, request as never, [...interceptors]);
 }
 
 /** Calls a server-streaming method through the interceptors. */

@@ -19,8 +19,8 @@ export const requestDigestKey = createContextKey<Buffer | undefined>(undefined, 
 });
 
 /**
- * Headers and trailers that the answer will carry. An interceptor that answers in the handler's place
- * returns these, since a protocol has put its own there (`content-type`, `grpc-status`).
+ * Headers and trailers that the answer will carry. An interceptor that answers in the handler's
+ * place returns these, since a protocol has put its own there (`content-type`, `grpc-status`).
  */
 export const answerMetadataKey = createContextKey<
   { readonly header: Headers; readonly trailer: Headers } | undefined
@@ -51,8 +51,9 @@ export function principalOf(context: Pick<HandlerContext, "values">): Principal 
 
 /**
  * Returns the faults of single items by index, of the repeated field named. Handlers of batch rpcs
- * reject these indexes with these messages and pass the other items on; the message at such an index
- * is an empty placeholder. Always empty for RPC protocols, whose framing allows no such fault.
+ * reject these indexes with these messages and pass the other items on; the message at such an
+ * index is an empty placeholder. Always empty for RPC protocols, whose framing allows no such
+ * fault.
  */
 export function itemFaultsOf(
   context: { readonly values: ContextValues },

@@ -20,7 +20,7 @@ const exposedHeaders = [...connectCors.exposedHeaders, "Retry-After", "X-Request
 const preflightSeconds = 7_200;
 
 export type Cors = {
-  /** Sets the headers of an answer; returns true when the request was a preflight and is answered. */
+  /** Sets the headers of an answer; returns true when the request was a preflight, now answered. */
   handle(request: NodeRequest, response: NodeResponse): boolean;
 };
 

@@ -14,7 +14,8 @@ const watchIntervalMs = 1_000;
 
 /**
  * Returns the service. The empty name is the whole server; every rpc service is known by its full
- * name and shares its state. Watches end when `closing` is aborted. An unknown name is NOT_FOUND to Check and SERVICE_UNKNOWN to Watch.
+ * name and shares its state. An unknown name is NOT_FOUND to Check and
+ * SERVICE_UNKNOWN to Watch. Watches end when `closing` is aborted.
  */
 export function healthHandlers(
   readiness: () => Promise<Readiness>,

@@ -2,6 +2,8 @@
 // Postman) see every service without a proto file. Composed by app.ts.
 // Source: proto/third_party/grpc/reflection/v1/reflection.proto.
 
+/* eslint-disable @typescript-eslint/no-deprecated -- most clients still ask in v1alpha first */
+
 import {
   createRegistry,
   type DescFile,
@@ -17,7 +19,7 @@ import {
   type ServerReflectionRequest,
   type ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
-import type { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import type * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 
 type Request = Pick<ServerReflectionRequest, "host" | "messageRequest">;
 type Answer = NonNullable<
@@ -27,7 +29,7 @@ type Answer = NonNullable<
 /** Returns the implementation; both versions of the protocol have the same messages. */
 export function reflectionHandlers(
   services: () => readonly DescService[],
-): ServiceImpl<typeof ServerReflection> & ServiceImpl<typeof ServerReflectionAlpha> {
+): ServiceImpl<typeof ServerReflection> & ServiceImpl<typeof alpha.ServerReflection> {
   let catalogue: Catalogue | undefined;
   return {
     async *serverReflectionInfo(requests: AsyncIterable<Request>) {
@@ -40,7 +42,7 @@ export function reflectionHandlers(
         };
       }
     },
-  } as ServiceImpl<typeof ServerReflection> & ServiceImpl<typeof ServerReflectionAlpha>;
+  } as ServiceImpl<typeof ServerReflection> & ServiceImpl<typeof alpha.ServerReflection>;
 }
 
 type Catalogue = {

@@ -108,7 +108,7 @@ async function writeJson(exchange: Exchange, status: number, body: unknown): Pro
   });
 }
 
-/** Takes the caller's id where it is printable, and says it back, so that logs can be found by it. */
+/** Takes the caller's id where it is printable, and says it back, to find the logs by. */
 function setRequestId(exchange: Exchange, values: ContextValues): void {
   const given = headerOf(exchange.request, requestIdHeader);
   const requestId = given !== undefined && requestIdPattern.test(given) ? given : createUuid();
@@ -117,8 +117,8 @@ function setRequestId(exchange: Exchange, values: ContextValues): void {
 }
 
 /**
- * HTTP/1.0 allows a request without Host, and HTTP/1.1 one that is no authority; connect-node builds
- * a URL of it and throws. Nothing here reads the host, so any valid one will do.
+ * HTTP/1.0 allows a request without Host, HTTP/1.1 one that is no authority; connect-node builds a
+ * URL of it and throws. Nothing here reads the host, so any valid one will do.
  */
 function repairHost(request: NodeRequest): void {
   if (request.httpVersionMajor >= 2) return;

@@ -35,7 +35,7 @@ export type RpcOptions = {
 };
 
 export type RpcServer = {
-  /** Returns the handler of a request, or undefined where path, HTTP method or content type is foreign. */
+  /** Returns the handler of a request; none where path, HTTP method or content type is foreign. */
   find(exchange: Exchange): UniversalHandler | undefined;
   /** Answers a request that `find` knows; never throws. */
   serve(exchange: Exchange, handler: UniversalHandler, values: ContextValues): Promise<void>;

@@ -100,7 +100,9 @@ function listening(tcp: Server, host: string, port: number): Promise<void> {
  */
 function sniff(socket: Socket, http1: Http1Server, http2: Http2Server): void {
   let seen = Buffer.alloc(0);
-  const ignore = (): void => void socket.destroy();
+  const ignore = (): void => {
+    socket.destroy();
+  };
   const hand = (server: Http1Server | Http2Server): void => {
     socket.off("readable", onReadable).off("timeout", ignore).off("error", ignore);
     socket.off("end", ignore);
@@ -114,8 +116,10 @@ function sniff(socket: Socket, http1: Http1Server, http2: Http2Server): void {
       if (chunk === null) return;
       seen = Buffer.concat([seen, chunk]);
       const length = Math.min(seen.length, preface.length);
-      if (preface.compare(seen, 0, length, 0, length) !== 0) return hand(http1);
-      if (length === preface.length) return hand(http2);
+      const isPrefix = preface.compare(seen, 0, length, 0, length) === 0;
+      if (isPrefix && length < preface.length) continue;
+      hand(isPrefix ? http2 : http1);
+      return;
     }
   };
   socket.setTimeout(sniffTimeoutMs);

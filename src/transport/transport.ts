@@ -6,7 +6,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createServiceImplSpec, type ServiceImpl } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
-import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { Idempotency } from "../access/idempotency/idempotency.ts";
 import type { Keys } from "../access/keys/keys.ts";
@@ -28,7 +28,7 @@ import { createOpenApiDocument } from "./openapi/openapi.ts";
 import { createOtlpRoute } from "./otlp/route.ts";
 import { reflectionHandlers } from "./reflection.ts";
 import { createTranscoder } from "./rest/transcoder.ts";
-import type { StreamEncoders } from "./rest/stream.ts";
+import type { StreamEncoder } from "./rest/stream.ts";
 import { createRequestListener, type Readiness } from "./routes.ts";
 import { createRpcServer } from "./rpc.ts";
 import { createTransportServer, type TransportServer } from "./server.ts";
@@ -43,7 +43,7 @@ export type TransportOptions = {
   readonly observe: (call: CallObservation) => void;
   readonly logger: Logger;
   readonly version: string;
-  readonly streamEncoders: StreamEncoders;
+  readonly streamEncoders: readonly StreamEncoder[];
   readonly corsOrigins: readonly string[];
   readonly bodyLimits: BodyLimits;
   readonly bytesInFlightMax: number;
@@ -125,6 +125,7 @@ function collectServices(options: TransportOptions, closing: AbortSignal): Colle
   const reflection = reflectionHandlers(() => services);
   router.service(Health, healthHandlers(options.readiness, names, closing));
   router.service(ServerReflection, reflection);
-  router.service(ServerReflectionAlpha, reflection);
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients still ask in v1alpha first
+  router.service(alpha.ServerReflection, reflection);
   return { services, specs };
 }

@@ -31,12 +31,14 @@ function byteByByte(url: string): Duplex {
   const socket = createConnection({ host: hostname, port: Number(port), noDelay: true });
   const duplex = new Duplex({
     read: () => undefined,
-    async write(chunk: Buffer, _encoding, done) {
-      for (const byte of chunk) {
-        socket.write(Buffer.from([byte]));
-        await delay(1);
-      }
-      done();
+    write(chunk: Buffer, _encoding, done) {
+      const writeAll = async (): Promise<void> => {
+        for (const byte of chunk) {
+          socket.write(Buffer.from([byte]));
+          await delay(1);
+        }
+      };
+      writeAll().then(() => done(), done);
     },
     destroy(error, done) {
       socket.destroy();
@@ -56,7 +58,7 @@ async function isAlive(): Promise<boolean> {
 describe("sniffing", () => {
   test("HTTP/2 is recognised however its preface is cut", async () => {
     const session = connectHttp2(service.url, {
-      createConnection: () => byteByByte(service.url) as never,
+      createConnection: () => byteByByte(service.url),
     });
     const request = session.request({ ":path": "/healthz" });
     const status = await new Promise<unknown>((resolve, reject) => {
@@ -142,7 +144,7 @@ describe("bodies that stall", () => {
     },
   ])("over $name are answered with an error and closed", async ({ path, headers }) => {
     const raw = openRaw(service.url);
-    raw.send(`${post(path, headers)}`);
+    raw.send(post(path, headers));
     const text = await raw.closed(10_000);
     expect(text).toMatch(/^HTTP\/1\.1 (408|504) /);
     expect(text.toLowerCase()).toContain("connection: close");
@@ -160,7 +162,9 @@ describe("bodies that stall", () => {
     request.write(Buffer.from([0, 0, 0, 0, 50, 1]));
     const status = await new Promise<unknown>((resolve, reject) => {
       request.on("error", reject);
-      request.on("trailers", (trailers) => resolve(trailers["grpc-status"]));
+      request.on("trailers", (trailers: Record<string, unknown>) =>
+        resolve(trailers["grpc-status"]),
+      );
       request.on("response", (headers) => {
         if (headers["grpc-status"] !== undefined) resolve(headers["grpc-status"]);
       });

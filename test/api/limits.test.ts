@@ -87,7 +87,7 @@ describe("body limits", () => {
     expect((await post("/events/batch", events)).status).toBe(200);
   });
 
-  test("a chunked body is cut at the limit and the connection closed behind the answer", async () => {
+  test("a chunked body is cut at the limit and the connection closed", async () => {
     const raw = openRaw(service.url);
     raw.send(
       `POST /events HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n` +

@@ -30,7 +30,8 @@ export type TestService = {
 export async function startService(
   flags: Readonly<Record<string, string>> = {},
 ): Promise<TestService> {
-  const { database, drop } = await createTestDatabase();
+  const own = await createTestDatabase();
+  const { database } = own;
   const config = readConfig({ port: "0", "operator-port": "0", ...flags }, {});
   const metrics = createMetrics();
   const logger = createLogger(flags["log-level"] ?? "fatal");
@@ -55,7 +56,7 @@ export async function startService(
     otherProject: { projectId: other.projectId, projectKey: await createKey("project", other) },
     async stop() {
       await app.close();
-      await drop();
+      await own.drop();
     },
   };
 }

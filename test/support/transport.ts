@@ -81,7 +81,7 @@ export async function startTransport(
     observe: () => undefined,
     logger: createLogger("silent"),
     version: "0.0.0",
-    streamEncoders: new Map(),
+    streamEncoders: [],
     corsOrigins: [],
     bodyLimits: bodyBytesMaxDefault,
     bytesInFlightMax: 256 * 1_048_576,

@@ -1,4 +1,4 @@
-// Errors on their way out: ServiceError → ConnectError by the outcomes table, with ErrorInfo; what
+// Errors on their way out: ServiceError to ConnectError by the outcomes table, with ErrorInfo; what
 // nobody foresaw is logged with its cause and becomes INTERNAL. REST turns the same errors back.
 // Source: docs/decisions.md, 10; base/errors.ts.
 

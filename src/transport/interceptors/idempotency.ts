@@ -47,7 +47,7 @@ export function createIdempotencyInterceptor(idempotency: Idempotency): Intercep
       method,
       ...(request.contextValues.get(answerMetadataKey) ?? noMetadata()),
       message: fromBinary(method.output, bytes),
-    } as UnaryResponse;
+    };
   };
 }
 

@@ -1,5 +1,6 @@
 // One log line and one metrics observation per call, whichever protocol it came by and however far
-// it got. Never bodies, keys or messages. Called by the interceptor here, the gate and the transcoder.
+// it got. Never bodies, keys or messages. Called by the interceptor here, the gate, rpc.ts and the
+// transcoder.
 // Source: docs/design.md, Transport; ARCHITECTURE.md, logging.
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -18,7 +19,7 @@ export type CallObservation = {
 };
 
 export type CallLog = {
-  /** Notes the end of a call once; later ends of the same call are the same event seen further out. */
+  /** Notes the end of a call, once: a later end of it is the same event seen further out. */
   end(call: CallEnd): void;
 };
 

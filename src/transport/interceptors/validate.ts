@@ -15,7 +15,7 @@ import { ServiceError } from "../../base/errors.ts";
 const validator = createValidator({ failFast: true });
 const known = new Map<DescMessage, boolean>();
 
-/** Refuses unary and server-streaming requests that break a rule: INVALID_ARGUMENT naming the field. */
+/** Refuses single requests that break a rule, with INVALID_ARGUMENT naming the field. */
 export const validateInterceptor: Interceptor = (next) => (request) => {
   if (request.stream) {
     if (request.method.methodKind !== "server_streaming") return next(request);

@@ -1,5 +1,6 @@
 // A buf plugin: writes the comments of our protos to gen/comments.json, since generated descriptors
-// carry none and the OpenAPI document shall say what the protos say. Run by `npm run gen` (buf.gen.yaml).
+// carry none and the OpenAPI document shall say what the protos say. Run by `npm run gen`
+// (buf.gen.yaml).
 // Source: google/protobuf/compiler/plugin.proto; google/protobuf/descriptor.proto, SourceCodeInfo.
 
 import { readFileSync, writeSync } from "node:fs";

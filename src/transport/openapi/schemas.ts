@@ -9,6 +9,7 @@ import {
   hasOption,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { isStruct, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
 import { commentOf } from "./comments.ts";
@@ -89,11 +90,8 @@ function isRequired(field: DescField, form: Form): boolean {
   if (field.oneof || isOmittedEmpty) return false;
   if (field.fieldKind === "list") return !form.isProjected;
   if (isNullable) return !form.isProjected;
-  return field.fieldKind === "map" || field.presence === implicitPresence;
+  return field.fieldKind === "map" || field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
-
-/** `FeatureSet.FieldPresence.IMPLICIT`: a scalar that always has a value. */
-const implicitPresence = 2;
 
 function valueSchema(field: DescField, form: Form, components: Components): Schema {
   switch (field.fieldKind) {

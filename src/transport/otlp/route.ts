@@ -1,5 +1,5 @@
-// OTLP over HTTP: the exporter paths, their protobuf and JSON bodies, and TraceService.Export called
-// as gRPC would call it. What the bodies mean is in http.ts and the service.
+// OTLP over HTTP: the exporters' paths, their bodies, and TraceService.Export called as gRPC would
+// call it. What the bodies mean is in http.ts and the service.
 // Called by routes.ts. Source: OTLP specification, OTLP/HTTP; docs/decisions.md, 14, 36, 37.
 
 import type { ContextValues } from "@connectrpc/connect";

@@ -24,7 +24,7 @@ const notFound: ErrorAnswer = {
   ),
 };
 
-/** Returns status, headers and body of a failure. A 5xx has no message; a rejected batch has its own body. */
+/** Returns the answer to a failure. A 5xx has no message; a rejected batch has its own body. */
 export function errorAnswer(error: ServiceError): ErrorAnswer {
   if (error.reason === "NOT_FOUND") return notFound;
   const { status } = outcomes[error.reason];

@@ -1,7 +1,7 @@
 // A fault in a JSON request at one field, with the path to it. Thrown by the readers of one value,
 // given its path by the readers around it, so that good requests never build a path.
 
-/** `message` says what the value must be; `path` grows from the inside out: `events[3].start_time`. */
+/** `message` says what the value must be; `path` grows from inside out: `events[3].start_time`. */
 export class FieldFault extends Error {
   path = "";
 

@@ -23,7 +23,7 @@ import { type PathTemplate, parsePathTemplate } from "./path-template.ts";
 import { queryReader } from "./query.ts";
 import type { PathVariable } from "./route-trie.ts";
 
-/** The parts of an HTTP request that make a message. `body` is parsed JSON; undefined is no body. */
+/** The parts of an HTTP request that make a message. `body` is parsed JSON, undefined is none. */
 export type RequestParts = {
   readonly variables: readonly PathVariable[];
   readonly query: URLSearchParams;

@@ -34,7 +34,7 @@ const compiled = new Map<DescMessage, MessageWriter>();
 
 /**
  * Returns the writer of a message: proto names; scalars without presence and lists always there,
- * absent optional fields left out, absent `(nullable)` ones null, empty `(omit_empty)` ones left out.
+ * absent optional fields left out, absent `(nullable)` ones null, empty `(omit_empty)` ones out.
  */
 export function messageWriter(message: DescMessage): MessageWriter {
   const known = compiled.get(message);
@@ -43,7 +43,7 @@ export function messageWriter(message: DescMessage): MessageWriter {
   const writer: MessageWriter = (value, context, isNested = false) => {
     const json: Json = {};
     for (const write of fields) {
-      write(value as unknown as Json, json, context, isNested);
+      write(value, json, context, isNested);
     }
     return json;
   };

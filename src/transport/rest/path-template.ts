@@ -4,7 +4,7 @@
 //   Segment  = "*" | "**" | LITERAL | Variable ;
 //   Variable = "{" FieldPath [ "=" Segments ] "}" ;   Verb = ":" LITERAL ;
 
-/** One position of a path: a literal text, any one segment, or any number of segments (last only). */
+/** One position of a path: a literal text, any one segment, or (last only) any number of them. */
 export type PlainSegment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "any" }

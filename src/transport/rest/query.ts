@@ -41,7 +41,8 @@ function fieldsByKey(message: DescMessage): ReadonlyMap<string, DescField> {
 
 /** `a=1&a[]=2` names one list twice. */
 function mergeLists(before: unknown, after: unknown): unknown {
-  return Array.isArray(before) && Array.isArray(after) ? [...before, ...(after as [])] : after;
+  if (!Array.isArray(before) || !Array.isArray(after)) return after;
+  return [...(before as readonly unknown[]), ...(after as readonly unknown[])];
 }
 
 /** Sets `dateRange.start_time` and the like; one level, which is all that any message here has. */

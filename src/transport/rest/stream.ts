@@ -4,7 +4,7 @@
 
 import { once } from "node:events";
 import type { Writable } from "node:stream";
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { createStreamEncoder, encodingFor } from "../compression.ts";
 import { type Exchange, headerOf } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
@@ -13,9 +13,21 @@ import { messageWriter, type WriteContext } from "./json-writer.ts";
 /** Turns the messages of one stream into bytes of one media type. */
 export type StreamEncode = (messages: AsyncIterable<Message>) => AsyncIterable<Uint8Array>;
 
-/** Encoders beside JSON Lines, by the media type in Accept; each names the response messages it takes. */
-export type StreamEncoders = ReadonlyMap<string, StreamEncodings>;
-export type StreamEncodings = ReadonlyMap<DescMessage["typeName"], StreamEncode>;
+/** An encoder beside JSON Lines: for one media type in Accept, and one response message. */
+export type StreamEncoder = {
+  readonly mediaType: string;
+  readonly output: DescMessage;
+  readonly encode: StreamEncode;
+};
+
+export function streamEncoder<Desc extends DescMessage>(
+  mediaType: string,
+  output: Desc,
+  encode: (messages: AsyncIterable<MessageShape<Desc>>) => AsyncIterable<Uint8Array>,
+): StreamEncoder {
+  // Picked by `output`, it is only ever given messages of it.
+  return { mediaType, output, encode: encode as unknown as StreamEncode };
+}
 
 const jsonLinesType = "application/x-ndjson";
 
@@ -24,7 +36,7 @@ const gatherBytes = 65_536;
 
 export type StreamOptions = {
   readonly output: DescMessage;
-  readonly encoders: StreamEncoders;
+  readonly encoders: readonly StreamEncoder[];
   readonly writeContext: WriteContext;
   readonly headers: Readonly<Record<string, string>>;
 };
@@ -44,7 +56,7 @@ export async function writeStream(
   const onGone = (): void => void iterator.return?.().catch(() => undefined);
   exchange.response.once("close", onGone);
   const first = await iterator.next();
-  const sink = openSink(exchange, accepted?.type ?? jsonLinesType, options.headers);
+  const sink = openSink(exchange, accepted?.mediaType ?? jsonLinesType, options.headers);
   try {
     for (let next = first; !next.done; next = await iterator.next()) await sink.write(next.value);
     await sink.end();
@@ -61,22 +73,21 @@ export async function writeStream(
   }
 }
 
-function acceptedEncoder(
-  exchange: Exchange,
-  options: StreamOptions,
-): { type: string; encode: StreamEncode } | undefined {
+function acceptedEncoder(exchange: Exchange, options: StreamOptions): StreamEncoder | undefined {
   const accept = headerOf(exchange.request, "accept") ?? "";
   for (const item of accept.split(",")) {
     const type = (item.split(";")[0] ?? "").trim().toLowerCase();
-    const encode = options.encoders.get(type)?.get(options.output.typeName);
-    if (encode) return { type, encode };
+    const found = options.encoders.find(
+      ({ mediaType, output }) => mediaType === type && output === options.output,
+    );
+    if (found) return found;
   }
   return undefined;
 }
 
 /**
- * One line a message. A message that is nothing but a choice (`oneof`) of messages is written as the
- * one chosen, so a stream of events is a file of events, with its end as the last line.
+ * One line a message. A message that is nothing but a choice (`oneof`) of messages is written as
+ * the one chosen, so a stream of events is a file of events, with its end as the last line.
  */
 function jsonLines({ output, writeContext }: StreamOptions): StreamEncode {
   const write = lineWriter(output);
@@ -133,8 +144,8 @@ function openSink(
     ...(encoding ? { "content-encoding": encoding, vary: "accept-encoding" } : {}),
   });
   const encoder = encoding && createStreamEncoder(encoding);
-  encoder?.transform.pipe(response as Writable);
-  return gatheringSink(encoder?.transform ?? (response as Writable), encoder?.flush);
+  encoder?.transform.pipe(response);
+  return gatheringSink(encoder?.transform ?? response, encoder?.flush);
 }
 
 /** Gathers what comes within one turn of the event loop, and waits when the client reads slowly. */

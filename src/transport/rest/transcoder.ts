@@ -1,5 +1,5 @@
-// REST as one more protocol beside Connect, gRPC and gRPC-Web: an HTTP request becomes the message an
-// RPC client would send and meets the same gate, interceptors and implementation.
+// REST as one more protocol beside Connect, gRPC and gRPC-Web: an HTTP request becomes the message
+// an RPC client would send and meets the same gate, interceptors and implementation.
 // Called by routes.ts. Source: docs/design.md, Transport; docs/decisions.md, 3, 9, 10, 36.
 
 import { createHash } from "node:crypto";
@@ -28,7 +28,7 @@ import { isTextTimes } from "./export-times.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
 import { createRouteTrie, type RouteMatch } from "./route-trie.ts";
-import { type StreamEncoders, writeStream } from "./stream.ts";
+import { type StreamEncoder, writeStream } from "./stream.ts";
 
 export type TranscoderOptions = {
   readonly specs: readonly MethodImplSpec[];
@@ -39,7 +39,7 @@ export type TranscoderOptions = {
   readonly admission: Admission;
   readonly bodyLimits: BodyLimits;
   readonly bodyStallMs: number;
-  readonly streamEncoders: StreamEncoders;
+  readonly streamEncoders: readonly StreamEncoder[];
   readonly shutdownSignal: AbortSignal;
 };
 
