@@ -14,8 +14,8 @@ export const outcomes = {
   INVALID_FILTER: { code: Code.InvalidArgument, status: 400 },
   /** No event of a batch could be stored; the body lists the causes. */
   BATCH_REJECTED: { code: Code.InvalidArgument, status: 400 },
-  /** A full tree is past its limit; the message names the calls that have none. */
-  TRACE_TOO_LARGE: { code: Code.InvalidArgument, status: 400 },
+  /** A page or full tree is past its limit; the message names the calls that have none. */
+  ANSWER_TOO_LARGE: { code: Code.InvalidArgument, status: 400 },
   /** Denied and absent are one reason, with one body. */
   NOT_FOUND: { code: Code.NotFound, status: 404 },
   /** Another request with the same Idempotency-Key is still running. */

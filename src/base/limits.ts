@@ -24,6 +24,9 @@ export const sessionsLimitMax = 1_000;
 /** Full trees past this many events are refused; the skeleton and the stream have no limit. */
 export const treeEventsMax = 20_000;
 
+/** Payload bytes of one answer that is built in memory: a page or a tree; streams have no limit. */
+export const answerBytesMax = 128 * MB;
+
 /** Levels of a tree; Protobuf readers in other languages stop at 100 nested messages. */
 export const treeDepthMax = 64;
 

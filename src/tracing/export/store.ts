@@ -11,6 +11,7 @@ import {
   toSelectedEvent,
 } from "../events/event-row.ts";
 import { escapeText, unescapeText } from "../events/postgres-text.ts";
+import { readBounded } from "../events/read-bounded.ts";
 import type { Condition } from "./condition.ts";
 import type { Position } from "./cursor.ts";
 import { conditionsSql } from "./filter-sql.ts";
@@ -47,7 +48,7 @@ export async function listEvents(
   const beyond = after
     ? sql`and (e.start_time_us, e.event_id) < (${after.startTimeUs}, ${escapeText(after.eventId)})`
     : sql``;
-  const rows = await run(
+  return readBounded(
     sql<SelectedRow[]>`
       select ${selectedColumns(sql, page.projections)}
       from events as e
@@ -57,7 +58,6 @@ export async function listEvents(
       offset ${page.offset}`,
     signal,
   );
-  return rows.map(toSelectedEvent);
 }
 
 /** Returns how many events there are in all, and the newest start, null for none. */

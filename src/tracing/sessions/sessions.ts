@@ -101,7 +101,7 @@ export function createSessions(options: {
   }
 
   /**
-   * Returns a session and its events as a tree with payloads. Throws TRACE_TOO_LARGE past the limit
+   * Returns a session and its events as a tree with payloads. Throws ANSWER_TOO_LARGE past the limit
    * of events, since a cut tree would look whole.
    */
   async function tree(projectId: ProjectId, sessionId: string) {
@@ -110,7 +110,7 @@ export function createSessions(options: {
       const message =
         `the session has ${session.totals.num_events} events, more than ${treeEventsMax}; ` +
         "use view=skeleton, or POST /v1/events/stream with a session_id filter";
-      throw new ServiceError("TRACE_TOO_LARGE", message);
+      throw new ServiceError("ANSWER_TOO_LARGE", message);
     }
     // Every column was selected, so nothing of a stored event is missing.
     const events = (await store.listEvents(

@@ -2,6 +2,7 @@
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeJson, escapeText } from "../events/postgres-text.ts";
+import { readBounded } from "../events/read-bounded.ts";
 import type { Condition } from "../export/condition.ts";
 import type { Position } from "../export/cursor.ts";
 import { type ColumnSql, conditionsSql, eventColumnSql } from "../export/filter-sql.ts";
@@ -152,13 +153,12 @@ export async function listEvents(
   projectId: string,
   sessionId: string,
 ): Promise<SelectedEvent[]> {
-  const rows = await sql<SelectedRow[]>`
+  return readBounded(sql<SelectedRow[]>`
     select ${selectedColumns(sql, undefined)}
     from events as e
     where e.project_id = ${projectId} and e.session_id = ${escapeText(sessionId)}
       and e.event_type not in ('session', 'pending')
-    order by e.start_time_us, e.event_id`;
-  return rows.map(toSelectedEvent);
+    order by e.start_time_us, e.event_id`);
 }
 
 /** Which sessions are wanted. Microseconds: `fromUs` is included, `toUs` is not. */
