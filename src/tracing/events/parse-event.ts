@@ -87,7 +87,7 @@ function parseFields(input: EventInput, path: string): EventFields {
     const value = input[bucket];
     if (value === undefined) continue;
     if (!isJsonObject(value)) throw invalid(path, bucket, "must be an object");
-    checkNumbersAndDepth(value, `${path}${bucket}`, nestingDepthMax);
+    checkNumbersAndDepth(value, `${path}${bucket}`);
     fields[bucket] = value;
   }
   setText(fields, input, path, "event_name", nameLengthMax);
@@ -155,21 +155,35 @@ function parseId(text: string | undefined, path: string, field: string): string 
   return text;
 }
 
-// Finite, because JSON has no other numbers: a NaN stored as null would be another value.
-function checkNumbersAndDepth(value: unknown, path: string, depth: number): void {
-  if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw invalid("", path, "must be a finite number");
-  } else if (typeof value === "object" && value !== null) {
-    if (depth === 0) {
-      throw invalid("", path, `is nested deeper than ${nestingDepthMax} levels`);
-    }
-    for (const key in value) {
-      const inner = (value as Record<string, unknown>)[key];
-      if (typeof inner === "number" ? !Number.isFinite(inner) : typeof inner === "object") {
-        checkNumbersAndDepth(inner, `${path}.${key}`, depth - 1);
-      }
-    }
+// Finite, because JSON has no other numbers: a NaN stored as null would be another value. The walk
+// runs for every event that is stored, so where a fault lies is looked up only once there is one.
+function checkNumbersAndDepth(value: JsonObject, path: string): void {
+  if (isSound(value, nestingDepthMax)) return;
+  throw findFault(value, path, nestingDepthMax) ?? new Error(`${path} has a fault that is nowhere`);
+}
+
+function isSound(value: unknown, depth: number): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (depth === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => isSound(item, depth - 1));
+  for (const key in value) {
+    if (!isSound((value as Record<string, unknown>)[key], depth - 1)) return false;
   }
+  return true;
+}
+
+function findFault(value: unknown, path: string, depth: number): ServiceError | undefined {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    return invalid("", path, "must be a finite number");
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth === 0) return invalid("", path, `is nested deeper than ${nestingDepthMax} levels`);
+  for (const [key, inner] of Object.entries(value)) {
+    const fault = findFault(inner, `${path}.${key}`, depth - 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }
 
 function invalid(path: string, field: string, fault: string): ServiceError {
