@@ -1,0 +1,116 @@
+// Installs what clients in other languages need, once per list of packages, under
+// node_modules/.cache. Where a tool or its registry is absent, says so for the test to skip with.
+// Called by the tests of those clients.
+
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rm, writeFile, cp } from "node:fs/promises";
+import { join } from "node:path";
+import { runProgram, type Command } from "./program.ts";
+
+export const projectFolder = join(import.meta.dirname, "../..");
+
+/** A folder with everything installed, or the reason why there is none. */
+export type Environment =
+  { readonly folder: string; readonly missing?: never } | { readonly missing: string };
+
+type Recipe = {
+  readonly name: string;
+  /** Folder beside this file; the named files of it are copied and decide whether to reinstall. */
+  readonly from: string;
+  readonly files: readonly string[];
+  /** Prints a version, or fails where the tool is absent. */
+  readonly tool: readonly [string, ...string[]];
+  readonly steps: (folder: string) => readonly Command[];
+};
+
+/** A virtual environment with the packages of `python/<requirements>`. */
+export function installPython(requirements: string): Promise<Environment> {
+  return install({
+    name: requirements.replace(".txt", ""),
+    from: "python",
+    files: [requirements],
+    tool: ["python3", "-m", "venv", "--help"],
+    steps: (folder) => [
+      { command: "python3", words: ["-m", "venv", folder] },
+      {
+        command: pythonOf(folder),
+        words: ["-m", "pip", "install", "--quiet", "-r", join(folder, requirements)],
+      },
+    ],
+  });
+}
+
+export function pythonOf(folder: string): string {
+  return join(folder, "bin/python");
+}
+
+/** The npm packages of `node/package-lock.json`. */
+export function installNode(): Promise<Environment> {
+  return install({
+    name: "node",
+    from: "node",
+    files: ["package.json", "package-lock.json"],
+    tool: ["npm", "--version"],
+    steps: (folder) => [
+      {
+        command: "npm",
+        words: ["ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+        cwd: folder,
+      },
+    ],
+  });
+}
+
+/** The Go modules of `go/go.sum`, with the code generators built. */
+export function installGo(): Promise<Environment> {
+  return install({
+    name: "go",
+    from: "go",
+    files: ["go.mod", "go.sum"],
+    tool: ["go", "version"],
+    steps: (folder) => [
+      { command: "go", words: ["mod", "download"], cwd: folder },
+      {
+        command: "go",
+        words: ["build", "-o", "bin/", ...goGenerators],
+        cwd: folder,
+      },
+    ],
+  });
+}
+
+const goGenerators = [
+  "google.golang.org/protobuf/cmd/protoc-gen-go",
+  "connectrpc.com/connect/cmd/protoc-gen-connect-go",
+];
+
+async function install({ name, from, files, tool, steps }: Recipe): Promise<Environment> {
+  const [command, ...words] = tool;
+  const found = await runProgram({ command, words });
+  if (found.code !== 0) return { missing: `${tool.join(" ")} does not run on this machine` };
+  const source = join(import.meta.dirname, from);
+  const hash = createHash("sha256").update(found.stdout);
+  for (const file of files) hash.update(await readFile(join(source, file)));
+  const key = hash.digest("hex").slice(0, 16);
+  const folder = join(projectFolder, "node_modules/.cache/clients", `${name}-${key}`);
+  const mark = join(folder, "installed");
+  if (await readFile(mark).catch(() => undefined)) return { folder };
+
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  for (const file of files) await cp(join(source, file), join(folder, file));
+  for (const step of steps(folder)) {
+    const { code, stderr } = await runProgram(step);
+    if (code !== 0) {
+      const last = stderr.trimEnd().split("\n").at(-1) ?? "";
+      return { missing: `packages for ${name} cannot be installed here: ${last}` };
+    }
+  }
+  await writeFile(mark, "");
+  return { folder };
+}
+
+/** Says why a file's tests are skipped, where a reader of the log will see it. */
+export function sayMissing(title: string, { missing }: Environment): void {
+  if (missing !== undefined) process.stderr.write(`skipped: ${title}: ${missing}\n`);
+}

@@ -1,0 +1,79 @@
+// Runs a client's program and reads its last line, a JSON report of what it saw. Called by the
+// tests of clients that are no TypeScript.
+
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export type Command = {
+  readonly command: string;
+  readonly words: readonly string[];
+  readonly cwd?: string;
+  /** Set beside PATH and HOME; nothing else comes in from outside. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+export type Outcome = {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** Longest time of an installation on a cold cache. */
+export const programTimeoutMs = 240_000;
+
+/** Variables of the outside that a tool needs to find its files, proxies and caches. */
+const passedOn =
+  /^(PATH|HOME|TMPDIR|LANG|GO\w*|PIP_\w*|npm_config_\w*|\w*_proxy|\w*_PROXY|SSL_\w*)$/;
+
+/** Runs a program to its end; one that cannot be started has the code null. */
+export function runProgram({ command, words, cwd, env }: Command): Promise<Outcome> {
+  const outside = Object.entries(process.env).filter(([name]) => passedOn.test(name));
+  const child = spawn(command, words, {
+    cwd: cwd ?? tmpdir(),
+    env: { ...Object.fromEntries(outside), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: programTimeoutMs,
+  });
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => stdout.push(chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => stderr.push(chunk));
+  return new Promise((resolve) => {
+    const end = (code: number | null): void => {
+      resolve({ code, stdout: stdout.join(""), stderr: stderr.join("") });
+    };
+    child.once("close", end);
+    child.once("error", ({ message }) => {
+      stderr.push(message);
+      end(null);
+    });
+  });
+}
+
+/** Runs a program that must succeed and returns what it printed. */
+export async function mustRun(command: Command): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(command);
+  if (code !== 0) {
+    const line = [command.command, ...command.words].join(" ");
+    throw new Error(`${line}: ended with ${String(code)}\n${stdout}\n${stderr}`);
+  }
+  return stdout;
+}
+
+/** Runs a client's program, which prints its report as one JSON line at the end. */
+export async function readReport<T>(command: Command): Promise<T> {
+  const lines = (await mustRun(command)).trimEnd().split("\n");
+  return JSON.parse(lines.at(-1) ?? "") as T;
+}
+
+/** Runs `work` in a folder that is gone afterwards. */
+export async function inScratchFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "waggle-client-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
