@@ -4,7 +4,15 @@
 
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
 import type { Bucket, EventType } from "../events/event.ts";
-import { isSameJson, parseJsonText, setOwn, type MutableObject } from "./values.ts";
+import {
+  isIndex,
+  isSameJson,
+  itemsOf,
+  parseJsonText,
+  setOwn,
+  unflatten,
+  type MutableObject,
+} from "./values.ts";
 import type { Span, SpanEvent } from "./span.ts";
 
 export type Draft = {
@@ -74,6 +82,18 @@ export function takePrefix(draft: Draft, prefix: string): Map<string, JsonValue>
   return taken;
 }
 
+/**
+ * Takes the items numbered under `prefix`, which ends in a dot: `0`, `1.name` and so on, in order,
+ * gaps closed. What is not numbered there stays unread.
+ */
+export function takeItems(draft: Draft, prefix: string): readonly JsonValue[] {
+  const tree = unflatten(takePrefix(draft, prefix));
+  for (const key of Object.keys(tree)) {
+    if (!isIndex(key)) draft.left.set(prefix + key, tree[key] ?? null);
+  }
+  return itemsOf(tree);
+}
+
 /** Tells whether some unread attribute starts with `prefix`, which holds a dot. */
 export function hasPrefix(draft: Draft, prefix: string): boolean {
   if (!draft.families.has(familyOf(prefix))) return false;
@@ -89,6 +109,33 @@ export function place(draft: Draft, bucket: Bucket, key: string, value: JsonValu
   if (Object.hasOwn(target, key)) return isSameJson(target[key], value);
   setOwn(target, key, value);
   return true;
+}
+
+/**
+ * Places what was read from several attributes; where the bucket says otherwise under `key`, keeps
+ * it in metadata under `name`.
+ */
+export function placeOrKeep(
+  draft: Draft,
+  bucket: Bucket,
+  key: string,
+  value: JsonValue,
+  name: string,
+): void {
+  if (!place(draft, bucket, key, value)) keep(draft, name, value);
+}
+
+/** Moves an attribute, read by `read`, to a key of a bucket; where it cannot, it stays unread. */
+export function move(
+  draft: Draft,
+  attribute: string,
+  bucket: Bucket,
+  key: string,
+  read: (value: JsonValue) => JsonValue = parseJsonText,
+): void {
+  const value = draft.left.get(attribute);
+  if (value === undefined || value === null) return;
+  if (place(draft, bucket, key, read(value))) draft.left.delete(attribute);
 }
 
 /** Sets `key` of `metadata`; where another value stands there, keeps this one beside it. */

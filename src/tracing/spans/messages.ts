@@ -2,7 +2,7 @@
 // tool_call_id?, …}` with tool calls as the OpenAI API has them. Used by conventions/.
 // Source: docs/spec.md, "Event record" (chat_history, outputs of a chat reply).
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { place, type Draft } from "./draft.ts";
 import { itemsOf, parseJsonText, setOwn, type MutableObject } from "./values.ts";
 
@@ -32,6 +32,28 @@ export function readMessages(payload: JsonValue | undefined, role: string): Mess
   return messages;
 }
 
+/** Tells whether messages read from `payload` are all it says, so that it need not be kept too. */
+export function isOnlyMessages(payload: JsonValue): boolean {
+  const value = parseJsonText(payload);
+  return !isJsonObject(value) || !("messages" in value) || Object.keys(value).length === 1;
+}
+
+/** Moves an attribute of messages to the history; false where there are none or one is there. */
+export function moveHistory(draft: Draft, attribute: string, role: string): boolean {
+  const value = draft.left.get(attribute);
+  if (value === undefined || !placeHistory(draft, readMessages(value, role))) return false;
+  if (isOnlyMessages(value)) draft.left.delete(attribute);
+  return true;
+}
+
+/** Moves an attribute of messages to the reply; false where there are none or one is there. */
+export function moveReply(draft: Draft, attribute: string, role: string): boolean {
+  const value = draft.left.get(attribute);
+  if (value === undefined || !placeReply(draft, readMessages(value, role))) return false;
+  if (isOnlyMessages(value)) draft.left.delete(attribute);
+  return true;
+}
+
 function looksLikeMessage(value: JsonObject): boolean {
   return "role" in value || "content" in value || "parts" in value || "tool_calls" in value;
 }
@@ -39,23 +61,33 @@ function looksLikeMessage(value: JsonObject): boolean {
 /** Reads one message; one with several tool results becomes one message for each. */
 export function readMessage(source: JsonObject, defaultRole: string): Message[] {
   const message: MutableObject = {};
-  setOwn(message, "role", typeof source["role"] === "string" ? source["role"] : defaultRole);
+  const { role } = source;
+  setOwn(message, "role", typeof role === "string" ? role : defaultRole);
   const parts = readParts(source);
   if (parts.content !== undefined) message["content"] = parts.content;
   const calls = [...itemsOf(source["tool_calls"]).map(readToolCall), ...parts.toolCalls];
   if (calls.length > 0) message["tool_calls"] = calls;
   if (parts.reasoning !== undefined) message["reasoning"] = parts.reasoning;
-  for (const key of Object.keys(source)) {
-    if (readKeys.has(key) || Object.hasOwn(message, key)) continue;
-    const value = source[key];
-    if (value !== null && value !== undefined) setOwn(message, key, value);
-  }
+  copyRest(message, source);
   if (parts.toolResults.length === 0) return [message];
-  const hasMore = Object.hasOwn(message, "content") || calls.length > 0;
+  const hasMore = Object.keys(message).length > 1;
   return hasMore ? [message, ...parts.toolResults] : parts.toolResults;
 }
 
-const readKeys = new Set(["role", "content", "parts", "tool_calls"]);
+// Whatever else a message says stays on it; what is no list where lists belong was not read.
+function copyRest(message: MutableObject, source: JsonObject): void {
+  for (const key of Object.keys(source)) {
+    const value = source[key] ?? null;
+    const isList = typeof value === "object";
+    const wasRead =
+      key === "content" ||
+      (key === "role" && typeof value === "string") ||
+      (key === "parts" && isJsonArray(value)) ||
+      (key === "tool_calls" && isList);
+    if (wasRead || value === null) continue;
+    setOwn(message, Object.hasOwn(message, key) ? `attribute.${key}` : key, value);
+  }
+}
 
 type Parts = {
   content: JsonValue | undefined;
@@ -67,17 +99,24 @@ type Parts = {
 // Content is a text where it is nothing but text, and the parts as they came where it is not.
 function readParts(source: JsonObject): Parts {
   const parts: Parts = { content: undefined, reasoning: undefined, toolCalls: [], toolResults: [] };
-  const list = Array.isArray(source["parts"]) ? source["parts"] : source["content"];
-  if (!Array.isArray(list)) {
-    parts.content = source["content"] ?? undefined;
+  const content = source["content"] ?? undefined;
+  const listed = source["parts"];
+  if (!isJsonArray(listed) && !isJsonArray(content)) {
+    parts.content = content;
     return parts;
   }
+  const list = [...partsOf(content), ...(isJsonArray(listed) ? listed : [])];
   const others: JsonValue[] = [];
-  for (const part of list as readonly JsonValue[]) readPart(part, parts, others);
+  for (const part of list) readPart(part, parts, others);
   if (others.length === 0) return parts;
-  const texts = others.map(textOfPart);
+  const texts = others.map((part) => textOfPart(part));
   parts.content = texts.every((text) => text !== undefined) ? texts.join("\n") : others;
   return parts;
+}
+
+function partsOf(content: JsonValue | undefined): readonly JsonValue[] {
+  if (content === undefined) return [];
+  return isJsonArray(content) ? content : [content];
 }
 
 function readPart(part: JsonValue, parts: Parts, others: JsonValue[]): void {
@@ -87,45 +126,70 @@ function readPart(part: JsonValue, parts: Parts, others: JsonValue[]): void {
   else if (type === "tool_call_response" || type === "tool-result") {
     parts.toolResults.push(readToolResult(part));
   } else if (type === "reasoning" || type === "thinking") {
-    const text = textOfPart({ ...part, type: "text" });
+    const text = textOfPart(part, reasoningTypes);
     if (text === undefined) others.push(part);
     else parts.reasoning = parts.reasoning === undefined ? text : `${parts.reasoning}\n${text}`;
   } else others.push(part);
 }
 
-function textOfPart(part: JsonValue): string | undefined {
+const reasoningTypes: ReadonlySet<JsonValue> = new Set(["reasoning", "thinking"]);
+const textTypes: ReadonlySet<JsonValue> = new Set(["text", "input_text", "output_text"]);
+const textKeys = ["text", "content", "thinking"];
+
+// A part that says more than its text is not only a text.
+function textOfPart(part: JsonValue, types = textTypes): string | undefined {
   if (typeof part === "string") return part;
-  if (!isJsonObject(part)) return undefined;
-  const type = part["type"];
-  if (type !== undefined && type !== "text" && type !== "input_text" && type !== "output_text") {
-    return undefined;
-  }
-  const text = part["text"] ?? part["content"] ?? part["thinking"];
+  if (!isJsonObject(part) || !types.has(part["type"] ?? "text")) return undefined;
+  const keys = Object.keys(part).filter((key) => key !== "type");
+  const [key] = keys;
+  if (keys.length !== 1 || key === undefined || !textKeys.includes(key)) return undefined;
+  const text = part[key];
   return typeof text === "string" ? text : undefined;
 }
+
+const callTypes: ReadonlySet<JsonValue> = new Set(["function", "tool_call", "tool-call"]);
 
 /** Returns a tool call in the form of the OpenAI API, arguments as JSON text. */
 export function readToolCall(value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
-  const named = isJsonObject(value["function"]) ? value["function"] : value;
-  const name = named["name"] ?? value["toolName"];
-  const passed = named["arguments"] ?? value["args"] ?? value["input"];
-  const id = value["id"] ?? value["toolCallId"];
+  const rest: MutableObject = { ...value };
+  const inner = isJsonObject(value["function"]) ? value["function"] : undefined;
+  const described: MutableObject = { ...inner };
+  if (inner !== undefined) delete rest["function"];
+  const name = inner?.["name"] ?? takeFirst(rest, ["name", "toolName"]);
   if (typeof name !== "string") return value;
-  const described: MutableObject = { name };
-  if (passed !== undefined && passed !== null) described["arguments"] = toText(passed);
+  const passed = inner?.["arguments"] ?? takeFirst(rest, ["arguments", "args", "input"]);
+  const id = takeFirst(rest, ["id", "toolCallId"]);
+  if (callTypes.has(rest["type"] ?? "function")) delete rest["type"];
+  described["name"] = name;
+  if (passed !== undefined) described["arguments"] = toText(passed);
   const call: MutableObject = { type: "function", function: described };
-  return typeof id === "string" ? { id, ...call } : call;
+  return { ...(id === undefined ? {} : { id }), ...call, ...rest };
 }
 
 function readToolResult(part: JsonObject): Message {
-  const id = part["id"] ?? part["toolCallId"];
-  const name = part["name"] ?? part["toolName"];
-  const output = part["response"] ?? part["result"] ?? part["output"] ?? null;
+  const { type: _, ...rest } = part;
+  const source: MutableObject = rest;
+  const id = takeFirst(source, ["id", "toolCallId"]);
+  const name = takeFirst(source, ["name", "toolName"]);
+  const output = takeFirst(source, ["response", "result", "output"]) ?? null;
   const message: MutableObject = { role: "tool", content: toText(unwrapOutput(output)) };
-  if (typeof id === "string") message["tool_call_id"] = id;
-  if (typeof name === "string") message["name"] = name;
-  return message;
+  if (id !== undefined) message["tool_call_id"] = id;
+  if (name !== undefined) message["name"] = name;
+  return { ...source, ...message };
+}
+
+/** Takes the first of `keys` that `source` has a value for out of it. */
+function takeFirst(source: MutableObject, keys: readonly string[]): JsonValue | undefined {
+  for (const key of keys) {
+    const value = source[key];
+    if (value === undefined || value === null) continue;
+    // The copy is ours, and small.
+    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete
+    delete source[key];
+    return value;
+  }
+  return undefined;
 }
 
 // Vercel wraps a tool's output as {type: "text" | "json", value}.

@@ -121,12 +121,17 @@ function toItems(node: Node): JsonValue[] | undefined {
   return items;
 }
 
+/** Tells whether a key is the index of a list. */
+export function isIndex(key: string): boolean {
+  return /^\d{1,9}$/.test(key);
+}
+
 /** Returns the items of an array, or of an object keyed by indexes with gaps, in index order. */
 export function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
   if (isJsonArray(value)) return value;
   if (!isJsonObject(value)) return [];
   return Object.keys(value)
-    .filter((key) => /^\d{1,9}$/.test(key))
+    .filter(isIndex)
     .sort((a, b) => Number(a) - Number(b))
     .map((key) => value[key] ?? null);
 }

@@ -256,6 +256,18 @@ describe("chat messages", () => {
     ]);
   });
 
+  test("OpenInference messages that say nothing give way to the whole input", () => {
+    const got = eventOf({
+      attributes: {
+        "llm.input_messages.0.message.role": "user",
+        "input.value": JSON.stringify({ messages: question }),
+      },
+    });
+
+    expect(got.inputs).toEqual({ chat_history: question });
+    expect(got.metadata).not.toHaveProperty(["input.value"]);
+  });
+
   test("a message of several tool results becomes one for each", () => {
     const results = ["a", "b"].map((id) => ({ type: "tool_call_response", id, response: { id } }));
 

@@ -387,6 +387,40 @@ describe("any attributes at all", () => {
     );
   });
 
+  test("lose no text, whatever they are taken for", () => {
+    const texts = fc.nat({ max: 1e9 }).map((number) => `text-${String(number)}`);
+    const values = fc.oneof(
+      texts,
+      fc.tuple(texts, texts).map(([a, b]) => JSON.stringify({ messages: [{ content: a }], b })),
+      fc.tuple(texts, texts).map(([a, b]) => JSON.stringify([{ role: a, content: b }, b])),
+      fc.tuple(texts, texts).map(([a, b]) => JSON.stringify({ prompt: a, other: b, messages: a })),
+      fc.tuple(texts, texts).map(([a, b]) => JSON.stringify({ role: a, parts: [{ text: b }] })),
+      texts.map((text) => JSON.stringify([{ type: "tool_call", name: text, id: text }])),
+    );
+    const suffixes = ["", "0", "0.role", "0.content", "1.a.b", "x", "0.message.content"];
+    const marked = fc.array(
+      fc.record({
+        key: fc
+          .tuple(fc.constantFrom(...prefixes), fc.constantFrom(...suffixes))
+          .map(([prefix, suffix]) => prefix + suffix),
+        value: fc.record({ stringValue: values }),
+      }),
+    );
+    fc.assert(
+      fc.property(marked, (list) => {
+        const unique = [...new Map(list.map((item) => [item.key, item])).values()];
+        const span = { ...goodSpan, attributes: unique, status: { code: 2 } };
+
+        const kept = JSON.stringify(receive(span).writes);
+
+        const sent = JSON.stringify(unique).match(/text-\d+/g) ?? [];
+        const lost = sent.filter((text) => !kept.includes(text));
+        expect(lost).toEqual([]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   test("any bytes are a request or MALFORMED_BODY", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.boolean(), (body, isJson) => {

@@ -2,11 +2,11 @@
 // as span events. Source: OpenTelemetry semantic conventions 1.27 to 1.36; OpenLLMetry until 0.20.
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { hasPrefix, place, takePrefix, type Draft } from "../draft.ts";
+import { placeOrKeep, takeItems, type Draft } from "../draft.ts";
 import type { SpanEvent } from "../span.ts";
-import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
-import { readMessage, readMessages, type Message } from "../messages.ts";
-import { itemsOf, parseJsonText, unflatten, type MutableObject } from "../values.ts";
+import { hasHistory, hasReply, moveHistory, moveReply } from "../messages.ts";
+import { placeHistory, placeReply, readMessage, readMessages, type Message } from "../messages.ts";
+import { parseJsonText, type MutableObject } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const genAiLegacy: Convention = {
@@ -29,41 +29,33 @@ export const genAiLegacy: Convention = {
 
 function readNumbered(draft: Draft): void {
   if (draft.buckets.metadata["request_type"] === "embedding") readNumberedTexts(draft);
-  if (!hasHistory(draft)) readNumberedList(draft, "gen_ai.prompt", "user", placeHistory);
-  if (!hasReply(draft)) readNumberedList(draft, "gen_ai.completion", "assistant", placeReply);
+  if (!hasHistory(draft) && !moveHistory(draft, "gen_ai.prompt", "user")) {
+    placeHistory(draft, readNumberedMessages(draft, "gen_ai.prompt.", "user"));
+  }
+  if (!hasReply(draft) && !moveReply(draft, "gen_ai.completion", "assistant")) {
+    placeReply(draft, readNumberedMessages(draft, "gen_ai.completion.", "assistant"));
+  }
 }
 
 // What is embedded is numbered like messages, but is no chat.
 function readNumberedTexts(draft: Draft): void {
-  if (!hasPrefix(draft, "gen_ai.prompt.0.")) return;
-  const items = itemsOf(unflatten(takePrefix(draft, "gen_ai.prompt.")));
+  const items = takeItems(draft, "gen_ai.prompt.");
+  if (items.length === 0) return;
   const texts = items.map((item) => (isJsonObject(item) ? (item["content"] ?? item) : item));
-  place(draft, "inputs", "texts", texts);
+  placeOrKeep(draft, "inputs", "texts", texts, "gen_ai.prompt");
 }
 
-function readNumberedList(
-  draft: Draft,
-  key: string,
-  role: string,
-  put: (draft: Draft, messages: readonly Message[] | undefined) => boolean,
-): void {
-  const whole = draft.left.get(key);
-  if (put(draft, readMessages(whole, role))) draft.left.delete(key);
-  else if (hasPrefix(draft, `${key}.0.`)) {
-    const entries = takePrefix(draft, `${key}.`);
-    const messages = itemsOf(unflatten(entries)).filter(isJsonObject);
-    put(
-      draft,
-      messages.flatMap((message) => readMessage(message, role)),
-    );
-  }
+function readNumberedMessages(draft: Draft, prefix: string, role: string): Message[] {
+  return takeItems(draft, prefix).flatMap((item) =>
+    readMessage(isJsonObject(item) ? item : { content: item }, role),
+  );
 }
 
 // Tools offered to the model, as OpenLLMetry numbers them.
 function readFunctions(draft: Draft): void {
-  if (!hasPrefix(draft, "llm.request.functions.0.")) return;
-  const functions = itemsOf(unflatten(takePrefix(draft, "llm.request.functions.")));
-  place(draft, "config", "tools", functions.map(readFunction));
+  const functions = takeItems(draft, "llm.request.functions.").map(readFunction);
+  if (functions.length === 0) return;
+  placeOrKeep(draft, "config", "tools", functions, "llm.request.functions");
 }
 
 function readFunction(value: JsonValue): JsonValue {

@@ -2,8 +2,9 @@
 // Source: OpenTelemetry semantic conventions, gen-ai registry and gen-ai-spans (1.37 and later).
 
 import { isJsonObject, type JsonValue } from "../../../base/json.ts";
-import { movePayload, place, take, type Draft } from "../draft.ts";
-import { placeHistory, placeReply, readMessages, type Message } from "../messages.ts";
+import { move, movePayload, type Draft } from "../draft.ts";
+import { isOnlyMessages, moveReply, placeHistory } from "../messages.ts";
+import { readMessages, type Message } from "../messages.ts";
 import { isSameJson, parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
@@ -62,18 +63,11 @@ export const genAi: Convention = {
   prepare: adoptOperationDetails,
   read(draft) {
     readHistory(draft);
-    const reply = draft.left.get("gen_ai.output.messages");
-    if (reply !== undefined && placeReply(draft, readMessages(reply, "assistant"))) {
-      draft.left.delete("gen_ai.output.messages");
-    }
-    const tools = take(draft, "gen_ai.tool.definitions");
-    if (tools !== undefined) place(draft, "config", "tools", readDefinitions(tools));
+    moveReply(draft, "gen_ai.output.messages", "assistant");
+    move(draft, "gen_ai.tool.definitions", "config", "tools", readDefinitions);
     movePayload(draft, "gen_ai.tool.call.arguments", "inputs", "input");
     movePayload(draft, "gen_ai.tool.call.result", "outputs", "result");
-    const documents = draft.left.get("gen_ai.retrieval.documents");
-    if (documents !== undefined && place(draft, "outputs", "documents", parseJsonText(documents))) {
-      draft.left.delete("gen_ai.retrieval.documents");
-    }
+    move(draft, "gen_ai.retrieval.documents", "outputs", "documents");
   },
 };
 
@@ -85,8 +79,12 @@ function readHistory(draft: Draft): void {
   const messages = readMessages(input, "user");
   if (messages === undefined && instructions.length === 0) return;
   if (!placeHistory(draft, [...instructions, ...(messages ?? [])])) return;
-  if (messages !== undefined) draft.left.delete("gen_ai.input.messages");
-  if (instructions.length > 0) draft.left.delete("gen_ai.system_instructions");
+  if (input !== undefined && messages !== undefined && isOnlyMessages(input)) {
+    draft.left.delete("gen_ai.input.messages");
+  }
+  if (system !== undefined && instructions.length > 0 && isOnlyMessages(system)) {
+    draft.left.delete("gen_ai.system_instructions");
+  }
 }
 
 // Instructions are the parts of one system message, without the message around them.

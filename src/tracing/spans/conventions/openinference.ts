@@ -2,10 +2,19 @@
 // Source: OpenInference semantic conventions, 0.1.
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { hasPrefix, place, movePayload, take, takePrefix, type Draft } from "../draft.ts";
+import {
+  hasPrefix,
+  keep,
+  movePayload,
+  place,
+  placeOrKeep,
+  take,
+  takeItems,
+  type Draft,
+} from "../draft.ts";
 import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
-import { readMessage, type Message } from "../messages.ts";
-import { itemsOf, parseJsonText, setOwn, unflatten, type MutableObject } from "../values.ts";
+import { moveHistory, readMessage, type Message } from "../messages.ts";
+import { isSameJson, itemsOf, parseJsonText, setOwn, type MutableObject } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const openInference: Convention = {
@@ -41,8 +50,8 @@ export const openInference: Convention = {
     "llm.cost.total": "metadata.cost",
   },
   read(draft) {
-    readMessageList(draft, "llm.input_messages.", "user", hasHistory, placeHistory);
-    readMessageList(draft, "llm.output_messages.", "assistant", hasReply, placeReply);
+    readHistory(draft);
+    readReply(draft);
     readParameters(draft, "llm.invocation_parameters");
     readParameters(draft, "embedding.invocation_parameters");
     readTemplate(draft);
@@ -56,18 +65,22 @@ export const openInference: Convention = {
   },
 };
 
-function readMessageList(
-  draft: Draft,
-  prefix: string,
-  role: string,
-  isDone: (draft: Draft) => boolean,
-  put: (draft: Draft, messages: readonly Message[] | undefined) => boolean,
-): void {
-  if (isDone(draft) || !hasPrefix(draft, prefix)) return;
-  const items = itemsOf(unflatten(takePrefix(draft, prefix)));
-  put(
-    draft,
-    items.flatMap((item) => readMessage(toMessage(unwrap(item, "message")), role)),
+function readHistory(draft: Draft): void {
+  if (hasHistory(draft) || !hasPrefix(draft, "llm.input_messages.")) return;
+  const messages = readMessageList(draft, "llm.input_messages.", "user");
+  // LangGraph's root spans list roles alone; what was said is in the whole input.
+  const isSilent = messages.every((message) => Object.keys(message).length === 1);
+  if (!isSilent || !moveHistory(draft, "input.value", "user")) placeHistory(draft, messages);
+}
+
+function readReply(draft: Draft): void {
+  if (hasReply(draft) || !hasPrefix(draft, "llm.output_messages.")) return;
+  placeReply(draft, readMessageList(draft, "llm.output_messages.", "assistant"));
+}
+
+function readMessageList(draft: Draft, prefix: string, role: string): Message[] {
+  return takeItems(draft, prefix).flatMap((item) =>
+    readMessage(toMessage(unwrap(item, "message")), role),
   );
 }
 
@@ -85,10 +98,16 @@ function toMessage(item: JsonObject): JsonObject {
   return read;
 }
 
+// Where an item says something of itself beside what it wraps, the wrapped keys win.
 function unwrap(item: JsonValue, name: string): JsonObject {
   if (!isJsonObject(item)) return { content: item };
   const inner = item[name];
-  return isJsonObject(inner) ? { ...omit(item, name), ...inner } : item;
+  if (!isJsonObject(inner)) return item;
+  const unwrapped: MutableObject = { ...inner };
+  for (const [key, value] of Object.entries(omit(item, name))) {
+    setOwn(unwrapped, Object.hasOwn(inner, key) ? `attribute.${key}` : key, value);
+  }
+  return unwrapped;
 }
 
 function omit(item: JsonObject, name: string): JsonObject {
@@ -118,8 +137,10 @@ function readParameters(draft: Draft, key: string): void {
   for (const [name, parameter] of Object.entries(parameters)) {
     if (parameter === null) continue;
     const field = Object.hasOwn(notHyperparameters, name) ? notHyperparameters[name] : undefined;
-    if (field !== undefined) place(draft, "config", field, parameter);
+    if (field !== undefined) placeOrKeep(draft, "config", field, parameter, `${key}.${name}`);
     else if (!Object.hasOwn(hyperparameters, name)) setOwn(hyperparameters, name, parameter);
+    else if (!isSameJson(hyperparameters[name], parameter))
+      keep(draft, `${key}.${name}`, parameter);
   }
   if (Object.keys(hyperparameters).length > 0) config["hyperparameters"] = hyperparameters;
 }
@@ -137,14 +158,12 @@ function readTemplate(draft: Draft): void {
 }
 
 function readTools(draft: Draft): void {
-  if (!hasPrefix(draft, "llm.tools.0.")) return;
-  const tools = itemsOf(unflatten(takePrefix(draft, "llm.tools."))).map((item) => {
+  const tools = takeItems(draft, "llm.tools.").map((item) => {
     const tool = unwrap(item, "tool");
     const { json_schema: schema } = tool;
     return schema === undefined ? tool : parseJsonText(schema);
   });
-  // What a request was sent with is the better copy; this one is built from it.
-  if (!Object.hasOwn(draft.buckets.config, "tools")) place(draft, "config", "tools", tools);
+  if (tools.length > 0) placeOrKeep(draft, "config", "tools", tools, "llm.tools");
 }
 
 const documentLists: readonly (readonly [string, "inputs" | "outputs"])[] = [
@@ -158,25 +177,27 @@ const documentLists: readonly (readonly [string, "inputs" | "outputs"])[] = [
 function readDocuments(draft: Draft): void {
   for (const [prefix, bucket] of documentLists) {
     if (!hasPrefix(draft, prefix) || Object.hasOwn(draft.buckets[bucket], "documents")) continue;
-    const documents = itemsOf(unflatten(takePrefix(draft, prefix))).map((item) => {
+    const documents = takeItems(draft, prefix).map((item) => {
       const document = unwrap(item, "document");
       const { metadata } = document;
       return metadata === undefined ? document : { ...document, metadata: parseJsonText(metadata) };
     });
-    place(draft, bucket, "documents", documents);
+    if (documents.length > 0) place(draft, bucket, "documents", documents);
   }
 }
 
 function readEmbeddings(draft: Draft): void {
-  const prefix = "embedding.embeddings.";
-  if (!hasPrefix(draft, prefix)) return;
-  const items = itemsOf(unflatten(takePrefix(draft, prefix))).map((item) =>
-    unwrap(item, "embedding"),
-  );
+  const name = "embedding.embeddings";
+  const items = takeItems(draft, `${name}.`).map((item) => unwrap(item, "embedding"));
+  if (items.length === 0) return;
   const texts = items.map((item) => item["text"] ?? null);
   const vectors = items.map((item) => item["vector"] ?? null);
-  if (texts.some((text) => text !== null)) place(draft, "inputs", "texts", texts);
-  if (vectors.some((vector) => vector !== null)) place(draft, "outputs", "embeddings", vectors);
+  if (texts.some((text) => text !== null)) placeOrKeep(draft, "inputs", "texts", texts, name);
+  if (vectors.some((vector) => vector !== null)) {
+    placeOrKeep(draft, "outputs", "embeddings", vectors, name);
+  }
+  const rest = items.map((item) => omit(omit(item, "text"), "vector"));
+  if (rest.some((item) => Object.keys(item).length > 0)) keep(draft, name, rest);
 }
 
 // A JSON object of the sender's own keys.

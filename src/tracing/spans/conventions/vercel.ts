@@ -1,11 +1,11 @@
 // Vercel AI SDK: `ai.*` attributes of its calls, requests and tool calls. Its newer releases send
 // the GenAI conventions instead. Source: AI SDK telemetry guide, releases 3 to 7.
 
-import { isJsonObject, type JsonValue } from "../../../base/json.ts";
-import { movePayload, place, take, type Draft } from "../draft.ts";
+import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { move, movePayload, take, type Draft } from "../draft.ts";
 import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
 import { readMessages, readToolCall, type Message } from "../messages.ts";
-import { itemsOf, parseJsonText, type MutableObject } from "../values.ts";
+import { parseJsonText, type MutableObject } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const vercel: Convention = {
@@ -46,16 +46,22 @@ export const vercel: Convention = {
     readPrompt(draft, "ai.prompt.messages");
     readPrompt(draft, "ai.prompt");
     readReply(draft);
-    const tools = take(draft, "ai.prompt.tools");
-    if (tools !== undefined)
-      place(draft, "config", "tools", itemsOf(parseJsonText(tools)).map(parseJsonText));
-    const choice = take(draft, "ai.prompt.toolChoice");
-    if (choice !== undefined) place(draft, "config", "tool_choice", parseJsonText(choice));
+    move(draft, "ai.prompt.tools", "config", "tools", readTools);
+    move(draft, "ai.prompt.toolChoice", "config", "tool_choice");
     movePayload(draft, "ai.toolCall.args", "inputs", "input");
     movePayload(draft, "ai.toolCall.result", "outputs", "result");
-    readEmbeddings(draft);
+    for (const key of ["ai.value", "ai.values"]) move(draft, key, "inputs", "texts", readTexts);
+    for (const key of ["ai.embedding", "ai.embeddings"]) {
+      move(draft, key, "outputs", "embeddings", readTexts);
+    }
   },
 };
+
+// Each tool is JSON text of its own.
+function readTools(tools: JsonValue): JsonValue {
+  const value = parseJsonText(tools);
+  return isJsonArray(value) ? value.map(parseJsonText) : value;
+}
 
 // Either a list of messages, or an object of `system`, `prompt` and `messages`.
 function readPrompt(draft: Draft, key: string): void {
@@ -63,8 +69,12 @@ function readPrompt(draft: Draft, key: string): void {
   if (raw === undefined || hasHistory(draft)) return;
   const value = parseJsonText(raw);
   const messages = isJsonObject(value) ? readPromptObject(value) : readMessages(value, "user");
-  if (placeHistory(draft, messages)) draft.left.delete(key);
+  if (!placeHistory(draft, messages)) return;
+  const isWhole = !isJsonObject(value) || Object.keys(value).every((one) => promptKeys.has(one));
+  if (isWhole) draft.left.delete(key);
 }
+
+const promptKeys: ReadonlySet<string> = new Set(["system", "instructions", "messages", "prompt"]);
 
 function readPromptObject(value: { readonly [key: string]: JsonValue }): Message[] | undefined {
   const system = value["system"] ?? value["instructions"];
@@ -78,25 +88,19 @@ function readReply(draft: Draft): void {
   const message: MutableObject = { role: "assistant" };
   const text = take(draft, "ai.response.text") ?? take(draft, "ai.response.object");
   if (text !== undefined) message["content"] = text;
-  const calls = take(draft, "ai.response.toolCalls");
-  if (calls !== undefined) {
-    message["tool_calls"] = itemsOf(parseJsonText(calls)).map(readToolCall);
+  const calls = parseJsonText(draft.left.get("ai.response.toolCalls") ?? null);
+  if (isJsonArray(calls)) {
+    draft.left.delete("ai.response.toolCalls");
+    message["tool_calls"] = calls.map(readToolCall);
   }
   const reasoning = take(draft, "ai.response.reasoning");
   if (reasoning !== undefined) message["reasoning"] = reasoning;
   if (Object.keys(message).length > 1) placeReply(draft, [message]);
 }
 
-function readEmbeddings(draft: Draft): void {
-  const value = take(draft, "ai.value") ?? take(draft, "ai.values");
-  if (value !== undefined) place(draft, "inputs", "texts", readTexts(value));
-  const vectors = take(draft, "ai.embedding") ?? take(draft, "ai.embeddings");
-  if (vectors !== undefined) place(draft, "outputs", "embeddings", readTexts(vectors));
-}
-
 // Values are JSON texts: of one value, or one in each item of an array.
 function readTexts(value: JsonValue): JsonValue {
-  return (Array.isArray(value) ? value : [value]).map(parseScalarText);
+  return (isJsonArray(value) ? value : [value]).map(parseScalarText);
 }
 
 function parseScalarText(value: JsonValue): JsonValue {
