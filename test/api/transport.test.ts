@@ -23,7 +23,12 @@ import * as alphaReflection from "../../gen/grpc/reflection/v1alpha/reflection_p
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
 import { ServiceError } from "../../src/base/errors.ts";
-import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+import {
+  keyOf,
+  startTransport,
+  type TestTransport,
+  unverifiableKey,
+} from "../support/transport.ts";
 
 let service: TestTransport;
 let isReady = true;
@@ -154,6 +159,17 @@ describe.each(transports)("over $name", ({ open }) => {
     expect(error.metadata.get("retry-after")).toBe("1");
   });
 
+  test("a key that cannot be verified is Unavailable with retry-after", async () => {
+    const events = createClient(EventService, open());
+
+    const headers = { authorization: unverifiableKey };
+    const error = await failureOf(events.createEvent({ event: {} }, { headers }));
+
+    expect(error.code).toBe(Code.Unavailable);
+    expect(error.metadata.get("retry-after")).toBe("1");
+    expect(error.findDetails(ErrorInfoSchema)[0]?.reason).toBe("KEY_UNVERIFIABLE");
+  });
+
   test("health tells what readiness tells, without a key", async () => {
     const health = createClient(Health, open());
 
@@ -254,6 +270,16 @@ describe("over REST", () => {
     expect([got.status, got.text]).toEqual([
       503,
       '{"success":false,"statusCode":503,"errorCode":"OVERLOADED"}',
+    ]);
+    expect(got.headers.get("retry-after")).toBe("1");
+  });
+
+  test("a key that cannot be verified is a 503 with Retry-After", async () => {
+    const headers = { authorization: unverifiableKey };
+    const got = await rest("POST", "/events", { headers, body: "{}" });
+    expect([got.status, got.text]).toEqual([
+      503,
+      '{"success":false,"statusCode":503,"errorCode":"KEY_UNVERIFIABLE"}',
     ]);
     expect(got.headers.get("retry-after")).toBe("1");
   });

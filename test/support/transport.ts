@@ -14,6 +14,9 @@ import { createTransport, type TransportOptions } from "../../src/transport/tran
 /** Bearer values of the keys that the test transport knows, by kind. */
 export const keyOf = (kind: KeyKind): string => `Bearer ${kind}`;
 
+/** Bearer value that the test transport cannot tell anything about. */
+export const unverifiableKey = "Bearer unverifiable";
+
 function principal(keyKind: KeyKind): Principal {
   return {
     keyId: `key-${keyKind}`,
@@ -70,9 +73,9 @@ export async function startTransport(
     keys: {
       authenticate: (header) => {
         const found = principals.get(header ?? "");
-        return found
-          ? Promise.resolve(found)
-          : Promise.reject(new ServiceError("NOT_FOUND", "no such key"));
+        if (found) return Promise.resolve(found);
+        const reason = header === unverifiableKey ? "KEY_UNVERIFIABLE" : "NOT_FOUND";
+        return Promise.reject(new ServiceError(reason, "no such key"));
       },
     },
     idempotency: { run: (_claim, work) => work() },

@@ -3,10 +3,11 @@
 // Source: docs/decisions.md, 15; docs/design.md, Transport.
 
 import { once } from "node:events";
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { createStreamEncoder, encodingFor } from "../compression.ts";
-import { type Exchange, headerOf } from "../exchange.ts";
+import { type Exchange, headerOf, type NodeResponse } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
 
@@ -61,12 +62,8 @@ export async function writeStream(
     for (let next = first; !next.done; next = await iterator.next()) await sink.write(next.value);
     await sink.end();
   } catch (error) {
-    if (!accepted)
-      await sink
-        .write(errorLine(error))
-        .then(sink.flush)
-        .catch(() => undefined);
-    exchange.response.destroy();
+    if (!accepted) await tellError(sink, error);
+    breakOff(exchange.response);
     throw error;
   } finally {
     exchange.response.off("close", onGone);
@@ -117,9 +114,22 @@ function lineWriter(output: DescMessage): (message: Message, context: WriteConte
   };
 }
 
-function errorLine(error: unknown): Buffer {
+async function tellError(sink: Sink, error: unknown): Promise<void> {
   const { reason } = serviceErrorOf(error);
-  return Buffer.from(`${JSON.stringify({ success: false, errorCode: reason })}\n`);
+  try {
+    await sink.write(Buffer.from(`${JSON.stringify({ success: false, errorCode: reason })}\n`));
+    await sink.flush();
+  } catch {
+    // The client has gone; the error goes to the log alone.
+  }
+}
+
+/** Ends an answer in a way that no client takes for its end. */
+function breakOff(response: NodeResponse): void {
+  const { stream } = response as NodeResponse & { readonly stream?: ServerHttp2Stream };
+  // Destroying an HTTP/2 answer would reset it with NO_ERROR, which reads as a clean end.
+  if (stream) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  else response.destroy();
 }
 
 type Sink = {
@@ -145,11 +155,19 @@ function openSink(
   });
   const encoder = encoding && createStreamEncoder(encoding);
   encoder?.transform.pipe(response);
-  return gatheringSink(encoder?.transform ?? response, encoder?.flush);
+  // What the encoder still writes to a client that has gone is lost like the rest.
+  encoder?.transform.on("error", () => undefined);
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  return gatheringSink(encoder?.transform ?? response, encoder?.flush, gone.signal);
 }
 
 /** Gathers what comes within one turn of the event loop, and waits when the client reads slowly. */
-function gatheringSink(target: Writable, flushTarget: (() => Promise<void>) | undefined): Sink {
+function gatheringSink(
+  target: Writable,
+  flushTarget: (() => Promise<void>) | undefined,
+  gone: AbortSignal,
+): Sink {
   let gathered: Uint8Array[] = [];
   let bytes = 0;
   let turn: NodeJS.Immediate | undefined;
@@ -167,14 +185,7 @@ function gatheringSink(target: Writable, flushTarget: (() => Promise<void>) | un
     return target.write(chunk, onWritten);
   };
   const drained = async (): Promise<void> => {
-    if (target.destroyed) throw new DOMException("the client has gone", "AbortError");
-    const closed = new AbortController();
-    const { signal } = closed;
-    try {
-      await Promise.race([once(target, "drain", { signal }), once(target, "close", { signal })]);
-    } finally {
-      closed.abort();
-    }
+    await once(target, "drain", { signal: gone });
   };
   return {
     async write(chunk) {
@@ -201,7 +212,9 @@ function gatheringSink(target: Writable, flushTarget: (() => Promise<void>) | un
     end() {
       send();
       return new Promise((resolve) => {
+        gone.addEventListener("abort", () => resolve(), { once: true });
         target.end(() => resolve());
+        if (gone.aborted) resolve();
       });
     },
   };
