@@ -52,7 +52,12 @@ describe("files", () => {
 
   test("keep to the line length", () => {
     const got = breaches(code, ({ text }) => {
-      const index = text.split("\n").findIndex((line) => line.length > lineLengthMax);
+      // The path of an import cannot be broken.
+      const index = text
+        .split("\n")
+        .findIndex(
+          (line) => line.length > lineLengthMax && !/^(import|\}) .* from ".*";$/.test(line),
+        );
       return index === -1 ? undefined : `line ${index + 1}`;
     });
 
@@ -84,7 +89,7 @@ describe("files", () => {
     expect(got).toEqual([]);
   });
 
-  test("hold no TODO", () => {
+  test("hold no work put off", () => {
     const word = ["TO", "DO"].join("");
     const got = breaches(code, ({ text }) => (text.includes(word) ? word : undefined));
 

@@ -1,6 +1,6 @@
 // Every route × every kind of key: who may call what, and that every denial is the same bytes.
-// A route added without a row fails here. Source: docs/spec.md, "Authentication"; docs/decisions.md,
-// 10, 14 and 35.
+// A route added without a row fails here.
+// Source: docs/spec.md, "Authentication"; docs/decisions.md, 10, 14 and 35.
 
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Server streams over REST on both HTTP versions: a slow client slows the source, a client that goes
+// Server streams over REST on both HTTP versions: a slow client slows the source, one that goes
 // ends it, and compressed streams still arrive piece by piece.
 
 import { request as httpRequest } from "node:http";

@@ -108,7 +108,7 @@ describe("the field catalogue", () => {
     expect(await fields.schema(projectId)).toEqual([]);
   });
 
-  test("sightings confirmed inside an outer transaction count once that has committed", async () => {
+  test("sightings confirmed in an outer transaction count once it has committed", async () => {
     const event = anEvent({ metadata: { a: 1 } });
     const write = async (projectId: string, fails: boolean) =>
       given.database.transaction(async () => {

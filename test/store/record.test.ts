@@ -91,7 +91,7 @@ describe("record", () => {
     expect(got.metadata).toEqual({ run_id: "r" });
   });
 
-  test("an update that comes before its session's first event is applied to the session", async () => {
+  test("an update that comes before its session is applied to the session", async () => {
     const event = anEvent();
     const sessionId = event.session_id ?? "";
 

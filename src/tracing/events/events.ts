@@ -1,5 +1,5 @@
-// Events: create, batch, enrich, update, get, delete, and their rules. Called by handlers.ts, the
-// older clients' handlers and sessions.ts. Source: docs/spec.md, "Logging"; docs/decisions.md, 4 to 9.
+// Events: create, batch, enrich, update, get, delete, and their rules. Called by handlers.ts and
+// the handlers of older clients' calls. Source: docs/spec.md, "Logging"; docs/decisions.md, 4 to 9.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";

@@ -19,7 +19,7 @@ export type RecordOptions = {
 export type WriteSet = {
   readonly projectId: ProjectId;
   readonly writes: readonly EventWrite[];
-  /** `create`: events. `enrich`: updates that may wait for their event. `update`: of what exists. */
+  /** `create`: events. `enrich`: updates that may wait. `update`: of what exists. */
   readonly kind: "create" | "enrich" | "update";
   readonly sessionNames: ReadonlyMap<string, string>;
   readonly receivedAtMs: number;

@@ -101,8 +101,8 @@ export function createSessions(options: {
   }
 
   /**
-   * Returns a session and its events as a tree with payloads. Throws ANSWER_TOO_LARGE past the limit
-   * of events, since a cut tree would look whole.
+   * Returns a session and its events as a tree with payloads. Throws ANSWER_TOO_LARGE past the
+   * limit of events, since a cut tree would look whole.
    */
   async function tree(projectId: ProjectId, sessionId: string) {
     const session = await get(projectId, sessionId);

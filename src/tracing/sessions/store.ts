@@ -38,7 +38,7 @@ export type SkeletonRow = Pick<
   | "duration"
 >;
 
-/** Adds to the totals of sessions; the rows come ordered by key, so that writers do not deadlock. */
+/** Adds to the totals of sessions; rows come ordered by key, so that writers do not deadlock. */
 export async function addToTotals(sql: Sql, rows: readonly TotalsRow[]): Promise<void> {
   await sql`
     insert into session_totals as held (

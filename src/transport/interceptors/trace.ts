@@ -1,5 +1,5 @@
-// The service's own spans: one a call, under the caller's `traceparent`. Off by default; `--tracing
-// on` and an OpenTelemetry SDK loaded by `node --import` turn it on, since only the API is built in.
+// The service's own spans: one a call, under the caller's `traceparent`. Off by default: `--tracing
+// on` and an OpenTelemetry SDK loaded by `node --import` turn it on; only the API is built in.
 // Called by transport.ts. Source: OpenTelemetry semantic conventions, RPC server spans.
 
 import {
