@@ -53,23 +53,32 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString("utf8");
   if (request.method === "POST" && request.url === "/v1/chat/completions") {
-    answerChat(JSON.parse(text) as ChatRequest, response); return;
+    answerChat(JSON.parse(text) as ChatRequest, response);
+    return;
   }
   if (request.method === "POST" && request.url === "/v1/embeddings") {
-    answerEmbeddings(JSON.parse(text) as EmbeddingRequest, response); return;
+    answerEmbeddings(JSON.parse(text) as EmbeddingRequest, response);
+    return;
   }
   if (request.method === "GET" && request.url === "/v1/models") {
-    send(response, 200, { object: "list", data: [{ id: "stand-in", object: "model" }] }); return;
+    send(response, 200, { object: "list", data: [{ id: "stand-in", object: "model" }] });
+    return;
   }
   fail(response, 404, `no route ${request.method ?? ""} ${request.url ?? ""}`);
 }
 
 function answerChat(request: ChatRequest, response: ServerResponse): void {
   const status = /^fail-(\d{3})$/.exec(request.model)?.[1];
-  if (status !== undefined) { fail(response, Number(status), `stand-in says ${status}`); return; }
+  if (status !== undefined) {
+    fail(response, Number(status), `stand-in says ${status}`);
+    return;
+  }
   const message = replyTo(request);
   const usage = usageOf(request, message);
-  if (request.stream === true) { streamChat(request, message, usage, response); return; }
+  if (request.stream === true) {
+    streamChat(request, message, usage, response);
+    return;
+  }
   send(response, 200, {
     ...envelope(request, "chat.completion"),
     choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(message) }],
