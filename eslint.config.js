@@ -3,7 +3,16 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["gen/", "node_modules/", "test/fixtures/", "data/", "coverage/"] },
+  {
+    ignores: [
+      "gen/",
+      "node_modules/",
+      "test/fixtures/",
+      "test/clients/node/",
+      "data/",
+      "coverage/",
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: { allowDefaultProject: ["*.js"] } } },

@@ -34,7 +34,7 @@ export function installPython(requirements: string): Promise<Environment> {
       { command: "python3", words: ["-m", "venv", folder] },
       {
         command: pythonOf(folder),
-        words: ["-m", "pip", "install", "--quiet", "-r", join(folder, requirements)],
+        words: ["-m", "pip", "install", "-q", "--retries=1", "-r", join(folder, requirements)],
       },
     ],
   });
@@ -54,7 +54,7 @@ export function installNode(): Promise<Environment> {
     steps: (folder) => [
       {
         command: "npm",
-        words: ["ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+        words: ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"],
         cwd: folder,
       },
     ],
@@ -102,8 +102,8 @@ async function install({ name, from, files, tool, steps }: Recipe): Promise<Envi
   for (const step of steps(folder)) {
     const { code, stderr } = await runProgram(step);
     if (code !== 0) {
-      const last = stderr.trimEnd().split("\n").at(-1) ?? "";
-      return { missing: `packages for ${name} cannot be installed here: ${last}` };
+      const why = stderr.split("\n").find((line) => /error/i.test(line)) ?? stderr.slice(-200);
+      return { missing: `packages for ${name} cannot be installed here: ${why}` };
     }
   }
   await writeFile(mark, "");

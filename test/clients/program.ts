@@ -10,7 +10,7 @@ export type Command = {
   readonly command: string;
   readonly words: readonly string[];
   readonly cwd?: string;
-  /** Set beside PATH and HOME; nothing else comes in from outside. */
+  /** Set beside what comes from outside. */
   readonly env?: Readonly<Record<string, string>>;
 };
 
@@ -23,13 +23,13 @@ export type Outcome = {
 /** Longest time of an installation on a cold cache. */
 export const programTimeoutMs = 240_000;
 
-/** Variables of the outside that a tool needs to find its files, proxies and caches. */
-const passedOn =
-  /^(PATH|HOME|TMPDIR|LANG|GO\w*|PIP_\w*|npm_config_\w*|\w*_proxy|\w*_PROXY|SSL_\w*)$/;
+/** Variables that would change what a client does; the rest is how a tool finds its registry. */
+const keptOut =
+  /^(OTEL|HH|HONEYHIVE|TRACELOOP|VITEST|PYTHON|npm_(package|lifecycle))_?|^NODE_(ENV|OPTIONS)$/;
 
 /** Runs a program to its end; one that cannot be started has the code null. */
 export function runProgram({ command, words, cwd, env }: Command): Promise<Outcome> {
-  const outside = Object.entries(process.env).filter(([name]) => passedOn.test(name));
+  const outside = Object.entries(process.env).filter(([name]) => !keptOut.test(name));
   const child = spawn(command, words, {
     cwd: cwd ?? tmpdir(),
     env: { ...Object.fromEntries(outside), ...env },
