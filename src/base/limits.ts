@@ -30,5 +30,8 @@ export const answerBytesMax = 128 * MB;
 /** Levels of a tree; Protobuf readers in other languages stop at 100 nested messages. */
 export const treeDepthMax = 64;
 
+/** Objects and arrays in one JSON body; 64 MB of `{}` would take more than a gigabyte of memory. */
+export const jsonContainersMax = 2_000_000;
+
 /** Items of one array of messages in a REST request; each costs far more memory than its bytes. */
 export const listItemsMax = 100_000;

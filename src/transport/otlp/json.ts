@@ -15,6 +15,7 @@ import {
   type Span_Link,
   type Status,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
+import { parseJsonBody } from "../json-body.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { quoteName, type RejectedSpan } from "../../tracing/spans/span.ts";
@@ -50,12 +51,7 @@ export function readJsonRequest(body: Uint8Array): {
 }
 
 function parseObject(body: Uint8Array): JsonObject {
-  let root: unknown;
-  try {
-    root = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch (cause) {
-    throw new ServiceError("MALFORMED_BODY", "body is no JSON", { cause });
-  }
+  const root = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
   if (!isJsonObject(root)) throw new ServiceError("MALFORMED_BODY", "body is no JSON object");
   return root;
 }

@@ -3,10 +3,9 @@
 // Called by routes.ts. Source: docs/design.md, Transport; docs/decisions.md, 3, 9, 10, 36.
 
 import { createHash } from "node:crypto";
-import { isUtf8 } from "node:buffer";
 import type { Message } from "@bufbuild/protobuf";
 import type { ContextValues, Interceptor } from "@connectrpc/connect";
-import { ServiceError } from "../../base/errors.ts";
+import { parseJsonBody } from "../json-body.ts";
 import { accessRuleOf, type BodyLimits } from "../access-rules.ts";
 import type { Admission } from "../admission.ts";
 import { readBody } from "../body.ts";
@@ -126,19 +125,10 @@ function readRequest(
     const hash = createHash("sha256").update(`${exchange.request.url ?? ""}\n`);
     values.set(requestDigestKey, hash.update(body ?? "").digest());
   }
-  const json = body && body.length > 0 ? parseJson(body) : undefined;
+  const json = body && body.length > 0 ? parseJsonBody(body) : undefined;
   const read = target.binding.read({ variables, query: exchange.query, body: json });
   values.set(itemFaultsKey, read.itemFaults);
   return read.message;
-}
-
-function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) throw new ServiceError("MALFORMED_BODY", "the body must be UTF-8");
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch (cause) {
-    throw new ServiceError("MALFORMED_BODY", "the body must be JSON", { cause });
-  }
 }
 
 async function answer(
