@@ -1,0 +1,69 @@
+// OpenTelemetry as the demo's program sets it up: the published instrumentation of the OpenAI client
+// and the standard OTLP exporter. Keeps the spans it sent, to compare them with what is read back.
+// Called by main.ts.
+
+import { createRequire } from "node:module";
+import { context, diag, DiagLogLevel, trace, type Tracer } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { registerInstrumentations } from "@opentelemetry/instrumentation";
+import { OpenAIInstrumentation } from "@opentelemetry/instrumentation-openai";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  BatchSpanProcessor,
+  TracerProvider,
+  type ReadableSpan,
+  type SpanProcessor,
+} from "@opentelemetry/sdk-trace";
+import type * as OpenAiModule from "openai";
+
+export type Telemetry = {
+  readonly tracer: Tracer;
+  /** The OpenAI client's module, instrumented. */
+  readonly openai: typeof OpenAiModule;
+  /** Sends what waits; returns every span that ended and what the exporter complained about. */
+  finish(): Promise<{ spans: readonly ReadableSpan[]; complaints: readonly string[] }>;
+};
+
+/** `url` is where the service listens; the exporter adds the standard path. */
+export function startTelemetry(url: string, key: string): Telemetry {
+  const complaints: string[] = [];
+  const complain = (message: string, ...rest: unknown[]) => {
+    complaints.push([message, ...rest.map(String)].join(" "));
+  };
+  const quiet = () => undefined;
+  diag.setLogger(
+    { error: complain, warn: complain, info: quiet, debug: quiet, verbose: quiet },
+    DiagLogLevel.WARN,
+  );
+  const spans: ReadableSpan[] = [];
+  const keep: SpanProcessor = {
+    onStart: quiet,
+    onEnd: (span) => spans.push(span),
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  };
+  const exporter = new OTLPTraceExporter({
+    url: `${url}/v1/traces`,
+    headers: { authorization: `Bearer ${key}`, "x-source": "demo" },
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ "service.name": "waggle-demo" }),
+    spanProcessors: [keep, new BatchSpanProcessor({ exporter })],
+  });
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  registerInstrumentations({
+    tracerProvider: provider,
+    instrumentations: [new OpenAIInstrumentation({ captureMessageContent: true })],
+  });
+  return {
+    tracer: provider.getTracer("waggle-demo"),
+    // The instrumentation patches what is required after it is registered.
+    openai: createRequire(import.meta.url)("openai") as typeof OpenAiModule,
+    async finish() {
+      await provider.shutdown();
+      return { spans, complaints };
+    },
+  };
+}
