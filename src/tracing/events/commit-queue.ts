@@ -70,14 +70,23 @@ export function createCommitQueue(options: { commit: Commit; connections: number
   };
 }
 
-// One request's bad value must not fail its neighbours, so a failed group is tried one by one.
+// One request's bad value must not fail its neighbours, so a group that failed for its values is
+// tried one by one. When the database is away, each alone would only wait for the same failure.
 async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<void> {
   try {
     const absent = await commit(group.map(({ set }) => set));
     group.forEach(({ resolve }, index) => resolve(absent[index] ?? new Set()));
   } catch (error) {
-    const [only] = group;
-    if (group.length === 1) only?.reject(error);
-    else for (const one of group) await commitGroup([one], commit);
+    if (group.length > 1 && isAboutValues(error)) {
+      for (const one of group) await commitGroup([one], commit);
+    } else {
+      for (const { reject } of group) reject(error);
+    }
   }
+}
+
+/** SQLSTATE classes of bad data, broken constraints and exceeded limits; or no database error. */
+function isAboutValues(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code !== "string" || /^(2[123]|54)[0-9A-Z]{3}$/.test(code);
 }
