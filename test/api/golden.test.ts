@@ -1,0 +1,243 @@
+// Golden answers: each case of golden-cases.ts over REST against golden/<endpoint>/<case>.json, and
+// over Connect (JSON and binary), gRPC and gRPC-Web, which must answer the same. `vitest -u` rewrites
+// the files; their diff is a change of the API.
+
+import {
+  fromJson,
+  toJson,
+  type DescMessage,
+  type DescMethod,
+  type Message,
+} from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { createKeys } from "../../src/access/keys/keys.ts";
+import type { KeyKind } from "../../src/access/principal.ts";
+import { formatTimeText } from "../../src/transport/rest/export-times.ts";
+import { givenAProject } from "../support/project.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { cases, type Case, type Request } from "./golden-cases.ts";
+
+let service: TestService;
+let sessions: Http2SessionManager;
+let transports: Readonly<Record<TransportName, Transport>>;
+
+const transportNames = ["Connect JSON", "Connect binary", "gRPC", "gRPC-Web"] as const;
+type TransportName = (typeof transportNames)[number];
+
+beforeAll(async () => {
+  service = await startService();
+  sessions = new Http2SessionManager(service.url);
+  const http2 = { baseUrl: service.url, httpVersion: "2", sessionManager: sessions } as const;
+  transports = {
+    "Connect JSON": createConnectTransport({ baseUrl: service.url, httpVersion: "1.1" }),
+    "Connect binary": createConnectTransport({ ...http2, useBinaryFormat: true }),
+    gRPC: createGrpcTransport({ baseUrl: service.url, sessionManager: sessions }),
+    "gRPC-Web": createGrpcWebTransport({ baseUrl: service.url, httpVersion: "1.1" }),
+  };
+});
+afterAll(async () => {
+  sessions.abort();
+  await service.stop();
+});
+
+type Stage = {
+  readonly authorization: string | undefined;
+  /** Replaces what differs from run to run. */
+  normalize(value: unknown): unknown;
+};
+
+const kinds = {
+  project: "project",
+  readOnly: "project_read_only",
+  ingestion: "ingestion",
+} as const satisfies Record<Exclude<Case["key"], "none">, KeyKind>;
+
+/** Makes a project of its own and carries out what the case starts from. */
+async function setStage({ given, key }: Case): Promise<Stage> {
+  const { database } = service;
+  const project = await givenAProject(database, "demo");
+  const keys = createKeys({ database, cacheEntriesMax: 0, cacheAgeMs: 0 });
+  const createKey = async (kind: KeyKind) => {
+    const { projectId } = project;
+    const created = await keys.create({ kind, projectId, name: kind, createdBy: "test" });
+    return `Bearer ${created.secret}`;
+  };
+  const author = await createKey("project");
+  for (const request of given) {
+    const { status, body } = await callRest(request, author);
+    if (status !== 200) throw new Error(`${request.route}: ${status} ${JSON.stringify(body)}`);
+  }
+  const names = new Map<string, string>([
+    [project.orgId, "<org_id>"],
+    [project.workspaceId, "<workspace_id>"],
+    [project.projectId, "<project_id>"],
+  ]);
+  return {
+    authorization: key === "none" ? undefined : await createKey(kinds[key]),
+    normalize: (value) => normalize(value, names),
+  };
+}
+
+async function callRest({ route, body }: Request, authorization: string | undefined) {
+  const [method = "", path = ""] = route.split(" ");
+  const response = await fetch(`${service.url}${path}`, {
+    method,
+    headers: {
+      ...(authorization !== undefined && { authorization }),
+      ...(body && { "content-type": "application/json" }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const contentType = response.headers.get("content-type") ?? "";
+  const text = await response.text();
+  const lines = contentType.startsWith("application/json") ? [text] : text.trimEnd().split("\n");
+  const values = lines.map((line) => JSON.parse(line) as unknown);
+  return {
+    status: response.status,
+    headers: { "content-type": contentType },
+    body: contentType.startsWith("application/json") ? values[0] : values,
+  };
+}
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Ids that the cases choose look like this and stay. */
+const chosenPattern = /^(5e551000|e7e17000)-0000-/;
+const dayMs = 86_400_000;
+
+function normalize(value: unknown, names: Map<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => normalize(item, names));
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value).map(([key, item]) => [
+      key,
+      // A cursor is bound to its project.
+      key === "next_cursor" ? "<cursor>" : normalize(item, names),
+    ]);
+    return Object.fromEntries(entries) as unknown;
+  }
+  if (typeof value === "number") return Math.abs(value - Date.now()) < dayMs ? "<now>" : value;
+  if (typeof value !== "string" || !uuidPattern.test(value) || chosenPattern.test(value)) {
+    return value;
+  }
+  const name = names.get(value) ?? `<id ${names.size - 2}>`;
+  names.set(value, name);
+  return name;
+}
+
+type Outcome = { readonly body: unknown } | { readonly reason: string; readonly message: string };
+
+/** Calls the rpc by its generated client. */
+async function callRpc(
+  transport: Transport,
+  method: DescMethod,
+  message: Message,
+  authorization: string | undefined,
+): Promise<Outcome> {
+  const client = createClient(method.parent, transport) as unknown as Record<string, Rpc>;
+  const call = client[method.localName] as Rpc;
+  const options = { headers: { ...(authorization !== undefined && { authorization }) } };
+  try {
+    const answer = call(message, options);
+    if (answer instanceof Promise) return { body: write(method.output, await answer) };
+    const messages: unknown[] = [];
+    for await (const one of answer) messages.push(write(method.output, one));
+    return { body: messages };
+  } catch (error) {
+    const failure = ConnectError.from(error);
+    const [info] = failure.findDetails(ErrorInfoSchema);
+    const reason = info?.reason ?? Code[failure.code];
+    return { reason, message: failure.rawMessage };
+  }
+}
+
+type Rpc = (message: Message, options: object) => Promise<Message> | AsyncIterable<Message>;
+
+function write(schema: DescMessage, message: Message): unknown {
+  return toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true });
+}
+
+/** What REST answered, as an rpc would say it. */
+function asOutcome({ status, body }: Awaited<ReturnType<typeof callRest>>): Outcome {
+  if (status === 200) return { body };
+  const { errorCode, message } = body as { errorCode?: string; message?: string };
+  // A batch that was rejected whole answers its list; an rpc says so in one sentence.
+  return { reason: errorCode ?? "BATCH_REJECTED", message: message ?? "" };
+}
+
+/** Leaves out what one protocol writes and another leaves out: null, empty lists, empty objects. */
+function prune(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(prune);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, prune(item)] as const);
+  const full = entries.filter(([, item]) => item !== null && !isEmpty(item));
+  return Object.fromEntries(full);
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+/** Rpcs write milliseconds where `POST /events/export` writes text. */
+function withTextTimes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withTextTimes);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) =>
+      /^(start|end)_time$/.test(key) && typeof item === "number"
+        ? [key, formatTimeText(item)]
+        : [key, withTextTimes(item)],
+    ),
+  );
+}
+
+function streamItem(value: unknown): unknown {
+  // REST writes the item itself on its line.
+  const { event, end } = value as { event?: unknown; end?: unknown };
+  return event ?? end ?? value;
+}
+
+/** Brings answers of both worlds to one form. */
+function comparable(outcome: Outcome, one: Case, stage: Stage): unknown {
+  if (!("body" in outcome)) return outcome;
+  const items = Array.isArray(outcome.body) ? outcome.body.map(streamItem) : outcome.body;
+  const isTextTimes = one.request.route === "POST /events/export";
+  return stage.normalize(prune(isTextTimes ? withTextTimes(items) : items));
+}
+
+describe.each(cases)("$name", (one) => {
+  test("is answered over REST as the golden file says", async () => {
+    const stage = await setStage(one);
+
+    const answer = await callRest(one.request, stage.authorization);
+
+    const { key, request } = one;
+    const golden = { request: { ...request, key }, ...answer, body: stage.normalize(answer.body) };
+    const text = `${JSON.stringify(golden, null, 2)}\n`;
+    await expect(text).toMatchFileSnapshot(`golden/${one.name}.json`);
+  });
+
+  const { rpc } = one;
+  test.skipIf(typeof rpc === "string").each(transportNames)(
+    "is answered alike over %s",
+    async (name) => {
+      if (typeof rpc === "string") return;
+      const restStage = await setStage(one);
+      const want = asOutcome(await callRest(one.request, restStage.authorization));
+      const stage = await setStage(one);
+
+      const message = fromJson(rpc.method.input, rpc.message);
+      const got = await callRpc(transports[name], rpc.method, message, stage.authorization);
+
+      const isBatchRejected = "reason" in want && want.reason === "BATCH_REJECTED";
+      if (isBatchRejected) expect(got).toMatchObject({ reason: want.reason });
+      else expect(comparable(got, one, stage)).toEqual(comparable(want, one, restStage));
+    },
+  );
+});
