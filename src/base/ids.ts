@@ -1,7 +1,7 @@
 // Ids of records. Called wherever a record is made without an id of the client's.
 // Source: RFC 9562 (UUIDv7); docs/decisions.md, 4 and 5.
 
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 
 export type ProjectId = string & { readonly brand: "ProjectId" };
 
@@ -11,7 +11,23 @@ export function createUuid(nowMs: number = Date.now()): string {
   bytes.writeUIntBE(nowMs, 0, 6);
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
-  const hex = bytes.toString("hex");
+  return formatUuid(bytes.toString("hex"));
+}
+
+/**
+ * Returns the UUID that a text always gets, in the form of version 5, for ids that a retry must find
+ * again.
+ */
+export function deriveUuid(text: string): string {
+  const digest = hash("sha1", text);
+  const variant = ((parseInt(digest.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
+  return formatUuid(
+    `${digest.slice(0, 12)}5${digest.slice(13, 16)}${variant}${digest.slice(18, 32)}`,
+  );
+}
+
+/** Returns 32 hexadecimal digits in UUID form. */
+export function formatUuid(hex: string): string {
   return [
     hex.slice(0, 8),
     hex.slice(8, 12),

@@ -7,7 +7,7 @@ import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
 import { applyTotals, type TotalsChange } from "../sessions/totals-change.ts";
 import { type EventFields, type StoredEvent, unknownName } from "./event.ts";
 import { type Change, foldChanges, mergeEvent } from "./merge.ts";
-import type { WriteSet } from "./record.ts";
+import type { WriteSet } from "./write-set.ts";
 import { keyOf, toEventFields, toRow, toStoredEvent } from "./stored-event.ts";
 import {
   type Held,

@@ -2,7 +2,7 @@
 // commits them together when one is free. A timer to gather longer gained nothing when measured.
 // Called by record.ts.
 
-import type { WriteSet } from "./record.ts";
+import type { WriteSet } from "./write-set.ts";
 
 // Past this a statement gains nothing more and only delays those in it.
 const eventsPerCommitMax = 1_000;

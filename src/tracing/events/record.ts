@@ -9,20 +9,11 @@ import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyWrites } from "./apply-writes.ts";
 import { createCommitQueue, type QueueSize } from "./commit-queue.ts";
 import type { EventWrite } from "./event.ts";
+import type { WriteSet } from "./write-set.ts";
 
 export type RecordOptions = {
   /** Names for sessions that have none of their own, by session id. */
   readonly sessionNames?: ReadonlyMap<string, string>;
-};
-
-/** One request's writes. */
-export type WriteSet = {
-  readonly projectId: ProjectId;
-  readonly writes: readonly EventWrite[];
-  /** `create`: events. `enrich`: updates that may wait. `update`: of what exists. */
-  readonly kind: "create" | "enrich" | "update";
-  readonly sessionNames: ReadonlyMap<string, string>;
-  readonly receivedAtMs: number;
 };
 
 export type Recorder = {

@@ -1,7 +1,7 @@
 // From the fields that a writer gave to the stored event with its defaults, and to its row.
 // Called by record.ts. Source: docs/decisions.md, 2 and 4.
 
-import { createHash } from "node:crypto";
+import { deriveUuid } from "../../base/ids.ts";
 import { escapeText } from "./postgres-text.ts";
 import { type EventFields, type StoredEvent, unknownName } from "./event.ts";
 
@@ -49,16 +49,11 @@ export function toEventFields(event: StoredEvent): EventFields {
 }
 
 /**
- * Returns the session of an event sent without one. Derived from the event's id, in UUID form, so
- * that sending the event again does not make another session.
+ * Returns the session of an event sent without one: derived from the event's id, so that sending
+ * the event again does not make another session.
  */
 export function defaultSessionId(eventId: string): string {
-  const hash = createHash("sha256").update(`session of ${eventId}`).digest();
-  hash[6] = 0x80 | ((hash[6] ?? 0) & 0x0f);
-  hash[8] = 0x80 | ((hash[8] ?? 0) & 0x3f);
-  const hex = hash.toString("hex");
-  const ends = [8, 12, 16, 20, 32];
-  return ends.map((end, index) => hex.slice(ends[index - 1] ?? 0, end)).join("-");
+  return deriveUuid(`session of ${eventId}`);
 }
 
 /** Milliseconds, fractions kept, to whole microseconds. */

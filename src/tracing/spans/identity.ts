@@ -2,8 +2,7 @@
 // retry finds the same record and a child may come before its parent. Called by record-spans.ts.
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 5 and 6.
 
-import { hash } from "node:crypto";
-import { isRecordId } from "../../base/ids.ts";
+import { deriveUuid, formatUuid, isRecordId } from "../../base/ids.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Span } from "./span.ts";
 
@@ -26,26 +25,12 @@ export type Identity = {
 
 /** Returns the event id of a span that names none: the same for the same trace and span, always. */
 export function deriveEventId(traceId: string, spanId: string): string {
-  const digest = hash("sha1", `otlp span ${traceId} ${spanId}`);
-  const variant = ((parseInt(digest.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
-  return formatUuid(
-    `${digest.slice(0, 12)}5${digest.slice(13, 16)}${variant}${digest.slice(18, 32)}`,
-  );
+  return deriveUuid(`otlp span ${traceId} ${spanId}`);
 }
 
 /** Returns the session id of a trace that names none: the trace id in UUID form. */
 export function deriveSessionId(traceId: string): string {
   return formatUuid(traceId);
-}
-
-function formatUuid(hex: string): string {
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join("-");
 }
 
 /**

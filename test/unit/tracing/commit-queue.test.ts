@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";
 import { type Commit, createCommitQueue } from "../../../src/tracing/events/commit-queue.ts";
-import type { WriteSet } from "../../../src/tracing/events/record.ts";
+import type { WriteSet } from "../../../src/tracing/events/write-set.ts";
 
 function aSet(...eventIds: string[]): WriteSet {
   return {
