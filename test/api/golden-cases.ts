@@ -30,7 +30,8 @@ const exporting = ExportService.method;
 const tracing = TracingService.method;
 
 const at = 1_760_000_000_000;
-const sessionId = "5e551000-0000-4000-8000-000000000001";
+/** The session that every case but a few is about. */
+export const sessionId = "5e551000-0000-4000-8000-000000000001";
 const eventId = "e7e17000-0000-4000-8000-000000000001";
 const otherId = "e7e17000-0000-4000-8000-000000000002";
 const absentId = "e7e17000-0000-4000-8000-00000000000f";

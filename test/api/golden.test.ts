@@ -23,7 +23,7 @@ import type { KeyKind } from "../../src/access/principal.ts";
 import { formatTimeText } from "../../src/transport/rest/export-times.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { cases, type Case, type Request } from "./golden-cases.ts";
+import { cases, sessionId, type Case, type Request } from "./golden-cases.ts";
 
 let service: TestService;
 let sessions: Http2SessionManager;
@@ -50,6 +50,8 @@ afterAll(async () => {
 
 type Stage = {
   readonly authorization: string | undefined;
+  /** Reads the session of the cases, to see what a call has changed. */
+  readEffect(): Promise<unknown>;
   /** Replaces what differs from run to run. */
   normalize(value: unknown): unknown;
 };
@@ -82,6 +84,10 @@ async function setStage({ given, key }: Case): Promise<Stage> {
   ]);
   return {
     authorization: key === "none" ? undefined : await createKey(kinds[key]),
+    async readEffect() {
+      const { status, body } = await callRest({ route: `GET /v1/sessions/${sessionId}` }, author);
+      return { status, body: normalize(body, names) };
+    },
     normalize: (value) => normalize(value, names),
   };
 }
@@ -238,6 +244,7 @@ describe.each(cases)("$name", (one) => {
       const isBatchRejected = "reason" in want && want.reason === "BATCH_REJECTED";
       if (isBatchRejected) expect(got).toMatchObject({ reason: want.reason });
       else expect(comparable(got, one, stage)).toEqual(comparable(want, one, restStage));
+      expect(await stage.readEffect()).toEqual(await restStage.readEffect());
     },
   );
 });
