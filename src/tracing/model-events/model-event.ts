@@ -2,7 +2,7 @@
 // Source: the published clients' `/events/model` request.
 
 import { toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { ModelEvent } from "../../../gen/waggle/compat/v0/tracing_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
@@ -41,7 +41,7 @@ export function toModelEvent(call: ModelEvent, nowMs: number, path: string): Eve
       hyperparameters: call.hyperparameters,
       template: nonEmpty(call.template),
       tools: nonEmpty(call.tools),
-      tool_choice: call.toolChoice && toJson(ValueSchema, call.toolChoice),
+      tool_choice: toToolChoice(call.toolChoice),
       response_format: call.responseFormat,
     }),
     inputs: { ...call.templateInputs, chat_history: call.messages },
@@ -49,6 +49,12 @@ export function toModelEvent(call: ModelEvent, nowMs: number, path: string): Eve
     metadata: { ...call.metadata, ...call.usage, ...present({ cost: call.cost }) },
     user_properties: call.userProperties,
   };
+}
+
+// Clients send null where the caller chose nothing.
+function toToolChoice(choice: Value | undefined): JsonValue | undefined {
+  if (choice === undefined || choice.kind.case === "nullValue") return undefined;
+  return toJson(ValueSchema, choice);
 }
 
 // The message of a provider's answer, where it is one; else the answer as it came.

@@ -51,6 +51,11 @@ export function isStruct(message: DescMessage): boolean {
   return message.typeName === structName;
 }
 
+/** Tells whether the message stands for any JSON value, null among them. */
+export function isValue(message: DescMessage): boolean {
+  return message.typeName === "google.protobuf.Value";
+}
+
 /** Tells whether the message has a JSON form of its own, which protobuf-es reads and writes. */
 export function isWellKnown(message: DescMessage): boolean {
   return message.typeName.startsWith("google.protobuf.") && !isStruct(message);

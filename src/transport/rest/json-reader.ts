@@ -14,7 +14,7 @@ import { isJsonObject } from "../../base/json.ts";
 import { listItemsMax } from "../../base/limits.ts";
 import type { ItemFault } from "../context.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
-import { isStruct, isWellKnown, requestKeysOf, treatmentOf } from "./field-names.ts";
+import { isStruct, isValue, isWellKnown, requestKeysOf, treatmentOf } from "./field-names.ts";
 import { checkFreeForm, scalarReader } from "./json-values.ts";
 
 /** How to read one request, and the faults of single items found on the way. */
@@ -26,17 +26,23 @@ export type ReadContext = {
 
 export type MessageReader = (value: unknown, context: ReadContext) => Message;
 
-/** Sets one field of a message from a JSON value that is not null. */
+/** Sets one field of a message from a JSON value; null only where the field is a Value. */
 export type FieldReader = (message: Message, value: unknown, context: ReadContext) => void;
 
 type ValueReader = (value: unknown, context: ReadContext) => unknown;
-type KeyReader = { readonly read: FieldReader; readonly name: string; readonly isLegacy: boolean };
+type KeyReader = {
+  readonly read: FieldReader;
+  readonly isLegacy: boolean;
+  /** Null is a value of this field, not its absence. */
+  readonly takesNull: boolean;
+};
 
 const compiled = new Map<DescMessage, MessageReader>();
 
 /**
  * Returns the reader of a message. It throws FieldFault for the first value that does not fit:
- * null means absent, unknown keys are ignored unless strict, both proto and JSON names are taken.
+ * null means absent (but is a value of `google.protobuf.Value`), unknown keys are ignored unless
+ * strict, both proto and JSON names are taken.
  * Faults inside `(lenient_items)` go to the context instead, with an empty message left in place.
  */
 export function messageReader(message: DescMessage): MessageReader {
@@ -53,7 +59,7 @@ export function messageReader(message: DescMessage): MessageReader {
         if (context.isStrict) throw new FieldFault("is not a known key").within(key);
         continue;
       }
-      if (item === null) continue;
+      if (item === null && !known.takesNull) continue;
       try {
         known.read(result, item, context);
       } catch (error) {
@@ -67,7 +73,8 @@ export function messageReader(message: DescMessage): MessageReader {
   for (const field of message.fields) {
     const { isLegacy } = treatmentOf(field);
     const read = fieldReader(field);
-    for (const key of requestKeysOf(field)) keys.set(key, { read, name: field.name, isLegacy });
+    const takesNull = field.fieldKind === "message" && isValue(field.message);
+    for (const key of requestKeysOf(field)) keys.set(key, { read, isLegacy, takesNull });
   }
   return reader;
 }

@@ -85,6 +85,13 @@ describe("bindingsOf", () => {
     });
   });
 
+  test("reads a filter's null from a query", () => {
+    const filters = '[{"field":"error","operator":"is not","value":null}]';
+    const query = new URLSearchParams({ filters }).toString();
+    const message = read(ExportService.method.exportEvents, "GET /events", { query });
+    expect(message).toHaveProperty("filters.0.value.kind.case", "nullValue");
+  });
+
   test("reads the fields of a message by dotted names", () => {
     const query = "dateRange.start_time=5&dateRange.$lte=2023-11-14";
     const message = read(SessionService.method.listSessions, "GET /v1/sessions", { query });

@@ -190,6 +190,18 @@ describe("messageReader", () => {
       "structValue",
     );
   });
+
+  test.each([
+    { name: "by itself", desc: FilterSchema, json: { value: null }, path: "value.kind.case" },
+    {
+      name: "inside a list",
+      desc: ExportEventsRequestSchema,
+      json: { filters: [{ field: "a", operator: "is", value: null }] },
+      path: "filters.0.value.kind.case",
+    },
+  ])("keeps a null $name where the proto has Value", ({ desc, json, path }) => {
+    expect(read(desc, json).message).toHaveProperty(path, "nullValue");
+  });
 });
 
 describe("messageWriter", () => {
