@@ -1,6 +1,6 @@
 // Golden answers: each case of golden-cases.ts over REST against golden/<endpoint>/<case>.json, and
-// over Connect (JSON and binary), gRPC and gRPC-Web, which must answer the same. `vitest -u` rewrites
-// the files; their diff is a change of the API.
+// over Connect (JSON and binary), gRPC and gRPC-Web, which must answer the same. `vitest -u`
+// rewrites the files; their diff is a change of the API.
 
 import {
   fromJson,

@@ -1,6 +1,6 @@
-// OpenTelemetry as the demo's program sets it up: the published instrumentation of the OpenAI client
-// and the standard OTLP exporter. Keeps the spans it sent, to compare them with what is read back.
-// Called by main.ts.
+// OpenTelemetry as the demo's program sets it up: the published instrumentation of the OpenAI
+// client and the standard OTLP exporter. Keeps the spans it sent, to compare them with what is read
+// back. Called by main.ts.
 
 import { createRequire } from "node:module";
 import { context, diag, DiagLogLevel, trace, type Tracer } from "@opentelemetry/api";
