@@ -1,5 +1,6 @@
 // `npm run demo [-- --url URL --key KEY]`: an agent's run traced by OpenTelemetry and logged again
-// by REST, both read back from a running service and printed. Ends non-zero when anything is missing.
+// by REST, both read back from a running service and printed. Ends non-zero when anything that was
+// sent is not there.
 
 import { readFile } from "node:fs/promises";
 import { parseArgs, styleText } from "node:util";
