@@ -4,6 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../base/errors.ts";
 import { jsonContainersMax } from "../base/limits.ts";
+import { describeJsonFault } from "./json-fault.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -19,10 +20,12 @@ export function parseJsonBody(body: Buffer): unknown {
       `the body has more than ${jsonContainersMax} objects and arrays; send it in parts`,
     );
   }
+  const text = body.toString("utf8");
   try {
-    return JSON.parse(body.toString("utf8"));
+    return JSON.parse(text);
   } catch (cause) {
-    throw new ServiceError("MALFORMED_BODY", "the body must be JSON", { cause });
+    const message = `the body must be JSON: ${describeJsonFault(text)}`;
+    throw new ServiceError("MALFORMED_BODY", message, { cause });
   }
 }
 

@@ -255,7 +255,10 @@ describe("bad spans and bodies", () => {
     const asProtobuf = await post(Uint8Array.of(0x0a, 0x05), { "content-type": protobuf });
 
     expect([asJson.status, asProtobuf.status]).toEqual([400, 400]);
-    expect(await asJson.json()).toEqual({ code: 3, message: "the body must be JSON" });
+    expect(await asJson.json()).toEqual({
+      code: 3,
+      message: "the body must be JSON: unexpected end at position 1",
+    });
     const status = fromBinary(StatusSchema, new Uint8Array(await asProtobuf.arrayBuffer()));
     expect(status.message).toBe("body is no Protobuf ExportTraceServiceRequest");
   });

@@ -237,7 +237,12 @@ describe("over REST", () => {
       want: "event.start_time: must be a number (Unix milliseconds) or ISO 8601 text",
       errorCode: "INVALID_ARGUMENT",
     },
-    { name: "no JSON", body: "{", want: "the body must be JSON", errorCode: "MALFORMED_BODY" },
+    {
+      name: "no JSON",
+      body: "{",
+      want: "the body must be JSON: unexpected end at position 1",
+      errorCode: "MALFORMED_BODY",
+    },
     { name: "no body", body: "", want: "event: value is required", errorCode: "INVALID_ARGUMENT" },
     {
       name: "no UTF-8",
