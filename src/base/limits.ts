@@ -16,6 +16,12 @@ export const bodyBytesMaxDefault = {
 /** Levels of objects and arrays in a bucket; deeper JSON is a 400. */
 export const nestingDepthMax = 128;
 
+/**
+ * Messages inside one another that Protobuf readers take, in binary and in JSON: a level of a bucket
+ * is up to three (Struct, entry, Value), and a few are around it.
+ */
+export const messageDepthMax = 3 * nestingDepthMax + 32;
+
 /** Largest page of ExportEvents, SearchEvents and ListSessions. */
 export const exportLimitMax = 7_500;
 export const searchLimitMax = 1_000;

@@ -7,7 +7,7 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
-import { nestingDepthMax } from "../base/limits.ts";
+import { messageDepthMax } from "../base/limits.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { accessRuleOf, type BodyLimits } from "./access-rules.ts";
@@ -44,15 +44,13 @@ export type RpcServer = {
 /** Bytes before each message of gRPC, gRPC-Web and Connect streams: a flag and a length. */
 const envelopeBytes = 5;
 
-/** A level of JSON is up to three messages (Struct, entry, Value) deep; and a few around it. */
-const recursionLimit = 3 * nestingDepthMax + 32;
-
 export function createRpcServer(options: RpcOptions): RpcServer {
   const router = createConnectRouter({
     interceptors: [...options.interceptors],
     acceptCompression: rpcCompressions(),
     shutdownSignal: options.shutdownSignal,
-    binaryOptions: { recursionLimit },
+    binaryOptions: { recursionLimit: messageDepthMax },
+    jsonOptions: { recursionLimit: messageDepthMax },
     requestGate: async (context) => {
       const { method, protocolName, requestHeader, values } = context;
       values.set(protocolKey, protocolName);

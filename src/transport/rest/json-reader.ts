@@ -11,7 +11,7 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../base/json.ts";
-import { listItemsMax } from "../../base/limits.ts";
+import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import type { ItemFault } from "../context.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import { isStruct, isValue, isWellKnown, requestKeysOf, treatmentOf } from "./field-names.ts";
@@ -134,7 +134,7 @@ function subMessageReader(message: DescMessage): ValueReader {
     return (value) => {
       checkFreeForm(value);
       try {
-        return fromJson(message, value as JsonValue);
+        return fromJson(message, value as JsonValue, { recursionLimit: messageDepthMax });
       } catch (error) {
         throw new FieldFault(`must be a ${message.name}`, { cause: error });
       }

@@ -1,0 +1,65 @@
+// What the whole service takes and refuses in bodies: what tests of single readers cannot show.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+async function post(path: string, body: unknown) {
+  const response = await fetch(service.url + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.projectKey}`,
+      "content-type": "application/json",
+    },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+}
+
+function nested(levels: number): unknown {
+  return levels === 0 ? 1 : { deeper: nested(levels - 1) };
+}
+
+describe("nesting", () => {
+  const routes = [
+    { name: "REST", path: "/events" },
+    { name: "Connect JSON", path: "/waggle.v1.EventService/CreateEvent" },
+  ];
+  test.each(routes)("over $name 128 levels are stored and 129 refused by name", async (route) => {
+    const send = (levels: number) =>
+      post(route.path, { event: { event_type: "tool", inputs: nested(levels) } });
+
+    expect((await send(128)).status).toBe(200);
+    const refused = await send(129);
+
+    expect(refused.status).toBe(400);
+    expect(refused.json["message"]).toMatch(/inputs\.deeper.* deeper than 128 levels$/);
+  });
+});
+
+describe("a filter for null", () => {
+  test.each([
+    { operator: "is", want: ["whole"] },
+    { operator: "is not", want: ["broken"] },
+  ])("$operator asks whether there is a value", async ({ operator, want }) => {
+    const event = { event_type: "tool", inputs: {}, session_id: "nulls" };
+    await post("/events", { event: { ...event, event_id: "whole" } });
+    await post("/events", { event: { ...event, event_id: "broken", error: "no" } });
+
+    const { status, json } = await post("/v1/events/export", {
+      filters: [
+        { field: "error", operator, value: null },
+        { field: "session_id", operator: "is", value: "nulls" },
+        { field: "event_type", operator: "is", value: "tool" },
+      ],
+    });
+
+    expect([status, json["message"]]).toEqual([200, undefined]);
+    expect((json["events"] as { event_id: string }[]).map((one) => one.event_id)).toEqual(want);
+  });
+});
