@@ -1,6 +1,9 @@
 // A fault in a JSON request at one field, with the path to it. Thrown by the readers of one value,
 // given its path by the readers around it, so that good requests never build a path.
 
+/** Names in a path are cut here: they come from the request, which may hold names of megabytes. */
+const nameCharsMax = 128;
+
 /** `message` says what the value must be; `path` grows from inside out: `events[3].start_time`. */
 export class FieldFault extends Error {
   path = "";
@@ -11,10 +14,11 @@ export class FieldFault extends Error {
   }
 
   within(field: string): this {
+    const name = field.length > nameCharsMax ? `${field.slice(0, nameCharsMax)}…` : field;
     this.path =
       this.path === "" || this.path.startsWith("[")
-        ? `${field}${this.path}`
-        : `${field}.${this.path}`;
+        ? `${name}${this.path}`
+        : `${name}.${this.path}`;
     return this;
   }
 

@@ -4,7 +4,7 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { nestingDepthMax } from "../../base/limits.ts";
-import { FieldFault } from "./field-fault.ts";
+import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import { parseTime } from "./request-times.ts";
 
 const integerPattern = /^[+-]?\d{1,20}$/;
@@ -86,8 +86,18 @@ export function checkFreeForm(value: unknown, depthLeft: number = nestingDepthMa
   if (typeof value !== "object" || value === null) return;
   if (depthLeft === 0) throw new FieldFault(`nests deeper than ${nestingDepthMax} levels`);
   if (Array.isArray(value)) {
-    for (const item of value) checkFreeForm(item, depthLeft - 1);
+    let index = 0;
+    try {
+      for (; index < value.length; index += 1) checkFreeForm(value[index], depthLeft - 1);
+    } catch (error) {
+      throw atIndex(error, index);
+    }
     return;
   }
-  for (const key in value) checkFreeForm((value as Record<string, unknown>)[key], depthLeft - 1);
+  let key = "";
+  try {
+    for (key in value) checkFreeForm((value as Record<string, unknown>)[key], depthLeft - 1);
+  } catch (error) {
+    throw withinField(error, key);
+  }
 }

@@ -96,8 +96,8 @@ describe("messageReader", () => {
     { name: "a list for an object", json: { inputs: [] }, want: "inputs: must be an object" },
     {
       name: "an infinite number inside an object",
-      json: { inputs: { a: [JSON.parse("1e999")] } },
-      want: "inputs: must be a finite number",
+      json: { inputs: { a: { b: [1, JSON.parse("1e999")] } } },
+      want: "inputs.a.b[1]: must be a finite number",
     },
     {
       name: "a list item of the wrong type",
@@ -148,7 +148,17 @@ describe("messageReader", () => {
   test("takes 128 levels in an object and refuses one more", () => {
     expect(faultOf(EventSchema, { inputs: nested(128) })).toBe("no fault");
     expect(faultOf(EventSchema, { inputs: nested(129) })).toBe(
-      "inputs: nests deeper than 128 levels",
+      `inputs${".deeper".repeat(128)}: nests deeper than 128 levels`,
+    );
+  });
+
+  test("takes 128 levels in a Value, too", () => {
+    expect(faultOf(ModelEventSchema, { tool_choice: nested(128) })).toBe("no fault");
+  });
+
+  test("cuts names in a path", () => {
+    expect(faultOf(EventSchema, { inputs: { ["x".repeat(1_000)]: Infinity } })).toBe(
+      `inputs.${"x".repeat(128)}…: must be a finite number`,
     );
   });
 
