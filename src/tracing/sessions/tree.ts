@@ -24,74 +24,78 @@ export type TreeNode<T extends Branch> = {
  * the limit is laid flat under its deepest allowed ancestor, so that nothing is lost.
  */
 export function toTree<T extends Branch>(sessionId: string, events: readonly T[]): TreeNode<T>[] {
-  const parents = resolveParents(sessionId, events);
+  const parents = resolveParents(events);
+  const holders = holdersOf(parents);
+  const nodes = events.map((event, place): TreeNode<T> => {
+    const parent = events[parents[place] ?? session];
+    return { event, parentId: parent?.event_id ?? sessionId, children: [] };
+  });
   const roots: TreeNode<T>[] = [];
-  const nodes = new Map<string, TreeNode<T>>();
-  for (const event of events) {
-    const parentId = parents.get(event.event_id) ?? sessionId;
-    nodes.set(event.event_id, { event, parentId, children: [] });
-  }
-  const holders = holdersOf(sessionId, parents);
-  for (const node of nodes.values()) {
-    const holder = nodes.get(holders.get(node.parentId) ?? sessionId);
+  nodes.forEach((node, place) => {
+    const holder = nodes[holders[parents[place] ?? session] ?? session];
     (holder?.children ?? roots).push(node);
-  }
+  });
   return roots;
 }
 
-function resolveParents(sessionId: string, events: readonly Branch[]): Map<string, string> {
-  const known = new Set(events.map((event) => event.event_id));
-  const listedBy = new Map<string, string>();
-  for (const event of events) {
-    for (const child of event.children_ids) {
-      if (!listedBy.has(child)) listedBy.set(child, event.event_id);
-    }
-  }
-  const parents = new Map<string, string>();
-  for (const { event_id, parent_id } of events) {
-    const parent = parent_id ?? listedBy.get(event_id) ?? sessionId;
-    parents.set(event_id, known.has(parent) && parent !== event_id ? parent : sessionId);
-  }
-  openCircles(sessionId, parents);
+// From here on events are places in the list: a session may have 100,000, and looking up their ids
+// again and again took longer than reading them.
+type Places = Int32Array;
+
+/** The place of the session, which is not in the list. */
+const session = -1;
+
+function resolveParents(events: readonly Branch[]): Places {
+  const places = new Map<string, number>();
+  events.forEach(({ event_id }, place) => places.set(event_id, place));
+  const listedBy = new Map<string, number>();
+  events.forEach(({ children_ids }, place) => {
+    for (const child of children_ids) if (!listedBy.has(child)) listedBy.set(child, place);
+  });
+  const parents = new Int32Array(events.length);
+  events.forEach(({ event_id, parent_id }, place) => {
+    const parent = parent_id === null ? listedBy.get(event_id) : places.get(parent_id);
+    parents[place] = parent === undefined || parent === place ? session : parent;
+  });
+  openCircles(parents);
   return parents;
 }
 
 // Follows each chain upwards once; one that meets itself is cut where it was entered.
-function openCircles(sessionId: string, parents: Map<string, string>): void {
-  const safe = new Set([sessionId]);
-  for (const start of parents.keys()) {
-    const path = new Set<string>();
-    let id = start;
-    while (!safe.has(id)) {
-      path.add(id);
-      const parent = parents.get(id) ?? sessionId;
-      if (path.has(parent)) parents.set(id, sessionId);
-      id = parents.get(id) ?? sessionId;
+function openCircles(parents: Places): void {
+  // By place: the chain that passed it, counted from 1.
+  const passedBy = new Int32Array(parents.length);
+  for (let start = 0; start < parents.length; start += 1) {
+    let place = start;
+    while (place !== session && passedBy[place] === 0) {
+      passedBy[place] = start + 1;
+      const parent = parents[place] ?? session;
+      if (passedBy[parent] === start + 1) parents[place] = session;
+      place = parents[place] ?? session;
     }
-    for (const passed of path) safe.add(passed);
   }
 }
 
 // Who holds the children of each event: itself, or where it is too deep its deepest allowed
 // ancestor. Walks up to what is known, then back down: no recursion, since a chain may be as long
 // as the session.
-function holdersOf(sessionId: string, parents: ReadonlyMap<string, string>): Map<string, string> {
-  const depths = new Map<string, number>([[sessionId, 0]]);
-  const holders = new Map<string, string>([[sessionId, sessionId]]);
-  for (const start of parents.keys()) {
-    const path: string[] = [];
-    let id = start;
-    while (!depths.has(id)) {
-      path.push(id);
-      id = parents.get(id) ?? sessionId;
+function holdersOf(parents: Places): Places {
+  const depths = new Int32Array(parents.length);
+  const holders = new Int32Array(parents.length);
+  const path: number[] = [];
+  for (let start = 0; start < parents.length; start += 1) {
+    let place = start;
+    while (place !== session && depths[place] === 0) {
+      path.push(place);
+      place = parents[place] ?? session;
     }
-    let depth = depths.get(id) ?? 0;
-    let holder = holders.get(id) ?? sessionId;
-    for (const passed of path.toReversed()) {
+    let depth = depths[place] ?? 0;
+    let holder = holders[place] ?? session;
+    for (let passed = path.pop(); passed !== undefined; passed = path.pop()) {
       depth += 1;
       if (depth < treeDepthMax) holder = passed;
-      depths.set(passed, depth);
-      holders.set(passed, holder);
+      depths[passed] = depth;
+      holders[passed] = holder;
     }
   }
   return holders;
