@@ -63,3 +63,23 @@ describe("a filter for null", () => {
     expect((json["events"] as { event_id: string }[]).map((one) => one.event_id)).toEqual(want);
   });
 });
+
+describe("a project in a strict body", () => {
+  test.each([
+    { path: "/v1/events", body: { event_type: "tool", inputs: {} } },
+    {
+      path: "/v1/events/batch",
+      body: { events: [{ event_type: "tool", inputs: {}, source: "x" }] },
+    },
+    { path: "/v1/sessions", body: {} },
+    {
+      path: "/v1/sessions/s/events/batch",
+      body: { events: [{ event_type: "tool", inputs: {}, source: "x" }] },
+    },
+    { path: "/v1/events/search", body: { filters: [] } },
+  ])("is ignored by $path, whatever it names", async ({ path, body }) => {
+    const { status, json } = await post(path, { project: "nobody's", ...body });
+
+    expect([status, json["message"] ?? json["errors"]]).toEqual([200, undefined]);
+  });
+});

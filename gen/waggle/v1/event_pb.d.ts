@@ -255,6 +255,13 @@ export declare type CreateEventBatchRequest = Message<"waggle.v1.CreateEventBatc
    * @generated from field: waggle.v1.SessionStart session = 5;
    */
   session?: SessionStart | undefined;
+
+  /**
+   * Ignored, since the key decides the project.
+   *
+   * @generated from field: optional string project = 6;
+   */
+  project?: string | undefined;
 };
 
 /**

@@ -732,6 +732,13 @@ export declare type AddSessionEventsRequest = Message<"waggle.v1.AddSessionEvent
    * @generated from field: repeated waggle.v1.Event events = 2;
    */
   events: Event[];
+
+  /**
+   * Ignored, since the key decides the project.
+   *
+   * @generated from field: optional string project = 3;
+   */
+  project?: string | undefined;
 };
 
 /**

@@ -42,6 +42,13 @@ export declare type AddTracesRequest = Message<"waggle.compat.v0.AddTracesReques
    * @generated from field: repeated waggle.v1.Event events = 3;
    */
   events: Event[];
+
+  /**
+   * Ignored, since the key decides the project.
+   *
+   * @generated from field: optional string project = 4;
+   */
+  project?: string | undefined;
 };
 
 /**
@@ -238,7 +245,7 @@ export declare type ModelEvent = Message<"waggle.compat.v0.ModelEvent"> & {
   parentId?: string | undefined;
 
   /**
-   * Start, Unix milliseconds. Default: time of receipt minus the duration.
+   * Start, Unix milliseconds. Default: time of receipt.
    *
    * @generated from field: optional double start_time = 23;
    */
@@ -352,6 +359,13 @@ export declare type CreateModelEventBatchRequest = Message<"waggle.compat.v0.Cre
    * @generated from field: waggle.v1.SessionStart session_properties = 4;
    */
   sessionProperties?: SessionStart | undefined;
+
+  /**
+   * Ignored, since the key decides the project.
+   *
+   * @generated from field: optional string project = 5;
+   */
+  project?: string | undefined;
 };
 
 /**
