@@ -19,13 +19,15 @@ export type AccessRule = {
   readonly permission: string;
   /** Key kinds that hold the permission; undefined means that no key is asked for. */
   readonly keyKinds: ReadonlySet<KeyKind> | undefined;
+  /** Class of REST bodies, save those of the batch paths. */
   readonly bodyClass: BodyClassName;
   readonly isIngestion: boolean;
   readonly strictPaths: readonly string[];
   readonly textTimePaths: readonly string[];
+  readonly batchPaths: readonly string[];
 };
 
-const bare = { strictPaths: [], textTimePaths: [] };
+const bare = { strictPaths: [], textTimePaths: [], batchPaths: [] };
 
 /** Reveal nothing of any tenant, and tools call them without a key. */
 const open: AccessRule = {
@@ -79,6 +81,18 @@ export function accessRuleOf(method: DescMethod): AccessRule {
   return rule;
 }
 
+/** Returns the body class of one REST form of an rpc, by its path template. */
+export function bodyClassAt(method: DescMethod, path: string): BodyClassName {
+  const { bodyClass, batchPaths } = accessRuleOf(method);
+  return batchPaths.includes(path) ? "batch" : bodyClass;
+}
+
+/** Returns the body class of an rpc as such: what its most generous REST form takes, it takes. */
+export function rpcBodyClassOf(method: DescMethod): BodyClassName {
+  const { bodyClass, batchPaths } = accessRuleOf(method);
+  return batchPaths.length > 0 ? "batch" : bodyClass;
+}
+
 /** Throws NOT_FOUND when the principal may not call an rpc with this rule. */
 export function assertAllowed(rule: AccessRule, principal: Principal | undefined): void {
   if (rule.keyKinds === undefined) return;
@@ -97,5 +111,6 @@ function fromOption(method: DescMethod): AccessRule {
     isIngestion: option.ingestion,
     strictPaths: option.strictPaths,
     textTimePaths: option.textTimePaths,
+    batchPaths: option.batchPaths,
   };
 }

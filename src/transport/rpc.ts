@@ -10,7 +10,7 @@ import {
 import { messageDepthMax } from "../base/limits.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import { accessRuleOf, type BodyLimits } from "./access-rules.ts";
+import { type BodyLimits, rpcBodyClassOf } from "./access-rules.ts";
 import { type Admission, currentReservation, type Reservation } from "./admission.ts";
 import { tooLarge } from "./body.ts";
 import { rpcCompressions } from "./compression.ts";
@@ -65,7 +65,7 @@ export function createRpcServer(options: RpcOptions): RpcServer {
     },
   });
   for (const { method, impl } of options.specs) {
-    const readMaxBytes = options.bodyLimits[accessRuleOf(method).bodyClass];
+    const readMaxBytes = options.bodyLimits[rpcBodyClassOf(method)];
     router.rpc(method, impl as never, { readMaxBytes });
   }
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -148,7 +148,7 @@ async function* meterBody(
 ): AsyncIterable<Uint8Array> {
   // A bidirectional stream may rightly be silent for long, and has no size as a whole.
   const isBounded = method.methodKind === "unary" || method.methodKind === "server_streaming";
-  const bytesMax = bodyLimits[accessRuleOf(method).bodyClass];
+  const bytesMax = bodyLimits[rpcBodyClassOf(method)];
   const isEnveloped = !isPlainConnect(headerOf(exchange.request, "content-type") ?? "");
   const iterator = body[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);

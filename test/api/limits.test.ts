@@ -36,9 +36,10 @@ async function post(
   path: string,
   body: string | Uint8Array,
   headers: Readonly<Record<string, string>> = {},
+  method = "POST",
 ) {
   const response = await fetch(service.url + path, {
-    method: "POST",
+    method,
     headers: { authorization, ...headers },
     body: body as Uint8Array<ArrayBuffer>,
   });
@@ -85,6 +86,16 @@ describe("body limits", () => {
   test("each class has its own", async () => {
     const events = `{"events":[${eventOf(300_000).slice(9, -1)}]}`;
     expect((await post("/events/batch", events)).status).toBe(200);
+  });
+
+  test("a /v1 form takes what a batch takes, and not a byte more", async () => {
+    const bare = (bytes: number) => eventOf(bytes + 10).slice(9, -1);
+    const { status, json } = await post("/v1/events", bare(batchMax));
+    expect([status, json]).toEqual([200, { event_id: "a", success: true }]);
+    expect((await post("/v1/events", bare(batchMax + 1))).status).toBe(413);
+    const fields = JSON.stringify({ inputs: { text: "x".repeat(300_000) } });
+    expect((await post("/events", fields, {}, "PUT")).status).toBe(413);
+    expect((await post("/v1/events/a", fields, {}, "PUT")).status).toBe(200);
   });
 
   test("a chunked body is cut at the limit and the connection closed", async () => {
@@ -147,8 +158,8 @@ describe("body limits over RPC", () => {
   test.each(rpc)("over $name a message past its class is ResourceExhausted", async ({ open }) => {
     const client = createClient(EventService, open());
     const call = (bytes: number) =>
-      client.createEvent(
-        { event: { eventId: "a", inputs: { text: "x".repeat(bytes) } } },
+      client.enrichEvent(
+        { eventId: "a", inputs: { text: "x".repeat(bytes) } },
         { headers: { authorization } },
       );
 
@@ -158,6 +169,15 @@ describe("body limits over RPC", () => {
     expect(error).toBeInstanceOf(ConnectError);
     expect((error as ConnectError).code).toBe(Code.ResourceExhausted);
     expect((error as ConnectError).findDetails(ErrorInfoSchema)[0]?.reason).toBe("BODY_TOO_LARGE");
+  });
+
+  test.each(rpc)("over $name an rpc takes what its largest REST form takes", async ({ open }) => {
+    const client = createClient(EventService, open());
+    const event = { eventId: "a", inputs: { text: "x".repeat(batchMax - 200) } };
+
+    const got = await client.createEvent({ event }, { headers: { authorization } });
+
+    expect(got.success).toBe(true);
   });
 });
 

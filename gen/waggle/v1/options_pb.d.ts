@@ -61,6 +61,14 @@ export declare type Access = Message<"waggle.v1.Access"> & {
    * @generated from field: bool ingestion = 6;
    */
   ingestion: boolean;
+
+  /**
+   * REST path templates whose bodies are of class batch, whatever `body` says. Over RPC, where all
+   * forms are one, the rpc then takes bodies of class batch.
+   *
+   * @generated from field: repeated string batch_paths = 7;
+   */
+  batchPaths: string[];
 };
 
 /**

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
 import type { ContextValues, Interceptor } from "@connectrpc/connect";
 import { parseJsonBody } from "../json-body.ts";
-import { accessRuleOf, type BodyLimits } from "../access-rules.ts";
+import { accessRuleOf, bodyClassAt, type BodyLimits } from "../access-rules.ts";
 import type { Admission } from "../admission.ts";
 import { readBody } from "../body.ts";
 import {
@@ -94,8 +94,9 @@ async function serve(
   try {
     const authorization = headerOf(exchange.request, "authorization");
     await options.gate({ method: spec.method, protocol, authorization, values });
-    const bytesMax = options.bodyLimits[accessRuleOf(spec.method).bodyClass];
-    const body = match.target.binding.body
+    const { binding } = match.target;
+    const bytesMax = options.bodyLimits[bodyClassAt(spec.method, binding.path)];
+    const body = binding.body
       ? await readBody(exchange.request, exchange.request.headers, {
           bytesMax,
           stallMs: options.bodyStallMs,
