@@ -15,8 +15,8 @@ export function createUuid(nowMs: number = Date.now()): string {
 }
 
 /**
- * Returns the UUID that a text always gets, in the form of version 5, for ids that a retry must find
- * again.
+ * Returns the UUID that a text always gets, in the form of version 5, for ids that a retry must
+ * find again.
  */
 export function deriveUuid(text: string): string {
   const digest = hash("sha1", text);
@@ -49,5 +49,7 @@ const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** Tells whether a text can be an event or session id: 1 to 128 printable characters. */
 export function isRecordId(text: string): boolean {
-  return text.length >= 1 && text.length <= idLengthMax && !unprintable.test(text);
+  if (text === "" || text.length > 2 * idLengthMax || unprintable.test(text)) return false;
+  // Characters, not UTF-16 units: an emoji is one.
+  return text.length <= idLengthMax || [...text].length <= idLengthMax;
 }

@@ -1,5 +1,5 @@
-// Bytes of a body to a JSON value, for REST and for OTLP in JSON: UTF-8 only, and bounded in objects
-// and arrays, each of which costs many times its bytes once it is parsed.
+// Bytes of a body to a JSON value, for REST and for OTLP in JSON: UTF-8 only, and bounded in
+// objects and arrays, each of which costs many times its bytes once it is parsed.
 
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../base/errors.ts";

@@ -123,21 +123,24 @@ async function insertSessions(sql: Sql): Promise<void> {
   await sql`
     insert into session_totals (
       project_id, session_id, num_events, num_model_events, num_errors, num_costs, num_feedback,
-      prompt_tokens, completion_tokens, total_tokens, cost, first_start_us, last_end_us)
+      prompt_tokens, completion_tokens, total_tokens, cost)
     select project_id, session_id, count(*), count(*) filter (where event_type = 'model'),
-      count(error), count(*), 0, sum((metadata ->> 'prompt_tokens')::double precision),
-      sum((metadata ->> 'completion_tokens')::double precision),
-      sum((metadata ->> 'total_tokens')::double precision),
-      sum((metadata ->> 'cost')::double precision), min(start_time_us), max(end_time_us)
+      count(error), count(*), 0, sum((metadata ->> 'prompt_tokens')::numeric),
+      sum((metadata ->> 'completion_tokens')::numeric),
+      sum((metadata ->> 'total_tokens')::numeric),
+      sum((metadata ->> 'cost')::numeric)
     from events
     where event_type <> 'session'
     group by project_id, session_id
     on conflict do nothing`;
   await sql`
     insert into events (
-      project_id, event_id, session_id, event_type, event_name, source, start_time_us)
-    select project_id, session_id, session_id, 'session', 'agent run', 'bench', first_start_us
-    from session_totals
+      project_id, event_id, session_id, event_type, event_name, source, start_time_us, end_time_us)
+    select project_id, session_id, session_id, 'session', 'agent run', 'bench', min(start_time_us),
+      max(end_time_us)
+    from events
+    where event_type <> 'session'
+    group by project_id, session_id
     on conflict do nothing`;
 }
 

@@ -113,6 +113,90 @@ describe("record", () => {
     expect((await events.get(projectId, id)).metadata).toEqual({});
   });
 
+  test("an update answered absent stays absent, though another update waits", async () => {
+    const event = anEvent();
+    const { event_id } = event;
+
+    await recorder.enrich(projectId, { event_id, metadata: { waited: true } });
+    expect(await recorder.update(projectId, { event_id, error: "leaked" })).toBe(false);
+    await recorder.record(projectId, [event]);
+
+    const got = await events.get(projectId, event_id);
+    expect(got).toMatchObject({ error: null, metadata: { waited: true } });
+  });
+
+  test("every reader sees the times of the whole session", async () => {
+    const session_id = createUuid();
+    const at = (start: number, end: number) =>
+      anEvent({
+        session_id,
+        start_time: 1_700_000_000_000 + start,
+        end_time: 1_700_000_000_000 + end,
+      });
+
+    await recorder.record(projectId, [at(1_000, 1_100)]);
+    await recorder.record(projectId, [at(0, 100), at(8_000, 9_000)]);
+
+    const times = { start_time: 1_700_000_000_000, end_time: 1_700_000_009_000 };
+    expect(await events.get(projectId, session_id)).toMatchObject(times);
+    expect((await sessions.get(projectId, session_id)).event).toMatchObject(times);
+    const filters = [{ field: "end_time", operator: "is", value: times.end_time }];
+    const range = { fromMs: times.start_time, toMs: times.start_time };
+    const page = await sessions.list(projectId, {
+      ...range,
+      filters: [...filters, { field: "session_id", operator: "is", value: session_id }],
+      limit: undefined,
+      cursor: undefined,
+    });
+    expect(page.sessions.map(({ event }) => event.event_id)).toEqual([session_id]);
+  });
+
+  test("costs add up as decimals, in any order, and leave nothing behind", async () => {
+    const sums = [];
+    for (const costs of [
+      [0.1, 0.2, 0.3],
+      [0.3, 0.2, 0.1],
+    ]) {
+      const session_id = createUuid();
+      for (const cost of costs) {
+        await recorder.record(projectId, [anEvent({ session_id, metadata: { cost } })]);
+      }
+      const large = anEvent({ session_id, metadata: { cost: 1e14 } });
+      await recorder.record(projectId, [large]);
+      await recorder.record(projectId, [{ ...large, metadata: { cost: 0 } }]);
+      sums.push((await sessions.get(projectId, session_id)).totals.cost);
+    }
+
+    expect(sums).toEqual([0.6, 0.6]);
+  });
+
+  test("absurd counts and costs are stored and add nothing", async () => {
+    const metadata = { prompt_tokens: "1.7e308", completion_tokens: 1e300, cost: 1.7e308 };
+    const event = anEvent({ metadata });
+
+    await recorder.record(projectId, [event, anEvent({ ...event, event_id: createUuid() })]);
+
+    expect((await events.get(projectId, event.event_id)).metadata).toEqual(metadata);
+    const { totals } = await sessions.get(projectId, event.session_id ?? "");
+    expect(totals).toMatchObject({ num_events: 2, total_tokens: 0, num_costs: 0, cost: 0 });
+  });
+
+  test("an event may not take a session's id, nor a session an event's", async () => {
+    const event = anEvent();
+    const sessionId = event.session_id ?? "";
+    await recorder.record(projectId, [event]);
+
+    const stolen = anEvent({ event_id: sessionId });
+    expect(await recorder.record(projectId, [stolen])).toEqual(new Set([sessionId]));
+    const turned = { event_id: event.event_id, session_id: event.event_id };
+    await expect(sessions.start(projectId, turned)).rejects.toThrow("is the id of an event");
+    const lost = anEvent({ session_id: event.event_id });
+    await expect(recorder.record(projectId, [lost])).rejects.toThrow("is the id of an event");
+
+    expect((await sessions.get(projectId, sessionId)).totals.num_events).toBe(1);
+    expect((await events.get(projectId, event.event_id)).event_type).toBe("model");
+  });
+
   test("an event that moves takes its counts with it", async () => {
     const event = anEvent({ metadata: { total_tokens: 9 } });
     const elsewhere = createUuid();
@@ -160,7 +244,7 @@ describe("record", () => {
     expect(await recorder.update(other, { event_id: event.event_id, error: "x" })).toBe(false);
   });
 
-  test("deleting an event takes it from the totals and the times", async () => {
+  test("deleting an event takes it from the totals; the session's times only widen", async () => {
     const session_id = createUuid();
     const early = anEvent({ session_id, metadata: { total_tokens: 2 } });
     const late = anEvent({
@@ -174,7 +258,7 @@ describe("record", () => {
 
     const session = await sessions.get(projectId, session_id);
     expect(session.totals).toMatchObject({ num_events: 1, total_tokens: 2 });
-    expect(session.event.end_time).toBe(1_700_000_000_250);
+    expect(session.event.end_time).toBe(1_700_000_009_500);
   });
 
   test("deleting a session leaves nothing of it", async () => {
@@ -268,5 +352,62 @@ describe("parallel writers", () => {
     );
 
     expect((await sessions.get(projectId, session_id)).totals.num_events).toBe(30);
+  });
+});
+
+describe("batches", () => {
+  const item = (index: number, input: object) => ({ index, input });
+
+  test("the same single-session batch twice is one session", async () => {
+    const event_id = createUuid();
+    const items = [item(0, { event_type: "tool", inputs: {}, event_id, source: "test" })];
+
+    const first = await events.createBatch(projectId, items, { isSingleSession: true });
+    const again = await events.createBatch(projectId, items, {
+      isSingleSession: true,
+      sessionProperties: { session_name: "named" },
+    });
+
+    expect(again).toEqual(first);
+    const session = await sessions.get(projectId, first.sessionId ?? "");
+    expect(session.event.event_name).toBe("named");
+  });
+
+  test("a source is the event's own, of the properties, or of the session", async () => {
+    const session_id = createUuid();
+    await sessions.start(projectId, { session_id, source: "of session" });
+    const bare = { event_type: "tool", inputs: {} };
+    const items = [
+      item(0, { ...bare, source: "own" }),
+      item(1, { ...bare, session_id }),
+      item(2, bare),
+    ];
+    const options = { requiresSource: true, sessionProperties: { source: "of properties" } };
+
+    const { eventIds } = await events.createBatch(projectId, items, options);
+
+    const sources = [];
+    for (const id of eventIds) sources.push((await events.get(projectId, id)).source);
+    expect(sources).toEqual(["own", "of session", "of properties"]);
+    const alone = events.createBatch(projectId, [item(4, bare)], { requiresSource: true });
+    await expect(alone).rejects.toMatchObject({
+      details: { errors: ["events[4].source: is required in a batch"] },
+    });
+    const unknown = await events.createBatch(projectId, [item(0, bare)]);
+    expect((await events.get(projectId, unknown.eventIds[0] ?? "")).source).toBe("unknown");
+  });
+
+  test("an event with a session's id is rejected alone", async () => {
+    const session_id = createUuid();
+    await sessions.start(projectId, { session_id });
+    const good = { event_type: "tool", inputs: {}, source: "test" };
+
+    const { eventIds, errors } = await events.createBatch(projectId, [
+      item(0, good),
+      item(1, { ...good, event_id: session_id, session_id: createUuid() }),
+    ]);
+
+    expect(eventIds).toHaveLength(1);
+    expect(errors).toEqual([expect.stringContaining("events[1].event_id: is the id of a session")]);
   });
 });

@@ -2,19 +2,23 @@
 // makes the sessions, and keeps totals and field catalogue, all in one transaction.
 // Called by record.ts. Source: docs/decisions.md, 5, 6, 17 and 18.
 
+import { ServiceError } from "../../base/errors.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
 import { applyTotals, type TotalsChange } from "../sessions/totals-change.ts";
 import { type EventFields, type StoredEvent, unknownName } from "./event.ts";
-import { type Change, foldChanges, mergeEvent } from "./merge.ts";
+import type { Outcomes } from "./commit-queue.ts";
+import { applyPending, type Change, foldChanges, mergeChanges, type Pending } from "./merge.ts";
 import type { WriteSet } from "./write-set.ts";
-import { keyOf, toEventFields, toRow, toStoredEvent } from "./stored-event.ts";
+import { keyOf, toEventFields, toMicroseconds, toRow, toStoredEvent } from "./stored-event.ts";
 import {
   type Held,
   insertEvents,
   listNamelessSessions,
   lockEvents,
   replaceEvents,
+  type SessionTimes,
+  widenSessions,
 } from "./store.ts";
 
 /** What one commit asks of one id. */
@@ -22,44 +26,33 @@ type Entry = {
   readonly projectId: string;
   readonly eventId: string;
   readonly changes: Change[];
-  /** True when the id must exist: an update that may not wait. */
-  mustExist: boolean;
-  /** A session that events name: made when absent, else left as it is. */
+  /** The session that events of this commit name, as it is made when absent. */
   stub: EventFields | undefined;
-  receivedAtMs: number;
+  readonly receivedAtMs: number;
 };
 
 type Entries = Map<string, Entry>;
 
 /**
- * Applies several requests' writes and commits. Returns, for each request, the ids its updates did
- * not find. Retried as a whole when two commits meet in a deadlock.
+ * Applies several requests' writes and commits. Returns, for each request, what became of its
+ * writes. Retried as a whole when two commits meet in a deadlock.
  */
 export async function applyWrites(
   database: Database,
   fields: FieldCatalogue,
   sets: readonly WriteSet[],
-): Promise<readonly ReadonlySet<string>[]> {
-  const entries = collectEntries(sets);
-  const { absent, sightings } = await database.transaction((sql) => apply(sql, fields, entries));
+): Promise<readonly Outcomes[]> {
+  const { entries, changes } = collectEntries(sets);
+  const sightings = await database.transaction((sql) => apply(sql, fields, entries));
   fields.confirm(sightings);
-  return sets.map(({ projectId, writes, kind }) =>
-    kind === "update"
-      ? new Set(
-          writes.map((write) => write.event_id).filter((id) => absent.has(keyOf(projectId, id))),
-        )
-      : new Set<string>(),
-  );
+  return changes.map((ofSet) => ofSet.map(({ outcome }) => outcome));
 }
 
-async function apply(
-  sql: Sql,
-  fields: FieldCatalogue,
-  entries: Entries,
-): Promise<{ absent: ReadonlySet<string>; sightings: FieldSighting[] }> {
+async function apply(sql: Sql, fields: FieldCatalogue, entries: Entries): Promise<FieldSighting[]> {
   const changes: TotalsChange[] = [];
   const inserted = await insertNew(sql, entries, changes);
-  const { absent, merged } = await mergeIntoHeld(sql, entries, inserted.keys, changes);
+  const merged = await mergeIntoHeld(sql, entries, inserted.keys, changes);
+  await widenSessions(sql, timesOf(changes));
   await applyTotals(sql, changes);
   const sightings: FieldSighting[] = [];
   for (const { projectId, event } of [...inserted.events, ...merged]) {
@@ -68,7 +61,27 @@ async function apply(
   for (const [projectId, group] of groupBy(sightings, (sighting) => sighting.projectId)) {
     await fields.record(sql, projectId, group);
   }
-  return { absent, sightings };
+  return sightings;
+}
+
+/** Widest times of the events of each session, as they are after this commit. */
+function timesOf(changes: readonly TotalsChange[]): SessionTimes[] {
+  const times = new Map<string, SessionTimes>();
+  for (const { projectId, after } of changes) {
+    if (after === undefined || after.event_type === "session") continue;
+    const key = keyOf(projectId, after.session_id);
+    const start = toMicroseconds(after.start_time);
+    // An event without an end still shows that the session was alive when it started.
+    const end = after.end_time === null ? start : toMicroseconds(after.end_time);
+    const known = times.get(key);
+    times.set(key, {
+      project_id: projectId,
+      event_id: after.session_id,
+      start_time_us: Math.min(known?.start_time_us ?? start, start),
+      end_time_us: Math.max(known?.end_time_us ?? end, end),
+    });
+  }
+  return [...times.values()];
 }
 
 type Placed = { readonly projectId: string; readonly event: StoredEvent };
@@ -81,14 +94,12 @@ async function insertNew(
   const rows: Record<string, unknown>[] = [];
   const events = new Map<string, Placed>();
   for (const [key, entry] of entries) {
-    const folded = foldChanges(entry.changes, undefined);
-    const made = folded.event === undefined ? withStub(entry, folded.pending) : folded.event;
-    if (made !== undefined) {
-      const event = toStoredEvent(entry.eventId, made, entry.receivedAtMs);
+    const { event, pending } = foldEntry(entry, undefined);
+    if (event !== undefined) {
       events.set(key, { projectId: entry.projectId, event });
       rows.push(toRow(entry.projectId, event));
-    } else if (folded.pending !== undefined && !entry.mustExist) {
-      rows.push(pendingRow(entry.projectId, entry.eventId, folded.pending));
+    } else if (pending !== undefined) {
+      rows.push(pendingRow(entry.projectId, entry.eventId, pending));
     }
   }
   const keys = new Set<string>();
@@ -109,61 +120,81 @@ async function mergeIntoHeld(
   entries: Entries,
   insertedKeys: ReadonlySet<string>,
   changes: TotalsChange[],
-): Promise<{ absent: ReadonlySet<string>; merged: Placed[] }> {
+): Promise<Placed[]> {
   const remaining = [...entries].filter(([key]) => !insertedKeys.has(key));
   const held = await lockRemaining(sql, remaining);
-  const absent = new Set<string>();
   const merged: Placed[] = [];
   const rows: Record<string, unknown>[] = [];
   for (const [key, entry] of remaining) {
-    const found = held.get(key);
-    if (entry.mustExist && (found === undefined || "pending" in found)) absent.add(key);
-    if (found === undefined) {
-      if (entry.mustExist || entry.changes.length === 0) continue;
-      throw deletedMeanwhile();
-    }
     const { projectId, eventId } = entry;
-    if ("pending" in found) {
-      const folded = foldChanges(entry.changes, found.pending);
-      const made = folded.event ?? withStub(entry, folded.pending);
-      if (made === undefined) {
-        rows.push(pendingRow(projectId, eventId, folded.pending ?? found.pending));
-        continue;
-      }
-      const event = toStoredEvent(eventId, made, entry.receivedAtMs);
-      rows.push(toRow(projectId, event));
-      merged.push({ projectId, event });
-      changes.push({ projectId, before: undefined, after: event });
-    } else {
-      const event = mergeChanges(entry, found.event);
-      rows.push(toRow(projectId, event));
-      merged.push({ projectId, event });
-      changes.push({ projectId, before: found.event, after: event });
+    const found = held.get(key);
+    if (found === undefined) {
+      if (wasDeletedMeanwhile(entry)) throw deletedMeanwhile();
+      continue;
+    }
+    const before = "event" in found ? found.event : undefined;
+    const folded = "event" in found ? mergeEntry(entry, found.event) : foldHeld(entry, found);
+    if (folded.event !== undefined) {
+      rows.push(toRow(projectId, folded.event));
+      merged.push({ projectId, event: folded.event });
+      changes.push({ projectId, before, after: folded.event });
+    } else if (folded.pending !== undefined) {
+      rows.push(pendingRow(projectId, eventId, folded.pending));
     }
   }
   await replaceEvents(sql, rows);
-  return { absent, merged };
+  return merged;
 }
 
 // Seen by the insert, gone before the lock: the transaction runs again and inserts.
+function wasDeletedMeanwhile({ changes }: Entry): boolean {
+  return changes.some(({ outcome }) => outcome === "applied");
+}
+
 function deletedMeanwhile(): Error {
   return Object.assign(new Error("an event was deleted while it was merged"), { code: "40001" });
 }
 
-function mergeChanges(entry: Entry, stored: StoredEvent): StoredEvent {
-  let fields = toEventFields(stored);
-  const name = entry.stub?.event_name;
-  if (name !== undefined && fields.event_name === unknownName) {
-    fields = { ...fields, event_name: name };
-  }
-  for (const change of entry.changes) fields = mergeEvent(fields, change.fields);
-  return toStoredEvent(entry.eventId, fields, stored.start_time);
+type Folded = { event: StoredEvent | undefined; pending: Pending | undefined };
+
+/** What an id without a visible event becomes: an event, an update that waits, or nothing. */
+function foldEntry(entry: Entry, held: Pending | undefined): Folded {
+  const { event, pending } = foldChanges(entry.changes, held);
+  const made = withStub(entry, event, pending);
+  if (made === undefined) return { event: undefined, pending };
+  return { event: toStoredEvent(entry.eventId, made, entry.receivedAtMs), pending: undefined };
 }
 
-// A stub is the event that an early update of a session waited for.
-function withStub(entry: Entry, pending: EventFields | undefined): EventFields | undefined {
-  if (entry.stub === undefined) return undefined;
-  return pending === undefined ? entry.stub : mergeEvent(entry.stub, pending);
+function foldHeld(entry: Entry, held: { readonly pending: Pending }): Folded {
+  return foldEntry(entry, held.pending);
+}
+
+function mergeEntry(entry: Entry, stored: StoredEvent): Folded {
+  const merged = withStub(entry, mergeChanges(toEventFields(stored), entry.changes), undefined);
+  return {
+    event: merged && toStoredEvent(entry.eventId, merged, stored.start_time),
+    pending: undefined,
+  };
+}
+
+// The session that this commit's events name: made, or named where it has no name.
+function withStub(
+  entry: Entry,
+  event: EventFields | undefined,
+  pending: Pending | undefined,
+): EventFields | undefined {
+  const { stub } = entry;
+  if (stub === undefined) return event;
+  if (event === undefined) return pending === undefined ? stub : applyPending(stub, pending);
+  if (event.event_type !== "session") throw sessionIsAnEvent(entry.eventId);
+  const isNameless = event.event_name === undefined || event.event_name === unknownName;
+  if (!isNameless || stub.event_name === undefined) return event;
+  return { ...event, event_name: stub.event_name };
+}
+
+function sessionIsAnEvent(sessionId: string): ServiceError {
+  const message = `session_id: ${sessionId} is the id of an event that is no session`;
+  return new ServiceError("INVALID_ARGUMENT", message);
 }
 
 // Most stubs meet a session that is there and has its name: those are neither read nor locked.
@@ -192,53 +223,50 @@ async function openStubs(sql: Sql, stubs: readonly Entry[]): Promise<string[]> {
   if (first === undefined) return [];
   const ids = stubs.map((entry) => entry.eventId);
   const nameless = await listNamelessSessions(sql, first.projectId, ids);
-  return stubs
-    .filter(({ eventId, stub }) => {
-      const state = nameless.get(eventId);
-      return state === "pending" || (state !== undefined && stub?.event_name !== undefined);
-    })
-    .map((entry) => entry.eventId);
+  const open: string[] = [];
+  for (const { eventId, stub } of stubs) {
+    const type = nameless.get(eventId);
+    if (type === undefined) continue;
+    if (type !== "session" && type !== "pending") throw sessionIsAnEvent(eventId);
+    if (type === "pending" || stub?.event_name !== undefined) open.push(eventId);
+  }
+  return open;
 }
 
-function collectEntries(sets: readonly WriteSet[]): Entries {
+function collectEntries(sets: readonly WriteSet[]): { entries: Entries; changes: Change[][] } {
   const entries: Entries = new Map();
-  for (const set of sets) {
-    for (const { event_id, ...fields } of set.writes) {
-      const entry = entryOf(entries, set, event_id);
-      entry.changes.push({ isUpdate: set.kind !== "create", fields });
-      if (set.kind !== "update") entry.mustExist = false;
+  const changes = sets.map((set) =>
+    set.writes.map(({ event_id, ...fields }) => {
+      const change: Change = { kind: set.kind, fields, outcome: "applied" };
       if (set.kind === "create" && fields.event_type !== "session") {
-        addStub(entries, set, event_id, fields);
+        if (fields.session_id === event_id) return { ...change, outcome: "refused" as const };
+        addStub(entries, set, fields);
       }
-    }
-  }
-  return entries;
+      entryOf(entries, set, event_id).changes.push(change);
+      return change;
+    }),
+  );
+  return { entries, changes };
 }
 
 function entryOf(entries: Entries, set: WriteSet, eventId: string): Entry {
-  const key = keyOf(set.projectId, eventId);
+  const { projectId, receivedAtMs } = set;
+  const key = keyOf(projectId, eventId);
   let entry = entries.get(key);
   if (entry === undefined) {
-    entry = {
-      projectId: set.projectId,
-      eventId,
-      changes: [],
-      mustExist: true,
-      stub: undefined,
-      receivedAtMs: set.receivedAtMs,
-    };
+    entry = { projectId, eventId, changes: [], stub: undefined, receivedAtMs };
     entries.set(key, entry);
   }
   return entry;
 }
 
 // The session of an event: there once the event is, whether or not anybody started it.
-function addStub(entries: Entries, set: WriteSet, eventId: string, fields: EventFields): void {
+function addStub(entries: Entries, set: WriteSet, fields: EventFields): void {
   const sessionId = fields.session_id;
-  if (sessionId === undefined || sessionId === eventId) return;
+  if (sessionId === undefined) return;
   const entry = entryOf(entries, set, sessionId);
-  entry.mustExist = false;
   const start = fields.start_time ?? set.receivedAtMs;
+  const end = fields.end_time ?? start;
   const name = set.sessionNames.get(sessionId);
   entry.stub = {
     event_type: "session",
@@ -246,12 +274,13 @@ function addStub(entries: Entries, set: WriteSet, eventId: string, fields: Event
     source: fields.source ?? unknownName,
     ...entry.stub,
     start_time: Math.min(entry.stub?.start_time ?? start, start),
+    end_time: Math.max(entry.stub?.end_time ?? end, end),
     ...(name !== undefined && { event_name: name }),
   };
 }
 
 /** A row that no reader sees: the updates lie whole in `inputs`. */
-function pendingRow(projectId: string, eventId: string, fields: EventFields) {
+function pendingRow(projectId: string, eventId: string, fields: Pending) {
   const row = toRow(projectId, toStoredEvent(eventId, { session_id: eventId }, 0));
   return { ...row, event_type: "pending", inputs: fields };
 }

@@ -2,27 +2,44 @@
 // commits them together when one is free. A timer to gather longer gained nothing when measured.
 // Called by record.ts.
 
+import { ServiceError } from "../../base/errors.ts";
+import type { Outcome } from "./merge.ts";
 import type { WriteSet } from "./write-set.ts";
 
 // Past this a statement gains nothing more and only delays those in it.
 const eventsPerCommitMax = 1_000;
 
-/** Commits several requests' writes in one transaction; returns each one's absent ids. */
-export type Commit = (sets: readonly WriteSet[]) => Promise<readonly ReadonlySet<string>[]>;
+/**
+ * How long a request waits for its commit. A database that hangs would otherwise hold it until its
+ * client has long gone; what commits later all the same is merged with the client's next try.
+ */
+const waitMsMax = 30_000;
+
+/** Outcomes of a request's writes, in their order. */
+export type Outcomes = readonly Outcome[];
+
+/** Commits several requests' writes in one transaction and returns the outcomes of each. */
+export type Commit = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[]>;
 
 export type QueueSize = { readonly requests: number; readonly events: number };
 
 export type CommitQueue = {
-  /** Resolves, after commit, to the ids that an `update` did not find. */
-  submit(set: WriteSet): Promise<ReadonlySet<string>>;
+  /** Resolves after commit. Fails with DATABASE_UNAVAILABLE when that takes too long. */
+  submit(set: WriteSet): Promise<Outcomes>;
   /** What waits, without what is being committed. */
   size(): QueueSize;
   drain(): Promise<void>;
 };
 
+export type CommitQueueOptions = {
+  readonly commit: Commit;
+  readonly connections: number;
+  readonly waitMs?: number;
+};
+
 type Waiting = {
   readonly set: WriteSet;
-  readonly resolve: (absent: ReadonlySet<string>) => void;
+  readonly resolve: (outcomes: Outcomes) => void;
   readonly reject: (error: unknown) => void;
 };
 
@@ -30,7 +47,7 @@ type Waiting = {
  * Returns a queue over `connections` concurrent commits. Its length is bounded by the bytes that
  * transport admits, since every entry is a request whose body still counts as in flight.
  */
-export function createCommitQueue(options: { commit: Commit; connections: number }): CommitQueue {
+export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
   const waiting: Waiting[] = [];
   let busy = 0;
   let onIdle: (() => void)[] = [];
@@ -56,11 +73,18 @@ export function createCommitQueue(options: { commit: Commit; connections: number
   }
 
   return {
-    submit: (set) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ set, resolve, reject });
-        if (busy < options.connections) void work();
-      }),
+    submit: (set) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Outcomes>();
+      const one = { set, resolve, reject };
+      waiting.push(one);
+      if (busy < options.connections) void work();
+      const timer = setTimeout(() => {
+        const index = waiting.indexOf(one);
+        if (index !== -1) waiting.splice(index, 1);
+        reject(new ServiceError("DATABASE_UNAVAILABLE", `no commit in ${waitMsMax} ms`));
+      }, options.waitMs ?? waitMsMax);
+      return promise.finally(() => clearTimeout(timer));
+    },
     size: () => ({
       requests: waiting.length,
       events: waiting.reduce((sum, { set }) => sum + set.writes.length, 0),
@@ -74,8 +98,8 @@ export function createCommitQueue(options: { commit: Commit; connections: number
 // tried one by one. When the database is away, each alone would only wait for the same failure.
 async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<void> {
   try {
-    const absent = await commit(group.map(({ set }) => set));
-    group.forEach(({ resolve }, index) => resolve(absent[index] ?? new Set()));
+    const outcomes = await commit(group.map(({ set }) => set));
+    group.forEach(({ resolve }, index) => resolve(outcomes[index] ?? []));
   } catch (error) {
     if (group.length > 1 && isAboutValues(error)) {
       for (const one of group) await commitGroup([one], commit);

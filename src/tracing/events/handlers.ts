@@ -5,7 +5,8 @@ import type { EventService } from "../../../gen/waggle/v1/event_pb.js";
 import { itemFaultsOf, principalOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "./event-input.ts";
 import { toEventMessage } from "./event-message.ts";
-import type { BatchItem, Events } from "./events.ts";
+import type { BatchItem } from "./batch.ts";
+import type { Events } from "./events.ts";
 import type { EventInput } from "./parse-event.ts";
 
 export function eventHandlers(events: Events): ServiceImpl<typeof EventService> {
@@ -22,6 +23,7 @@ export function eventHandlers(events: Events): ServiceImpl<typeof EventService> 
         {
           isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
           sessionProperties: session && fromSessionStart(session),
+          requiresSource: true,
         },
       );
       return {
@@ -61,6 +63,14 @@ export function toBatchItems(
   const faults = itemFaultsOf(context, field);
   return inputs.map((input, index) => {
     const fault = faults.get(index);
-    return fault === undefined ? { index, input } : { index, fault: `${field}[${index}].${fault}` };
+    return fault === undefined
+      ? { index, input }
+      : { index, fault: faultText(field, index, fault) };
   });
+}
+
+// The fault of a field inside the item names it first (`start_time: …`); that of the item does not.
+export function faultText(field: string, index: number, fault: string): string {
+  const joint = /^[\w.[\]]+: /.test(fault) ? "." : ": ";
+  return `${field}[${index}]${joint}${fault}`;
 }

@@ -48,13 +48,17 @@ export function parseEvent(input: EventInput, path = ""): EventWrite {
   if (fields.event_type === undefined) throw invalid(path, "event_type", "is required");
   if (fields.inputs === undefined) throw invalid(path, "inputs", "is required (an object)");
   if (fields.event_type === "session") return parseSessionEvent(input, fields, path);
-  return { ...fields, event_id: parseId(input.event_id, path, "event_id") ?? createUuid() };
+  const event_id = parseId(input.event_id, path, "event_id") ?? createUuid();
+  if (event_id === fields.session_id) {
+    throw invalid(path, "event_id", "equals session_id, as only an event of type session may");
+  }
+  return { ...fields, event_id };
 }
 
 /** Returns the write of an update: every field may be absent, the id may not. */
-export function parseUpdate(eventId: string, input: EventInput): EventWrite {
-  const event_id = parseId(eventId, "", "event_id");
-  if (event_id === undefined) throw invalid("", "event_id", "is required");
+export function parseUpdate(event_id: string, input: EventInput): EventWrite {
+  if (event_id === "") throw invalid("", "event_id", "is required");
+  if (!isRecordId(event_id)) throw invalid("", "event_id", "must be 1 to 128 printable characters");
   const { children_ids, ...fields } = parseFields(input, "");
   // Clients send an empty list when they mean nothing by it.
   return children_ids?.length ? { ...fields, children_ids, event_id } : { ...fields, event_id };
@@ -62,13 +66,15 @@ export function parseUpdate(eventId: string, input: EventInput): EventWrite {
 
 /** Returns the write of a session event, whose event id is its session id. */
 export function parseSession(session: SessionInput, path = ""): EventWrite {
-  const { session_name, ...event } = session;
-  // An empty name is no name.
-  const input = session_name ? { ...event, event_name: session_name } : event;
+  const { session_name, ...input } = session;
   if (input.event_type !== undefined && input.event_type !== "session") {
     throw invalid(path, "event_type", "must be `session`");
   }
-  return parseSessionEvent(input, { ...parseFields(input, path), event_type: "session" }, path);
+  checkLength(session_name, path, "session_name", nameLengthMax);
+  const fields = { ...parseFields(input, path), event_type: "session" as const };
+  // An empty name is no name.
+  const named = session_name ? { ...fields, event_name: session_name } : fields;
+  return parseSessionEvent(input, named, path);
 }
 
 function parseSessionEvent(input: EventInput, fields: EventFields, path: string): EventWrite {
@@ -121,11 +127,19 @@ function setText(
 ): void {
   const text = input[field];
   if (text === undefined) return;
-  if (text.length > lengthMax) {
-    throw invalid(path, field, `is longer than ${lengthMax} characters`);
-  }
+  checkLength(text, path, field, lengthMax);
   // An empty name is no name; an empty error says that nothing went wrong.
   if (text !== "" || field === "error") fields[field] = text;
+}
+
+function checkLength(
+  text: string | undefined,
+  path: string,
+  field: string,
+  lengthMax: number,
+): void {
+  if (text === undefined || text.length <= lengthMax) return;
+  throw invalid(path, field, `is longer than ${lengthMax} characters`);
 }
 
 function setTime(

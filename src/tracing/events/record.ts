@@ -7,7 +7,7 @@ import type { ProjectId } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyWrites } from "./apply-writes.ts";
-import { createCommitQueue, type QueueSize } from "./commit-queue.ts";
+import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
 import type { EventWrite } from "./event.ts";
 import type { WriteSet } from "./write-set.ts";
 
@@ -19,13 +19,14 @@ export type RecordOptions = {
 export type Recorder = {
   /**
    * Stores events, each merged into the one that has its id. Resolves after commit; the sessions
-   * they name exist then, and their totals count them.
+   * they name exist then, and their totals count them. Returns the ids of events that were refused,
+   * because their id is a session's and they are none, or the other way round.
    */
   record(
     projectId: ProjectId,
     writes: readonly EventWrite[],
     options?: RecordOptions,
-  ): Promise<void>;
+  ): Promise<ReadonlySet<string>>;
   /** Merges updates; one whose event is not there is kept until it comes. */
   enrich(projectId: ProjectId, write: EventWrite): Promise<void>;
   /** Merges an update into an existing event; false when there is none. */
@@ -56,26 +57,29 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   // Inside somebody's transaction (Idempotency-Key) the writes are part of it and cannot wait for
   // others.
-  async function submit(set: Omit<WriteSet, "receivedAtMs">): Promise<ReadonlySet<string>> {
+  async function submit(set: Omit<WriteSet, "receivedAtMs">): Promise<Outcomes> {
     const timed = { ...set, receivedAtMs: Date.now() };
-    const [absent = new Set<string>()] = database.isInTransaction()
+    const [outcomes = []] = database.isInTransaction()
       ? await applyWrites(database, fields, [timed])
       : [await queue.submit(timed)];
-    onStored(set.writes.length - absent.size);
-    return absent;
+    onStored(outcomes.filter((outcome) => outcome === "applied").length);
+    return outcomes;
   }
 
   return {
     async record(projectId, writes, { sessionNames = noNames } = {}) {
-      if (writes.length === 0) return;
-      await submit({ projectId, writes, kind: "create", sessionNames });
+      if (writes.length === 0) return new Set();
+      const outcomes = await submit({ projectId, writes, kind: "create", sessionNames });
+      const refused = writes.filter((_, index) => outcomes[index] === "refused");
+      return new Set(refused.map((write) => write.event_id));
     },
     async enrich(projectId, write) {
       await submit({ projectId, writes: [write], kind: "enrich", sessionNames: noNames });
     },
     async update(projectId, write) {
       const set = { projectId, writes: [write], kind: "update", sessionNames: noNames } as const;
-      return (await submit(set)).size === 0;
+      const [outcome] = await submit(set);
+      return outcome !== "absent";
     },
     queueSize: () => queue.size(),
     drain: () => queue.drain(),

@@ -1,8 +1,9 @@
 // Events in Postgres. The caller decides the transaction; every statement names its project.
 
 import type { Sql } from "../../postgres/database.ts";
-import type { EventFields, StoredEvent } from "./event.ts";
+import type { StoredEvent } from "./event.ts";
 import { type SelectedRow, selectedColumns, toSelectedEvent } from "./event-row.ts";
+import type { Pending } from "./merge.ts";
 import { escapeJson, escapeText, unescapeText } from "./postgres-text.ts";
 
 export type EventKey = { readonly project_id: string; readonly event_id: string };
@@ -10,7 +11,7 @@ export type EventKey = { readonly project_id: string; readonly event_id: string 
 /** What an id holds: an event, or the merged updates that came before it. */
 export type Held =
   | { readonly key: EventKey; readonly event: StoredEvent }
-  | { readonly key: EventKey; readonly pending: EventFields };
+  | { readonly key: EventKey; readonly pending: Pending };
 
 /**
  * Inserts rows that are not there yet and returns the keys of those inserted. Ordered by key, as
@@ -94,18 +95,45 @@ export async function findEvent(
   return row && (toSelectedEvent(row) as StoredEvent);
 }
 
-/** Of the given session ids, those whose row is a waiting update or still has no name. */
+/** Of the given session ids, those whose row is no session or has no name, with its type. */
 export async function listNamelessSessions(
   sql: Sql,
   projectId: string,
   sessionIds: readonly string[],
-): Promise<Map<string, "pending" | "session">> {
-  const rows = await sql<{ event_id: string; event_type: "pending" | "session" }[]>`
+): Promise<Map<string, StoredEvent["event_type"] | "pending">> {
+  const rows = await sql<{ event_id: string; event_type: StoredEvent["event_type"] }[]>`
     select event_id, event_type
     from events
     where project_id = ${projectId} and event_id = any(${sessionIds.map(escapeText)})
-      and (event_type = 'pending' or (event_type = 'session' and event_name = 'unknown'))`;
+      and (event_type <> 'session' or event_name = 'unknown')`;
   return new Map(rows.map((row) => [unescapeText(row.event_id), row.event_type]));
+}
+
+/** Widest times of a session's events, microseconds. */
+export type SessionTimes = EventKey & {
+  readonly start_time_us: number;
+  readonly end_time_us: number;
+};
+
+/** Widens the times of sessions to those of their events; a session that is as wide is not written. */
+export async function widenSessions(sql: Sql, times: readonly SessionTimes[]): Promise<void> {
+  if (times.length === 0) return;
+  await sql`
+    with wider as (
+      select e.project_id, e.event_id, i.start_time_us, i.end_time_us
+      from jsonb_to_recordset(${escapeJson(JSON.stringify(times))}::text::jsonb) as i (
+        project_id uuid, event_id text, start_time_us bigint, end_time_us bigint)
+      join events as e on e.project_id = i.project_id and e.event_id = i.event_id
+      where e.event_type = 'session'
+        and (e.start_time_us > i.start_time_us
+          or e.end_time_us is null or e.end_time_us < i.end_time_us)
+      order by e.project_id, e.event_id
+      for no key update of e)
+    update events set
+      start_time_us = least(events.start_time_us, wider.start_time_us),
+      end_time_us = greatest(events.end_time_us, wider.end_time_us)
+    from wider
+    where events.project_id = wider.project_id and events.event_id = wider.event_id`;
 }
 
 /** Returns the sources of the sessions that exist, by session id. */

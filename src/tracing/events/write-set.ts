@@ -3,12 +3,14 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { EventWrite } from "./event.ts";
 
+/** `create`: whole events. `enrich`: updates that may wait. `update`: updates of what exists. */
+export type WriteKind = "create" | "enrich" | "update";
+
 /** One request's writes. */
 export type WriteSet = {
   readonly projectId: ProjectId;
   readonly writes: readonly EventWrite[];
-  /** `create`: events. `enrich`: updates that may wait. `update`: of what exists. */
-  readonly kind: "create" | "enrich" | "update";
+  readonly kind: WriteKind;
   readonly sessionNames: ReadonlyMap<string, string>;
   readonly receivedAtMs: number;
 };

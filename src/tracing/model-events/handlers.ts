@@ -5,8 +5,9 @@ import type { ModelEvent, TracingService } from "../../../gen/waggle/compat/v0/t
 import { ServiceError } from "../../base/errors.ts";
 import { itemFaultsOf, principalOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
-import type { BatchItem, Events } from "../events/events.ts";
-import { toBatchItems } from "../events/handlers.ts";
+import type { BatchItem } from "../events/batch.ts";
+import type { Events } from "../events/events.ts";
+import { faultText, toBatchItems } from "../events/handlers.ts";
 import { toModelEvent } from "./model-event.ts";
 
 export function tracingHandlers(events: Events): ServiceImpl<typeof TracingService> {
@@ -26,7 +27,7 @@ export function tracingHandlers(events: Events): ServiceImpl<typeof TracingServi
     },
     async createModelEvent({ modelEvent }, context) {
       const call = modelEvent ?? absentCall();
-      const input = toModelEvent(call, Date.now(), "model_event.");
+      const input = toModelEvent(call, "model_event.");
       return {
         eventId: await events.create(principalOf(context).projectId, input),
         success: true,
@@ -60,13 +61,12 @@ function absentCall(): never {
 // A call that lacks a field is one fault of its batch, not the end of it.
 function toModelItems(context: HandlerContext, calls: readonly ModelEvent[]): BatchItem[] {
   const faults = itemFaultsOf(context, "model_events");
-  const nowMs = Date.now();
   return calls.map((call, index) => {
     const path = `model_events[${index}].`;
     const fault = faults.get(index);
-    if (fault !== undefined) return { index, fault: `${path}${fault}` };
+    if (fault !== undefined) return { index, fault: faultText("model_events", index, fault) };
     try {
-      return { index, input: toModelEvent(call, nowMs, path) };
+      return { index, input: toModelEvent(call, path) };
     } catch (error) {
       if (error instanceof ServiceError) return { index, fault: error.message };
       throw error;

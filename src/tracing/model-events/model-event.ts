@@ -15,13 +15,12 @@ const required = ["model", "provider", "response", "duration"] as const;
  * `outputs`, usage and cost in `metadata`. Throws INVALID_ARGUMENT naming an absent field, with
  * `path` before it.
  */
-export function toModelEvent(call: ModelEvent, nowMs: number, path: string): EventInput {
+export function toModelEvent(call: ModelEvent, path: string): EventInput {
   for (const field of required) {
     if (call[field] === undefined) {
       throw new ServiceError("INVALID_ARGUMENT", `${path}${field}: is required`);
     }
   }
-  const { duration = 0 } = call;
   return {
     event_type: "model",
     event_name: call.eventName ?? call.modelName ?? call.model,
@@ -30,9 +29,9 @@ export function toModelEvent(call: ModelEvent, nowMs: number, path: string): Eve
     parent_id: call.parentId,
     source: call.source,
     error: call.error,
-    start_time: call.startTime ?? nowMs - duration,
+    start_time: call.startTime,
     end_time: call.endTime,
-    duration,
+    duration: call.duration,
     config: present({
       model: call.model,
       provider: call.provider,

@@ -2,7 +2,7 @@
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 5, 11, 15, 18 and 19.
 
 import { ServiceError } from "../../base/errors.ts";
-import type { ProjectId } from "../../base/ids.ts";
+import { isRecordId, type ProjectId } from "../../base/ids.ts";
 import { treeEventsMax } from "../../base/limits.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { EventWrite, StoredEvent } from "../events/event.ts";
@@ -28,7 +28,7 @@ import * as store from "./store.ts";
 import { emptyTotals, totalNames, type Totals } from "./totals.ts";
 import { toTree, type TreeNode } from "./tree.ts";
 
-/** A session event with its totals; its times cover the whole session. */
+/** A session event with its totals. */
 export type Session = { readonly event: StoredEvent; readonly totals: Totals };
 
 export type SessionTree<T extends { event_id: string }> = Session & {
@@ -56,6 +56,7 @@ const listLimitDefault = 100;
 
 const sessionColumns: Columns = {
   ...eventColumns,
+  session_name: "text",
   ...Object.fromEntries(totalNames.map((name) => [name, "number" as const])),
 };
 
@@ -70,12 +71,17 @@ export function createSessions(options: {
   /** Starts a session, or merges into the one that has its id, and returns it whole. */
   async function start(projectId: ProjectId, input: SessionInput): Promise<Session> {
     const write = parseSession(input, "session.");
-    await recorder.record(projectId, [write]);
+    const refused = await recorder.record(projectId, [write]);
+    if (refused.size > 0) {
+      const message = "session.session_id: is the id of an event that is no session";
+      throw new ServiceError("INVALID_ARGUMENT", message);
+    }
     return get(projectId, write.event_id);
   }
 
   /** Merges fields into a session. Throws NOT_FOUND when the project has no such session. */
   async function update(projectId: ProjectId, id: string, input: EventInput): Promise<void> {
+    if (!isRecordId(id)) throw notFound();
     const write: EventWrite = parseUpdate(id, input);
     const event = await findEvent(database.sql(), projectId, id);
     if (event?.event_type !== "session") throw notFound();
@@ -90,7 +96,7 @@ export function createSessions(options: {
       store.findTotals(sql, projectId, sessionId),
     ]);
     if (event?.event_type !== "session") throw notFound();
-    return withTotals(event, totals);
+    return withTotals(event, totals ?? {});
   }
 
   /** Returns a session and its events as a tree without payloads, however many there are. */
@@ -161,18 +167,8 @@ export function createSessions(options: {
   return { start, update, get, skeleton, tree, list, delete: remove };
 }
 
-// A session's own times only widen to those of its events (docs/decisions.md, 5).
-function withTotals(event: StoredEvent, totals: store.TotalsRow | undefined): Session {
-  const first = totals?.first_start_us ?? null;
-  const last = totals?.last_end_us ?? null;
-  return {
-    event: {
-      ...event,
-      start_time: first === null ? event.start_time : Math.min(event.start_time, first / 1000),
-      end_time: last === null ? event.end_time : Math.max(event.end_time ?? 0, last / 1000),
-    },
-    totals: totals?.num_events == null ? emptyTotals : totals,
-  };
+function withTotals(event: StoredEvent, totals: Partial<store.ListedSession["totals"]>): Session {
+  return { event, totals: totals.num_events == null ? emptyTotals : (totals as Totals) };
 }
 
 function notFound(): ServiceError {

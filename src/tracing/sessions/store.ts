@@ -16,12 +16,12 @@ import {
 } from "../events/event-row.ts";
 import { type Totals, totalNames } from "./totals.ts";
 
-export type TotalsRow = Totals & {
+/** What a commit adds to the totals of one session. */
+export type TotalsTerms = Omit<Totals, "cost"> & {
   readonly project_id: string;
   readonly session_id: string;
-  /** Microseconds; null while the session has no event but itself. */
-  readonly first_start_us: number | null;
-  readonly last_end_us: number | null;
+  /** Costs added, and as negative numbers costs taken away. */
+  readonly costs: readonly number[];
 };
 
 /** An event of a tree without its payload; times are Unix milliseconds. */
@@ -39,19 +39,19 @@ export type SkeletonRow = Pick<
 >;
 
 /** Adds to the totals of sessions; rows come ordered by key, so that writers do not deadlock. */
-export async function addToTotals(sql: Sql, rows: readonly TotalsRow[]): Promise<void> {
+export async function addToTotals(sql: Sql, rows: readonly TotalsTerms[]): Promise<void> {
   await sql`
     insert into session_totals as held (
       project_id, session_id, num_events, num_model_events, num_errors, num_costs, num_feedback,
-      prompt_tokens, completion_tokens, total_tokens, cost, first_start_us, last_end_us)
+      prompt_tokens, completion_tokens, total_tokens, cost)
     select
       project_id, session_id, num_events, num_model_events, num_errors, num_costs, num_feedback,
-      prompt_tokens, completion_tokens, total_tokens, cost, first_start_us, last_end_us
+      prompt_tokens, completion_tokens, total_tokens,
+      (select coalesce(sum(term::numeric), 0) from jsonb_array_elements_text(costs) as term)
     from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
       project_id uuid, session_id text, num_events integer, num_model_events integer,
-      num_errors integer, num_costs integer, num_feedback integer, prompt_tokens double precision,
-      completion_tokens double precision, total_tokens double precision, cost double precision,
-      first_start_us bigint, last_end_us bigint)
+      num_errors integer, num_costs integer, num_feedback integer, prompt_tokens numeric,
+      completion_tokens numeric, total_tokens numeric, costs jsonb)
     on conflict (project_id, session_id) do update set
       num_events = held.num_events + excluded.num_events,
       num_model_events = held.num_model_events + excluded.num_model_events,
@@ -61,25 +61,7 @@ export async function addToTotals(sql: Sql, rows: readonly TotalsRow[]): Promise
       prompt_tokens = held.prompt_tokens + excluded.prompt_tokens,
       completion_tokens = held.completion_tokens + excluded.completion_tokens,
       total_tokens = held.total_tokens + excluded.total_tokens,
-      cost = held.cost + excluded.cost,
-      first_start_us = least(held.first_start_us, excluded.first_start_us),
-      last_end_us = greatest(held.last_end_us, excluded.last_end_us)`;
-}
-
-/** Looks up a session's widest times again, after an event's times shrank. */
-export async function recountTimes(sql: Sql, projectId: string, sessionId: string): Promise<void> {
-  await sql`
-    update session_totals set
-      first_start_us = times.first_start_us,
-      last_end_us = times.last_end_us
-    from (
-      select min(start_time_us) as first_start_us,
-        max(coalesce(end_time_us, start_time_us)) as last_end_us
-      from events
-      where project_id = ${projectId} and session_id = ${escapeText(sessionId)}
-        and event_type not in ('session', 'pending')
-    ) as times
-    where project_id = ${projectId} and session_id = ${escapeText(sessionId)}`;
+      cost = held.cost + excluded.cost`;
 }
 
 /** Returns a session's totals, or undefined when nothing was counted yet. */
@@ -87,14 +69,20 @@ export async function findTotals(
   sql: Sql,
   projectId: string,
   sessionId: string,
-): Promise<TotalsRow | undefined> {
-  const [row] = await sql<TotalsRow[]>`
-    select
-      project_id, session_id, num_events, num_model_events, num_errors, num_costs, num_feedback,
-      prompt_tokens, completion_tokens, total_tokens, cost, first_start_us, last_end_us
-    from session_totals
-    where project_id = ${projectId} and session_id = ${escapeText(sessionId)}`;
+): Promise<Totals | undefined> {
+  const [row] = await sql<Totals[]>`
+    select ${totalColumns(sql)}
+    from session_totals as t
+    where t.project_id = ${projectId} and t.session_id = ${escapeText(sessionId)}`;
   return row;
+}
+
+// Sums are decimals in the table and plain numbers for readers.
+function totalColumns(sql: Sql) {
+  return sql`
+    t.num_events, t.num_model_events, t.num_errors, t.num_costs, t.num_feedback,
+    t.prompt_tokens::double precision, t.completion_tokens::double precision,
+    t.total_tokens::double precision, t.cost::double precision`;
 }
 
 /** Returns the events of a session, the session itself left out, by start time. */
@@ -170,11 +158,16 @@ export type SessionQuery = {
   readonly limit: number;
 };
 
-export type ListedSession = { readonly event: SelectedEvent; readonly totals: TotalsRow };
+/** `totals` is null-valued where nothing was counted yet. */
+export type ListedSession = {
+  readonly event: SelectedEvent;
+  readonly totals: { readonly [Name in keyof Totals]: number | null };
+};
 
 /** Columns of a session that filters may name, beside those of its event. */
 export const sessionColumnSql: ColumnSql = {
   ...eventColumnSql,
+  session_name: (sql) => sql`e.event_name`,
   ...Object.fromEntries(
     totalNames.map((name) => [name, (sql: Sql) => sql`coalesce(t.${sql(name)}, 0)`]),
   ),
@@ -187,15 +180,10 @@ export async function listSessions(
   projectId: string,
   { conditions, fromUs, toUs, after, limit }: SessionQuery,
 ): Promise<ListedSession[]> {
-  const rows = await sql<(SelectedRow & TotalsRow)[]>`
-    select ${selectedColumns(sql, undefined)}, t.*
+  const rows = await sql<(SelectedRow & ListedSession["totals"])[]>`
+    select ${selectedColumns(sql, undefined)}, ${totalColumns(sql)}
     from events as e
-    left join lateral (
-      select num_events, num_model_events, num_errors, num_costs, num_feedback, prompt_tokens,
-        completion_tokens, total_tokens, cost, first_start_us, last_end_us
-      from session_totals
-      where project_id = ${projectId} and session_totals.session_id = e.event_id
-    ) as t on true
+    left join session_totals as t on t.project_id = e.project_id and t.session_id = e.event_id
     where e.project_id = ${projectId} and e.event_type = 'session'
       ${fromUs === undefined ? sql`` : sql`and e.start_time_us >= ${fromUs}`}
       ${toUs === undefined ? sql`` : sql`and e.start_time_us < ${toUs}`}

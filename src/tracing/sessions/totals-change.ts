@@ -1,12 +1,11 @@
 // Turns the events that a commit changed into the change of their sessions' totals.
 // Called by events/apply-writes.ts and by deletions, in their transaction.
-// Source: docs/decisions.md, 5 and 18.
+// Source: docs/decisions.md, 18.
 
 import type { Sql } from "../../postgres/database.ts";
 import type { StoredEvent } from "../events/event.ts";
-import { toMicroseconds } from "../events/stored-event.ts";
+import { addToTotals, type TotalsTerms } from "./store.ts";
 import { addTotals, emptyTotals, type Totals, totalsOf } from "./totals.ts";
-import { addToTotals, recountTimes, type TotalsRow } from "./store.ts";
 
 /** An event before and after a commit; undefined where it was not there. */
 export type TotalsChange = {
@@ -19,10 +18,7 @@ type Sum = {
   readonly projectId: string;
   readonly sessionId: string;
   totals: Totals;
-  firstStartUs: number | null;
-  lastEndUs: number | null;
-  /** True when an event's times shrank, so that the widest must be looked up again. */
-  hasShrunk: boolean;
+  readonly costs: number[];
 };
 
 /** Adds the changes to the totals of their sessions, in the order of their keys. */
@@ -31,48 +27,18 @@ export async function applyTotals(sql: Sql, changes: readonly TotalsChange[]): P
   for (const { projectId, before, after } of changes) {
     if (before !== undefined) addEvent(sums, projectId, before, -1);
     if (after !== undefined) addEvent(sums, projectId, after, 1);
-    const sum = before && sums.get(`${projectId} ${before.session_id}`);
-    if (sum && before.event_type !== "session" && hasShrunk(before, after)) sum.hasShrunk = true;
   }
-  if (sums.size === 0) return;
-  const sorted = [...sums.values()].toSorted(byKey);
-  await addToTotals(sql, sorted.map(toTotalsRow));
-  for (const { projectId, sessionId } of sorted.filter((sum) => sum.hasShrunk)) {
-    await recountTimes(sql, projectId, sessionId);
-  }
+  if (sums.size > 0) await addToTotals(sql, [...sums.values()].toSorted(byKey).map(toTerms));
 }
 
 function addEvent(sums: Map<string, Sum>, projectId: string, event: StoredEvent, sign: 1 | -1) {
   const key = `${projectId} ${event.session_id}`;
-  const sum = sums.get(key) ?? {
-    projectId,
-    sessionId: event.session_id,
-    totals: emptyTotals,
-    firstStartUs: null,
-    lastEndUs: null,
-    hasShrunk: false,
-  };
+  const { session_id: sessionId } = event;
+  const sum = sums.get(key) ?? { projectId, sessionId, totals: emptyTotals, costs: [] };
   sums.set(key, sum);
-  sum.totals = addTotals(sum.totals, totalsOf(event), sign);
-  if (sign === -1 || event.event_type === "session") return;
-  const startUs = toMicroseconds(event.start_time);
-  const endUs = lastMicrosecond(event);
-  sum.firstStartUs = Math.min(sum.firstStartUs ?? startUs, startUs);
-  sum.lastEndUs = Math.max(sum.lastEndUs ?? endUs, endUs);
-}
-
-// An event without an end still shows that the session was alive when it started.
-function lastMicrosecond(event: StoredEvent): number {
-  return toMicroseconds(event.end_time ?? event.start_time);
-}
-
-function hasShrunk(before: StoredEvent, after: StoredEvent | undefined): boolean {
-  return (
-    after === undefined ||
-    after.session_id !== before.session_id ||
-    after.start_time > before.start_time ||
-    lastMicrosecond(after) < lastMicrosecond(before)
-  );
+  const totals = totalsOf(event);
+  sum.totals = addTotals(sum.totals, totals, sign);
+  if (totals.cost !== 0) sum.costs.push(sign * totals.cost);
 }
 
 function byKey(a: Sum, b: Sum): number {
@@ -80,12 +46,8 @@ function byKey(a: Sum, b: Sum): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-function toTotalsRow(sum: Sum): TotalsRow {
-  return {
-    project_id: sum.projectId,
-    session_id: sum.sessionId,
-    first_start_us: sum.firstStartUs,
-    last_end_us: sum.lastEndUs,
-    ...sum.totals,
-  };
+// Costs go to Postgres one by one: there they are decimals, whose sum does not depend on the order.
+function toTerms({ projectId, sessionId, totals, costs }: Sum): TotalsTerms {
+  const { cost: _, ...counts } = totals;
+  return { project_id: projectId, session_id: sessionId, ...counts, costs };
 }

@@ -44,8 +44,8 @@ type Countable = {
 };
 
 /**
- * Returns what an event adds to its session. Token counts may be numbers or numeric text ("42");
- * anything else adds nothing. Input and output tokens stand in where prompt and completion tokens
+ * Returns what an event adds to its session. Token counts may be whole numbers or numeric text
+ * ("42"); anything else adds nothing. Input and output tokens stand in where prompt and completion tokens
  * are absent; the total, where absent, is their sum.
  */
 export function totalsOf(event: Countable): Totals {
@@ -56,7 +56,7 @@ export function totalsOf(event: Countable): Totals {
   const { metadata } = event;
   const prompt = countOf(metadata["prompt_tokens"]) ?? countOf(metadata["input_tokens"]);
   const completion = countOf(metadata["completion_tokens"]) ?? countOf(metadata["output_tokens"]);
-  const cost = costOf(metadata["cost"]);
+  const cost = amountOf(metadata["cost"]);
   return {
     num_events: 1,
     num_model_events: event.event_type === "model" ? 1 : 0,
@@ -77,15 +77,23 @@ export function addTotals(a: Totals, b: Totals, sign: 1 | -1 = 1): Totals {
   return sum as Totals;
 }
 
-function countOf(value: JsonValue | undefined): number | undefined {
-  if (typeof value === "number") return value;
-  if (typeof value !== "string" || value.trim() === "") return undefined;
-  const count = Number(value);
-  return Number.isFinite(count) ? count : undefined;
+/** Past this a number is no count and no price, and would spoil every sum it is in. */
+const amountMax = 1e15;
+
+// A number, or a decimal text: exporters that know only text attributes send it so.
+function amountOf(value: JsonValue | undefined): number | undefined {
+  const isDecimal = typeof value === "string" && decimalPattern.test(value);
+  const amount = typeof value === "number" || isDecimal ? Number(value) : NaN;
+  return Math.abs(amount) <= amountMax ? amount : undefined;
 }
 
-// A numeric text is a cost too: exporters that know only text attributes send it so.
-const costOf = countOf;
+const decimalPattern = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
+
+// Whole and not negative: anything else is no count, and sums of whole numbers are exact.
+function countOf(value: JsonValue | undefined): number | undefined {
+  const count = amountOf(value);
+  return count !== undefined && Number.isInteger(count) && count >= 0 ? count : undefined;
+}
 
 function hasKeys(object: JsonObject): boolean {
   for (const _ in object) return true;

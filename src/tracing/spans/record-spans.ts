@@ -29,8 +29,13 @@ export function createTraces({
   return {
     async record(projectId, spans, { source }) {
       const { writes, sessionNames, rejected } = toWrites(spans, source);
-      await recorder.record(projectId, writes, { sessionNames });
-      return rejected;
+      const refused = await recorder.record(projectId, writes, { sessionNames });
+      const clashes = writes
+        .filter((write) => refused.has(write.event_id))
+        .map(({ event_name = "", event_id }) => ({
+          reason: `span ${quoteName(event_name)}: its event id ${event_id} is a session's`,
+        }));
+      return [...rejected, ...clashes];
     },
   };
 }

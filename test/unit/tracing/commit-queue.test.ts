@@ -19,7 +19,7 @@ const idsOf = (sets: readonly WriteSet[]) =>
   sets.flatMap(({ writes }) => writes.map(({ event_id }) => event_id));
 
 /** A commit that waits to be released, and notes what it was given. */
-function aCommit(fail: (ids: string[]) => unknown = () => undefined) {
+function aCommit(fail: (ids: string[]) => Error | undefined = () => undefined) {
   const commits: string[][] = [];
   const gate = Promise.withResolvers<undefined>();
   const commit: Commit = async (sets) => {
@@ -28,7 +28,7 @@ function aCommit(fail: (ids: string[]) => unknown = () => undefined) {
     await gate.promise;
     const error = fail(ids);
     if (error !== undefined) throw error;
-    return sets.map(() => new Set<string>());
+    return sets.map(({ writes }) => writes.map(() => "applied" as const));
   };
   return { commits, commit, release: () => gate.resolve(undefined) };
 }
@@ -57,6 +57,19 @@ describe("the commit queue", () => {
 
     const states = (await all).map(({ status }) => status);
     expect(states).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+  });
+
+  test("a request waits for its commit only so long", async () => {
+    const { commit, release } = aCommit();
+    const queue = createCommitQueue({ commit, connections: 1, waitMs: 20 });
+
+    const all = Promise.allSettled([queue.submit(aSet("a")), queue.submit(aSet("b"))]);
+
+    const want = { status: "rejected", reason: { reason: "DATABASE_UNAVAILABLE" } };
+    expect(await all).toMatchObject([want, want]);
+    expect(queue.size().requests).toBe(0);
+    release();
+    await queue.drain();
   });
 
   test("a database that is away fails the group at once", async () => {

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EventFields } from "../../../src/tracing/events/event.ts";
-import { foldChanges, mergeEvent } from "../../../src/tracing/events/merge.ts";
+import { type Change, foldChanges, mergeEvent } from "../../../src/tracing/events/merge.ts";
 
 const keys = fc.dictionary(fc.constantFrom("a", "b", "c", "__proto__"), fc.jsonValue(), {
   maxKeys: 3,
@@ -74,8 +74,13 @@ describe("mergeEvent", () => {
 });
 
 describe("foldChanges", () => {
-  const create = (fields: EventFields) => ({ isUpdate: false, fields });
-  const update = (fields: EventFields) => ({ isUpdate: true, fields });
+  const change = (kind: Change["kind"], fields: EventFields): Change => ({
+    kind,
+    fields,
+    outcome: "applied",
+  });
+  const create = (fields: EventFields) => change("create", fields);
+  const update = (fields: EventFields) => change("enrich", fields);
 
   test.each([
     {
@@ -105,5 +110,43 @@ describe("foldChanges", () => {
     const got = foldChanges([update({ source: "new" })], { source: "old", event_name: "kept" });
 
     expect(got).toEqual({ event: undefined, pending: { source: "new", event_name: "kept" } });
+  });
+
+  test("of a session that came late: the widest times of those that waited", () => {
+    const changes = [
+      update({ start_time: 500, end_time: 9_000 }),
+      update({ start_time: 800, end_time: 5_000 }),
+      create({ event_type: "session", start_time: 700 }),
+    ];
+
+    expect(foldChanges(changes, undefined).event).toMatchObject({
+      start_time: 500,
+      end_time: 9_000,
+    });
+  });
+
+  test("an update that may not wait is absent without its event, and leaves nothing", () => {
+    const late = change("update", { error: "leaked" });
+
+    const got = foldChanges([late], { source: "waiting" });
+
+    expect(got).toEqual({ event: undefined, pending: { source: "waiting" } });
+    expect(late.outcome).toBe("absent");
+  });
+
+  test("an update that may not wait applies when its event comes in the same commit", () => {
+    const changes = [change("update", { error: "e" }), create({ event_type: "tool" })];
+
+    expect(foldChanges(changes, undefined).event).toMatchObject({ event_type: "tool", error: "e" });
+    expect(changes.map(({ outcome }) => outcome)).toEqual(["applied", "applied"]);
+  });
+
+  test("a session stays one, whatever is sent under its id", () => {
+    const clash = create({ event_type: "model", inputs: { a: 1 } });
+
+    const got = foldChanges([create({ event_type: "session" }), clash], undefined);
+
+    expect(got.event).toEqual({ event_type: "session" });
+    expect(clash.outcome).toBe("refused");
   });
 });

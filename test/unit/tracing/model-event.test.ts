@@ -14,7 +14,7 @@ function configOf(toolChoice: JsonValue): unknown {
     duration: 1,
     toolChoice: fromJson(ValueSchema, toolChoice),
   });
-  return toModelEvent(call, 0, "").config;
+  return toModelEvent(call, "").config;
 }
 
 describe("toModelEvent", () => {

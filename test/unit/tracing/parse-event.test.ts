@@ -47,12 +47,22 @@ describe("parseEvent", () => {
       want: `outputs${".a".repeat(nestingDepthMax)}: is nested deeper than ${nestingDepthMax}`,
     },
     {
+      name: "an event that is its own session",
+      input: { ...event, event_id: "a", session_id: "a" },
+      want: "event_id: equals session_id",
+    },
+    {
       name: "a session whose ids differ",
       input: { ...event, event_type: "session", event_id: "a", session_id: "b" },
       want: "event_id: must equal session_id",
     },
   ])("refuses $name by the field's name", ({ input, want }) => {
     expect(() => parseEvent(input, "events[3].")).toThrow(`events[3].${want}`);
+  });
+
+  test("counts the characters of an id, not their UTF-16 units", () => {
+    expect(() => parseEvent({ ...event, event_id: "😀".repeat(128) })).not.toThrow();
+    expect(() => parseEvent({ ...event, event_id: "😀".repeat(129) })).toThrow("event_id: ");
   });
 
   test("takes what is as deep as allowed", () => {

@@ -14,6 +14,10 @@ describe("totalsOf", () => {
     { name: "reads numbers", metadata: { total_tokens: 7 }, want: { total_tokens: 7 } },
     { name: "reads numeric text", metadata: { total_tokens: "7" }, want: { total_tokens: 7 } },
     { name: "skips words", metadata: { total_tokens: "seven" }, want: { total_tokens: 0 } },
+    { name: "skips hexadecimals", metadata: { total_tokens: "0x10" }, want: { total_tokens: 0 } },
+    { name: "skips fractions", metadata: { total_tokens: 1.5 }, want: { total_tokens: 0 } },
+    { name: "skips absurd counts", metadata: { total_tokens: 1e300 }, want: { total_tokens: 0 } },
+    { name: "skips absurd costs", metadata: { cost: "1.7e308" }, want: { num_costs: 0, cost: 0 } },
     { name: "skips blanks", metadata: { total_tokens: " " }, want: { total_tokens: 0 } },
     {
       name: "adds up a total that was not sent",

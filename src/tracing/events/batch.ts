@@ -1,0 +1,188 @@
+// Batches of events: each stored or rejected on its own, perhaps in one session.
+// Called by events.ts.
+// Source: docs/spec.md, POST /events/batch; docs/decisions.md, 4, 6 and 9.
+
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { EventWrite } from "./event.ts";
+import { type EventInput, parseEvent, parseSession, type SessionInput } from "./parse-event.ts";
+import type { Recorder } from "./record.ts";
+import { defaultSessionId } from "./stored-event.ts";
+import { listSessionIds, listSessionSources } from "./store.ts";
+
+/** An event of a batch, or what the transport found wrong with its JSON. */
+export type BatchItem = { readonly index: number; readonly input: EventInput } | BatchFault;
+
+export type BatchFault = { readonly index: number; readonly fault: string };
+
+export type BatchOptions = {
+  /** Name of the list in the request, for the causes. */
+  readonly field?: string;
+  /** All events join this session; made from `sessionProperties` or the first event. */
+  readonly isSingleSession?: boolean;
+  readonly sessionProperties?: SessionInput | undefined;
+  /** Session that replaces the events' own. */
+  readonly sessionId?: string;
+  /** An event without a source, of its own or of its session, is rejected, not `unknown`. */
+  readonly requiresSource?: boolean;
+};
+
+export type BatchResult = {
+  readonly eventIds: string[];
+  readonly sessionId: string | undefined;
+  /** One text a rejected event: its index and one cause. */
+  readonly errors: string[];
+};
+
+export type BatchWriter = (
+  projectId: ProjectId,
+  items: readonly BatchItem[],
+  options?: BatchOptions,
+) => Promise<BatchResult>;
+
+/** What an event is told whose id is another kind's. */
+export const idClash =
+  "event_id: is the id of a session, or of an event where a session is meant; choose another";
+
+type Parsed = { readonly index: number; readonly write: EventWrite };
+
+/**
+ * Returns the writer of batches. It stores the good events of a batch in one transaction, and
+ * throws BATCH_REJECTED, with the causes, when none is good.
+ */
+export function createBatchWriter(database: Database, recorder: Recorder): BatchWriter {
+  return async (projectId, items, options = {}) => {
+    const { field = "events" } = options;
+    if (items.length === 0) throw new ServiceError("INVALID_ARGUMENT", `${field}: is empty`);
+    const { sessionId, session } = await joinSession(database, projectId, items, options);
+    const parsed: Parsed[] = [];
+    const faults: BatchFault[] = [];
+    for (const item of items) {
+      const result = parseItem(item, sessionId, `${field}[${item.index}].`);
+      if ("write" in result) parsed.push(result);
+      else faults.push(result);
+    }
+    const sourced = await addSources(database, projectId, parsed, session, options);
+    faults.push(...sourced.faults);
+    const writes = await placeInSessions(
+      database,
+      projectId,
+      sourced.parsed.map(({ write }) => write),
+    );
+    const refused = await recorder.record(projectId, session ? [session, ...writes] : writes);
+    sourced.parsed.forEach(({ index, write }) => {
+      if (refused.has(write.event_id))
+        faults.push({ index, fault: `${field}[${index}].${idClash}` });
+    });
+    const stored = writes.filter((write) => !refused.has(write.event_id));
+    const errors = faults.toSorted((a, b) => a.index - b.index).map(({ fault }) => fault);
+    if (stored.length === 0) throw batchRejected(errors);
+    return {
+      eventIds: stored.map((write) => write.event_id),
+      sessionId: sessionId ?? stored[0]?.session_id,
+      errors,
+    };
+  };
+}
+
+/** Returns the writes with their sessions: an event without one keeps its own, or gets a new one. */
+export async function placeInSessions(
+  database: Database,
+  projectId: ProjectId,
+  writes: readonly EventWrite[],
+): Promise<EventWrite[]> {
+  const homeless = writes.filter((write) => write.session_id === undefined);
+  if (homeless.length === 0) return [...writes];
+  const ids = homeless.map((write) => write.event_id);
+  const known = await listSessionIds(database.sql(), projectId, ids);
+  return writes.map((write) => ({
+    ...write,
+    session_id: write.session_id ?? known.get(write.event_id) ?? defaultSessionId(write.event_id),
+  }));
+}
+
+// The session that a batch joins, if any, and the write that makes it where properties are given.
+async function joinSession(
+  database: Database,
+  projectId: ProjectId,
+  items: readonly BatchItem[],
+  { isSingleSession = false, sessionProperties, sessionId }: BatchOptions,
+): Promise<{ sessionId: string | undefined; session: EventWrite | undefined }> {
+  if (!isSingleSession) return { sessionId, session: undefined };
+  const given = sessionProperties?.session_id || sessionProperties?.event_id || sessionId;
+  const id = given || (await sessionOf(database, projectId, items));
+  if (sessionProperties === undefined) return { sessionId: id, session: undefined };
+  const session = parseSession({ ...sessionProperties, session_id: id }, "session_properties.");
+  return { sessionId: session.event_id, session };
+}
+
+// The same batch sent again must find the session that it made: by its events' ids.
+async function sessionOf(
+  database: Database,
+  projectId: ProjectId,
+  items: readonly BatchItem[],
+): Promise<string> {
+  const inputs = items.flatMap((item) => ("input" in item ? [item.input] : []));
+  const named = inputs.find(({ session_id }) => session_id && isRecordId(session_id));
+  if (named?.session_id) return named.session_id;
+  const eventId = inputs.find(({ event_id }) => event_id && isRecordId(event_id))?.event_id;
+  if (!eventId) return createUuid();
+  const known = await listSessionIds(database.sql(), projectId, [eventId]);
+  return known.get(eventId) ?? defaultSessionId(eventId);
+}
+
+// An event's source is its own, or that of its session (docs/decisions.md, 4).
+async function addSources(
+  database: Database,
+  projectId: ProjectId,
+  parsed: readonly Parsed[],
+  session: EventWrite | undefined,
+  { field = "events", requiresSource = false, sessionProperties }: BatchOptions,
+): Promise<{ parsed: Parsed[]; faults: BatchFault[] }> {
+  const sources = new Map<string, string>();
+  for (const { write } of session ? [{ write: session }, ...parsed] : parsed) {
+    if (write.event_type === "session" && write.source) sources.set(write.event_id, write.source);
+  }
+  const wanted = parsed
+    .filter(({ write }) => write.source === undefined)
+    .map(({ write }) => write.session_id ?? "")
+    .filter((id) => id !== "" && !sources.has(id));
+  if (wanted.length > 0) {
+    const stored = await listSessionSources(database.sql(), projectId, [...new Set(wanted)]);
+    for (const [id, source] of stored) sources.set(id, source);
+  }
+  const result: { parsed: Parsed[]; faults: BatchFault[] } = { parsed: [], faults: [] };
+  for (const { index, write } of parsed) {
+    const ofSession = sources.get(write.session_id ?? "") ?? sessionProperties?.source;
+    const source = write.source ?? (ofSession || undefined);
+    if (source !== undefined) result.parsed.push({ index, write: { ...write, source } });
+    else if (!requiresSource) result.parsed.push({ index, write });
+    else {
+      result.faults.push({ index, fault: `${field}[${index}].source: is required in a batch` });
+    }
+  }
+  return result;
+}
+
+function parseItem(
+  item: BatchItem,
+  sessionId: string | undefined,
+  path: string,
+): Parsed | BatchFault {
+  if ("fault" in item) return item;
+  const { index, input } = item;
+  try {
+    const joined = sessionId === undefined ? input : { ...input, session_id: sessionId };
+    return { index, write: parseEvent(joined, path) };
+  } catch (error) {
+    if (error instanceof ServiceError) return { index, fault: error.message };
+    throw error;
+  }
+}
+
+function batchRejected(errors: readonly string[]): ServiceError {
+  return new ServiceError("BATCH_REJECTED", "no event of the batch could be stored", {
+    details: { event_ids: [], errors, success: false },
+  });
+}
