@@ -67,16 +67,12 @@ function microseconds(value: JsonValue): number | undefined {
   if (typeof value === "number") return Math.floor(value * 1000);
   // There is no year 0: it is no time.
   if (typeof value !== "string" || value.startsWith("0000")) return undefined;
-  if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/.test(value)) {
-    return undefined;
-  }
-  const isZoned = value.length > 10 && /(Z|[+-]\d\d:\d\d)$/.test(value);
-  const text = value.replace(" ", "T") + (isZoned || value.length === 10 ? "" : "Z");
-  const day = Number(value.slice(8, 10));
-  const first = Date.parse(`${text.slice(0, 8)}01${text.slice(10)}`);
-  return Number.isNaN(first) || day < 1 || day > 31
-    ? undefined
-    : (first + (day - 1) * 86_400_000) * 1000;
+  const form =
+    /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)([Zz]|[+-]\d\d:\d\d)?)?$/;
+  const [, date = "", clock = "00:00", zone = "Z"] = form.exec(value) ?? [];
+  const dayMs = Date.parse(`${date}T00:00Z`);
+  if (Number.isNaN(dayMs) || new Date(dayMs).toISOString().slice(0, 10) !== date) return undefined;
+  return Date.parse(`${date}T${clock}${zone.toUpperCase()}`) * 1000;
 }
 
 function valuesAt(event: StoredEvent, field: string): JsonValue[] {

@@ -5,6 +5,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { handOff } from "../../base/hand-off.ts";
 import type { ProjectId } from "../../base/ids.ts";
+import { isTimeMs } from "../../base/iso-time.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { type EventFieldName, eventFieldNames, type SelectedEvent } from "../events/event-row.ts";
 import type { FieldCatalogue, SchemaField } from "../fields/fields.ts";
@@ -232,7 +233,7 @@ function parseBounds({ fromMs, toMs }: EventSelection) {
   const from = fromMs.filter((time) => time !== undefined);
   const to = toMs.filter((time) => time !== undefined);
   for (const time of [...from, ...to]) {
-    if (!Number.isSafeInteger(Math.round(time * 1000))) {
+    if (!isTimeMs(time)) {
       throw new ServiceError("INVALID_ARGUMENT", "dateRange: must hold Unix milliseconds");
     }
   }

@@ -1,8 +1,8 @@
 // SQL that looks into JSON values of any kind without ever failing on one. Called by filter-sql.ts.
 
 import type { PendingQuery, Row } from "postgres";
+import { isoPattern } from "../../base/iso-time.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { isoPattern } from "./instant.ts";
 
 /** A part of a statement. */
 export type Fragment = PendingQuery<Row[]>;
@@ -20,23 +20,27 @@ export function containsInJson(sql: Sql, value: Fragment, text: string): Fragmen
 }
 
 /**
- * Microseconds of a number of Unix milliseconds or of ISO 8601 text, else null. Text is cast only
- * when its form is right, and as the first of its month, since a 30 February would fail; the days
- * are added after.
+ * Microseconds of a number of Unix milliseconds or of ISO 8601 text, else null. Computed from the
+ * parts of the text, since a cast fails on 30 February and on a zone of +16:00.
  */
 export function timeInJson(sql: Sql, value: Fragment): Fragment {
   return sql`case jsonb_typeof(${value})
     when 'number' then floor((${value})::numeric * 1000)
     when 'string' then (
-      select case when written.text ~ ${isoPattern} and written.text !~ '^0000' then
-        extract(epoch from (
-          overlay(written.text placing '01' from 9 for 2)
-            || case
-              when length(written.text) = 10 then 'T00:00:00Z'
-              when written.text ~ '(Z|[+-][0-9]{2}:?[0-9]{2})$' then ''
-              else 'Z'
-            end)::timestamptz) * 1000000
-        + (substr(written.text, 9, 2)::integer - 1) * 86400000000 end
-      from (select (${value}) #>> '{}' as text) as written)
+      select
+        case when extract(month from date.day) = written.part[2]::integer then
+          (extract(epoch from date.day)
+            + coalesce(written.part[4]::integer, 0) * 3600
+            + coalesce(written.part[5]::integer, 0) * 60
+            + coalesce(written.part[6]::integer, 0)
+            - (coalesce(written.part[9]::integer, 0) * 3600
+                + coalesce(written.part[10]::integer, 0) * 60)
+              * case written.part[8] when '-' then -1 else 1 end) * 1000000
+          + round(('0.' || left(coalesce(written.part[7], '0'), 9))::numeric * 1000000)
+        end
+      from (select regexp_match((${value}) #>> '{}', ${isoPattern}) as part) as written,
+        lateral (
+          select make_date(written.part[1]::integer, written.part[2]::integer, 1)
+            + (written.part[3]::integer - 1) as day) as date)
     end`;
 }
