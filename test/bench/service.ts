@@ -2,6 +2,7 @@
 // Postgres. Called by ingest.ts and read.ts.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { chmod, mkdtemp, open, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,6 +23,13 @@ export type BenchService = {
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
 const startTimeoutMs = 60_000;
 
+/** What package.json gives Node on `npm start`. */
+function startFlags(): readonly string[] {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
+  return scripts.start.match(/--\S+(?= .*src\/main)/g) ?? [];
+}
+
 /** Starts the service; `nodeFlags` are for a profile, as `--cpu-prof --cpu-prof-dir=…`. */
 export async function startService(nodeFlags: readonly string[] = []): Promise<BenchService> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-bench-"));
@@ -30,7 +38,18 @@ export async function startService(nodeFlags: readonly string[] = []): Promise<B
   const log = await open(join(folder, "service.log"), "w");
   const child = spawn(
     process.execPath,
-    [...nodeFlags, mainPath, "start", "--data", folder, "--port", "0", "--operator-port", "0"],
+    [
+      ...startFlags(),
+      ...nodeFlags,
+      mainPath,
+      "start",
+      "--data",
+      folder,
+      "--port",
+      "0",
+      "--operator-port",
+      "0",
+    ],
     { env: { PATH: process.env["PATH"], TZ: "UTC" }, stdio: ["ignore", log.fd, log.fd] },
   );
   await log.close();

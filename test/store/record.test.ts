@@ -234,6 +234,24 @@ describe("record", () => {
     expect(got).toMatchObject({ event_name: odd, error: odd, inputs: { [odd]: [odd] } });
   });
 
+  test("more events than one statement takes are stored whole, and again merge", async () => {
+    const session_id = createUuid();
+    const writes = Array.from({ length: 4_100 }, () => anEvent({ session_id }));
+
+    await recorder.record(projectId, writes);
+    await recorder.record(
+      projectId,
+      writes.map((write) => ({ ...write, outputs: { answer: "so" } })),
+    );
+
+    const { totals } = await sessions.get(projectId, session_id);
+    expect(totals.num_events).toBe(writes.length);
+    const { children } = await sessions.tree(projectId, session_id);
+    expect(children.map((node) => node.event.outputs)).toEqual(
+      writes.map(() => ({ answer: "so" })),
+    );
+  });
+
   test("projects with the same ids do not see each other", async () => {
     const other = await createTestProject(testDatabase.database);
     const event = anEvent();

@@ -47,6 +47,9 @@ create index events_start_time_idx on events (project_id, start_time_us desc, ev
   include (event_type);
 create index events_sessions_idx on events (project_id, start_time_us desc, event_id desc)
   where event_type = 'session';
+-- What went wrong is what people look for; few events have an error, so the index costs little.
+create index events_errors_idx on events (project_id, start_time_us desc, event_id desc)
+  where error is not null;
 create index events_metadata_idx on events using gin (metadata jsonb_path_ops);
 
 -- Sums over a session's events, kept by every write in its own transaction, so that reading them

@@ -13,6 +13,10 @@ export type Held =
   | { readonly key: EventKey; readonly event: StoredEvent }
   | { readonly key: EventKey; readonly pending: Pending };
 
+// A commit of the usual size is one statement; the largest batch in one would stand in memory
+// several times over, as rows, as text and as bytes.
+const rowsPerStatementMax = 2_000;
+
 /**
  * Inserts rows that are not there yet and returns the keys of those inserted. Ordered by key, as
  * every writer is: parallel upserts in other orders deadlock.
@@ -21,7 +25,28 @@ export async function insertEvents(
   sql: Sql,
   rows: readonly Record<string, unknown>[],
 ): Promise<EventKey[]> {
-  if (rows.length === 0) return [];
+  const inserted: EventKey[] = [];
+  for (const group of groupRows(rows)) {
+    for (const key of await insertGroup(sql, group)) inserted.push(key);
+  }
+  return inserted;
+}
+
+function groupRows<R extends Record<string, unknown>>(
+  rows: readonly R[],
+): readonly (readonly R[])[] {
+  if (rows.length <= rowsPerStatementMax) return rows.length === 0 ? [] : [rows];
+  const sorted = rows.toSorted((a, b) => (keyTextOf(a) < keyTextOf(b) ? -1 : 1));
+  return Array.from({ length: Math.ceil(rows.length / rowsPerStatementMax) }, (_, group) =>
+    sorted.slice(group * rowsPerStatementMax, (group + 1) * rowsPerStatementMax),
+  );
+}
+
+function keyTextOf({ project_id, event_id }: Record<string, unknown>): string {
+  return `${String(project_id)} ${String(event_id)}`;
+}
+
+function insertGroup(sql: Sql, rows: readonly Record<string, unknown>[]): Promise<EventKey[]> {
   return sql<EventKey[]>`
     insert into events (
       project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
@@ -42,7 +67,10 @@ export async function replaceEvents(
   sql: Sql,
   rows: readonly Record<string, unknown>[],
 ): Promise<void> {
-  if (rows.length === 0) return;
+  for (const group of groupRows(rows)) await replaceGroup(sql, group);
+}
+
+async function replaceGroup(sql: Sql, rows: readonly Record<string, unknown>[]): Promise<void> {
   await sql`
     update events set
       session_id = incoming.session_id,
