@@ -25,8 +25,11 @@ export type Answer = {
   readonly body: Uint8Array;
 };
 
-/** Body bytes thrown away behind an answer, and how long, so that the client gets to read it. */
-const lingerBytesMax = 8 * 1_048_576;
+/**
+ * Body bytes thrown away behind an answer, and how long, so that the client gets to read it. Many
+ * clients send all of a body before they look for an answer; this is the largest body of any class.
+ */
+const lingerBytesMax = 64_000_000;
 const lingerMs = 2_000;
 
 /** Splits the request target; the absolute form (`GET http://host/path`) is a path too. */
@@ -93,6 +96,28 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
 function varyOf(response: NodeResponse): string {
   const before = response.getHeader("vary");
   return before === undefined ? "accept-encoding" : `${String(before)}, accept-encoding`;
+}
+
+/**
+ * Throws away what an iterator still has of a body, as far as answers wait for it. HTTP/1.1 alone
+ * needs it: closing a connection with bytes unread resets it, and takes the answer from the client.
+ */
+export async function discardRest(chunks: AsyncIterator<Uint8Array>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), lingerMs);
+  });
+  try {
+    for (let bytes = 0; bytes <= lingerBytesMax;) {
+      const next = await Promise.race([chunks.next(), late]);
+      if (next === undefined || next.done) return;
+      bytes += next.value.length;
+    }
+  } catch {
+    // The body broke off: the client has gone, and no one is left to spare.
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Throws body bytes away until the end, a bound, or a moment of time. */

@@ -16,7 +16,13 @@ import { tooLarge } from "./body.ts";
 import { rpcCompressions } from "./compression.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
 import { answerMetadataKey } from "./context.ts";
-import { type Exchange, hasUnreadBody, headerOf } from "./exchange.ts";
+import {
+  discardRest,
+  type Exchange,
+  hasUnreadBody,
+  headerOf,
+  type NodeRequest,
+} from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import { type ErrorMapper, toConnectError } from "./interceptors/errors.ts";
 import { type CallLog, protocolKey } from "./interceptors/log.ts";
@@ -99,15 +105,19 @@ async function serve(
   };
   try {
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
-    const body = universal.body as AsyncIterable<Uint8Array>;
+    const body = (universal.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+    // Connect would refuse a body by this header, in words of its own and unlogged; the meter does.
+    if (isDeclaredOver(exchange, bytesMaxOf(handler, options))) {
+      universal.header.delete("content-length");
+    }
     const metered = meterBody(body, exchange, handler, options, reservation, fail);
     const answer = await currentReservation.run(reservation, () =>
       handler({ ...universal, body: metered }),
     );
-    if (request.httpVersionMajor < 2 && hasUnreadBody(request)) {
-      answer.header?.set("connection", "close");
-    }
-    await universalResponseToNodeResponse(withPlainMessage(answer), response);
+    await universalResponseToNodeResponse(
+      withBodyRead(withPlainMessage(answer), request, body),
+      response,
+    );
   } catch (error) {
     // Here the answer itself failed to be written; there is no one left to tell.
     options.logger.debug({ err: error }, "an RPC answer could not be written");
@@ -116,6 +126,21 @@ async function serve(
 }
 
 type UniversalAnswer = Awaited<ReturnType<UniversalHandler>>;
+
+/** Behind an HTTP/1.1 answer with body bytes left unread: they are thrown away, then the end. */
+function withBodyRead(
+  answer: UniversalAnswer,
+  request: NodeRequest,
+  body: AsyncIterator<Uint8Array>,
+): UniversalAnswer {
+  if (request.httpVersionMajor >= 2 || !hasUnreadBody(request)) return answer;
+  answer.header?.set("connection", "close");
+  async function* thenDiscard(bytes: UniversalAnswer["body"]): AsyncIterable<Uint8Array> {
+    if (bytes) yield* bytes;
+    if (hasUnreadBody(request)) await discardRest(body);
+  }
+  return { ...answer, body: thenDiscard(answer.body) };
+}
 
 /**
  * Connect percent-encodes more of `grpc-message` than gRPC asks for, and @grpc/grpc-js decodes no
@@ -137,25 +162,34 @@ function formatGrpcMessage(message: string): string {
   return message.replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);
 }
 
+function bytesMaxOf({ method }: UniversalHandler, { bodyLimits }: RpcOptions): number {
+  return bodyLimits[rpcBodyClassOf(method)];
+}
+
+function isDeclaredOver({ request }: Exchange, bytesMax: number): boolean {
+  return Number(headerOf(request, "content-length")) > bytesMax + envelopeBytes;
+}
+
 /** Passes a body on while it is in time, within its limit and within the bytes in flight. */
 async function* meterBody(
-  body: AsyncIterable<Uint8Array>,
+  body: AsyncIterator<Uint8Array>,
   exchange: Exchange,
-  { method }: UniversalHandler,
-  { bodyLimits, bodyStallMs }: RpcOptions,
+  handler: UniversalHandler,
+  options: RpcOptions,
   reservation: Reservation,
   fail: (error: ServiceError) => Error,
 ): AsyncIterable<Uint8Array> {
   // A bidirectional stream may rightly be silent for long, and has no size as a whole.
-  const isBounded = method.methodKind === "unary" || method.methodKind === "server_streaming";
-  const bytesMax = bodyLimits[rpcBodyClassOf(method)];
+  const { methodKind } = handler.method;
+  const isBounded = methodKind === "unary" || methodKind === "server_streaming";
+  const bytesMax = bytesMaxOf(handler, options);
   const isEnveloped = !isPlainConnect(headerOf(exchange.request, "content-type") ?? "");
-  const iterator = body[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   let total = 0;
   try {
+    if (isBounded && isDeclaredOver(exchange, bytesMax)) throw tooLarge(bytesMax);
     for (;;) {
-      const next = await (isBounded ? inTime(iterator.next(), bodyStallMs) : iterator.next());
+      const next = await (isBounded ? inTime(body.next(), options.bodyStallMs) : body.next());
       if (next.done) return;
       total += next.value.length;
       if (isEnveloped && head.length < envelopeBytes) {

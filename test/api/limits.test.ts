@@ -1,5 +1,6 @@
 // Limits: body classes measured after inflating, bytes in flight, and what a bomb costs.
 
+import { connect } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import {
@@ -179,6 +180,64 @@ describe("body limits over RPC", () => {
 
     expect(got.success).toBe(true);
   });
+});
+
+describe("the answer to a body far over its limit", () => {
+  const rpcPath = "/waggle.v1.EventService/EnrichEvent";
+  const bytes = 20_000_000;
+  const routes = [
+    { name: "REST", path: "/events", method: "PUT", type: "application/json", want: "413" },
+    { name: "Connect JSON", path: rpcPath, method: "POST", type: "application/json", want: "429" },
+    { name: "Connect", path: rpcPath, method: "POST", type: "application/proto", want: "429" },
+    {
+      name: "gRPC-Web",
+      path: rpcPath,
+      method: "POST",
+      type: "application/grpc-web+proto",
+      want: "200",
+      trailer: "grpc-status: 8",
+    },
+  ];
+
+  test.each(routes)("arrives over $name, all of it sent first", async (route) => {
+    const { status, text } = await sendAllThenRead(route, authorization);
+    expect(status).toBe(route.want);
+    expect(text).toContain(route.trailer ?? "BODY_TOO_LARGE");
+  });
+
+  test.each(routes)("arrives over $name, without a key", async (route) => {
+    const { status, text } = await sendAllThenRead(route, "Bearer nobody");
+    expect(status).toBe(route.trailer ? "200" : "404");
+    expect(text).toContain(route.trailer ? "grpc-status: 5" : "Not found");
+  });
+
+  /** As clients do that look for an answer once their body is out, and fail when it cannot go. */
+  async function sendAllThenRead(
+    { method, path, type }: { method: string; path: string; type: string },
+    key: string,
+  ): Promise<{ status: string | undefined; text: string }> {
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    const head = [
+      `${method} ${path} HTTP/1.1`,
+      "host: x",
+      `authorization: ${key}`,
+      `content-type: ${type}`,
+      `content-length: ${bytes}`,
+    ];
+    socket.write(`${head.join("\r\n")}\r\n\r\n`);
+    const body = Buffer.alloc(bytes, "x");
+    // The envelope of gRPC-Web; no JSON and no Protobuf either, which no one gets to see.
+    body.writeUInt8(0, 0);
+    body.writeUInt32BE(bytes - 5, 1);
+    await new Promise<void>((resolve, reject) => {
+      socket.once("error", reject);
+      socket.write(body, (error) => (error ? reject(error) : resolve()));
+    });
+    let text = "";
+    for await (const chunk of socket) text += (chunk as Buffer).toString("latin1");
+    return { status: /^HTTP\/1\.1 (\d+)/.exec(text)?.[1], text };
+  }
 });
 
 describe("bytes in flight", () => {
