@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { kinds } from "../../src/tracing/fields/kind.ts";
+import { formatName, parsePath } from "../../src/tracing/fields/path.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
 
@@ -177,5 +179,48 @@ describe("the field catalogue", () => {
     // A new kind of value of a recorded field still counts.
     const widened = anEvent({ metadata: { "id-0-0": "text" } });
     expect(catalogue.unseen(projectId, widened)).toMatchObject([{ types: 1 }]);
+  });
+
+  const keyed = (prefix: string, count: number): JsonObject =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, index]));
+  const nested = (count: number): JsonObject =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`o${n}`, keyed(`${n}-`, count)]));
+
+  test.each([
+    { name: "flat", inputs: keyed("k", 50_000), open: "inputs" },
+    { name: "deep inside", inputs: { a: [{ b: keyed("k", 50_000) }] }, open: "inputs.a.*.b" },
+    { name: "spread over objects", inputs: { a: nested(224) }, open: "inputs.a" },
+  ])("an event with 50,000 keys does not fill the catalogue: $name", async ({ inputs, open }) => {
+    const projectId = aProjectId();
+    const usual = anEvent({ metadata: { model: "m" }, inputs: { question: "q" } });
+    await insertEvents(given.database, projectId, [usual], fields);
+    const odd = { metadata: { model: "m", cost: 1 }, inputs: { ...inputs, topic: "t" } };
+    for (let round = 0; round < 2; round += 1) {
+      await insertEvents(given.database, projectId, [anEvent(odd)], fields);
+    }
+    const { fields: recorded, isComplete } = await fields.fieldsOf(projectId);
+    const names = recorded.map(({ path }) => formatName(path));
+
+    expect(isComplete).toBe(true);
+    expect(names.length).toBeLessThan(50);
+    expect(names).toContain("metadata.cost");
+    expect(recorded.filter(({ types }) => types & kinds.open)).toMatchObject([
+      { path: parsePath(open) },
+    ]);
+  });
+
+  test("wide events of a shape that was recorded bit by bit stay recorded after a start", async () => {
+    const projectId = aProjectId();
+    const [left, right] = [keyed("a", 900), keyed("b", 900)];
+    for (const metadata of [left, right]) {
+      await insertEvents(given.database, projectId, [anEvent({ metadata })], fields);
+    }
+    const started = createFieldCatalogue({ database: given.database });
+    const wide = anEvent({ metadata: { ...left, ...right, another: 1 } });
+    await insertEvents(given.database, projectId, [wide], started);
+    const { fields: recorded } = await started.fieldsOf(projectId);
+
+    expect(recorded.some(({ types }) => types & kinds.open)).toBe(false);
+    expect(recorded.map(({ path }) => formatName(path))).toContain("metadata.another");
   });
 });

@@ -4,7 +4,15 @@
 import type { Bucket } from "../events/event.ts";
 import type { ProjectFields } from "../fields/fields.ts";
 import { pathDepthMax, pathLengthMax } from "../fields/known-fields.ts";
-import { anyItem, comparePaths, matchName, type Path, splitName } from "../fields/path.ts";
+import { kinds } from "../fields/kind.ts";
+import {
+  anyItem,
+  comparePaths,
+  isInside,
+  matchName,
+  type Path,
+  splitName,
+} from "../fields/path.ts";
 
 export type FoundField = {
   /** Ways to read the name inside its bucket, in the order they are tried; never none. */
@@ -28,12 +36,17 @@ export function findField(name: string, bucket: Bucket, fields: ProjectFields): 
   let types = 0;
   let memberTypes = 0;
   let hasInside = false;
+  let isInOpen = false;
   for (const field of fields.fields) {
-    const found = field.path[0] === bucket ? matchName(field.path, name) : undefined;
+    if (field.path[0] !== bucket) continue;
+    const isOpen = (field.types & kinds.open) !== 0;
+    isInOpen ||= isOpen && isInside(name, field.path);
+    const found = matchName(field.path, name);
     if (found === undefined) continue;
     addPath(paths, found.slice(1));
     if (found.length === field.path.length) {
-      types |= field.types;
+      types |= field.types & ~kinds.open;
+      hasInside ||= isOpen;
       continue;
     }
     hasInside = true;
@@ -42,7 +55,10 @@ export function findField(name: string, bucket: Bucket, fields: ProjectFields): 
   }
   const isUnknown =
     name !== bucket &&
-    (!fields.isComplete || name.length > pathLengthMax || depthOf(name) > pathDepthMax);
+    (!fields.isComplete ||
+      (isInOpen && types === 0 && !hasInside) ||
+      name.length > pathLengthMax ||
+      depthOf(name) > pathDepthMax);
   const inside = name.slice(bucket.length + 1);
   if (paths.size === 0 || isUnknown) {
     const guesses = name === bucket ? [[]] : splitName(inside, pathsMax);

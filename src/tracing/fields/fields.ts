@@ -9,10 +9,10 @@ import { formatKinds, kinds } from "./kind.ts";
 import {
   addKnown,
   createKnownField,
+  createWalk,
   findKnown,
   findUnseen,
   type KnownField,
-  type OnUnseen,
 } from "./known-fields.ts";
 import { formatName, parsePath, type Path } from "./path.ts";
 import * as store from "./store.ts";
@@ -24,6 +24,11 @@ export type FieldSighting = {
   /** Stored path (path.ts). */
   readonly field: string;
   readonly types: number;
+  /**
+   * An event with so many fields that those recorded by others must be known to judge it: `record`
+   * looks at it again. The field is "" then.
+   */
+  readonly wideEvent?: CataloguedEvent;
 };
 
 export type RecordedField = {
@@ -35,7 +40,10 @@ export type RecordedField = {
 export type ProjectFields = {
   /** By path and event type. */
   readonly fields: readonly RecordedField[];
-  /** False when the project has more fields than are recorded: a field may exist unrecorded. */
+  /**
+   * False when the project has more fields than are recorded: any field may exist unrecorded. Those
+   * inside of an object that is `open` (kind.ts) may in any case.
+   */
   readonly isComplete: boolean;
 };
 
@@ -155,28 +163,37 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
     };
   }
 
-  return {
-    unseen(projectId, event) {
-      const project = knownProject(projectId);
-      const known = knownType(project, event.event_type);
-      const found: FieldSighting[] = [];
-      const onUnseen = (field: string, types: number): void => {
-        found.push({ projectId, eventType: event.event_type, field, types });
-      };
-      findUnseenColumns(event, known, onUnseen);
-      const walk = { onUnseen, skipsNew: project.isFull };
-      for (const bucket of buckets) {
-        const value = event[bucket];
-        // An empty bucket is an absent one.
-        if (value === undefined || isEmpty(value)) continue;
-        findUnseen(value, known.buckets[bucket], walk);
-      }
-      return found;
-    },
+  function unseen(projectId: string, event: CataloguedEvent): FieldSighting[] {
+    const project = knownProject(projectId);
+    const eventType = event.event_type;
+    const known = knownType(project, eventType);
+    const walk = createWalk(project.isFull);
+    findUnseenColumns(event, known, walk.found);
+    for (const bucket of buckets) {
+      const value = event[bucket];
+      // An empty bucket is an absent one.
+      if (value === undefined || isEmpty(value)) continue;
+      findUnseen(value, known.buckets[bucket], walk);
+    }
+    if (walk.hasCut && !project.isLoaded) {
+      return [{ projectId, eventType, field: "", types: 0, wideEvent: event }];
+    }
+    const sightings: FieldSighting[] = [];
+    for (const [field, types] of walk.found) {
+      sightings.push({ projectId, eventType, field, types });
+    }
+    return sightings;
+  }
 
-    async record(sql, projectId, sightings) {
+  return {
+    unseen,
+
+    async record(sql, projectId, given) {
       const project = knownProject(projectId);
       await load(sql, projectId, project);
+      const sightings = given.flatMap((sighting) =>
+        sighting.wideEvent === undefined ? sighting : unseen(projectId, sighting.wideEvent),
+      );
       const changed: FieldSighting[] = [];
       const added: FieldSighting[] = [];
       for (const sighting of distinct(sightings)) {
@@ -204,6 +221,7 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
         return;
       }
       for (const sighting of sightings) {
+        if (sighting.wideEvent !== undefined) continue;
         const project = knownProject(sighting.projectId);
         const isNew = recordedTypes(project, sighting) === undefined;
         // Past the limit sightings were not recorded, and must not fill the memory either.
@@ -249,13 +267,19 @@ function recordedTypes(project: KnownProject, sighting: FieldSighting): number |
 }
 
 function bucketOf(field: string): Bucket | undefined {
-  return buckets.find((name) => field.startsWith(name) && field[name.length] === ".");
+  return buckets.find(
+    (name) =>
+      field.startsWith(name) && (field.length === name.length || field[name.length] === "."),
+  );
 }
 
-function findUnseenColumns(event: CataloguedEvent, known: KnownType, onUnseen: OnUnseen): void {
-  const { columns } = known;
+function findUnseenColumns(
+  event: CataloguedEvent,
+  { columns }: KnownType,
+  found: Map<string, number>,
+): void {
   const note = (field: string, kind: number): void => {
-    if (((columns.get(field) ?? 0) & kind) === 0) onUnseen(field, kind);
+    if (((columns.get(field) ?? 0) & kind) === 0) found.set(field, kind);
   };
   if (columns.size < fixedColumns.length) {
     for (const [field, kind] of fixedColumns) note(field, kind);

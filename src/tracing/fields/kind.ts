@@ -11,6 +11,8 @@ export const kinds = {
   null: 32,
   /** An object or array with nothing in it; a filled one shows as the fields inside. */
   empty: 64,
+  /** An object or array with fields inside that are not recorded; they were too many. */
+  open: 128,
 } as const;
 
 export const numberKinds = kinds.integer | kinds.decimal;

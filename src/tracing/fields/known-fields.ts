@@ -13,14 +13,23 @@ export type KnownField = {
   items: KnownField | undefined;
 };
 
-/** Told of a value whose kind is not recorded for its path. */
-export type OnUnseen = (path: string, kind: number) => void;
-
-type Walk = {
-  readonly onUnseen: OnUnseen;
+/** A walk of one event: what it found that is not recorded. */
+export type Walk = {
+  /** Kinds of values by the stored path they stand at. */
+  readonly found: Map<string, number>;
+  /** Those of the found paths that are not in the tree, in the order seen. */
+  readonly added: string[];
   /** True where new paths do not matter any more, only new kinds at known ones. */
   readonly skipsNew: boolean;
+  /** True when an object had more new paths below it than are recorded. */
+  hasCut: boolean;
 };
+
+/**
+ * An object of an event that has more new paths below it than this is data keyed by ids, not a
+ * shape: none of them is recorded, and the object is marked `open` instead.
+ */
+export const newPathsMax = 1_000;
 
 /** Longest stored path and deepest nesting that are recorded. */
 export const pathLengthMax = 500;
@@ -62,57 +71,97 @@ export function findKnown(root: KnownField, stored: string): KnownField | undefi
   return node;
 }
 
-/** Walks a value and tells of each leaf that is not in the tree with its kind. */
+/** Begins a walk. */
+export function createWalk(skipsNew: boolean): Walk {
+  return { found: new Map(), added: [], skipsNew, hasCut: false };
+}
+
+/** Walks a value and notes each leaf that is not in the tree with its kind. */
 export function findUnseen(value: object, known: KnownField, walk: Walk): void {
   visit(value, known, 1, walk);
 }
 
 function visit(value: unknown, known: KnownField, depth: number, walk: Walk): void {
-  if (typeof value === "object" && value !== null) {
-    if (depth > pathDepthMax) return;
-    let isEmpty = true;
-    if (Array.isArray(value)) {
-      for (const item of value as unknown[]) {
-        isEmpty = false;
-        if (known.items !== undefined) visit(item, known.items, depth + 1, walk);
-        else if (!walk.skipsNew) collect(item, joinItem(known.path), depth + 1, walk.onUnseen);
-      }
-    } else {
-      for (const key in value) {
-        isEmpty = false;
-        const inner = (value as Record<string, unknown>)[key];
-        const next = known.keys?.get(key);
-        if (next !== undefined) visit(inner, next, depth + 1, walk);
-        else if (!walk.skipsNew) collect(inner, joinKey(known.path, key), depth + 1, walk.onUnseen);
-      }
-    }
-    if (isEmpty && (known.types & kinds.empty) === 0) walk.onUnseen(known.path, kinds.empty);
-    return;
-  }
-  const kind = kindOf(value);
-  if ((known.types & kind) === 0) walk.onUnseen(known.path, kind);
-}
-
-function collect(value: unknown, path: string, depth: number, onUnseen: OnUnseen): void {
-  if (path.length > pathLengthMax) return;
   if (typeof value !== "object" || value === null) {
-    onUnseen(path, kindOf(value));
+    noteKnown(known, kindOf(value), walk);
     return;
   }
   if (depth > pathDepthMax) return;
+  const start = walk.added.length;
   let isEmpty = true;
+  let skipsNew = walk.skipsNew;
   if (Array.isArray(value)) {
     for (const item of value as unknown[]) {
       isEmpty = false;
-      collect(item, joinItem(path), depth + 1, onUnseen);
+      if (known.items !== undefined) visit(item, known.items, depth + 1, walk);
+      else if (!skipsNew) collect(item, joinItem(known.path), depth + 1, walk);
+      skipsNew ||= cutsPaths(start, walk);
     }
   } else {
     for (const key in value) {
       isEmpty = false;
-      collect((value as Record<string, unknown>)[key], joinKey(path, key), depth + 1, onUnseen);
+      const inner = (value as Record<string, unknown>)[key];
+      const next = known.keys?.get(key);
+      if (next !== undefined) visit(inner, next, depth + 1, walk);
+      else if (!skipsNew) collect(inner, joinKey(known.path, key), depth + 1, walk);
+      skipsNew ||= cutsPaths(start, walk);
     }
   }
-  if (isEmpty) onUnseen(path, kinds.empty);
+  if (isEmpty) noteKnown(known, kinds.empty, walk);
+  else if (skipsNew && !walk.skipsNew) {
+    // Known objects inside went on adding.
+    dropAdded(start, walk);
+    noteKnown(known, kinds.open, walk);
+  }
+}
+
+function collect(value: unknown, path: string, depth: number, walk: Walk): void {
+  if (path.length > pathLengthMax) return;
+  if (typeof value !== "object" || value === null) {
+    noteNew(path, kindOf(value), walk);
+    return;
+  }
+  if (depth > pathDepthMax) return;
+  const start = walk.added.length;
+  let isEmpty = true;
+  let isCut = false;
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) {
+      isEmpty = false;
+      collect(item, joinItem(path), depth + 1, walk);
+      if ((isCut = cutsPaths(start, walk))) break;
+    }
+  } else {
+    for (const key in value) {
+      isEmpty = false;
+      collect((value as Record<string, unknown>)[key], joinKey(path, key), depth + 1, walk);
+      if ((isCut = cutsPaths(start, walk))) break;
+    }
+  }
+  if (isEmpty) noteNew(path, kinds.empty, walk);
+  if (isCut) noteNew(path, kinds.open, walk);
+}
+
+function noteKnown({ path, types }: KnownField, kind: number, { found }: Walk): void {
+  if ((types & kind) === 0) found.set(path, (found.get(path) ?? 0) | kind);
+}
+
+function noteNew(path: string, kind: number, { found, added }: Walk): void {
+  const types = found.get(path);
+  if (types === undefined) added.push(path);
+  found.set(path, (types ?? 0) | kind);
+}
+
+/** Drops the paths that an object added, when they are too many; tells whether it did. */
+function cutsPaths(start: number, walk: Walk): boolean {
+  if (walk.added.length - start <= newPathsMax) return false;
+  dropAdded(start, walk);
+  walk.hasCut = true;
+  return true;
+}
+
+function dropAdded(start: number, { found, added }: Walk): void {
+  for (const path of added.splice(start)) found.delete(path);
 }
 
 /** Text is never looked into: a date in it stays a string, since the walk must cost nothing. */

@@ -52,10 +52,24 @@ const position = /^(?:0|[1-9][0-9]*)$/;
  * a `*` in the name stays any position.
  */
 export function matchName(path: Path, name: string): Path | undefined {
+  const match = followName(path, name);
+  return match?.rest === undefined ? match?.found : undefined;
+}
+
+/** Tells whether `name` may name something inside what is at `path`. */
+export function isInside(name: string, path: Path): boolean {
+  return followName(path, name)?.rest !== undefined;
+}
+
+/** Follows a name along a path until either ends; `rest` is what of the name is left. */
+function followName(
+  path: Path,
+  name: string,
+): { readonly found: Path; readonly rest: string | undefined } | undefined {
   const found: Segment[] = [];
   let rest: string | undefined = name;
   for (const segment of path) {
-    if (rest === undefined) return found;
+    if (rest === undefined) break;
     const text: string = segment === anyItem ? (rest.split(".", 1)[0] ?? "") : segment;
     if (segment === anyItem && text !== "*" && !position.test(text)) return undefined;
     if (!rest.startsWith(text)) return undefined;
@@ -63,7 +77,7 @@ export function matchName(path: Path, name: string): Path | undefined {
     found.push(segment === anyItem && text !== "*" ? text : segment);
     rest = rest.length === text.length ? undefined : rest.slice(text.length + 1);
   }
-  return rest === undefined ? found : undefined;
+  return { found, rest };
 }
 
 /**

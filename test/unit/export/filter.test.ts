@@ -270,6 +270,18 @@ describe("parseFilters: paths", () => {
     ]);
   });
 
+  test("only inside an object with too many fields may a field exist unrecorded", () => {
+    const open = catalogue({ "inputs.users.*.ids": kinds.open, "inputs.users.*.name": kinds.string });
+    const faultAt = (field: string) => faultOf({ field, operator: "is", value: "a" }, open);
+
+    expect(faultAt("inputs.users.0.ids.17")).toBe("");
+    expect(pathsOf("inputs.users.0.ids.1.x", open)).toContainEqual(["users", "0", "ids", "1", "x"]);
+    expect(faultAt("inputs.users.0.never")).toContain("no event has a value");
+    expect(faultAt("inputs.never")).toContain("no event has a value");
+    expect(faultAt("metadata.ids.17")).toContain("no event has a value");
+    expect(faultAt("inputs.users.0.ids")).toContain("holds objects");
+  });
+
   test("a field past a full catalogue is not refused and read every way, within bounds", () => {
     const full = catalogue({ "metadata.run_id": kinds.string }, false);
 
