@@ -17,6 +17,7 @@ import {
   zstdDecompress,
 } from "node:zlib";
 import { ServiceError } from "../base/errors.ts";
+import { parseWeights } from "./accept.ts";
 import { currentReservation } from "./admission.ts";
 import { tooLarge } from "./body.ts";
 import type { Compression } from "./connect-adapter.ts";
@@ -61,17 +62,11 @@ export function encodingFor(
   acceptEncoding: string | undefined,
 ): Encoding | undefined {
   if (bytes < compressBytesMin || acceptEncoding === undefined) return undefined;
-  const weights = new Map(acceptEncoding.split(",").map(parseWeight));
+  const weights = parseWeights(acceptEncoding);
   const fallback = weights.get("*") ?? 0;
   const weightOf = (one: Encoding): number => weights.get(one) ?? fallback;
   const [best] = encodings.toSorted((a, b) => weightOf(b) - weightOf(a));
   return best && weightOf(best) > 0 ? best : undefined;
-}
-
-function parseWeight(item: string): [name: string, weight: number] {
-  const [name = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
-  const quality = parameters.find((parameter) => parameter.startsWith("q="));
-  return [name, quality === undefined ? 1 : Number(quality.slice(2)) || 0];
 }
 
 export function compressBody(encoding: Encoding, body: Uint8Array): Promise<Buffer> {

@@ -65,6 +65,23 @@ describe("POST /v1/events/stream", () => {
     expect(rows[0]).toMatchObject({ event_id: "e01199", session_id: "s" });
   });
 
+  const parquet = "application/vnd.apache.parquet";
+  const jsonLines = "application/x-ndjson";
+  test.each([
+    { accept: `${parquet};q=0`, want: jsonLines },
+    { accept: `${parquet};q=0, */*`, want: jsonLines },
+    { accept: `${parquet};q=0.5, ${jsonLines}`, want: jsonLines },
+    { accept: `${parquet}; q=0.5, */*;q=0.8`, want: jsonLines },
+    { accept: `${jsonLines};q=0.4, ${parquet};q=0.5`, want: parquet },
+    { accept: `${jsonLines};q=0.4, ${parquet};q=0.5, */*`, want: parquet },
+    { accept: `text/csv, Application/Vnd.Apache.Parquet, */*`, want: parquet },
+    { accept: "*/*", want: jsonLines },
+  ])("answers Accept: $accept by its weights", async ({ accept, want }) => {
+    const response = await post("/v1/events/stream", onlyTools, { headers: { accept } });
+    await response.body?.cancel();
+    expect(response.headers.get("content-type")).toBe(want);
+  });
+
   test("stops reading when the client goes, and frees its place", async () => {
     for (let round = 0; round < 8; round += 1) {
       const gone = new AbortController();

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
+import { parseWeights } from "../accept.ts";
 import { createStreamEncoder, encodingFor } from "../compression.ts";
 import { type Exchange, headerOf, type NodeResponse } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
@@ -70,16 +71,17 @@ export async function writeStream(
   }
 }
 
+/** The encoder that the client weighs highest; none where that is JSON Lines, the answer to all. */
 function acceptedEncoder(exchange: Exchange, options: StreamOptions): StreamEncoder | undefined {
-  const accept = headerOf(exchange.request, "accept") ?? "";
-  for (const item of accept.split(",")) {
-    const type = (item.split(";")[0] ?? "").trim().toLowerCase();
-    const found = options.encoders.find(
-      ({ mediaType, output }) => mediaType === type && output === options.output,
-    );
-    if (found) return found;
-  }
-  return undefined;
+  const weights = parseWeights(headerOf(exchange.request, "accept") ?? "");
+  const weightOf = (type: string): number => weights.get(type) ?? 0;
+  const [best] = options.encoders
+    .filter(({ output }) => output === options.output)
+    .toSorted((a, b) => weightOf(b.mediaType) - weightOf(a.mediaType));
+  if (!best || weightOf(best.mediaType) === 0) return undefined;
+  const ranges = [jsonLinesType, "application/*", "*/*"];
+  const jsonLinesWeight = weightOf(ranges.find((range) => weights.has(range)) ?? "");
+  return weightOf(best.mediaType) >= jsonLinesWeight ? best : undefined;
 }
 
 /**
