@@ -26,11 +26,14 @@ export function matches(event: StoredEvent, filter: ReferenceFilter): boolean {
 }
 
 /** Tells whether any event holds a value of the filter's own type, so that no other is compared. */
-export function isTyped(events: readonly StoredEvent[], { field, type }: ReferenceFilter): boolean {
+export function isTyped(events: readonly StoredEvent[], filter: ReferenceFilter): boolean {
+  const { field, operator, type } = filter;
   if (type === "datetime") return true;
   const values = events.flatMap((event) => valuesAt(event, field));
+  // Only `contains` looks at the members of an array, which count as the field's own then.
+  const isArrayTyped = field === "children_ids" || operator.endsWith("contains");
   return values.some(
-    (value) => typeof value === type || (type === "string" && Array.isArray(value)),
+    (value) => typeof value === type || (type === "string" && isArrayTyped && Array.isArray(value)),
   );
 }
 

@@ -271,7 +271,10 @@ describe("parseFilters: paths", () => {
   });
 
   test("only inside an object with too many fields may a field exist unrecorded", () => {
-    const open = catalogue({ "inputs.users.*.ids": kinds.open, "inputs.users.*.name": kinds.string });
+    const open = catalogue({
+      "inputs.users.*.ids": kinds.open,
+      "inputs.users.*.name": kinds.string,
+    });
     const faultAt = (field: string) => faultOf({ field, operator: "is", value: "a" }, open);
 
     expect(faultAt("inputs.users.0.ids.17")).toBe("");
