@@ -65,6 +65,18 @@ describe("POST /v1/events/stream", () => {
     expect(rows[0]).toMatchObject({ event_id: "e01199", session_id: "s" });
   });
 
+  test.each([
+    { projections: [], want: "[]" },
+    { projections: ["children_ids"], want: "[]" },
+    { projections: ["source"], want: null },
+  ])("Parquet holds children_ids where asked for: $projections", async ({ projections, want }) => {
+    const accept = { headers: { accept: "application/vnd.apache.parquet" } };
+    const response = await post("/v1/events/stream", { ...onlyTools, projections }, accept);
+    const [row] = await parquetReadObjects({ file: await response.arrayBuffer() });
+
+    expect(row?.["children_ids"]).toBe(want);
+  });
+
   const parquet = "application/vnd.apache.parquet";
   const jsonLines = "application/x-ndjson";
   test.each([

@@ -17,11 +17,13 @@ const groupCharactersMax = 8_000_000;
 type Kind = "text" | "time" | "number" | "json";
 
 /** Column name, how it is written, and its value; JSON as text, times as Unix milliseconds. */
-const columns: readonly {
+type Column = {
   readonly name: string;
   readonly kind: Kind;
   readonly read: (event: Event) => unknown;
-}[] = [
+};
+
+const columns: readonly Column[] = [
   { name: "event_id", kind: "text", read: (event) => event.eventId },
   { name: "project_id", kind: "text", read: (event) => event.projectId },
   { name: "session_id", kind: "text", read: (event) => event.sessionId },
@@ -62,21 +64,24 @@ const schema: SchemaElement[] = [
 
 /**
  * Yields the bytes of a Parquet file of the stream's events, in pieces of about one row group. An
- * event without a field has null there. Throws when the stream ends without its end message.
+ * event without a field has null there, and so has every event where the field is not among the
+ * `projections`; undefined means all. Throws when the stream ends without its end message.
  */
 export async function* encodeParquet(
   messages: AsyncIterable<StreamEventsResponse>,
+  projections?: ReadonlySet<string>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const writer = new ByteWriter();
   const file = new ParquetWriter({ writer, schema, createdBy: "waggle" });
-  let group = new RowGroup();
+  const shown = columns.map((column) => projected(column, projections));
+  let group = new RowGroup(shown);
   let isWhole = false;
   for await (const { item } of messages) {
     if (item.case === "event") group.add(item.value);
     isWhole ||= item.case === "end";
     if (!group.isFull()) continue;
     await file.write(group.take());
-    group = new RowGroup();
+    group = new RowGroup(shown);
     yield takeBytes(writer);
   }
   if (!isWhole) throw new ServiceError("INTERNAL", "the event stream ended without its end");
@@ -85,15 +90,27 @@ export async function* encodeParquet(
   yield takeBytes(writer);
 }
 
+// In a message an absent list is an empty one, so only the request tells that it was not asked for.
+function projected(column: Column, projections: ReadonlySet<string> | undefined): Column {
+  const isShown = column.name !== "children_ids" || (projections?.has(column.name) ?? true);
+  return isShown ? column : { ...column, read: () => undefined };
+}
+
 /** Rows of one group, by column. */
 class RowGroup {
   rows = 0;
   private characters = 0;
-  private readonly values: unknown[][] = columns.map(() => []);
+  private readonly shown: readonly Column[];
+  private readonly values: unknown[][];
+
+  constructor(shown: readonly Column[]) {
+    this.shown = shown;
+    this.values = shown.map(() => []);
+  }
 
   add(event: Event): void {
     this.rows += 1;
-    for (const [index, { kind, read }] of columns.entries()) {
+    for (const [index, { kind, read }] of this.shown.entries()) {
       const value = toValue(kind, read(event));
       if (typeof value === "string") this.characters += value.length;
       this.values[index]?.push(value);
@@ -105,7 +122,7 @@ class RowGroup {
   }
 
   take(): { columnData: ColumnSource[]; rowGroupSize: number } {
-    const columnData = columns.map(({ name, kind }, index): ColumnSource => {
+    const columnData = this.shown.map(({ name, kind }, index): ColumnSource => {
       const data = this.values[index] ?? [];
       // Bounds of JSON say nothing, and would fill the footer with whole documents.
       return kind === "json"

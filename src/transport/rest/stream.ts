@@ -12,8 +12,14 @@ import { type Exchange, headerOf, type NodeResponse } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
 
+/** Top-level names of the event fields that a request asked for; undefined means all. */
+type Projections = WriteContext["projections"];
+
 /** Turns the messages of one stream into bytes of one media type. */
-export type StreamEncode = (messages: AsyncIterable<Message>) => AsyncIterable<Uint8Array>;
+export type StreamEncode = (
+  messages: AsyncIterable<Message>,
+  projections: Projections,
+) => AsyncIterable<Uint8Array>;
 
 /** An encoder beside JSON Lines: for one media type in Accept, and one response message. */
 export type StreamEncoder = {
@@ -25,7 +31,10 @@ export type StreamEncoder = {
 export function streamEncoder<Desc extends DescMessage>(
   mediaType: string,
   output: Desc,
-  encode: (messages: AsyncIterable<MessageShape<Desc>>) => AsyncIterable<Uint8Array>,
+  encode: (
+    messages: AsyncIterable<MessageShape<Desc>>,
+    projections: Projections,
+  ) => AsyncIterable<Uint8Array>,
 ): StreamEncoder {
   // Picked by `output`, it is only ever given messages of it.
   return { mediaType, output, encode: encode as unknown as StreamEncode };
@@ -54,7 +63,7 @@ export async function writeStream(
 ): Promise<void> {
   const accepted = acceptedEncoder(exchange, options);
   const encode = accepted?.encode ?? jsonLines(options);
-  const iterator = encode(messages)[Symbol.asyncIterator]();
+  const iterator = encode(messages, options.writeContext.projections)[Symbol.asyncIterator]();
   const onGone = (): void => void iterator.return?.().catch(() => undefined);
   exchange.response.once("close", onGone);
   const first = await iterator.next();
