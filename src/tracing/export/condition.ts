@@ -13,8 +13,8 @@ export type Target =
   | { readonly kind: "column"; readonly name: string; readonly holds: ColumnKind }
   | { readonly kind: "bucket"; readonly bucket: Bucket; readonly paths: readonly Path[] };
 
-/** What a column holds: a text, a number, a time in microseconds, or a list of texts. */
-export type ColumnKind = "text" | "number" | "time" | "list";
+/** What a column holds: a text, a number, a boolean, a time in microseconds, or a list of texts. */
+export type ColumnKind = "text" | "number" | "boolean" | "time" | "list";
 
 /**
  * What has to be true of the value, or of one of the values, at a target. `present`: it is there

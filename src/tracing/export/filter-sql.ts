@@ -10,7 +10,7 @@ import { anyItem, type Path } from "../fields/path.ts";
 import type { Condition, Target, Test } from "./condition.ts";
 import { containsInJson, type Fragment, timeInJson } from "./json-sql.ts";
 
-/** SQL of each column that filters may name: text, number, microseconds or text[] by its kind. */
+/** SQL of each column that filters may name: text, number, boolean, microseconds or text[]. */
 export type ColumnSql = Readonly<Record<string, (sql: Sql) => Fragment>>;
 
 /** Columns of an event, by the names of filter.ts. */
@@ -80,9 +80,9 @@ function columnTestSql(sql: Sql, column: Fragment, test: Test): Fragment {
     case "present":
       return sql`${column} is not null`;
     case "equals":
-      return typeof test.value === "string"
-        ? sql`${column} = ${escapeText(test.value)}`
-        : sql`${column} = ${String(test.value)}::text::double precision`;
+      if (typeof test.value === "string") return sql`${column} = ${escapeText(test.value)}`;
+      if (typeof test.value === "boolean") return sql`${column} = ${test.value}`;
+      return sql`${column} = ${String(test.value)}::text::double precision`;
     case "contains":
       return sql`strpos(lower(${column}), lower(${escapeText(test.text)})) > 0`;
     case "above":

@@ -101,6 +101,7 @@ const columnTypes = {
   text: "string",
   list: "string",
   number: "number",
+  boolean: "boolean",
   time: "datetime",
 } as const satisfies Record<ColumnKind, ValueType>;
 

@@ -1,0 +1,52 @@
+// Filters on columns of kinds that events have none of, but sessions and other lists have.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type FilterInput, parseFilters } from "../../src/tracing/export/filter.ts";
+import { conditionsSql } from "../../src/tracing/export/filter-sql.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
+
+const noFields = { fields: [], isComplete: true };
+const projectId = aProjectId();
+let given: TestDatabase;
+
+beforeAll(async () => {
+  given = await createTestDatabase();
+  const events = [anEvent({ event_id: "failed", error: "e" }), anEvent({ event_id: "good" })];
+  await insertEvents(given.database, projectId, events);
+});
+afterAll(() => given.drop());
+
+async function idsWhere(filter: Omit<FilterInput, "field">): Promise<string[]> {
+  const conditions = parseFilters([{ field: "has_error", ...filter }], noFields, {
+    has_error: "boolean",
+  });
+  const sql = given.database.sql();
+  const columns = { has_error: (one: typeof sql) => one`(e.error is not null)` };
+  const rows = await sql<{ event_id: string }[]>`
+    select e.event_id
+    from events as e
+    where e.project_id = ${projectId} ${conditionsSql(sql, conditions, columns)}
+    order by e.event_id`;
+  return rows.map(({ event_id }) => event_id);
+}
+
+describe("a boolean column", () => {
+  test.each([
+    { operator: "is", value: true, want: ["failed"] },
+    { operator: "is", value: "false", want: ["good"] },
+    { operator: "is not", value: true, want: ["good"] },
+    { operator: "exists", want: ["failed", "good"] },
+    { operator: "is", value: null, want: [] },
+  ])("$operator $value", async ({ want, ...filter }) => {
+    expect(await idsWhere(filter)).toEqual(want);
+  });
+
+  test.each([
+    { operator: "is", value: "yes" },
+    { operator: "contains", value: "t" },
+    { operator: "greater than", value: 0 },
+  ])("refuses $operator $value", async (filter) => {
+    await expect(idsWhere(filter)).rejects.toMatchObject({ reason: "INVALID_FILTER" });
+  });
+});
