@@ -6,6 +6,7 @@ import { createServer as createHttp1, type Server as Http1Server } from "node:ht
 import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
 import type { NodeResponse } from "./exchange.ts";
+import { createHttp1Connections, type Http1Connections } from "./http1-connections.ts";
 import type { RequestListener } from "./routes.ts";
 import type { Logger } from "../base/logger.ts";
 
@@ -46,8 +47,9 @@ export function createTransportServer(options: TransportServerOptions): Transpor
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   let isClosing = false;
-  const http1 = createHttp1Server(options, () => isClosing);
-  const http2 = createHttp2Server(options, sessions);
+  const http1Connections = createHttp1Connections();
+  const http1 = createHttp1Server(options, http1Connections);
+  const http2 = createHttp2Server(options, sessions, () => isClosing);
   const tcp = createTcp({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -70,16 +72,19 @@ export function createTransportServer(options: TransportServerOptions): Transpor
       const closed = new Promise<void>((resolve) => {
         tcp.close(() => resolve());
       });
-      http1.close();
+      // Of HTTP/2 this sends GOAWAY: open streams end, new ones go elsewhere.
       for (const session of sessions) session.close();
+      http1Connections.drain();
+      // Opened ahead of need, and silent so far.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       const timer = setTimeout(() => {
         options.onDrainEnd();
         for (const socket of sockets) socket.destroy();
       }, options.drainTimeoutMs);
-      // Idle keep-alive connections hold nothing; those that become idle later close themselves.
-      http1.closeIdleConnections();
       await closed;
       clearTimeout(timer);
+      // Not before: it would cut answers that are still on their way out.
+      http1.close();
     },
   };
 }
@@ -126,7 +131,10 @@ function sniff(socket: Socket, http1: Http1Server, http2: Http2Server): void {
   socket.on("timeout", ignore).on("error", ignore).on("end", ignore).on("readable", onReadable);
 }
 
-function createHttp1Server(options: TransportServerOptions, isClosing: () => boolean): Http1Server {
+function createHttp1Server(
+  options: TransportServerOptions,
+  connections: Http1Connections,
+): Http1Server {
   const server = createHttp1({
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -134,7 +142,7 @@ function createHttp1Server(options: TransportServerOptions, isClosing: () => boo
     connectionsCheckingInterval: connectionsCheckMs,
   });
   server.on("request", (request, response) => {
-    if (isClosing()) response.shouldKeepAlive = false;
+    connections.begin(request, response);
     guard(options, () => options.listener(request, response));
   });
   // Absent a handler Node writes its own page; a broken request gets a bare status and the end.
@@ -158,6 +166,7 @@ function clientErrorStatus(code: string | undefined): string {
 function createHttp2Server(
   options: TransportServerOptions,
   sessions: Set<ServerHttp2Session>,
+  isClosing: () => boolean,
 ): Http2Server {
   const server = createHttp2({ settings: { maxConcurrentStreams: concurrentStreamsMax } });
   server.on("request", (request, response) => {
@@ -169,6 +178,7 @@ function createHttp2Server(
     // Closing waits for open streams, so only a truly idle connection goes.
     session.setTimeout(http2IdleTimeoutMs, () => session.close());
     session.on("error", () => session.destroy());
+    if (isClosing()) session.close();
   });
   server.on("sessionError", (error) => options.logger.debug({ err: error }, "HTTP/2 session"));
   return server;

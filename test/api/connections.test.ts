@@ -1,6 +1,7 @@
 // The port itself: which protocol a connection speaks, clients that break off, stall or lie, and
 // the graceful end.
 
+import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { createConnection } from "node:net";
 import { Duplex } from "node:stream";
@@ -211,6 +212,97 @@ describe("close", () => {
     release();
 
     expect((await running).status).toBe(200);
+    await stopped;
+  });
+
+  test("ends a connection behind an answer that began before it, at once", async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const own = await startTransport({
+      drainTimeoutMs: 30_000,
+      async *streamEvents() {
+        yield { item: { case: "event", value: { eventId: "first" } } };
+        await held;
+        yield { item: { case: "end", value: { done: true } } };
+      },
+    });
+    const raw = openRaw(own.url);
+    raw.send(`${post("/v1/events/stream", ["content-length: 2"])}{}`);
+    // Its head, out by now, keeps the connection alive.
+    await raw.until(/keep-alive[^]*first/);
+
+    const stopped = own.stop();
+    await delay(50);
+    release();
+
+    expect(await raw.closed(1_000)).toMatch(/"done":true/);
+    await stopped;
+  });
+
+  test("tells the client of a connection that will close", async () => {
+    const own = await startTransport({
+      drainTimeoutMs: 30_000,
+      events: { getEvent: ({ eventId }) => delay(300, { event: { eventId } }) },
+    });
+    const raw = openRaw(own.url);
+    raw.send(`GET /v1/events/a HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n`);
+    await delay(100);
+    const stopped = own.stop();
+    expect(await raw.closed(2_000)).toMatch(/^HTTP\/1\.1 200 [^]*connection: close/i);
+    await stopped;
+  });
+
+  test("lets a slow client read the whole of an answer", async () => {
+    const bytes = 30_000_000;
+    const own = await startTransport({
+      drainTimeoutMs: 30_000,
+      events: {
+        getEvent: ({ eventId }) => ({ event: { eventId, inputs: { text: "x".repeat(bytes) } } }),
+      },
+    });
+    const raw = openRaw(own.url);
+    raw.send(`GET /v1/events/a HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n`);
+    await once(raw.socket, "data");
+    raw.socket.pause();
+    await delay(300);
+
+    const stopped = own.stop();
+    await delay(100);
+    raw.socket.resume();
+
+    expect((await raw.closed(10_000)).length).toBeGreaterThan(bytes);
+    await stopped;
+  });
+
+  test("does not wait for connections that have said nothing", async () => {
+    const own = await startTransport({ drainTimeoutMs: 30_000 });
+    const raw = openRaw(own.url);
+    await delay(50);
+    const stopped = own.stop();
+    await raw.closed(1_000);
+    await stopped;
+  });
+
+  test("over HTTP/2 refuses new streams and lets open ones end", async () => {
+    const own = await startTransport({
+      drainTimeoutMs: 30_000,
+      events: { getEvent: ({ eventId }) => delay(300, { event: { eventId } }) },
+    });
+    const session = connectHttp2(own.url);
+    const goaway = new Promise((resolve) => session.once("goaway", resolve));
+    const request = session.request({ ":path": "/v1/events/a", authorization });
+    const status = new Promise((resolve) =>
+      request.on("response", (headers) => resolve(headers[":status"])),
+    );
+    request.resume();
+    await delay(100);
+
+    const stopped = own.stop();
+
+    expect(await goaway).toBe(0);
+    const late = session.request({ ":path": "/healthz" });
+    await expect(once(late, "response")).rejects.toThrow(/GOAWAY/);
+    expect(await status).toBe(200);
     await stopped;
   });
 
