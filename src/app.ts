@@ -14,7 +14,7 @@ import type { Config } from "./config.ts";
 import type { Metrics } from "./operator/metrics.ts";
 import { getReadiness } from "./operator/readiness.ts";
 import type { Database } from "./postgres/database.ts";
-import { isDatabaseUnavailable } from "./postgres/faults.ts";
+import { findDatabaseFault } from "./postgres/faults.ts";
 import { createEvents } from "./tracing/events/events.ts";
 import { eventHandlers } from "./tracing/events/handlers.ts";
 import { createRecorder } from "./tracing/events/record.ts";
@@ -76,7 +76,7 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
     keys,
     idempotency: createIdempotency(database),
     readiness: () => getReadiness(database),
-    isDatabaseUnavailable,
+    findDatabaseFault,
     observe: ({ rpc, protocol, reason, ms }) => {
       metrics.observeRequest({ rpc, protocol, outcome: reason, durationMs: ms });
     },

@@ -10,6 +10,7 @@ import * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { Idempotency } from "../access/idempotency/idempotency.ts";
 import type { Keys } from "../access/keys/keys.ts";
+import type { Reason } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { BodyLimits } from "./access-rules.ts";
 import { createAdmission } from "./admission.ts";
@@ -39,7 +40,7 @@ export type TransportOptions = {
   readonly keys: Pick<Keys, "authenticate">;
   readonly idempotency: Idempotency;
   readonly readiness: () => Promise<Readiness>;
-  readonly isDatabaseUnavailable: (error: unknown) => boolean;
+  readonly findDatabaseFault: (error: unknown) => Reason | undefined;
   readonly observe: (call: CallObservation) => void;
   readonly logger: Logger;
   readonly version: string;

@@ -80,7 +80,7 @@ export async function startTransport(
     },
     idempotency: { run: (_claim, work) => work() },
     readiness: () => Promise.resolve({ ready: true, missing: [] }),
-    isDatabaseUnavailable: () => false,
+    findDatabaseFault: () => undefined,
     observe: () => undefined,
     logger: createLogger("silent"),
     version: "0.0.0",

@@ -32,6 +32,10 @@ export async function readBounded(
       if (bytes > answerBytesMax) throw tooLarge();
     }
     return events;
+  } catch (error) {
+    // Cancelled by us: nothing of the database failed.
+    signal?.throwIfAborted();
+    throw error;
   } finally {
     signal?.removeEventListener("abort", cancel);
   }

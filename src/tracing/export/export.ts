@@ -117,7 +117,7 @@ export function createExports(options: ExportsOptions): Exports {
       const query = await toQuery(projectId, request);
       // One more row than asked for tells whether there is another page.
       const wanted = { projections, limit: limit + 1, offset: (page - 1) * limit, after };
-      const { found, total } = await answerInTime(findPage(database.sql(), query, wanted, signal));
+      const { found, total } = await findPage(database.sql(), query, wanted, signal);
       const events = found.slice(0, limit);
       const last = found.length > limit ? events.at(-1) : undefined;
       const nextCursor = last && formatCursor(positionOf(last), question);
@@ -171,23 +171,21 @@ function readGroups(
 ): AsyncGenerator<readonly SelectedEvent[], void, undefined> {
   let hasBegun = false;
   return handOff<readonly SelectedEvent[]>((put) =>
-    answerInTime(
-      database.transaction(async (sql) => {
-        // A second attempt would send events twice.
-        if (hasBegun) throw new Error("the snapshot of a stream was lost");
-        await store.openStream(sql, query, signal);
-        for (;;) {
-          const keys = await store.fetchStreamKeys(sql, signal);
-          if (keys.length === 0) return;
-          for (const ids of groupKeys(keys)) {
-            signal?.throwIfAborted();
-            const events = await store.listEventsByIds(sql, query.projectId, ids, projections);
-            hasBegun = true;
-            await put(events);
-          }
+    database.transaction(async (sql) => {
+      // A second attempt would send events twice.
+      if (hasBegun) throw new Error("the snapshot of a stream was lost");
+      await store.openStream(sql, query, signal);
+      for (;;) {
+        const keys = await store.fetchStreamKeys(sql, signal);
+        if (keys.length === 0) return;
+        for (const ids of groupKeys(keys)) {
+          signal?.throwIfAborted();
+          const events = await store.listEventsByIds(sql, query.projectId, ids, projections);
+          hasBegun = true;
+          await put(events);
         }
-      }),
-    ),
+      }
+    }),
   );
 }
 
@@ -205,19 +203,6 @@ function groupKeys(keys: readonly store.StreamKey[]): string[][] {
     }
   }
   return groups;
-}
-
-/** query_canceled: the statement's own time-out, or ours when the caller left. */
-const canceledCode = "57014";
-
-async function answerInTime<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (!(cause instanceof Error && "code" in cause && cause.code === canceledCode)) throw cause;
-    const message = "the query took too long; narrow the dates or stream";
-    throw new ServiceError("DEADLINE_EXCEEDED", message, { cause });
-  }
 }
 
 /** The run of an experiment stands in `metadata.run_id` of its events, recorded or not. */

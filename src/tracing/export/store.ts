@@ -154,6 +154,10 @@ async function run<T extends readonly Row[]>(
   signal?.addEventListener("abort", cancel, { once: true });
   try {
     return await statement;
+  } catch (error) {
+    // Cancelled by us: nothing of the database failed.
+    signal?.throwIfAborted();
+    throw error;
   } finally {
     signal?.removeEventListener("abort", cancel);
   }

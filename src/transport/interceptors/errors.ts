@@ -20,8 +20,8 @@ export type ErrorMapper = (error: unknown) => ConnectError;
 
 export type ErrorMapperOptions = {
   readonly logger: Logger;
-  /** Tells whether an error means that the database cannot be asked now. */
-  readonly isDatabaseUnavailable: (error: unknown) => boolean;
+  /** Returns the reason for an error that tells that the database is away or too slow. */
+  readonly findDatabaseFault: (error: unknown) => Reason | undefined;
 };
 
 /** Returns the text that a caller may see: none on 5xx, one constant where denied or absent. */
@@ -83,9 +83,10 @@ export function createErrorMapper(options: ErrorMapperOptions): ErrorMapper {
     if (error instanceof ConnectError && connectReasons[error.code]) {
       return toConnectError(serviceErrorOf(error));
     }
-    if (options.isDatabaseUnavailable(error)) {
+    const fault = options.findDatabaseFault(error);
+    if (fault !== undefined) {
       options.logger.warn({ err: error }, "the database does not answer");
-      return toConnectError(new ServiceError("DATABASE_UNAVAILABLE", "", { cause: error }));
+      return toConnectError(new ServiceError(fault, "", { cause: error }));
     }
     options.logger.error({ err: error }, "a call failed for an unknown cause");
     return toConnectError(new ServiceError("INTERNAL", "", { cause: error }));

@@ -1,0 +1,71 @@
+// What callers see when a statement takes longer than it may. Source: docs/decisions.md, 10.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKeys } from "../../src/access/keys/keys.ts";
+import { createApp } from "../../src/app.ts";
+import { createLogger } from "../../src/base/logger.ts";
+import { readConfig } from "../../src/config.ts";
+import { createMetrics } from "../../src/operator/metrics.ts";
+import { type Database, openDatabase } from "../../src/postgres/database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenAProject } from "../support/project.ts";
+
+let given: TestDatabase;
+let database: Database;
+let app: Awaited<ReturnType<typeof createApp>>;
+let url: string;
+let key: string;
+let unlock: () => void;
+let locked: Promise<void>;
+
+beforeAll(async () => {
+  given = await createTestDatabase();
+  database = openDatabase({ url: given.url, statementTimeoutMs: 200 });
+  const config = readConfig({ port: "0", "operator-port": "0" }, {});
+  const logger = createLogger("fatal");
+  app = await createApp({ config, database, logger, metrics: createMetrics() });
+  ({ url } = await app.listen());
+  const { projectId } = await givenAProject(given.database, "demo");
+  const keys = createKeys({ database: given.database, cacheEntriesMax: 0, cacheAgeMs: 0 });
+  const options = { kind: "project", projectId, name: "key", createdBy: "test" } as const;
+  key = (await keys.create(options)).secret;
+  const released = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
+  unlock = released.resolve;
+  locked = given.database.transaction(async (sql) => {
+    await sql`lock table events, session_totals, event_fields in access exclusive mode`;
+    isLocked.resolve();
+    await released.promise;
+  });
+  await isLocked.promise;
+});
+afterAll(async () => {
+  unlock();
+  await locked;
+  await app.close();
+  await database.close();
+  await given.drop();
+});
+
+const filters = [{ field: "metadata.a", operator: "exists" }];
+const event = { event_type: "tool", source: "test", inputs: {} };
+
+test.each([
+  { method: "POST", path: "/events/export", body: { project: "demo", filters: [], page: 900 } },
+  { method: "POST", path: "/v1/events/search", body: { filters } },
+  { method: "GET", path: "/v1/events/schema", body: undefined },
+  { method: "GET", path: "/v1/events/e", body: undefined },
+  { method: "GET", path: "/v1/sessions", body: undefined },
+  { method: "GET", path: "/v1/sessions/s", body: undefined },
+  { method: "POST", path: "/events", body: { event } },
+])("$method $path ends at the statement time-out with a 504", async ({ method, path, body }) => {
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const errorCode = "DEADLINE_EXCEEDED";
+
+  expect(response.status).toBe(504);
+  expect(await response.json()).toEqual({ success: false, statusCode: 504, errorCode });
+});
