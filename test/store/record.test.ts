@@ -151,6 +151,25 @@ describe("record", () => {
     expect(page.sessions.map(({ event }) => event.event_id)).toEqual([session_id]);
   });
 
+  test("sessions are found by their totals, name and feedback", async () => {
+    const session_id = createUuid();
+    const event = anEvent({ session_id, feedback: { rating: 5 }, metadata: { cost: 3 } });
+    await sessions.start(projectId, { session_id, session_name: "found" });
+    await recorder.record(projectId, [event]);
+    const find = async (field: string, operator: string, value: string | number | boolean) => {
+      const ours = { field: "session_id", operator: "is", value: session_id };
+      const filters = [ours, { field, operator, value }];
+      const bounds = { fromMs: undefined, toMs: undefined, limit: undefined, cursor: undefined };
+      return (await sessions.list(projectId, { ...bounds, filters })).sessions.length;
+    };
+
+    expect(await find("session_name", "is", "found")).toBe(1);
+    expect(await find("has_feedback", "is", true)).toBe(1);
+    expect(await find("has_feedback", "is", false)).toBe(0);
+    expect(await find("cost", "greater than", 2)).toBe(1);
+    expect(await find("num_events", "is", 2)).toBe(0);
+  });
+
   test("costs add up as decimals, in any order, and leave nothing behind", async () => {
     const sums = [];
     for (const costs of [

@@ -57,6 +57,7 @@ const listLimitDefault = 100;
 const sessionColumns: Columns = {
   ...eventColumns,
   session_name: "text",
+  has_feedback: "boolean",
   ...Object.fromEntries(totalNames.map((name) => [name, "number" as const])),
 };
 

@@ -168,6 +168,7 @@ export type ListedSession = {
 export const sessionColumnSql: ColumnSql = {
   ...eventColumnSql,
   session_name: (sql) => sql`e.event_name`,
+  has_feedback: (sql) => sql`(coalesce(t.num_feedback, 0) > 0)`,
   ...Object.fromEntries(
     totalNames.map((name) => [name, (sql: Sql) => sql`coalesce(t.${sql(name)}, 0)`]),
   ),
