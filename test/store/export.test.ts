@@ -52,6 +52,28 @@ describe("getPage", () => {
     expect(await idsOf(projectId)).toEqual(["c", "b", "d", "a"]);
   });
 
+  test.each([
+    { name: "all", filters: [] },
+    { name: "of a session", filters: [{ field: "session_id", operator: "is", value: "s" }] },
+  ])(
+    "numbered pages hold the events of one large page in its order: $name",
+    async ({ filters }) => {
+      const projectId = await aProjectWith([
+        ...numbered(25, (index) => ({ session_id: "s", start_time: index % 4 })),
+        anEvent({ session_id: "other" }),
+      ]);
+      const request = { filters, projections: ["inputs"] };
+      const want = (await getPage(projectId, request)).events;
+
+      const got = [];
+      for (let page = 1; page <= 4; page += 1) {
+        got.push(...(await getPage(projectId, { ...request, limit: 8, page })).events);
+      }
+      expect(got).toEqual(want);
+      expect((await getPage(projectId, { ...request, limit: 8, page: 5 })).events).toEqual([]);
+    },
+  );
+
   test("reads an event back as it was stored, refused characters included", async () => {
     const event = anEvent({
       event_name: "nul \0",
