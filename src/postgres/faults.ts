@@ -1,5 +1,5 @@
-// Which errors mean that Postgres cannot be asked now, or took too long, as against a statement that
-// is wrong. Handed to the transport by app.ts.
+// Which errors mean that Postgres cannot be asked now, or took too long, as against a statement
+// that is wrong. Handed to the transport by app.ts.
 // Source: Postgres manual, appendix A; docs/decisions.md, 10.
 
 import type { Reason } from "../base/errors.ts";

@@ -209,7 +209,7 @@ describe("the field catalogue", () => {
     ]);
   });
 
-  test("wide events of a shape that was recorded bit by bit stay recorded after a start", async () => {
+  test("wide events of a shape recorded bit by bit stay recorded after a start", async () => {
     const projectId = aProjectId();
     const [left, right] = [keyed("a", 900), keyed("b", 900)];
     for (const metadata of [left, right]) {
