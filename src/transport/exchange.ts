@@ -3,7 +3,7 @@
 // Called by routes.ts, the transcoder and the OTLP route. Source: docs/design.md, Transport.
 
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
+import { constants, type Http2ServerRequest } from "node:http2";
 import { compressBody, encodingFor } from "./compression.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -91,6 +91,16 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
     return;
   }
   response.end(body);
+  if (isUnread) void discardBody(request).then(() => endStream(request));
+}
+
+/**
+ * Ends an HTTP/2 stream behind its answer, where the client still sends: half-open it would live as
+ * long as the connection. The code says that nothing failed (RFC 9113, 8.1).
+ */
+export function endStream(request: NodeRequest): void {
+  const { stream } = request as Http2ServerRequest;
+  if (hasUnreadBody(request) && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
 function varyOf(response: NodeResponse): string {
@@ -99,8 +109,8 @@ function varyOf(response: NodeResponse): string {
 }
 
 /**
- * Throws away what an iterator still has of a body, as far as answers wait for it. HTTP/1.1 alone
- * needs it: closing a connection with bytes unread resets it, and takes the answer from the client.
+ * Throws away what an iterator still has of a body, within the same bounds: closing a connection or
+ * a stream with bytes unread could take the answer from the client.
  */
 export async function discardRest(chunks: AsyncIterator<Uint8Array>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;

@@ -18,6 +18,7 @@ import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
 import { answerMetadataKey } from "./context.ts";
 import {
   discardRest,
+  endStream,
   type Exchange,
   hasUnreadBody,
   headerOf,
@@ -127,17 +128,22 @@ async function serve(
 
 type UniversalAnswer = Awaited<ReturnType<UniversalHandler>>;
 
-/** Behind an HTTP/1.1 answer with body bytes left unread: they are thrown away, then the end. */
+/** Behind an answer, body bytes that nobody has read are thrown away, and then the exchange ends. */
 function withBodyRead(
   answer: UniversalAnswer,
   request: NodeRequest,
   body: AsyncIterator<Uint8Array>,
 ): UniversalAnswer {
-  if (request.httpVersionMajor >= 2 || !hasUnreadBody(request)) return answer;
-  answer.header?.set("connection", "close");
+  if (!hasUnreadBody(request)) return answer;
+  const isHttp2 = request.httpVersionMajor >= 2;
+  if (!isHttp2) answer.header?.set("connection", "close");
   async function* thenDiscard(bytes: UniversalAnswer["body"]): AsyncIterable<Uint8Array> {
     if (bytes) yield* bytes;
-    if (hasUnreadBody(request)) await discardRest(body);
+    if (!hasUnreadBody(request)) return;
+    const discarded = discardRest(body);
+    // gRPC's status follows the last byte, and must not wait.
+    if (isHttp2) void discarded.then(() => endStream(request));
+    else await discarded;
   }
   return { ...answer, body: thenDiscard(answer.body) };
 }

@@ -1,5 +1,7 @@
 // Limits: body classes measured after inflating, bytes in flight, and what a bomb costs.
 
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -209,6 +211,38 @@ describe("the answer to a body far over its limit", () => {
     const { status, text } = await sendAllThenRead(route, "Bearer nobody");
     expect(status).toBe(route.trailer ? "200" : "404");
     expect(text).toContain(route.trailer ? "grpc-status: 5" : "Not found");
+  });
+
+  test.each([
+    { name: "REST", path: "/events", method: "PUT", type: "application/json", want: "413" },
+    { name: "Connect JSON", path: rpcPath, method: "POST", type: "application/json", want: "429" },
+    { name: "gRPC", path: rpcPath, method: "POST", type: "application/grpc", want: "8" },
+  ])("arrives over $name on HTTP/2, and the stream ends", async ({ path, method, type, want }) => {
+    const session = connectHttp2(service.url);
+    const request = session.request({
+      ":method": method,
+      ":path": path,
+      "content-type": type,
+      authorization,
+      te: "trailers",
+    });
+    let answer = "";
+    request.on("response", (headers) => (answer += String(headers[":status"])));
+    request.on(
+      "trailers",
+      (trailers: Record<string, unknown>) => (answer = String(trailers["grpc-status"])),
+    );
+    request.resume();
+    const closed = once(request, "close");
+    const piece = Buffer.alloc(100_000, "x");
+    for (let sent = 0; sent < bytes; sent += piece.length) {
+      if (!request.write(piece)) await once(request, "drain");
+    }
+
+    // Its end is never sent.
+    await closed;
+    session.destroy();
+    expect(answer).toBe(want);
   });
 
   /** As clients do that look for an answer once their body is out, and fail when it cannot go. */
