@@ -17,8 +17,8 @@ export const bodyBytesMaxDefault = {
 export const nestingDepthMax = 128;
 
 /**
- * Messages inside one another that Protobuf readers take, in binary and in JSON: a level of a bucket
- * is up to three (Struct, entry, Value), and a few are around it.
+ * Messages inside one another that Protobuf readers take, in binary and in JSON: a level of a
+ * bucket is up to three (Struct, entry, Value), and a few are around it.
  */
 export const messageDepthMax = 3 * nestingDepthMax + 32;
 

@@ -1,7 +1,7 @@
 // The weights of Accept and Accept-Encoding. Called by compression.ts and rest/stream.ts.
 // Source: RFC 9110, 12.4.2.
 
-/** Returns what a header names, in lower case, each with its weight: 1 unless `q` says, 0 is never. */
+/** Returns what a header names, in lower case, with its weight: 1 unless `q` says, 0 is never. */
 export function parseWeights(header: string): ReadonlyMap<string, number> {
   return new Map(header.split(",").map(parseWeight));
 }

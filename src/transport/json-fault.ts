@@ -1,5 +1,5 @@
-// Where a text stops being JSON. JSON.parse says so only for some faults, and with an excerpt of the
-// text, which answers and logs must not hold. Called by json-body.ts after JSON.parse has refused.
+// Where a text stops being JSON. JSON.parse says so only for some faults, and with an excerpt of
+// the text, which answers and logs must not hold. Called by json-body.ts after JSON.parse refused.
 // Source: RFC 8259.
 
 type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end" | "nothing";

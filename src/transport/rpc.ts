@@ -128,7 +128,7 @@ async function serve(
 
 type UniversalAnswer = Awaited<ReturnType<UniversalHandler>>;
 
-/** Behind an answer, body bytes that nobody has read are thrown away, and then the exchange ends. */
+/** Behind an answer, body bytes that nobody has read are thrown away; then the exchange ends. */
 function withBodyRead(
   answer: UniversalAnswer,
   request: NodeRequest,
