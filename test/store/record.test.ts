@@ -141,7 +141,7 @@ describe("record", () => {
     expect(await events.get(projectId, session_id)).toMatchObject(times);
     expect((await sessions.get(projectId, session_id)).event).toMatchObject(times);
     const filters = [{ field: "end_time", operator: "is", value: times.end_time }];
-    const range = { fromMs: times.start_time, toMs: times.start_time };
+    const range = { fromMs: [times.start_time], toMs: [times.start_time] };
     const page = await sessions.list(projectId, {
       ...range,
       filters: [...filters, { field: "session_id", operator: "is", value: session_id }],
@@ -159,7 +159,7 @@ describe("record", () => {
     const find = async (field: string, operator: string, value: string | number | boolean) => {
       const ours = { field: "session_id", operator: "is", value: session_id };
       const filters = [ours, { field, operator, value }];
-      const bounds = { fromMs: undefined, toMs: undefined, limit: undefined, cursor: undefined };
+      const bounds = { fromMs: [], toMs: [], limit: undefined, cursor: undefined };
       return (await sessions.list(projectId, { ...bounds, filters })).sessions.length;
     };
 

@@ -5,7 +5,6 @@
 import { ServiceError } from "../../base/errors.ts";
 import { handOff } from "../../base/hand-off.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { isTimeMs } from "../../base/iso-time.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { type EventFieldName, eventFieldNames, type SelectedEvent } from "../events/event-row.ts";
 import type { FieldCatalogue, SchemaField } from "../fields/fields.ts";
@@ -13,15 +12,12 @@ import type { Condition } from "./condition.ts";
 import { hasOwnIndex } from "./filter-sql.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { type FilterInput, needsCatalogue, parseFilters } from "./filter.ts";
-import { toInstant } from "./instant.ts";
+import { type Bounds, parseBounds } from "./instant.ts";
 import * as store from "./store.ts";
 
 /** Which events a request asks for. */
-export type EventSelection = {
+export type EventSelection = Bounds & {
   readonly filters: readonly FilterInput[];
-  /** Bounds on start time, Unix milliseconds, included; all that are given hold. */
-  readonly fromMs: readonly (number | undefined)[];
-  readonly toMs: readonly (number | undefined)[];
   /** Experiment run that the events belong to; absent or empty means any. */
   readonly evaluationId?: string | undefined;
   /** Fields to answer besides `event_id`; empty means all. */
@@ -211,20 +207,6 @@ function isOfRun(runId: string): Condition {
     target: { kind: "bucket", bucket: "metadata", paths: [["run_id"]] },
     test: { kind: "equals", value: runId },
     negated: false,
-  };
-}
-
-function parseBounds({ fromMs, toMs }: EventSelection) {
-  const from = fromMs.filter((time) => time !== undefined);
-  const to = toMs.filter((time) => time !== undefined);
-  for (const time of [...from, ...to]) {
-    if (!isTimeMs(time)) {
-      throw new ServiceError("INVALID_ARGUMENT", "dateRange: must hold Unix milliseconds");
-    }
-  }
-  return {
-    fromUs: from.length ? Math.max(...from.map((time) => toInstant(time).fromUs)) : undefined,
-    toUs: to.length ? Math.min(...to.map((time) => toInstant(time).toUs)) : undefined,
   };
 }
 

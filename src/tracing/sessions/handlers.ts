@@ -46,8 +46,8 @@ export function sessionHandlers(
       const principal = principalOf(context);
       const page = await sessions.list(principal.projectId, {
         filters: request.filters.map(toFilterInput),
-        fromMs: request.dateRange?.gte ?? request.dateRange?.startTime,
-        toMs: request.dateRange?.lte ?? request.dateRange?.endTime,
+        fromMs: [request.dateRange?.gte, request.dateRange?.startTime],
+        toMs: [request.dateRange?.lte, request.dateRange?.endTime],
         limit: request.limit,
         cursor: request.cursor,
       });

@@ -22,7 +22,7 @@ import {
   needsCatalogue,
   parseFilters,
 } from "../export/filter.ts";
-import { toInstant } from "../export/instant.ts";
+import { type Bounds, parseBounds } from "../export/instant.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import * as store from "./store.ts";
 import { emptyTotals, totalNames, type Totals } from "./totals.ts";
@@ -35,11 +35,8 @@ export type SessionTree<T extends { event_id: string }> = Session & {
   readonly children: readonly TreeNode<T & store.SkeletonRow>[];
 };
 
-export type ListOptions = {
+export type ListOptions = Bounds & {
   readonly filters: readonly FilterInput[];
-  /** Unix milliseconds, both included. */
-  readonly fromMs: number | undefined;
-  readonly toMs: number | undefined;
   /** Default 100. */
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
@@ -138,8 +135,7 @@ export function createSessions(options: {
     const question = [projectId, "sessions", conditions, fromMs, toMs];
     const listed = await store.listSessions(database.sql(), projectId, {
       conditions,
-      fromUs: fromMs === undefined ? undefined : toInstant(fromMs).fromUs,
-      toUs: toMs === undefined ? undefined : toInstant(toMs).toUs,
+      ...parseBounds(query),
       after: cursor === undefined ? undefined : parseCursor(cursor, question),
       // One more than asked for tells whether there is a next page.
       limit: limit + 1,
