@@ -7,7 +7,7 @@ type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end"
 /** A scan's place in the text; each step moves `at` and returns false where it meets a fault. */
 type Scan = { readonly text: string; at: number; expected: Expected; readonly open: ("{" | "[")[] };
 
-/** A place in the text; each step moves `at` and returns false where it meets a fault. */
+/** Returns a clause for a message, with the position as JSON.parse counts: UTF-16 units from 0. */
 export function describeJsonFault(text: string): string {
   const at = findJsonFault(text);
   const word = ["NaN", "Infinity"].find((one) => text.startsWith(one, at));
