@@ -1,4 +1,4 @@
-// `npm run bench -- ingest`: acknowledged events per second over HTTP, beside the same rows by COPY.
+// `npm run bench -- ingest`: acknowledged events a second over HTTP, beside the same rows by COPY.
 // Rounds of both alternate, so that whatever else the machine does touches both. Called by main.ts.
 
 import { createCopyBaseline, type CopyBaseline } from "./copy-baseline.ts";

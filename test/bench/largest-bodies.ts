@@ -1,5 +1,6 @@
 // The most memory that clients can make the service use: batches of nearly the largest size, all at
-// once. What is over the bytes in flight is refused, at times with the connection. Called by ingest.ts.
+// once. What is over the bytes in flight is refused, at times with the connection.
+// Called by ingest.ts.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { batch, newRun } from "./loads.ts";

@@ -1,5 +1,5 @@
 // Postgres' own time for what a read asks of it: the service's code runs here on a connection that
-// notes its statements, and each is explained with ANALYZE and SERIALIZE, so that rows are made into
+// notes its statements, and each is explained with ANALYZE and SERIALIZE: rows are made into
 // text as for a client but sent to nobody. Called by read.ts.
 
 import postgres from "postgres";

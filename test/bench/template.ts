@@ -60,7 +60,7 @@ export function binaryTemplate(bytes: Uint8Array, events: number): Template {
   return { bytes: buffer, slots, isText: false, events };
 }
 
-/** Writes the ids and times of the events from number `first` on. Ids are spread, as random ones. */
+/** Writes the ids and times of the events from number `first` on. Ids are spread, as if random. */
 export function patch(template: Template, first: number): void {
   const write = template.isText ? writeText : writeBinary;
   for (const { offset, kind, index } of template.slots) {

@@ -86,7 +86,7 @@ export function createBatchWriter(database: Database, recorder: Recorder): Batch
   };
 }
 
-/** Returns the writes with their sessions: an event without one keeps its own, or gets a new one. */
+/** Returns the writes with their sessions: an event without one keeps its own or gets a new one. */
 export async function placeInSessions(
   database: Database,
   projectId: ProjectId,

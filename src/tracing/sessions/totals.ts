@@ -45,8 +45,8 @@ type Countable = {
 
 /**
  * Returns what an event adds to its session. Token counts may be whole numbers or numeric text
- * ("42"); anything else adds nothing. Input and output tokens stand in where prompt and completion tokens
- * are absent; the total, where absent, is their sum.
+ * ("42"); anything else adds nothing. Input and output tokens stand in where prompt and completion
+ * tokens are absent; the total, where absent, is their sum.
  */
 export function totalsOf(event: Countable): Totals {
   const num_feedback = hasKeys(event.feedback) ? 1 : 0;
