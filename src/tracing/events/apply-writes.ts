@@ -64,7 +64,7 @@ async function apply(sql: Sql, fields: FieldCatalogue, entries: Entries): Promis
   return sightings;
 }
 
-/** Widest times of the events of each session, as they are after this commit. */
+/** Widest times of the events of each session that this commit has not left as wide itself. */
 function timesOf(changes: readonly TotalsChange[]): SessionTimes[] {
   const times = new Map<string, SessionTimes>();
   for (const { projectId, after } of changes) {
@@ -80,6 +80,13 @@ function timesOf(changes: readonly TotalsChange[]): SessionTimes[] {
       start_time_us: Math.min(known?.start_time_us ?? start, start),
       end_time_us: Math.max(known?.end_time_us ?? end, end),
     });
+  }
+  for (const { projectId, after } of changes) {
+    if (after?.event_type !== "session" || after.end_time === null) continue;
+    const key = keyOf(projectId, after.event_id);
+    const wanted = times.get(key);
+    if (wanted === undefined || toMicroseconds(after.start_time) > wanted.start_time_us) continue;
+    if (toMicroseconds(after.end_time) >= wanted.end_time_us) times.delete(key);
   }
   return [...times.values()];
 }

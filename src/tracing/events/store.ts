@@ -143,20 +143,31 @@ export type SessionTimes = EventKey & {
   readonly end_time_us: number;
 };
 
-/** Widens the times of sessions to those of their events; a session that is as wide is not written. */
+/**
+ * Widens the times of sessions to those of their events; a session that is as wide is not written.
+ * Each session is looked up by its key, as `for update` makes Postgres do, and `|| ''` hides from it
+ * the index on sessions: a join, or that index, would at times read all sessions of the project.
+ */
 export async function widenSessions(sql: Sql, times: readonly SessionTimes[]): Promise<void> {
   if (times.length === 0) return;
   await sql`
-    with wider as (
+    with wider as materialized (
       select e.project_id, e.event_id, i.start_time_us, i.end_time_us
-      from jsonb_to_recordset(${escapeJson(JSON.stringify(times))}::text::jsonb) as i (
-        project_id uuid, event_id text, start_time_us bigint, end_time_us bigint)
-      join events as e on e.project_id = i.project_id and e.event_id = i.event_id
-      where e.event_type = 'session'
-        and (e.start_time_us > i.start_time_us
-          or e.end_time_us is null or e.end_time_us < i.end_time_us)
-      order by e.project_id, e.event_id
-      for no key update of e)
+      from (
+        select project_id, event_id, start_time_us, end_time_us
+        from jsonb_to_recordset(${escapeJson(JSON.stringify(times))}::text::jsonb) as incoming (
+          project_id uuid, event_id text, start_time_us bigint, end_time_us bigint)
+        order by project_id, event_id
+      ) as i
+      cross join lateral (
+        select events.project_id, events.event_id
+        from events
+        where events.project_id = i.project_id and events.event_id = i.event_id
+          and events.event_type || '' = 'session'
+          and (events.start_time_us > i.start_time_us
+            or events.end_time_us is null or events.end_time_us < i.end_time_us)
+        for no key update
+      ) as e)
     update events set
       start_time_us = least(events.start_time_us, wider.start_time_us),
       end_time_us = greatest(events.end_time_us, wider.end_time_us)
