@@ -45,6 +45,8 @@ export type App = {
 
 /** Longest time of a call that is no stream; a client may set a shorter one. */
 const unaryTimeoutMs = 120_000;
+/** Longest time of a call that writes events. */
+const ingestionTimeoutMs = 30_000;
 
 export function createApp({ config, database, logger, metrics }: AppOptions): Promise<App> {
   const keys = createKeys({
@@ -89,6 +91,7 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
     bodyStallMs: config.bodyTimeoutMs,
     drainTimeoutMs: config.drainTimeoutMs,
     unaryTimeoutMs,
+    ingestionTimeoutMs,
     isTracing: config.isTracing,
   });
   return Promise.resolve({

@@ -51,5 +51,5 @@ const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 export function isRecordId(text: string): boolean {
   if (text === "" || text.length > 2 * idLengthMax || unprintable.test(text)) return false;
   // Characters, not UTF-16 units: an emoji is one.
-  return text.length <= idLengthMax || [...text].length <= idLengthMax;
+  return text.length <= idLengthMax || Array.from(text).length <= idLengthMax;
 }

@@ -19,7 +19,7 @@ import { createCors } from "./cors.ts";
 import { createGate } from "./gate.ts";
 import { healthHandlers } from "./health.ts";
 import { authorizeInterceptor } from "./interceptors/authorize.ts";
-import { createDeadlineInterceptor } from "./interceptors/deadline.ts";
+import { createDeadlineInterceptor, type Deadlines } from "./interceptors/deadline.ts";
 import { createErrorInterceptor, createErrorMapper } from "./interceptors/errors.ts";
 import { createIdempotencyInterceptor } from "./interceptors/idempotency.ts";
 import { type CallObservation, createCallLog, createLogInterceptor } from "./interceptors/log.ts";
@@ -34,7 +34,7 @@ import { createRequestListener, type Readiness } from "./routes.ts";
 import { createRpcServer } from "./rpc.ts";
 import { createTransportServer, type TransportServer } from "./server.ts";
 
-export type TransportOptions = {
+export type TransportOptions = Deadlines & {
   /** Adds the services; each rpc of them answers under every protocol. */
   readonly services: (router: ServiceRouter) => void;
   readonly keys: Pick<Keys, "authenticate">;
@@ -50,7 +50,6 @@ export type TransportOptions = {
   readonly bytesInFlightMax: number;
   readonly bodyStallMs: number;
   readonly drainTimeoutMs: number;
-  readonly unaryTimeoutMs: number;
   /** Whether calls make OpenTelemetry spans of the service's own. */
   readonly isTracing: boolean;
 };
@@ -73,7 +72,7 @@ export function createTransport(options: TransportOptions): TransportServer {
       createLogInterceptor(callLog),
       ...(options.isTracing ? [createTraceInterceptor()] : []),
       createErrorInterceptor(mapError),
-      createDeadlineInterceptor(options.unaryTimeoutMs),
+      createDeadlineInterceptor(options),
       authorizeInterceptor,
       validateInterceptor,
       createIdempotencyInterceptor(options.idempotency),

@@ -91,6 +91,7 @@ export async function startTransport(
     bodyStallMs: 10_000,
     drainTimeoutMs: 1_000,
     unaryTimeoutMs: 10_000,
+    ingestionTimeoutMs: 10_000,
     isTracing: false,
     ...rest,
   });

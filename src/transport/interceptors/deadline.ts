@@ -4,9 +4,21 @@
 
 import type { Interceptor } from "@connectrpc/connect";
 import { ServiceError } from "../../base/errors.ts";
+import { accessRuleOf } from "../access-rules.ts";
+
+/** Longest times of unary calls. */
+export type Deadlines = {
+  /**
+   * Of calls that write events: past it the database counts as away, and the client is told to try
+   * again; what is stored all the same is merged with that.
+   */
+  readonly ingestionTimeoutMs: number;
+  /** Of all others. */
+  readonly unaryTimeoutMs: number;
+};
 
 /** Streams have no deadline but the client's: an export may rightly run for hours. */
-export function createDeadlineInterceptor(unaryTimeoutMs: number): Interceptor {
+export function createDeadlineInterceptor(deadlines: Deadlines): Interceptor {
   return (next) => async (request) => {
     if (request.stream) return next(request);
     const { signal } = request;
@@ -14,10 +26,12 @@ export function createDeadlineInterceptor(unaryTimeoutMs: number): Interceptor {
     let timer: NodeJS.Timeout | undefined;
     let onAbort: (() => void) | undefined;
     const ended = new Promise<never>((_, reject) => {
-      const late = (): void => {
-        reject(new ServiceError("DEADLINE_EXCEEDED", `no answer in ${unaryTimeoutMs} ms`));
-      };
-      timer = setTimeout(late, unaryTimeoutMs);
+      const { isIngestion } = accessRuleOf(request.method);
+      const { ingestionTimeoutMs, unaryTimeoutMs } = deadlines;
+      const timeoutMs = isIngestion ? Math.min(ingestionTimeoutMs, unaryTimeoutMs) : unaryTimeoutMs;
+      const reason = isIngestion ? "DATABASE_UNAVAILABLE" : "DEADLINE_EXCEEDED";
+      const late = () => reject(new ServiceError(reason, `no answer in ${timeoutMs} ms`));
+      timer = setTimeout(late, timeoutMs);
       onAbort = () => reject(toError(signal.reason));
       signal.addEventListener("abort", onAbort, { once: true });
     });

@@ -1,0 +1,31 @@
+// Calls whose work never ends: how long they hang, and what their callers are told.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+
+let transport: TestTransport;
+const never = new Promise<never>(() => undefined);
+
+beforeAll(async () => {
+  transport = await startTransport({
+    ingestionTimeoutMs: 50,
+    unaryTimeoutMs: 100,
+    events: { createEvent: () => never, getEvent: () => never },
+  });
+});
+afterAll(() => transport.stop());
+
+test.each([
+  { method: "POST", path: "/events", status: 503, reason: "DATABASE_UNAVAILABLE", retry: "1" },
+  { method: "GET", path: "/v1/events/e", status: 504, reason: "DEADLINE_EXCEEDED", retry: null },
+])("$method $path ends with $reason", async ({ method, path, status, reason, retry }) => {
+  const response = await fetch(transport.url + path, {
+    method,
+    headers: { authorization: keyOf("project"), "content-type": "application/json" },
+    body: method === "POST" ? JSON.stringify({ event: { event_type: "tool", inputs: {} } }) : null,
+  });
+
+  expect(response.status).toBe(status);
+  expect(response.headers.get("retry-after")).toBe(retry);
+  expect(await response.json()).toEqual({ success: false, statusCode: status, errorCode: reason });
+});
