@@ -1,6 +1,6 @@
 // Fills a database for `bench read`: events of several projects by SQL, from payloads made here,
-// with the totals that the recorder would keep. The catalogue is the recorder's own, from one batch over
-// HTTP that holds every payload. Called by read.ts.
+// with the totals that the recorder would keep. The catalogue is the recorder's own, from one
+// batch over HTTP that holds every payload. Called by read.ts.
 
 import { createHash, randomUUID } from "node:crypto";
 import type { Sql } from "../../src/postgres/database.ts";
