@@ -143,17 +143,14 @@ export function keep(draft: Draft, key: string, value: JsonValue): void {
   if (!place(draft, "metadata", key, value)) place(draft, "metadata", `attribute.${key}`, value);
 }
 
-/**
- * Places a step's whole input or output: an object (or JSON text of one) gives the bucket its keys;
- * anything else, and an object whose keys are already taken, stands under `otherwise`.
- */
-export function placePayload(
+// A step's whole input or output: an object gives the bucket its keys; anything else, and an object
+// whose keys are already taken, stands under `otherwise`.
+function placePayload(
   draft: Draft,
   bucket: "inputs" | "outputs",
-  payload: JsonValue,
+  value: JsonValue,
   otherwise: string,
 ): boolean {
-  const value = parseJsonText(payload);
   const target = draft.buckets[bucket];
   if (isJsonObject(value) && Object.keys(value).every((key) => !Object.hasOwn(target, key))) {
     for (const key of Object.keys(value)) setOwn(target, key, value[key] ?? null);
@@ -162,14 +159,18 @@ export function placePayload(
   return place(draft, bucket, otherwise, value);
 }
 
-/** Places an attribute's value as `placePayload` does; where it cannot, it stays unread. */
+/**
+ * Moves an attribute that holds a step's whole input or output, read by `read`: the keys of an
+ * object to the bucket, anything else to `otherwise` there; where it cannot, it stays unread.
+ */
 export function movePayload(
   draft: Draft,
   key: string,
   bucket: "inputs" | "outputs",
   otherwise: string,
+  read: (value: JsonValue) => JsonValue = parseJsonText,
 ): void {
   const value = draft.left.get(key);
   if (value === undefined || value === null) return;
-  if (placePayload(draft, bucket, value, otherwise)) draft.left.delete(key);
+  if (placePayload(draft, bucket, read(value), otherwise)) draft.left.delete(key);
 }

@@ -36,12 +36,20 @@ export function setOwn(target: MutableObject, key: string, value: JsonValue): vo
 export function parseJsonText(value: JsonValue): JsonValue {
   if (typeof value !== "string") return value;
   const first = firstVisible(value);
-  if (first !== "{" && first !== "[") return value;
+  return first === "{" || first === "[" ? parseScalarText(value) : value;
+}
+
+/**
+ * Returns what a text says whose sender writes JSON for every value, so that `"a"` is the text a and
+ * 5 a number. Text that is no JSON, or cannot be kept as JSON, comes back as it is.
+ */
+export function parseScalarText(value: JsonValue): JsonValue {
+  if (typeof value !== "string") return value;
   try {
     const parsed = JSON.parse(value) as JsonValue;
     return isWithinDepth(parsed, valueDepthMax) && isFaithful(value, parsed) ? parsed : value;
   } catch {
-    // Text that merely starts like JSON is kept as text.
+    // Plain text, or text that merely starts like JSON.
     return value;
   }
 }
@@ -52,10 +60,11 @@ function firstVisible(text: string): string | undefined {
   return text[at];
 }
 
-// Integers past 2^53 would change their value when read as numbers; such text stays text.
-const longInteger = /[0-9]{16}/;
+// Integers past 2^53 and powers past 1e308 would change their value when read as numbers; such text
+// stays text.
+const largeNumber = /[0-9]{16}|[0-9]e\+?[0-9]{2}/i;
 function isFaithful(text: string, parsed: JsonValue): boolean {
-  return !longInteger.test(text) || !hasUnsafeNumber(parsed);
+  return !largeNumber.test(text) || !hasUnsafeNumber(parsed);
 }
 
 function hasUnsafeNumber(value: JsonValue): boolean {

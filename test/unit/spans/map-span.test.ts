@@ -333,6 +333,44 @@ describe("inputs and outputs of steps", () => {
       want: { inputs: { city: "Paris" }, outputs: { c: 18 } },
     },
     {
+      name: "Traceloop texts",
+      attributes: { "traceloop.entity.input": '"go"', "traceloop.entity.output": '"done"' },
+      want: { inputs: { input: "go" }, outputs: { result: "done" } },
+    },
+    {
+      name: "Traceloop numbers and nothing",
+      attributes: { "traceloop.entity.input": "5", "traceloop.entity.output": "null" },
+      want: { inputs: { input: 5 }, outputs: { result: null } },
+    },
+    {
+      name: "Traceloop text that is no JSON",
+      attributes: { "traceloop.entity.input": '"half', "traceloop.entity.output": "NaN" },
+      want: { inputs: { input: '"half' }, outputs: { result: "NaN" } },
+    },
+    {
+      name: "Traceloop numbers that JSON cannot keep",
+      attributes: {
+        "traceloop.entity.input": "9007199254740993",
+        "traceloop.entity.output": "1E+400",
+      },
+      want: { inputs: { input: "9007199254740993" }, outputs: { result: "1E+400" } },
+    },
+    {
+      name: "Vercel tools with texts",
+      attributes: { "ai.toolCall.args": '"x"', "ai.toolCall.result": '"18\\u00b0"' },
+      want: { inputs: { input: "x" }, outputs: { result: "18°" } },
+    },
+    {
+      name: "Vercel tools whose text holds JSON",
+      attributes: { "ai.toolCall.args": "true", "ai.toolCall.result": '"{\\"a\\":1}"' },
+      want: { inputs: { input: true }, outputs: { result: '{"a":1}' } },
+    },
+    {
+      name: "Vercel tools with text that is no JSON",
+      attributes: { "ai.toolCall.args": "rain", "ai.toolCall.result": "{sun" },
+      want: { inputs: { input: "rain" }, outputs: { result: "{sun" } },
+    },
+    {
       name: "retrieved documents",
       attributes: {
         "reranker.query": "sun",

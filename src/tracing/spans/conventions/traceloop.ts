@@ -3,6 +3,7 @@
 // Source: OpenLLMetry semantic conventions (traceloop.*, llm.*).
 
 import { movePayload } from "../draft.ts";
+import { parseScalarText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const traceloop: Convention = {
@@ -23,7 +24,7 @@ export const traceloop: Convention = {
     "llm.usage.total_tokens": "metadata.total_tokens",
   },
   read(draft) {
-    movePayload(draft, "traceloop.entity.input", "inputs", "input");
-    movePayload(draft, "traceloop.entity.output", "outputs", "result");
+    movePayload(draft, "traceloop.entity.input", "inputs", "input", parseScalarText);
+    movePayload(draft, "traceloop.entity.output", "outputs", "result", parseScalarText);
   },
 };

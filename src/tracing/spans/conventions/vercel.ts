@@ -5,7 +5,7 @@ import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts
 import { move, movePayload, take, type Draft } from "../draft.ts";
 import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
 import { readMessages, readToolCall, type Message } from "../messages.ts";
-import { parseJsonText, type MutableObject } from "../values.ts";
+import { parseJsonText, parseScalarText, type MutableObject } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const vercel: Convention = {
@@ -48,8 +48,8 @@ export const vercel: Convention = {
     readReply(draft);
     move(draft, "ai.prompt.tools", "config", "tools", readTools);
     move(draft, "ai.prompt.toolChoice", "config", "tool_choice");
-    movePayload(draft, "ai.toolCall.args", "inputs", "input");
-    movePayload(draft, "ai.toolCall.result", "outputs", "result");
+    movePayload(draft, "ai.toolCall.args", "inputs", "input", parseScalarText);
+    movePayload(draft, "ai.toolCall.result", "outputs", "result", parseScalarText);
     for (const key of ["ai.value", "ai.values"]) move(draft, key, "inputs", "texts", readTexts);
     for (const key of ["ai.embedding", "ai.embeddings"]) {
       move(draft, key, "outputs", "embeddings", readTexts);
@@ -101,14 +101,4 @@ function readReply(draft: Draft): void {
 // Values are JSON texts: of one value, or one in each item of an array.
 function readTexts(value: JsonValue): JsonValue {
   return (isJsonArray(value) ? value : [value]).map(parseScalarText);
-}
-
-function parseScalarText(value: JsonValue): JsonValue {
-  if (typeof value !== "string" || !value.startsWith('"')) return parseJsonText(value);
-  try {
-    return JSON.parse(value) as JsonValue;
-  } catch {
-    // Not JSON text after all: the text itself is the value.
-    return value;
-  }
 }
