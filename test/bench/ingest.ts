@@ -141,5 +141,6 @@ function copySpeedOf({ copy }: Round): number {
 function describeRound(title: string, number: number, round: Round): string {
   const speeds = [speedOf(round), copySpeedOf(round)].map(Math.round);
   const ratio = (speedOf(round) / copySpeedOf(round)).toFixed(2);
-  return `${title}: ${number === 0 ? "warm-up" : `round ${number}`}: ${speeds.join(" / ")} = ${ratio}`;
+  const name = number === 0 ? "warm-up" : `round ${number}`;
+  return `${title}: ${name}: ${speeds.join(" / ")} = ${ratio}`;
 }
