@@ -213,6 +213,45 @@ describe("traces", () => {
   });
 });
 
+describe("the source of a session that its spans name", () => {
+  const key = "honeyhive.session_name";
+  const attributes = [{ key, value: { stringValue: "nm" } }];
+
+  function bodyFrom(serviceName: string, ...spans: readonly JsonObject[]): string {
+    const resource = {
+      attributes: [{ key: "service.name", value: { stringValue: serviceName } }],
+    };
+    return JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] });
+  }
+
+  test("is that of its spans", async () => {
+    const traceId = newTraceId();
+
+    await post(bodyFrom("svc", spanOf({ traceId, spanId: rootId, attributes })));
+
+    const got = await read(`/session/${deriveSessionId(traceId)}`);
+    expect(got).toMatchObject({ event_name: "nm", source: "svc" });
+  });
+
+  test("stays as it was started", async () => {
+    const session_id = newTraceId();
+    await fetch(`${service.url}/session/start`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.projectKey}` },
+      body: JSON.stringify({ session: { session_id, session_name: "mine", source: "own" } }),
+    });
+    const joins = { key: "honeyhive.session_id", value: { stringValue: session_id } };
+    const span = { traceId: newTraceId(), spanId: rootId, attributes: [...attributes, joins] };
+
+    await post(bodyFrom("svc", spanOf(span)));
+
+    expect(await read(`/v1/sessions/${session_id}`)).toMatchObject({
+      event_name: "nm",
+      source: "own",
+    });
+  });
+});
+
 describe("bad spans and bodies", () => {
   test("bad spans are counted with their reasons, good ones stored", async () => {
     const traceId = newTraceId();

@@ -243,6 +243,29 @@ describe("record", () => {
     expect((await sessions.get(projectId, sessionId)).event.event_name).toBe("agent run");
   });
 
+  test("a new session without a source takes that of its events, and keeps one it has", async () => {
+    const start_time = 1_700_000_000_000;
+    const bare = { event_type: "session", event_name: "named", start_time } as const;
+    const isOf = (id: string): EventWrite => ({ ...bare, event_id: id, session_id: id });
+    const [late, early, own] = [createUuid(), createUuid(), createUuid()];
+
+    await recorder.record(projectId, [isOf(late), anEvent({ session_id: late, source: "svc" })]);
+    await recorder.record(projectId, [{ ...isOf(late), source: "said" }]);
+    await recorder.record(projectId, [anEvent({ session_id: early, source: "svc" })]);
+    await recorder.record(projectId, [
+      isOf(early),
+      anEvent({ session_id: early, source: "another" }),
+    ]);
+    await recorder.record(projectId, [
+      { ...isOf(own), source: "own" },
+      anEvent({ session_id: own, source: "svc" }),
+    ]);
+
+    const got = [];
+    for (const id of [late, early, own]) got.push((await sessions.get(projectId, id)).event.source);
+    expect(got).toEqual(["said", "svc", "own"]);
+  });
+
   test("text that Postgres refuses reads back as it came", async () => {
     const odd = "nul \0, lone \ud800, mark \ue000";
     const event = anEvent({ event_name: odd, error: odd, inputs: { [odd]: [odd] } });

@@ -184,7 +184,8 @@ function mergeEntry(entry: Entry, stored: StoredEvent): Folded {
   };
 }
 
-// The session that this commit's events name: made, or named where it has no name.
+// The session that this commit's events name: made, or given the source and name that it lacks. One
+// that is stored has a source.
 function withStub(
   entry: Entry,
   event: EventFields | undefined,
@@ -194,9 +195,15 @@ function withStub(
   if (stub === undefined) return event;
   if (event === undefined) return pending === undefined ? stub : applyPending(stub, pending);
   if (event.event_type !== "session") throw sessionIsAnEvent(entry.eventId);
+  const { source = stub.source } = event;
   const isNameless = event.event_name === undefined || event.event_name === unknownName;
-  if (!isNameless || stub.event_name === undefined) return event;
-  return { ...event, event_name: stub.event_name };
+  const name = isNameless ? stub.event_name : undefined;
+  if (source === event.source && name === undefined) return event;
+  return {
+    ...event,
+    ...(source !== undefined && { source }),
+    ...(name !== undefined && { event_name: name }),
+  };
 }
 
 function sessionIsAnEvent(sessionId: string): ServiceError {
