@@ -16,6 +16,13 @@ export type Command = {
   readonly run: (context: CommandContext) => Promise<number>;
 };
 
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    // Whoever read it has gone (`waggle keys list | head -1`): the command still has to finish.
+    if (error.code !== "EPIPE") throw error;
+  });
+}
+
 /** Writes a line for people. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
