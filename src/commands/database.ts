@@ -9,25 +9,38 @@ import type { Config } from "../config.ts";
 import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres, startPostgres } from "../embedded/postgres.ts";
 import type { Database } from "../postgres/database.ts";
+import { interruptibly, orAborted } from "./interruption.ts";
 import { connectDatabase } from "./service.ts";
 
 /** A service that is just starting gets this long until its Postgres answers. */
 const startingTimeoutMs = 30_000;
 
-/** Runs `work` on the database and leaves everything running or stopped as it was. */
+/**
+ * Runs `work` on the database and leaves everything running or stopped as it was, also when SIGTERM
+ * or SIGINT cuts it off.
+ */
 export async function withDatabase<T>(
   config: Config,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  if (config.databaseUrl !== undefined) return withUrl(config.databaseUrl, config, work);
-  const folder = resolve(config.dataFolder);
+  return interruptibly(async (signal) => {
+    if (config.databaseUrl !== undefined) return withUrl(config.databaseUrl, signal, work);
+    return withFolder(resolve(config.dataFolder), signal, work);
+  });
+}
+
+async function withFolder<T>(
+  folder: string,
+  signal: AbortSignal,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
   await assertHasData(folder);
   const lock = await lockDataFolder(folder);
-  if (!lock) return withUrl(await waitForRunning(folder), config, work);
+  if (!lock) return withUrl(await orAborted(waitForRunning(folder), signal), signal, work);
   try {
-    const server = await startPostgres({ folder });
+    const server = await startPostgres({ folder, signal });
     try {
-      return await withUrl(server.url, config, work);
+      return await withUrl(server.url, signal, work);
     } finally {
       await server.stop();
     }
@@ -38,12 +51,12 @@ export async function withDatabase<T>(
 
 async function withUrl<T>(
   url: string,
-  config: Config,
+  signal: AbortSignal,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const database = await connectDatabase(url, { ...config, databaseConnectionsMax: 2 });
+  const database = await connectDatabase(url, { databaseConnectionsMax: 2 }, { signal });
   try {
-    return await work(database);
+    return await orAborted(work(database), signal);
   } finally {
     await database.close();
   }

@@ -2,9 +2,11 @@
 // prepared; as many processes as needed. Called by main.ts.
 
 import { OperatorError } from "../base/operator-error.ts";
+import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
+import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
 import { connectDatabase, loggerOf, startService, watchForEnd } from "./service.ts";
 
@@ -17,17 +19,23 @@ export async function runServe({ config }: CommandContext): Promise<number> {
   const logger = loggerOf(config);
   const end = watchForEnd(logger);
   const progress = createProgress();
-  const database = await connectDatabase(config.databaseUrl, config, progress);
+  const { signal } = end;
+  let database: Database | undefined;
   try {
-    await assertMigrated(database);
+    database = await connectDatabase(config.databaseUrl, config, { progress, signal });
+    await orAborted(assertMigrated(database), signal);
     const service = await startService(config, database, logger);
     progress.done();
     print(`waggle is ready on ${service.url}`);
     const code = await end.code;
     await service.stop(end.hurry);
     return code;
+  } catch (error) {
+    // Cut off while starting, which is no failure.
+    if (error === signal.reason) return await end.code;
+    throw error;
   } finally {
     progress.done();
-    await database.close();
+    await database?.close();
   }
 }

@@ -11,6 +11,7 @@ import { startOperatorServer } from "../operator/server.ts";
 import type { OperatorServer } from "../operator/server.ts";
 import { openDatabase } from "../postgres/database.ts";
 import type { Database } from "../postgres/database.ts";
+import { orAborted } from "./interruption.ts";
 import type { Progress } from "./progress.ts";
 
 /** Long enough for a database that a container runtime starts beside us. */
@@ -19,27 +20,45 @@ const databasePollMs = 500;
 /** For storing what waits in the commit queue after the last connection was cut. */
 const closeGraceMs = 10_000;
 
+export type ConnectDatabaseOptions = {
+  /** Ends the waiting: its reason is thrown. */
+  readonly signal: AbortSignal;
+  readonly progress?: Progress;
+};
+
 /** Opens the pool and waits until the database answers, for at most a minute. */
 export async function connectDatabase(
   url: string,
-  config: Config,
-  progress?: Progress,
+  config: Pick<Config, "databaseConnectionsMax">,
+  { signal, progress }: ConnectDatabaseOptions,
 ): Promise<Database> {
   const database = openDatabase({ url, connectionsMax: config.databaseConnectionsMax });
   const deadline = Date.now() + databaseTimeoutMs;
   progress?.step("waiting for the database");
-  for (;;) {
-    try {
-      await database.sql()`select 1`;
-      return database;
-    } catch (cause) {
-      if (Date.now() > deadline || !isWorthWaiting(cause)) {
-        await database.close();
-        const { message } = cause as Error;
-        throw new OperatorError(`the database does not answer: ${message}`, { cause });
-      }
+  try {
+    while (!(await isAnswering(database, deadline, signal))) {
+      await orAborted(delay(databasePollMs), signal);
     }
-    await delay(databasePollMs);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function isAnswering(
+  database: Database,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await orAborted(database.sql()`select 1`, signal);
+    return true;
+  } catch (cause) {
+    signal.throwIfAborted();
+    if (Date.now() <= deadline && isWorthWaiting(cause)) return false;
+    const { message } = cause as Error;
+    throw new OperatorError(`the database does not answer: ${message}`, { cause });
   }
 }
 
@@ -113,6 +132,8 @@ function reachableUrl(url: string): string {
 export type End = {
   /** The exit code: 0 after SIGTERM or SIGINT, 1 after a bug that nobody caught. */
   readonly code: Promise<number>;
+  /** Aborted at the same time, so that a start is not finished first. */
+  readonly signal: AbortSignal;
   /** Settles at a second signal: whoever sends it does not want to wait for running requests. */
   readonly hurry: Promise<void>;
 };
@@ -123,6 +144,7 @@ const sameSignalMs = 1_000;
 /** Watches, from now on, for what ends the service. */
 export function watchForEnd(logger: Logger): End {
   const code = Promise.withResolvers<number>();
+  const controller = new AbortController();
   const hurry = Promise.withResolvers<undefined>();
   let firstMs: number | undefined;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -130,6 +152,7 @@ export function watchForEnd(logger: Logger): End {
       firstMs ??= Date.now();
       logger.info({ signal }, "stopping");
       code.resolve(0);
+      controller.abort();
       if (Date.now() - firstMs > sameSignalMs) hurry.resolve(undefined);
     });
   }
@@ -137,9 +160,10 @@ export function watchForEnd(logger: Logger): End {
     process.on(event, (error: unknown) => {
       logger.fatal({ err: error }, "stopping for a bug");
       code.resolve(1);
+      controller.abort();
     });
   }
-  return { code: code.promise, hurry: hurry.promise };
+  return { code: code.promise, signal: controller.signal, hurry: hurry.promise };
 }
 
 /** Makes the log that a configuration asks for. */

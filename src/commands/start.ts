@@ -13,6 +13,7 @@ import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { credentialsPath, ensureCredentials } from "./credentials.ts";
 import type { CredentialsOutcome } from "./credentials.ts";
+import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
 import type { Progress } from "./progress.ts";
 import { connectDatabase, loggerOf, startService, watchForEnd } from "./service.ts";
@@ -28,14 +29,12 @@ export async function runStart({ config }: CommandContext): Promise<number> {
   const end = watchForEnd(logger);
   const started: (() => Promise<void>)[] = [() => lock.release()];
   try {
-    const running = startAll({ config, folder, lock, logger, started, end });
-    const early = await Promise.race([running, end.code]);
-    if (early !== undefined) {
-      // Cut off while starting: what is half started must be there before it can be stopped.
-      await running.catch(() => undefined);
-      return early;
-    }
+    await startAll({ config, folder, lock, logger, started, end });
     return await end.code;
+  } catch (error) {
+    // Cut off while starting: whatever failed for it is no failure.
+    if (end.signal.aborted) return await end.code;
+    throw error;
   } finally {
     for (const stop of started.toReversed()) await stop();
   }
@@ -51,17 +50,18 @@ type StartAll = {
   readonly end: End;
 };
 
-async function startAll(options: StartAll): Promise<undefined> {
+async function startAll(options: StartAll): Promise<void> {
   const { config, folder, lock, logger, started, end } = options;
+  const { signal } = end;
   const progress = createProgress();
   try {
     await lock.announce({ pid: process.pid });
     const databaseUrl =
-      config.databaseUrl ?? (await startEmbedded({ folder, logger, started, progress }));
-    const database = await connectDatabase(databaseUrl, config, progress);
+      config.databaseUrl ?? (await startEmbedded({ folder, logger, started, signal, progress }));
+    const database = await connectDatabase(databaseUrl, config, { progress, signal });
     started.push(() => database.close());
     progress.step("migrating the database");
-    await migrate(database);
+    await orAborted(migrate(database), signal);
     progress.step("starting the service");
     const service = await startService(config, database, logger);
     started.push(() => service.stop(end.hurry));
@@ -69,7 +69,6 @@ async function startAll(options: StartAll): Promise<undefined> {
     await lock.announce({ pid: process.pid, url: service.url });
     progress.done();
     printReady(service.url, folder, outcome);
-    return undefined;
   } finally {
     progress.done();
   }
@@ -79,10 +78,15 @@ async function startEmbedded({
   folder,
   logger,
   started,
+  signal,
   progress,
-}: Pick<StartAll, "folder" | "logger" | "started"> & { progress: Progress }): Promise<string> {
+}: Pick<StartAll, "folder" | "logger" | "started"> & {
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}): Promise<string> {
   const server = await startPostgres({
     folder,
+    signal,
     onProgress: (step) => progress.step(step),
     onRemark: print,
     onRestart: (cause) => logger.error({ cause }, "Postgres ended by itself; starting it again"),

@@ -88,11 +88,17 @@ async function assertOurs(folder: string): Promise<void> {
   );
 }
 
+export type CreateClusterOptions = {
+  readonly initdbArguments: readonly string[];
+  /** Cuts it off: initdb is stopped and the signal's reason thrown. */
+  readonly signal: AbortSignal | undefined;
+};
+
 /** Makes the cluster unless it is there. One that was cut off half-way is made anew. */
 export async function createCluster(
   cluster: Cluster,
   binaries: PostgresBinaries,
-  initdbArguments: readonly string[],
+  { initdbArguments, signal }: CreateClusterOptions,
 ): Promise<void> {
   const { folder, account } = cluster;
   if (await isCluster(folder)) return;
@@ -100,7 +106,8 @@ export async function createCluster(
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { mode: 0o700 });
   if (account) await chown(unfinished, account.uid, account.gid);
-  await promisify(execFile)(
+  signal?.throwIfAborted();
+  const running = promisify(execFile)(
     binaries.initdb,
     [
       ...["--pgdata", unfinished, "--username", databaseUser, "--auth", "trust"],
@@ -111,6 +118,17 @@ export async function createCluster(
     ],
     { ...account, cwd: unfinished, env: { LC_ALL: "C", TZ: "UTC" } },
   );
+  // Not execFile's own signal: that would not wait until initdb and its Postgres have ended.
+  const kill = () => running.child.kill();
+  signal?.addEventListener("abort", kill);
+  try {
+    await running;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", kill);
+  }
   await rename(unfinished, folder);
 }
 

@@ -34,6 +34,8 @@ export type StartPostgresOptions = {
   /** Added to the defaults below. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly initdbArguments?: readonly string[];
+  /** Cuts the start off: what runs is stopped and the signal's reason thrown. */
+  readonly signal?: AbortSignal;
 };
 
 const databaseName = "waggle";
@@ -61,22 +63,26 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
           `its data are in ${cluster.folder}`,
       );
     }
-    await clusters.createCluster(cluster, binaries, options.initdbArguments ?? []);
+    const { initdbArguments = [], signal } = options;
+    await clusters.createCluster(cluster, binaries, { initdbArguments, signal });
   }
   options.onProgress?.("starting Postgres");
   await clusters.clearRemains(cluster.folder);
   const socketFolder = await clusters.createSocketFolder(cluster);
   const server = { cluster, binaries, socketFolder, logPath: join(dataFolder, "postgres.log") };
-  const supervisor = await supervise({ ...server, settings: options.settings ?? {} }, options);
-  const url = databaseUrl(socketFolder);
-  await createDatabase(socketFolder);
-  return {
-    url,
-    async stop() {
-      await supervisor.stop();
-      await clusters.removeSocketFolder(socketFolder);
-    },
-  };
+  let supervisor: Supervisor | undefined;
+  async function stop(): Promise<void> {
+    await supervisor?.stop();
+    await clusters.removeSocketFolder(socketFolder);
+  }
+  try {
+    supervisor = await supervise({ ...server, settings: options.settings ?? {} }, options);
+    await createDatabase(socketFolder);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: databaseUrl(socketFolder), stop };
 }
 
 /** Returns the URL of the Postgres of a data folder when one is running, whoever started it. */
@@ -99,13 +105,15 @@ type Server = {
   readonly settings: Readonly<Record<string, string>>;
 };
 
+type Supervisor = { stop(): Promise<void> };
+
 /** Keeps the server running until stop: one that ends by itself is started again. */
 async function supervise(
   server: Server,
-  { onRestart }: Pick<StartPostgresOptions, "onRestart">,
-): Promise<{ stop(): Promise<void> }> {
+  { onRestart, signal }: Pick<StartPostgresOptions, "onRestart" | "signal">,
+): Promise<Supervisor> {
   let isStopping = false;
-  let child = await launch(server);
+  let child = await launch(server, signal);
   const ended = (async () => {
     for (;;) {
       const cause = await exitOf(child);
@@ -145,13 +153,15 @@ async function launchUntilItRuns(
   return undefined;
 }
 
-/** Starts the server and waits until it takes connections. */
-async function launch(server: Server): Promise<ChildProcess> {
+/** Starts the server and waits until it takes connections; stops it when `signal` is aborted. */
+async function launch(server: Server, signal?: AbortSignal): Promise<ChildProcess> {
   const deadline = Date.now() + oldBackendsTimeoutMs;
   for (;;) {
+    signal?.throwIfAborted();
     const logStart = await prepareLog(server.logPath);
     const child = await spawnServer(server);
-    if (await becomesReady(child, server.cluster.folder)) return child;
+    if (await becomesReady(child, server.cluster.folder, signal)) return child;
+    signal?.throwIfAborted();
     const log = await readLogEnd(server.logPath, logStart);
     // After a kill -9 of the server alone its backends need a moment to notice and end.
     const isWaitingForBackends = log.includes("pre-existing shared memory block");
@@ -236,11 +246,18 @@ async function readLogEnd(path: string, start: number): Promise<string> {
   return lines.slice(-logLinesShown).join("\n");
 }
 
-async function becomesReady(child: ChildProcess, folder: string): Promise<boolean> {
+/** Returns false when the server has ended instead, or takes too long. */
+async function becomesReady(
+  child: ChildProcess,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   const deadline = Date.now() + startTimeoutMs;
   while (child.exitCode === null && child.signalCode === null) {
     const file = await clusters.findPidFile(folder);
     if (file?.pid === child.pid && file?.isReady) return true;
+    // A signal that comes before Postgres handles any kills it at once, which loses nothing here.
+    if (signal?.aborted) child.kill("SIGINT");
     if (Date.now() > deadline) {
       child.kill("SIGQUIT");
       return false;

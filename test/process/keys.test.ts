@@ -1,7 +1,16 @@
 // `waggle keys` and the other short commands, beside a running service and without one.
 
-import { describe, expect, test } from "vitest";
-import { givenADataFolder, processesOf, readCredentials, run, start } from "../support/process.ts";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, test, vi } from "vitest";
+import {
+  findPostmaster,
+  givenADataFolder,
+  processesOf,
+  readCredentials,
+  run,
+  start,
+} from "../support/process.ts";
 
 const timeoutMs = 120_000;
 
@@ -13,6 +22,15 @@ async function statusWith(url: string, key: string): Promise<number> {
   });
   await response.arrayBuffer();
   return response.status;
+}
+
+/** Returns a data folder with a database and keys, on which nothing runs. */
+async function givenAStoppedService(): Promise<string> {
+  const folder = await givenADataFolder();
+  const service = await start(folder);
+  service.kill("SIGTERM");
+  await service.ended();
+  return folder;
 }
 
 function lastLine(output: string): string {
@@ -49,10 +67,7 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
   });
 
   test("works while the service is not running, and leaves nothing running", async () => {
-    const folder = await givenADataFolder();
-    const service = await start(folder);
-    service.kill("SIGTERM");
-    await service.ended();
+    const folder = await givenAStoppedService();
 
     const made = await run(
       "keys",
@@ -66,6 +81,37 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
     ).ended();
 
     expect(lastLine(made.output)).toMatch(/^hh_[A-Za-z0-9]{40}$/);
+    expect(await processesOf(folder)).toEqual([]);
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "stops the Postgres it started at %s",
+    async (signal) => {
+      const folder = await givenAStoppedService();
+      const listing = run("keys", "list", "--data", folder);
+      await vi.waitUntil(async () => (await findPostmaster(folder)) !== undefined, {
+        timeout: 30_000,
+        interval: 5,
+      });
+
+      listing.kill(signal);
+
+      const { code, output } = await listing.ended();
+      expect(code).toBe(1);
+      expect(output).toContain(`stopped by ${signal}`);
+      expect(await processesOf(folder)).toEqual([]);
+    },
+  );
+
+  test("stops the Postgres it started when nobody reads what it prints", async () => {
+    const folder = await givenAStoppedService();
+
+    const command = `"$0" "$1" keys list --data "$2" | true`;
+    const main = new URL("../../src/main.ts", import.meta.url).pathname;
+    const words = ["-c", command, process.execPath, main, folder];
+    const { stderr } = await promisify(execFile)("sh", words);
+
+    expect(stderr).toBe("");
     expect(await processesOf(folder)).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 // `waggle start` as a person meets it: first start, second start, stop, and starts after a crash.
 
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
@@ -108,6 +109,42 @@ describe("a signal", { timeout: timeoutMs }, () => {
     expect((await service.ended()).code).toBe(0);
     expect(await processesOf(folder)).toEqual([]);
     await expect(stat(join(folder, "running.json"))).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("a signal while starting", { timeout: timeoutMs }, () => {
+  test.each(["start", "serve"])("ends %s while its database does not answer", async (command) => {
+    const folder = await givenADataFolder();
+    // Nothing listens on port 1.
+    const url = "postgres://waggle@127.0.0.1:1/waggle";
+    const service = run(command, "--data", folder, "--database-url", url);
+    await vi.waitUntil(() => service.output().includes("waiting for the database"), {
+      timeout: 30_000,
+    });
+
+    service.kill("SIGTERM");
+
+    const { code, output } = await service.ended();
+    expect(code).toBe(0);
+    // Said ten seconds after the first time.
+    expect(output).not.toContain("still waiting");
+  });
+
+  test.each([
+    { name: "initialised", path: "postgres.new" },
+    { name: "started", path: "postgres/postmaster.pid" },
+  ])("while Postgres is being $name leaves nothing running", async ({ path }) => {
+    const folder = await givenADataFolder();
+    const cutOff = run("start", "--data", folder, "--port", "0", "--operator-port", "0");
+    await vi.waitUntil(() => existsSync(join(folder, path)), { timeout: 30_000, interval: 5 });
+
+    cutOff.kill("SIGTERM");
+
+    const { code, output } = await cutOff.ended();
+    expect(code).toBe(0);
+    expect(output).not.toContain("waggle is ready");
+    expect(await processesOf(folder)).toEqual([]);
+    await start(folder);
   });
 });
 
