@@ -13,13 +13,19 @@ type Body = { readonly content?: Readonly<Record<string, { readonly schema?: obj
 type Document = {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly responses: Readonly<Record<string, Body>>;
+  };
 };
+
+const jsonType = "application/json";
+const tracesBytesMax = 5_000;
 
 let service: TestService;
 let document: Document;
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ "body-traces-max": String(tracesBytesMax) });
   document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
 });
 afterAll(() => service.stop());
@@ -37,13 +43,32 @@ function operationOf(method: string, path: string): Operation {
   return operation;
 }
 
-async function call(method: string, path: string, body?: unknown) {
+/** Returns what the document says of an answer, behind a reference or not. */
+function answerOf(method: string, path: string, status: number): Body {
+  const answer = operationOf(method, path).responses[String(status)];
+  if (!answer) throw new Error(`no ${String(status)} of ${method} ${path} in the document`);
+  if (!("$ref" in answer)) return answer;
+  const name = answer.$ref.split("/").at(-1) ?? "";
+  return document.components.responses[name] ?? {};
+}
+
+function answerSchema(method: string, path: string, status: number): object {
+  return answerOf(method, path, status).content?.[jsonType]?.schema ?? { not: {} };
+}
+
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+) {
   const response = await fetch(service.url + path, {
     method,
-    headers: { authorization: `Bearer ${service.projectKey}` },
+    headers: { authorization: `Bearer ${service.projectKey}`, ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return { status: response.status, text: await response.text() };
+  const contentType = response.headers.get("content-type") ?? "";
+  return { status: response.status, contentType, text: await response.text() };
 }
 
 describe("/openapi.json", () => {
@@ -120,5 +145,71 @@ describe("/openapi.json", () => {
     expect([bad.status, absent.status]).toEqual([400, 404]);
     expect(faults(schemas["Error"] ?? { not: {} }, JSON.parse(bad.text))).toEqual([]);
     expect(faults(schemas["NotFound"] ?? { not: {} }, JSON.parse(absent.text))).toEqual([]);
+  });
+
+  test.each(["/healthz", "/readyz", "/openapi.json"])("is true of %s", async (path) => {
+    const got = await call("GET", path);
+
+    expect(got.status).toBe(200);
+    expect(faults(answerSchema("GET", path, 200), JSON.parse(got.text))).toEqual([]);
+  });
+});
+
+describe.each(["/v1/traces", "/opentelemetry/v1/traces"])("/openapi.json on %s", (path) => {
+  const span = { traceId: "a".repeat(32), spanId: "b".repeat(16), startTimeUnixNano: "1" };
+  const bodyOf = (...spans: readonly object[]) => ({
+    resourceSpans: [{ scopeSpans: [{ spans }] }],
+  });
+
+  test.each([
+    { name: "a success", body: bodyOf(span), status: 200 },
+    { name: "rejected spans", body: bodyOf(span, { name: "bad" }), status: 200 },
+    { name: "a malformed body", body: { resourceSpans: 7 }, status: 400 },
+    { name: "a body too large", body: { pad: "x".repeat(tracesBytesMax) }, status: 413 },
+  ])("is true of $name", async ({ body, status }) => {
+    const got = await call("POST", path, body, { "content-type": jsonType });
+
+    expect([got.status, got.contentType]).toEqual([status, jsonType]);
+    expect(faults(answerSchema("POST", path, status), JSON.parse(got.text))).toEqual([]);
+  });
+
+  test("names the encoding of an answer to another content type", async () => {
+    const got = await call("POST", path, {}, { "content-type": "text/plain" });
+
+    expect(got.status).toBe(400);
+    expect(answerOf("POST", path, 400).content).toHaveProperty([got.contentType]);
+  });
+
+  test("is true of a wrong key", async () => {
+    const headers = { "content-type": jsonType, authorization: "Bearer wrong" };
+    const got = await call("POST", path, bodyOf(span), headers);
+
+    expect(got.status).toBe(404);
+    expect(faults(answerSchema("POST", path, 404), JSON.parse(got.text))).toEqual([]);
+  });
+});
+
+describe("/openapi.json without a database", () => {
+  let away: TestService;
+  beforeAll(async () => {
+    away = await startService();
+    await away.database.close();
+  });
+  afterAll(() => away.stop());
+
+  test.each([
+    { method: "GET", path: "/readyz" },
+    { method: "POST", path: "/v1/traces" },
+    { method: "POST", path: "/opentelemetry/v1/traces" },
+  ])("is true of $method $path", async ({ method, path }) => {
+    const response = await fetch(away.url + path, {
+      method,
+      headers: { authorization: `Bearer ${away.projectKey}`, "content-type": jsonType },
+      ...(method === "POST" ? { body: "{}" } : {}),
+    });
+
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(faults(answerSchema(method, path, 503), await response.json())).toEqual([]);
   });
 });

@@ -250,6 +250,7 @@ describe("record", () => {
     const [late, early, own] = [createUuid(), createUuid(), createUuid()];
 
     await recorder.record(projectId, [isOf(late), anEvent({ session_id: late, source: "svc" })]);
+    const before = await sessions.get(projectId, late);
     await recorder.record(projectId, [{ ...isOf(late), source: "said" }]);
     await recorder.record(projectId, [anEvent({ session_id: early, source: "svc" })]);
     await recorder.record(projectId, [
@@ -261,6 +262,7 @@ describe("record", () => {
       anEvent({ session_id: own, source: "svc" }),
     ]);
 
+    expect(before.event).toMatchObject({ event_name: "named", source: "svc" });
     const got = [];
     for (const id of [late, early, own]) got.push((await sessions.get(projectId, id)).event.source);
     expect(got).toEqual(["said", "svc", "own"]);

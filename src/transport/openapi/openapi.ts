@@ -8,6 +8,7 @@ import { jsonKeyOf } from "../rest/field-names.ts";
 import { bindingsOf, type RestBinding } from "../rest/http-rule.ts";
 import { formatPathTemplate } from "../rest/path-template.ts";
 import { commentOf } from "./comments.ts";
+import { fixedPaths, fixedSchemas } from "./fixed-paths.ts";
 import { type Components, fieldSchema, type Form, messageSchema, type Schema } from "./schemas.ts";
 
 type Paths = Record<string, Record<string, Schema>>;
@@ -39,11 +40,16 @@ export function createOpenApiDocument(methods: readonly DescMethod[], version: s
         "Tracing for LLM applications. The same calls answer as gRPC, gRPC-Web and Connect.",
     },
     security: [{ bearer: [] }],
-    paths: { ...paths, ...pagePaths },
+    paths: { ...paths, ...fixedPaths },
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
       responses: errorResponses,
-      schemas: { ...Object.fromEntries(components), Error: errorSchema, NotFound: notFoundSchema },
+      schemas: {
+        ...Object.fromEntries(components),
+        ...fixedSchemas,
+        Error: errorSchema,
+        NotFound: notFoundSchema,
+      },
     },
   };
   return Buffer.from(JSON.stringify(document));
@@ -183,29 +189,3 @@ function errorResponse(description: string, schema: string): Schema {
     content: { [jsonType]: { schema: { $ref: `#/components/schemas/${schema}` } } },
   };
 }
-
-const page = (summary: string): Schema => ({
-  get: { summary, security: [], responses: { 200: { description: "Success" } } },
-});
-
-const otlp: Schema = {
-  post: {
-    summary: "OTLP over HTTP, in Protobuf or JSON.",
-    requestBody: { content: { "application/x-protobuf": {}, [jsonType]: {} } },
-    responses: {
-      200: { description: "Success, or partial_success with the count of rejected spans" },
-      404: { $ref: "#/components/responses/NotFound" },
-    },
-  },
-};
-
-/** Routes that no rpc stands behind. */
-const pagePaths: Schema = {
-  "/opentelemetry/v1/traces": otlp,
-  "/v1/traces": otlp,
-  "/healthz": page("Answers while the process runs."),
-  "/readyz": page(
-    "Answers 200 while the service can do its work, else 503 naming what is missing.",
-  ),
-  "/openapi.json": page("This document."),
-};

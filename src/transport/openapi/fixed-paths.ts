@@ -1,0 +1,104 @@
+// The routes that no rpc with an http rule stands behind: OTLP over HTTP and the pages.
+// Called by openapi.ts. Source: ../routes.ts; ../otlp/http.ts; OTLP specification, OTLP/HTTP.
+
+import type { Schema } from "./schemas.ts";
+
+const jsonType = "application/json";
+const protobufType = "application/x-protobuf";
+
+/** Components that only these routes refer to. */
+export const fixedSchemas: Schema = {
+  ExportTraceServiceResponse: {
+    type: "object",
+    properties: {
+      partialSuccess: {
+        type: "object",
+        description: "Absent when every span was stored.",
+        properties: {
+          rejectedSpans: { type: "string", pattern: "^[0-9]+$" },
+          errorMessage: { type: "string", description: "Why, for the first few spans." },
+        },
+        additionalProperties: false,
+      },
+    },
+    additionalProperties: false,
+  },
+  Status: {
+    type: "object",
+    description: "google.rpc.Status",
+    properties: {
+      code: { type: "integer", description: "The code of gRPC." },
+      message: { type: "string", description: "What was wrong; absent in a 5xx." },
+    },
+    required: ["code"],
+    additionalProperties: false,
+  },
+};
+
+/** OTLP answers in the encoding of the request. */
+function otlpAnswer(description: string, schema: string): Schema {
+  const json = { schema: { $ref: `#/components/schemas/${schema}` } };
+  return { description, content: { [protobufType]: {}, [jsonType]: json } };
+}
+
+const retryAfter: Schema = {
+  "retry-after": { description: "Seconds to wait", schema: { type: "integer" } },
+};
+
+const otlp: Schema = {
+  post: {
+    summary: "OTLP over HTTP, in Protobuf or JSON.",
+    requestBody: { required: true, content: { [protobufType]: {}, [jsonType]: {} } },
+    responses: {
+      200: otlpAnswer(
+        "Success, or partialSuccess with the count of rejected spans",
+        "ExportTraceServiceResponse",
+      ),
+      400: otlpAnswer("The body is no export request, or its content type is unknown", "Status"),
+      404: { $ref: "#/components/responses/NotFound" },
+      413: otlpAnswer("The body is too large, after inflating", "Status"),
+      503: {
+        ...otlpAnswer("Nothing is stored for certain; send again", "Status"),
+        headers: retryAfter,
+      },
+      default: otlpAnswer("Any other failure", "Status"),
+    },
+  },
+};
+
+function page(summary: string, responses: Schema): Schema {
+  return { get: { summary, security: [], responses } };
+}
+
+function jsonAnswer(description: string, schema: Schema): Schema {
+  return { description, content: { [jsonType]: { schema } } };
+}
+
+const ok = jsonAnswer("Success", {
+  type: "object",
+  properties: { status: { const: "ok" } },
+  required: ["status"],
+  additionalProperties: false,
+});
+
+const unavailable = jsonAnswer("The service cannot do its work now", {
+  type: "object",
+  properties: {
+    status: { const: "unavailable" },
+    missing: { type: "array", items: { type: "string" }, minItems: 1 },
+  },
+  required: ["status", "missing"],
+  additionalProperties: false,
+});
+
+/** What the document says of these routes. */
+export const fixedPaths: Schema = {
+  "/opentelemetry/v1/traces": otlp,
+  "/v1/traces": otlp,
+  "/healthz": page("Answers while the process runs.", { 200: ok }),
+  "/readyz": page(
+    "Answers 200 while the service can do its work, else 503 naming what is missing.",
+    { 200: ok, 503: { ...unavailable, headers: retryAfter } },
+  ),
+  "/openapi.json": page("This document.", { 200: jsonAnswer("OpenAPI 3.1", { type: "object" }) }),
+};
