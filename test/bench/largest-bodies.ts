@@ -39,7 +39,8 @@ export async function sendLargestBodies(
   const seconds = (performance.now() - begunAt) / 1_000;
   return (
     `${sent} batches of ${Math.round(body.bytes.length / 1e6)} MB over ` +
-    `${connections} connections, stored in ${Math.round(seconds)} s with ${refused} refusals (503) on the way; ` +
+    `${connections} connections, stored in ${Math.round(seconds)} s with ${refused} refusals ` +
+    "(503) on the way; " +
     `peak resident memory of the service then: ${await peakMemoryMb(service.pid)} MB`
   );
 }

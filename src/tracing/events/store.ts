@@ -146,7 +146,7 @@ export type SessionTimes = EventKey & {
 /**
  * Widens the times of sessions to those of their events; a session that is as wide is not written.
  * Each session is looked up by its key, as `for update` makes Postgres do, and `|| ''` hides the
- * index on sessions from it: a join, or that index, would at times read all sessions of the project.
+ * index on sessions from it: a join, or that index, would at times read all of the project's.
  */
 export async function widenSessions(sql: Sql, times: readonly SessionTimes[]): Promise<void> {
   if (times.length === 0) return;
