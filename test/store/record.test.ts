@@ -243,7 +243,7 @@ describe("record", () => {
     expect((await sessions.get(projectId, sessionId)).event.event_name).toBe("agent run");
   });
 
-  test("a new session without a source takes that of its events, and keeps one it has", async () => {
+  test("a new session without a source takes that of its events, else keeps its own", async () => {
     const start_time = 1_700_000_000_000;
     const bare = { event_type: "session", event_name: "named", start_time } as const;
     const isOf = (id: string): EventWrite => ({ ...bare, event_id: id, session_id: id });

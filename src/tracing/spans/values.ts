@@ -40,8 +40,8 @@ export function parseJsonText(value: JsonValue): JsonValue {
 }
 
 /**
- * Returns what a text says whose sender writes JSON for every value, so that `"a"` is the text a and
- * 5 a number. Text that is no JSON, or cannot be kept as JSON, comes back as it is.
+ * Returns what a text says whose sender writes JSON for every value, so that `"a"` is the text a
+ * and 5 a number. Text that is no JSON, or cannot be kept as JSON, comes back as it is.
  */
 export function parseScalarText(value: JsonValue): JsonValue {
   if (typeof value !== "string") return value;
