@@ -41,7 +41,9 @@ export async function connectDatabase(
     }
     return database;
   } catch (error) {
-    await database.close();
+    const closed = database.close();
+    // A server that accepts connections and says nothing would hold this up for five seconds.
+    if (!signal.aborted) await closed;
     throw error;
   }
 }
