@@ -116,7 +116,7 @@ function readsOf(service: BenchService, filled: Filled): readonly Read[] {
   const is = (field: string, value: string | number) => ({ field, operator: "is", value });
   return [
     page("page of 100, a model's calls (1 event in 8)", {
-      filters: [is("event_type", "model"), is("metadata.model", "gpt-4o")],
+      filters: [is("event_type", "model"), is("config.model", "gpt-4o")],
       limit: 100,
     }),
     page("page of 100, no filter", { filters: [], limit: 100 }),

@@ -52,6 +52,22 @@ describe("getPage", () => {
     expect(await idsOf(projectId)).toEqual(["c", "b", "d", "a"]);
   });
 
+  test("finds a model by its name, and what is no name by its value", async () => {
+    const long = "m".repeat(300);
+    const models = ["gpt", "GPT", "nul\0", long, "2", 2, null, { name: "gpt" }];
+    const projectId = await aProjectWith(
+      models.map((model, index) => anEvent({ event_id: `e${index}`, config: { model } })),
+    );
+    const find = (operator: string, value: string | number) =>
+      idsOf(projectId, { filters: [{ field: "config.model", operator, value }] });
+
+    expect(await find("is", "gpt")).toEqual(["e0"]);
+    expect(await find("is", "nul\0")).toEqual(["e2"]);
+    expect(await find("is", long)).toEqual(["e3"]);
+    expect(await find("is", 2)).toEqual(["e5"]);
+    expect(await find("is not", "gpt")).toHaveLength(models.length - 1);
+  });
+
   test.each([
     { name: "all", filters: [] },
     { name: "of a session", filters: [{ field: "session_id", operator: "is", value: "s" }] },

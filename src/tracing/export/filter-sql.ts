@@ -116,7 +116,21 @@ function listTestSql(sql: Sql, column: Fragment, test: Test): Fragment {
   }
 }
 
+/** Longest text of the column `model`, which migration 0002 keeps of `config.model`. */
+const modelLengthMax = 256;
+
+/** The name of a model that the column and its index can be asked for, if the test is for one. */
+function modelOf(bucket: Bucket, [path, ...others]: readonly Path[], test: Test) {
+  const isModel = bucket === "config" && path?.length === 1 && path[0] === "model";
+  if (!isModel || others.length > 0 || test.kind !== "equals") return undefined;
+  if (typeof test.value !== "string") return undefined;
+  const model = escapeText(test.value);
+  return model.length <= modelLengthMax ? model : undefined;
+}
+
 function bucketTestSql(sql: Sql, bucket: Bucket, paths: readonly Path[], test: Test): Fragment {
+  const model = modelOf(bucket, paths, test);
+  if (model !== undefined) return sql`e.model = ${model}`;
   const json = bucketSql[bucket](sql);
   const exact: Path[] = paths.filter((path) => !path.includes(anyItem));
   const anywhere = paths.filter((path) => path.includes(anyItem));
