@@ -4,13 +4,19 @@
 // Source: docs/design.md, Transport; ARCHITECTURE.md, logging.
 
 import type { DescMethod } from "@bufbuild/protobuf";
-import { type ContextValues, createContextKey, type Interceptor } from "@connectrpc/connect";
-import { outcomes } from "../../base/errors.ts";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextKey,
+  type Interceptor,
+} from "@connectrpc/connect";
+import { outcomes, type Reason } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { principalKey, requestIdKey } from "../context.ts";
 import { serviceErrorOf } from "./errors.ts";
 
-/** One finished call, as metrics see it. `reason` is `OK` or the error's reason. */
+/** One finished call, as metrics see it. `reason` is `OK`, `CANCELED` or the error's. */
 export type CallObservation = {
   readonly rpc: string;
   readonly protocol: string;
@@ -49,7 +55,7 @@ export function createCallLog(
       if (values.get(isLoggedKey)) return;
       values.set(isLoggedKey, true);
       const principal = values.get(principalKey);
-      const reason = error === undefined ? "OK" : serviceErrorOf(error).reason;
+      const reason = reasonOf(error);
       const ms = Math.round((performance.now() - startedAtMs) * 1e3) / 1e3;
       const rpc = rpcNameOf(method);
       observe({ rpc, protocol, reason, ms });
@@ -62,10 +68,18 @@ export function createCallLog(
         project_id: principal?.projectId,
         request_id: values.get(requestIdKey),
       };
-      if (reason !== "OK" && outcomes[reason].status >= 500) logger.warn(line, "call");
+      const isOurs = reason !== "OK" && reason !== "CANCELED" && outcomes[reason].status >= 500;
+      if (isOurs) logger.warn(line, "call");
       else logger.info(line, "call");
     },
   };
+}
+
+/** A client that went away is no fault of ours, and is not counted as one. */
+function reasonOf(error: unknown): Reason | "OK" | "CANCELED" {
+  if (error === undefined) return "OK";
+  if (error instanceof ConnectError && error.code === Code.Canceled) return "CANCELED";
+  return serviceErrorOf(error).reason;
 }
 
 /** The outermost interceptor; for streams the call ends with the last message. */
