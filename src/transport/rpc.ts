@@ -2,7 +2,7 @@
 // the body limit of its class; its body is metered on the way in.
 // Called by routes.ts. Source: docs/design.md, Transport; docs/decisions.md, 36.
 
-import { type ContextValues, createConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { type ContextValues, createConnectRouter } from "@connectrpc/connect";
 import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
@@ -10,8 +10,8 @@ import {
 import { messageDepthMax } from "../base/limits.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import { type BodyLimits, rpcBodyClassOf } from "./access-rules.ts";
-import { type Admission, currentReservation, type Reservation } from "./admission.ts";
+import { rpcBodyClassOf } from "./access-rules.ts";
+import { currentReservation, type Reservation } from "./admission.ts";
 import { tooLarge } from "./body.ts";
 import { rpcCompressions } from "./compression.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
@@ -24,21 +24,13 @@ import {
   headerOf,
   type NodeRequest,
 } from "./exchange.ts";
-import type { Gate } from "./gate.ts";
-import { type ErrorMapper, toConnectError } from "./interceptors/errors.ts";
-import { type CallLog, protocolKey } from "./interceptors/log.ts";
+import { toConnectError } from "./interceptors/errors.ts";
+import { protocolKey } from "./interceptors/log.ts";
+import type { CallOptions } from "./plain-call.ts";
 
-export type RpcOptions = {
+export type RpcOptions = CallOptions & {
   readonly specs: readonly MethodImplSpec[];
-  readonly gate: Gate;
-  readonly interceptors: readonly Interceptor[];
-  readonly mapError: ErrorMapper;
-  readonly callLog: CallLog;
-  readonly admission: Admission;
-  readonly bodyLimits: BodyLimits;
-  readonly bodyStallMs: number;
   readonly logger: Logger;
-  readonly shutdownSignal: AbortSignal;
 };
 
 export type RpcServer = {

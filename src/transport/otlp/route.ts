@@ -6,17 +6,15 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { ExportTraceServiceResponse } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { outcomes } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
-import { readBody } from "../body.ts";
-import { createCallContext, invokeUnary, type MethodImplSpec } from "../connect-adapter.ts";
-import { type Exchange, headerOf, headersOf, writeAnswer } from "../exchange.ts";
+import { invokeUnary, type MethodImplSpec } from "../connect-adapter.ts";
+import { type Exchange, headerOf, writeAnswer } from "../exchange.ts";
 import {
   headersOf as reasonHeadersOf,
   publicMessageOf,
   serviceErrorOf,
 } from "../interceptors/errors.ts";
-import { protocolKey } from "../interceptors/log.ts";
+import { type CallOptions, servePlainCall } from "../plain-call.ts";
 import { notFoundAnswer } from "../rest/error-body.ts";
-import type { TranscoderOptions } from "../rest/transcoder.ts";
 import { addRejected } from "./handlers.ts";
 import { formatTraceError, formatTraceResponse, parseTraceRequest } from "./http.ts";
 
@@ -30,62 +28,34 @@ export type OtlpRoute = {
 const paths: ReadonlySet<string> = new Set(["/opentelemetry/v1/traces", "/v1/traces"]);
 const protocol = "otlp-http";
 
-export function createOtlpRoute(
-  options: Omit<TranscoderOptions, "specs" | "streamEncoders">,
-  spec: MethodImplSpec,
-): OtlpRoute {
+export function createOtlpRoute(options: CallOptions, spec: MethodImplSpec): OtlpRoute {
   return {
     matches: ({ httpMethod, path }) => httpMethod === "POST" && paths.has(path),
     serve: (exchange, values) => serve(options, spec, exchange, values),
   };
 }
 
-async function serve(
-  options: Omit<TranscoderOptions, "specs" | "streamEncoders">,
+function serve(
+  options: CallOptions,
   spec: MethodImplSpec,
   exchange: Exchange,
   values: ContextValues,
 ): Promise<void> {
-  const startedAtMs = performance.now();
   const { method } = spec;
   const contentType = headerOf(exchange.request, "content-type") ?? "";
-  values.set(protocolKey, protocol);
-  const gone = new AbortController();
-  const reservation = options.admission.open();
-  exchange.response.once("close", () => {
-    gone.abort();
-    reservation.release();
-  });
-  const context = createCallContext({
+  return servePlainCall(options, exchange, {
     method,
     protocol,
-    httpMethod: exchange.httpMethod,
-    url: exchange.request.url ?? "",
-    header: headersOf(exchange.request),
     values,
-    signal: gone.signal,
-    shutdownSignal: options.shutdownSignal,
+    answer: async (context, readBody) => {
+      const body = await readBody(accessRuleOf(method).bodyClass);
+      const { request, rejected } = parseTraceRequest(contentType, body);
+      const message = await invokeUnary(spec, context, request, options.interceptors);
+      const response = addRejected(message as ExportTraceServiceResponse, rejected);
+      await write(exchange, 200, formatTraceResponse(contentType, response));
+    },
+    answerError: (error) => writeError(exchange, contentType, error),
   });
-  try {
-    const authorization = headerOf(exchange.request, "authorization");
-    await options.gate({ method, protocol, authorization, values });
-    const body = await readBody(exchange.request, exchange.request.headers, {
-      bytesMax: options.bodyLimits[accessRuleOf(method).bodyClass],
-      stallMs: options.bodyStallMs,
-      reservation,
-    });
-    const { request, rejected } = parseTraceRequest(contentType, body);
-    const message = await invokeUnary(spec, context, request, options.interceptors);
-    const response = addRejected(message as ExportTraceServiceResponse, rejected);
-    await write(exchange, 200, formatTraceResponse(contentType, response));
-  } catch (error) {
-    const mapped = options.mapError(error);
-    options.callLog.end({ method, protocol, values, startedAtMs, error: mapped });
-    await writeError(exchange, contentType, mapped);
-  } finally {
-    context.abort();
-    reservation.release();
-  }
 }
 
 async function writeError(exchange: Exchange, contentType: string, error: unknown): Promise<void> {

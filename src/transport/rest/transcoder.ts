@@ -4,24 +4,20 @@
 
 import { createHash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
-import type { ContextValues, Interceptor } from "@connectrpc/connect";
+import type { ContextValues } from "@connectrpc/connect";
 import { parseJsonBody } from "../json-body.ts";
-import { accessRuleOf, bodyClassAt, type BodyLimits } from "../access-rules.ts";
-import type { Admission } from "../admission.ts";
-import { readBody } from "../body.ts";
+import { accessRuleOf, bodyClassAt } from "../access-rules.ts";
 import {
   type CallContext,
-  createCallContext,
   invokeStream,
   invokeUnary,
   type MethodImplSpec,
 } from "../connect-adapter.ts";
 import { itemFaultsKey, requestDigestKey } from "../context.ts";
-import { type Exchange, headerOf, headersOf, type NodeRequest, writeAnswer } from "../exchange.ts";
-import type { Gate } from "../gate.ts";
-import { type ErrorMapper, serviceErrorOf } from "../interceptors/errors.ts";
+import { type Exchange, headerOf, type NodeRequest, writeAnswer } from "../exchange.ts";
+import { serviceErrorOf } from "../interceptors/errors.ts";
 import { isWrite } from "../interceptors/idempotency.ts";
-import { type CallLog, protocolKey } from "../interceptors/log.ts";
+import { type CallOptions, servePlainCall } from "../plain-call.ts";
 import { errorAnswer } from "./error-body.ts";
 import { isTextTimes } from "./export-times.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
@@ -29,17 +25,9 @@ import { messageWriter, type WriteContext } from "./json-writer.ts";
 import { createRouteTrie, type RouteMatch } from "./route-trie.ts";
 import { type StreamEncoder, writeStream } from "./stream.ts";
 
-export type TranscoderOptions = {
+export type TranscoderOptions = CallOptions & {
   readonly specs: readonly MethodImplSpec[];
-  readonly gate: Gate;
-  readonly interceptors: readonly Interceptor[];
-  readonly mapError: ErrorMapper;
-  readonly callLog: CallLog;
-  readonly admission: Admission;
-  readonly bodyLimits: BodyLimits;
-  readonly bodyStallMs: number;
   readonly streamEncoders: readonly StreamEncoder[];
-  readonly shutdownSignal: AbortSignal;
 };
 
 type Route = { readonly binding: RestBinding; readonly spec: MethodImplSpec };
@@ -66,54 +54,25 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
   };
 }
 
-async function serve(
+function serve(
   options: TranscoderOptions,
   exchange: Exchange,
   match: RouteMatch<Route>,
   values: ContextValues,
 ): Promise<void> {
-  const startedAtMs = performance.now();
-  const { spec } = match.target;
-  values.set(protocolKey, protocol);
-  const gone = new AbortController();
-  const reservation = options.admission.open();
-  exchange.response.once("close", () => {
-    gone.abort();
-    reservation.release();
-  });
-  const context = createCallContext({
+  const { binding, spec } = match.target;
+  return servePlainCall(options, exchange, {
     method: spec.method,
     protocol,
-    httpMethod: exchange.httpMethod,
-    url: exchange.request.url ?? "",
-    header: headersOf(exchange.request),
     values,
-    signal: gone.signal,
-    shutdownSignal: options.shutdownSignal,
+    answer: async (context, readBody) => {
+      const bodyClass = bodyClassAt(spec.method, binding.path);
+      const body = binding.body ? await readBody(bodyClass) : undefined;
+      const request = readRequest(exchange, match, values, body);
+      await answer(options, exchange, match.target, context, request);
+    },
+    answerError: (error) => writeError(exchange, error),
   });
-  try {
-    const authorization = headerOf(exchange.request, "authorization");
-    await options.gate({ method: spec.method, protocol, authorization, values });
-    const { binding } = match.target;
-    const bytesMax = options.bodyLimits[bodyClassAt(spec.method, binding.path)];
-    const body = binding.body
-      ? await readBody(exchange.request, exchange.request.headers, {
-          bytesMax,
-          stallMs: options.bodyStallMs,
-          reservation,
-        })
-      : undefined;
-    const request = readRequest(exchange, match, values, body);
-    await answer(options, exchange, match.target, context, request);
-  } catch (error) {
-    const mapped = options.mapError(error);
-    options.callLog.end({ method: spec.method, protocol, values, startedAtMs, error: mapped });
-    await writeError(exchange, mapped);
-  } finally {
-    context.abort();
-    // A client that never reads its answer must not hold the bytes of its request.
-    reservation.release();
-  }
 }
 
 function readRequest(
