@@ -25,7 +25,6 @@ export const messageDepthMax = 3 * nestingDepthMax + 32;
 /** Largest page of ExportEvents, SearchEvents and ListSessions. */
 export const exportLimitMax = 7_500;
 export const searchLimitMax = 1_000;
-export const sessionsLimitMax = 1_000;
 
 /** Full trees past this many events are refused; the skeleton and the stream have no limit. */
 export const treeEventsMax = 20_000;

@@ -3,6 +3,7 @@
 // batch over HTTP that holds every payload. Called by read.ts.
 
 import { createHash, randomUUID } from "node:crypto";
+import { formatUuid } from "../../src/base/ids.ts";
 import type { Sql } from "../../src/postgres/database.ts";
 import { createRandom, payloadOf } from "./events.ts";
 import type { BenchService } from "./service.ts";
@@ -146,12 +147,5 @@ async function insertSessions(sql: Sql): Promise<void> {
 
 /** The id that the SQL above makes of the same text. */
 function idOf(text: string): string {
-  const hex = createHash("md5").update(text).digest("hex");
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join("-");
+  return formatUuid(createHash("md5").update(text).digest("hex"));
 }

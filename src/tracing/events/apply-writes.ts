@@ -50,15 +50,15 @@ export async function applyWrites(
 
 async function apply(sql: Sql, fields: FieldCatalogue, entries: Entries): Promise<FieldSighting[]> {
   const changes: TotalsChange[] = [];
-  const inserted = await insertNew(sql, entries, changes);
-  const merged = await mergeIntoHeld(sql, entries, inserted.keys, changes);
+  const insertedKeys = await insertNew(sql, entries, changes);
+  await mergeIntoHeld(sql, entries, insertedKeys, changes);
   await widenSessions(sql, timesOf(changes));
   await applyTotals(sql, changes);
   const sightings: FieldSighting[] = [];
-  for (const { projectId, event } of [...inserted.events, ...merged]) {
-    sightings.push(...fields.unseen(projectId, event));
+  for (const { projectId, after } of changes) {
+    if (after !== undefined) sightings.push(...fields.unseen(projectId, after));
   }
-  for (const [projectId, group] of groupBy(sightings, (sighting) => sighting.projectId)) {
+  for (const [projectId, group] of Map.groupBy(sightings, (sighting) => sighting.projectId)) {
     await fields.record(sql, projectId, group);
   }
   return sightings;
@@ -91,35 +91,30 @@ function timesOf(changes: readonly TotalsChange[]): SessionTimes[] {
   return [...times.values()];
 }
 
-type Placed = { readonly projectId: string; readonly event: StoredEvent };
-
 async function insertNew(
   sql: Sql,
   entries: Entries,
   changes: TotalsChange[],
-): Promise<{ keys: ReadonlySet<string>; events: Placed[] }> {
+): Promise<ReadonlySet<string>> {
   const rows: Record<string, unknown>[] = [];
-  const events = new Map<string, Placed>();
+  const made = new Map<string, TotalsChange>();
   for (const [key, entry] of entries) {
     const { event, pending } = foldEntry(entry, undefined);
     if (event !== undefined) {
-      events.set(key, { projectId: entry.projectId, event });
+      made.set(key, { projectId: entry.projectId, before: undefined, after: event });
       rows.push(toRow(entry.projectId, event));
     } else if (pending !== undefined) {
       rows.push(pendingRow(entry.projectId, entry.eventId, pending));
     }
   }
   const keys = new Set<string>();
-  const placed: Placed[] = [];
   for (const { project_id, event_id } of await insertEvents(sql, rows)) {
     const key = `${project_id} ${event_id}`;
     keys.add(key);
-    const made = events.get(key);
-    if (made === undefined) continue;
-    placed.push(made);
-    changes.push({ projectId: made.projectId, before: undefined, after: made.event });
+    const change = made.get(key);
+    if (change !== undefined) changes.push(change);
   }
-  return { keys, events: placed };
+  return keys;
 }
 
 async function mergeIntoHeld(
@@ -127,10 +122,9 @@ async function mergeIntoHeld(
   entries: Entries,
   insertedKeys: ReadonlySet<string>,
   changes: TotalsChange[],
-): Promise<Placed[]> {
+): Promise<void> {
   const remaining = [...entries].filter(([key]) => !insertedKeys.has(key));
   const held = await lockRemaining(sql, remaining);
-  const merged: Placed[] = [];
   const rows: Record<string, unknown>[] = [];
   for (const [key, entry] of remaining) {
     const { projectId, eventId } = entry;
@@ -140,17 +134,16 @@ async function mergeIntoHeld(
       continue;
     }
     const before = "event" in found ? found.event : undefined;
-    const folded = "event" in found ? mergeEntry(entry, found.event) : foldHeld(entry, found);
+    const folded =
+      "event" in found ? mergeEntry(entry, found.event) : foldEntry(entry, found.pending);
     if (folded.event !== undefined) {
       rows.push(toRow(projectId, folded.event));
-      merged.push({ projectId, event: folded.event });
       changes.push({ projectId, before, after: folded.event });
     } else if (folded.pending !== undefined) {
       rows.push(pendingRow(projectId, eventId, folded.pending));
     }
   }
   await replaceEvents(sql, rows);
-  return merged;
 }
 
 // Seen by the insert, gone before the lock: the transaction runs again and inserts.
@@ -170,10 +163,6 @@ function foldEntry(entry: Entry, held: Pending | undefined): Folded {
   const made = withStub(entry, event, pending);
   if (made === undefined) return { event: undefined, pending };
   return { event: toStoredEvent(entry.eventId, made, entry.receivedAtMs), pending: undefined };
-}
-
-function foldHeld(entry: Entry, held: { readonly pending: Pending }): Folded {
-  return foldEntry(entry, held.pending);
 }
 
 function mergeEntry(entry: Entry, stored: StoredEvent): Folded {
@@ -217,7 +206,7 @@ async function lockRemaining(
   remaining: readonly (readonly [string, Entry])[],
 ): Promise<Map<string, Held>> {
   const held = new Map<string, Held>();
-  const byProject = groupBy(remaining, ([, entry]) => entry.projectId);
+  const byProject = Map.groupBy(remaining, ([, entry]) => entry.projectId);
   for (const projectId of [...byProject.keys()].toSorted()) {
     const group = (byProject.get(projectId) ?? []).map(([, entry]) => entry);
     const changed = group.filter((entry) => entry.changes.length > 0);
@@ -297,8 +286,4 @@ function addStub(entries: Entries, set: WriteSet, fields: EventFields): void {
 function pendingRow(projectId: string, eventId: string, fields: Pending) {
   const row = toRow(projectId, toStoredEvent(eventId, { session_id: eventId }, 0));
   return { ...row, event_type: "pending", inputs: fields };
-}
-
-function groupBy<K, T>(items: readonly T[], keyOfItem: (item: T) => K): Map<K, T[]> {
-  return Map.groupBy(items, keyOfItem);
 }

@@ -26,14 +26,10 @@ import { type Bounds, parseBounds } from "../export/instant.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import * as store from "./store.ts";
 import { emptyTotals, totalNames, type Totals } from "./totals.ts";
-import { toTree, type TreeNode } from "./tree.ts";
+import { toTree } from "./tree.ts";
 
 /** A session event with its totals. */
 export type Session = { readonly event: StoredEvent; readonly totals: Totals };
-
-export type SessionTree<T extends { event_id: string }> = Session & {
-  readonly children: readonly TreeNode<T & store.SkeletonRow>[];
-};
 
 export type ListOptions = Bounds & {
   readonly filters: readonly FilterInput[];
