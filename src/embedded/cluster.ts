@@ -13,6 +13,7 @@ import { OperatorError } from "../base/operator-error.ts";
 import { findAccount, isReachable } from "./account.ts";
 import type { Account } from "./account.ts";
 import type { PostgresBinaries } from "./binaries.ts";
+import { isRunning, sendSignal } from "./processes.ts";
 
 export const socketName = ".s.PGSQL.5432";
 
@@ -223,18 +224,5 @@ async function stopOrphan(folder: string, pid: number): Promise<void> {
       return;
     }
     await delay(50);
-  }
-}
-
-function isRunning(pid: number): boolean {
-  return sendSignal(pid, 0);
-}
-
-function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    // ESRCH: it has ended.
-    return false;
   }
 }

@@ -4,7 +4,7 @@
 
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { open, readFile, stat, truncate } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,6 +14,8 @@ import { preparePostgresBinaries } from "./binaries.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import * as clusters from "./cluster.ts";
 import type { Cluster } from "./cluster.ts";
+import { exitOf } from "./processes.ts";
+import { prepareLog, readLogEnd } from "./server-log.ts";
 
 export type EmbeddedPostgres = {
   /** For openDatabase; good until stop, also after Postgres died and was started again. */
@@ -39,8 +41,6 @@ export type StartPostgresOptions = {
 };
 
 const databaseName = "waggle";
-const logBytesMax = 10_000_000;
-const logLinesShown = 10;
 const startTimeoutMs = 600_000;
 const stopTimeoutMs = 30_000;
 const oldBackendsTimeoutMs = 30_000;
@@ -230,22 +230,6 @@ function defaultSettings(): Record<string, string> {
   };
 }
 
-/** Returns where the log of this start begins; an overlong log is begun anew. */
-async function prepareLog(path: string): Promise<number> {
-  const size = await stat(path).then(
-    (stats) => stats.size,
-    () => 0,
-  );
-  if (size <= logBytesMax) return size;
-  await truncate(path);
-  return 0;
-}
-
-async function readLogEnd(path: string, start: number): Promise<string> {
-  const lines = (await readFile(path)).subarray(start).toString().trimEnd().split("\n");
-  return lines.slice(-logLinesShown).join("\n");
-}
-
 /** Returns false when the server has ended instead, or takes too long. */
 async function becomesReady(
   child: ChildProcess,
@@ -265,13 +249,6 @@ async function becomesReady(
     await delay(20);
   }
   return false;
-}
-
-async function exitOf(child: ChildProcess): Promise<string> {
-  if (child.exitCode === null && child.signalCode === null) {
-    await new Promise((settle) => child.once("exit", settle));
-  }
-  return child.signalCode ?? `exit code ${child.exitCode}`;
 }
 
 async function createDatabase(socketFolder: string): Promise<void> {

@@ -1,0 +1,117 @@
+// What the embedded Temporal keeps in the data folder beside its database: its ports and its pid.
+// Called by embedded/temporal.ts, whose caller holds the data folder's lock.
+
+import { execFile } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { mkdir, readFile, realpath, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { OperatorError } from "../base/operator-error.ts";
+import { readJson, writeJson } from "./data-folder.ts";
+import { sendSignal } from "./processes.ts";
+
+export type TemporalFolder = {
+  readonly databasePath: string;
+  readonly pidPath: string;
+  readonly portsPath: string;
+  readonly logPath: string;
+};
+
+export type Ports = { readonly port: number; readonly uiPort: number };
+
+export const host = "127.0.0.1";
+
+/** Below those that systems hand out for outgoing connections: else one may be taken at a restart. */
+const portMin = 17_000;
+const portMax = 29_999;
+const portTriesMax = 100;
+const stopTimeoutMs = 10_000;
+
+export async function openTemporalFolder(dataFolder: string): Promise<TemporalFolder> {
+  const folder = join(resolve(dataFolder), "temporal");
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // The real path, so that an orphan is known by its command line however the folder was named.
+  const real = await realpath(folder);
+  return {
+    databasePath: join(real, "temporal.db"),
+    pidPath: join(real, "temporal.pid"),
+    portsPath: join(real, "ports.json"),
+    logPath: join(resolve(dataFolder), "temporal.log"),
+  };
+}
+
+/**
+ * Returns the ports of the last start where they are free, since people keep links to the screen;
+ * else free ones, and keeps them. Given ones are taken as they are.
+ */
+export async function choosePorts(
+  folder: TemporalFolder,
+  given: { readonly [Name in keyof Ports]: Ports[Name] | undefined },
+): Promise<Ports> {
+  const kept = await readJson<Ports>(folder.portsPath);
+  const port = given.port ?? (await choosePort(kept?.port, []));
+  const uiPort = given.uiPort ?? (await choosePort(kept?.uiPort, [port]));
+  for (const one of [given.port, given.uiPort]) {
+    if (one === undefined || (await isFree(one))) continue;
+    throw new OperatorError(
+      `${host}:${one}, which Temporal was to use, is in use: stop what uses it, or choose another`,
+    );
+  }
+  const chosen = { port, uiPort };
+  await writeJson(folder.portsPath, chosen);
+  return chosen;
+}
+
+async function choosePort(kept: number | undefined, taken: readonly number[]): Promise<number> {
+  let candidate = kept ?? randomInt(portMin, portMax);
+  for (let tries = 0; tries < portTriesMax; tries += 1) {
+    if (!taken.includes(candidate) && (await isFree(candidate))) return candidate;
+    candidate = randomInt(portMin, portMax);
+  }
+  throw new OperatorError(`found no free port for Temporal from ${portMin} to ${portMax}`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return new Promise((settle) => {
+    const server = createServer();
+    server.once("error", () => settle(false));
+    server.listen({ port, host }, () => server.close(() => settle(true)));
+  });
+}
+
+/** Stops a server that outlived the service that started it (kill -9). */
+export async function stopOrphan(folder: TemporalFolder): Promise<void> {
+  const pid = Number(await readFile(folder.pidPath, "utf8").catch(() => ""));
+  if (pid > 0) {
+    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+      if (!(await isServer(pid, folder))) break;
+      sendSignal(pid, signal);
+      await waitForEnd(pid, folder);
+    }
+  }
+  await rm(folder.pidPath, { force: true });
+}
+
+async function waitForEnd(pid: number, folder: TemporalFolder): Promise<void> {
+  const deadline = Date.now() + stopTimeoutMs;
+  while (Date.now() < deadline && (await isServer(pid, folder))) await delay(50);
+}
+
+/** After a restart of the machine or container another process may have the pid. */
+async function isServer(pid: number, { databasePath }: TemporalFolder): Promise<boolean> {
+  return (await readCommandLine(pid)).includes(databasePath);
+}
+
+/** Returns an empty text for a process that has ended, a zombie too. */
+async function readCommandLine(pid: number): Promise<string> {
+  if (process.platform === "linux") {
+    return readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  }
+  return promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]).then(
+    ({ stdout }) => stdout,
+    // ps fails when there is no such process.
+    () => "",
+  );
+}

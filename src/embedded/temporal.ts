@@ -1,0 +1,236 @@
+// A real Temporal dev server as a child process, for one machine: its state in the data folder, on
+// the same ports at each start, started again when it dies. Called by the commands and the tests.
+// Source: docs/design.md, "One machine, no set-up".
+
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { OperatorError } from "../base/operator-error.ts";
+import { exitOf } from "./processes.ts";
+import { prepareLog, readLogEnd } from "./server-log.ts";
+import { findTemporal } from "./temporal-binary.ts";
+import type { FindTemporalOptions } from "./temporal-binary.ts";
+import { choosePorts, host, openTemporalFolder, stopOrphan } from "./temporal-folder.ts";
+import type { Ports, TemporalFolder } from "./temporal-folder.ts";
+import {
+  isAnswering,
+  openConnection,
+  registerSearchAttributes,
+  searchAttributeNames,
+} from "./temporal-namespace.ts";
+
+export type EmbeddedTemporal = {
+  /** `127.0.0.1:port`, for clients and workers; good until stop, also after a restart. */
+  readonly address: string;
+  /** The screen on which an operator watches workflows. */
+  readonly uiUrl: string;
+  readonly namespace: string;
+  /** Of the server that runs now; another one after a restart. */
+  readonly pid: number;
+  /** Ends the process; what was acknowledged is on disk. Idempotent. */
+  stop(): Promise<void>;
+};
+
+/** `folder` is the data folder: it must exist, and its lock be held by the caller. */
+export type StartTemporalOptions = FindTemporalOptions & {
+  /** Told when the server ended by itself and is being started again. */
+  readonly onRestart: (cause: string) => void;
+  /** By default those of the last start where they are free, else free ones. */
+  readonly port?: number;
+  readonly uiPort?: number;
+};
+
+const namespace = "default";
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 15_000;
+const logCheckMs = 60_000;
+/** Another program may take a port between our look at it and the server's. */
+const startTriesMax = 3;
+
+/** Starts the Temporal of a data folder, fetching its program first where there is none. */
+export async function startTemporal(options: StartTemporalOptions): Promise<EmbeddedTemporal> {
+  if (process.platform === "win32") {
+    throw new OperatorError(
+      "the embedded Temporal needs Linux or macOS: set TEMPORAL_ADDRESS, or use WSL",
+    );
+  }
+  const binary = await findTemporal(options);
+  options.onProgress("starting Temporal");
+  const folder = await openTemporalFolder(options.folder);
+  await stopOrphan(folder);
+  const { server, child } = await launchOnFreePorts(binary, folder, options);
+  const supervisor = supervise(server, child, options.onRestart);
+  return {
+    address: addressOf(server.ports),
+    uiUrl: `http://${host}:${server.ports.uiPort}`,
+    namespace,
+    get pid() {
+      return supervisor.pid();
+    },
+    stop: () => supervisor.stop(),
+  };
+}
+
+type Server = {
+  readonly binary: string;
+  readonly folder: TemporalFolder;
+  readonly ports: Ports;
+};
+
+function addressOf({ port }: Ports): string {
+  return `${host}:${port}`;
+}
+
+async function launchOnFreePorts(
+  binary: string,
+  folder: TemporalFolder,
+  { port, uiPort, signal }: StartTemporalOptions,
+): Promise<{ readonly server: Server; readonly child: ChildProcess }> {
+  for (let tries = 1; ; tries += 1) {
+    const server = { binary, folder, ports: await choosePorts(folder, { port, uiPort }) };
+    try {
+      return { server, child: await launch(server, signal) };
+    } catch (error) {
+      const isPortTaken = String(error).includes("address already in use");
+      if (!isPortTaken || tries === startTriesMax) throw error;
+    }
+  }
+}
+
+type Supervisor = { pid(): number; stop(): Promise<void> };
+
+/** Keeps the server running until stop: one that ends by itself is started again. */
+function supervise(
+  server: Server,
+  first: ChildProcess,
+  onRestart: (cause: string) => void,
+): Supervisor {
+  const stopping = new AbortController();
+  let child = first;
+  // An outage of its clients can make the server say much; a file opened for appending is cut safely.
+  const logCheck = setInterval(() => void prepareLog(server.folder.logPath), logCheckMs).unref();
+  const ended = (async () => {
+    for (;;) {
+      const cause = await exitOf(child);
+      if (stopping.signal.aborted) return;
+      onRestart(cause);
+      const next = await launchUntilItRuns(server, stopping.signal, onRestart);
+      if (!next) return;
+      child = next;
+    }
+  })();
+  return {
+    pid: () => child.pid ?? 0,
+    async stop() {
+      stopping.abort();
+      clearInterval(logCheck);
+      await end(child);
+      await ended;
+      await stopOrphan(server.folder);
+    },
+  };
+}
+
+async function launchUntilItRuns(
+  server: Server,
+  stopping: AbortSignal,
+  onRestart: (cause: string) => void,
+): Promise<ChildProcess | undefined> {
+  while (!stopping.aborted) {
+    try {
+      return await launch(server, stopping);
+    } catch (error) {
+      if (stopping.aborted) return undefined;
+      onRestart(String(error));
+      await delay(1_000);
+    }
+  }
+  return undefined;
+}
+
+/** Starts the server and waits until it answers; stops it when `signal` is aborted. */
+async function launch(server: Server, signal: AbortSignal): Promise<ChildProcess> {
+  signal.throwIfAborted();
+  const { logPath } = server.folder;
+  const logStart = await prepareLog(logPath);
+  const child = await spawnServer(server);
+  try {
+    if (await becomesReady(child, server, signal)) return child;
+  } catch (error) {
+    await end(child);
+    throw error;
+  }
+  await end(child);
+  signal.throwIfAborted();
+  const log = await readLogEnd(logPath, logStart);
+  throw new OperatorError(`Temporal did not start (${logPath}):\n${log}`);
+}
+
+async function spawnServer({ binary, folder, ports }: Server): Promise<ChildProcess> {
+  const log = await open(folder.logPath, "a", 0o600);
+  // The shell writes the pid and becomes the server, so that no server is without one in the file,
+  // whenever we are killed.
+  const script = 'echo $$ > "$1" && shift && exec "$@"';
+  const words = [folder.pidPath, binary, "server", "start-dev", ...serverFlags(folder, ports)];
+  try {
+    const child = spawn("/bin/sh", ["-c", script, "sh", ...words], {
+      cwd: dirname(folder.databasePath),
+      // No configuration of the user's own CLI.
+      env: { HOME: dirname(folder.databasePath), TZ: "UTC" },
+      stdio: ["ignore", log.fd, log.fd],
+      // Its own session: Ctrl-C in a terminal must reach us only, who stop it after draining.
+      detached: true,
+    });
+    await new Promise((settle, fail) => {
+      child.once("spawn", settle);
+      child.once("error", fail);
+    });
+    return child;
+  } finally {
+    await log.close();
+  }
+}
+
+function serverFlags({ databasePath }: TemporalFolder, { port, uiPort }: Ports): readonly string[] {
+  return [
+    ...["--ip", host, "--port", String(port), "--ui-port", String(uiPort)],
+    ...["--db-filename", databasePath, "--log-level", "error"],
+    // WAL more than doubles what it does a second; FULL, as the outbox forgets what was taken over:
+    // that must survive a power cut.
+    ...["--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=FULL"],
+    // Heeded for a new database only; one from before is seen to when the server answers.
+    ...searchAttributeNames.flatMap((name) => ["--search-attribute", `${name}=Keyword`]),
+  ];
+}
+
+/** Returns false when the server has ended instead, or takes too long, or `signal` is aborted. */
+async function becomesReady(
+  child: ChildProcess,
+  { ports }: Server,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const deadline = Date.now() + startTimeoutMs;
+  const connection = openConnection(addressOf(ports));
+  try {
+    while (child.exitCode === null && child.signalCode === null) {
+      if (signal.aborted || Date.now() > deadline) return false;
+      if (await isAnswering(connection, namespace)) {
+        await registerSearchAttributes(connection, namespace);
+        return true;
+      }
+      await delay(50);
+    }
+    return false;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Ends a server, by force where it does not heed the signal. */
+async function end(child: ChildProcess): Promise<void> {
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+  await exitOf(child).finally(() => clearTimeout(timer));
+}
