@@ -7,10 +7,12 @@ import { ExportService, StreamEventsResponseSchema } from "../gen/waggle/v1/expo
 import { SessionService } from "../gen/waggle/v1/session_pb.js";
 import { TracingService } from "../gen/waggle/compat/v0/tracing_pb.js";
 import { TraceService } from "../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import { createAuthenticator } from "./access/authenticate.ts";
 import { createIdempotency } from "./access/idempotency/idempotency.ts";
 import { createKeys } from "./access/keys/keys.ts";
 import type { Logger } from "./base/logger.ts";
 import type { Config } from "./config.ts";
+import { createScopes } from "./controlplane/scopes/scopes.ts";
 import type { Metrics } from "./operator/metrics.ts";
 import { getReadiness } from "./operator/readiness.ts";
 import type { Database } from "./postgres/database.ts";
@@ -55,6 +57,8 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
     cacheAgeMs: config.keyCacheAgeMs,
   });
   keys.follow();
+  const scopes = createScopes(database);
+  const idempotency = createIdempotency(database);
   const fields = createFieldCatalogue({ database });
   const recorder = createRecorder({
     database,
@@ -75,8 +79,9 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
       router.service(TracingService, tracingHandlers(events));
       router.service(TraceService, traceHandlers(traces));
     },
-    keys,
-    idempotency: createIdempotency(database),
+    authenticate: createAuthenticator({ keys }),
+    findScope: (level, id) => scopes.find(level, id),
+    idempotencyOf: () => idempotency,
     readiness: () => getReadiness(database),
     findDatabaseFault,
     observe: ({ rpc, protocol, reason, ms }) => {

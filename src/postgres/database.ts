@@ -21,6 +21,8 @@ export type Database = {
    */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   isInTransaction(): boolean;
+  /** Runs `effect` when the ambient transaction has committed, and not when it is undone. */
+  afterCommit(effect: () => void): void;
   /**
    * Calls `onNotify` for each NOTIFY on a channel, from its own connection, until close. After the
    * connection was lost and made again it calls `onListening` (also the first time), since
@@ -34,6 +36,9 @@ export type Database = {
   /** Waits up to five seconds for running statements, then closes every connection. */
   close(): Promise<void>;
 };
+
+/** The transaction that work runs in, and what to do once it has committed. */
+type Ambient = { readonly sql: Sql; readonly effects: (() => void)[] };
 
 export type OpenDatabaseOptions = {
   /** `postgres://…`; a `host=/folder` parameter names a unix socket's folder, as in libpq. */
@@ -56,14 +61,17 @@ const retriedCodes: ReadonlySet<string> = new Set(["40P01", "40001"]);
 /** Opens a pool. No connection is made before the first statement. */
 export function openDatabase(options: OpenDatabaseOptions): Database {
   const pool = createPool(options);
-  const ambient = new AsyncLocalStorage<Sql>();
+  const ambient = new AsyncLocalStorage<Ambient>();
 
   async function transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const outer = ambient.getStore();
-    if (outer) return work(outer);
+    if (outer) return work(outer.sql);
     for (let attempt = 1; ; attempt += 1) {
+      const effects: (() => void)[] = [];
       try {
-        return (await pool.begin((sql) => ambient.run(sql, () => work(sql)))) as T;
+        const result = await pool.begin((sql) => ambient.run({ sql, effects }, () => work(sql)));
+        for (const effect of effects) effect();
+        return result as T;
       } catch (error) {
         if (attempt === transactionAttemptsMax || !isRetried(error)) throw error;
         // Waits a random moment, so that two that met do not meet again.
@@ -73,9 +81,14 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
   }
 
   return {
-    sql: () => ambient.getStore() ?? pool,
+    sql: () => ambient.getStore()?.sql ?? pool,
     transaction,
     isInTransaction: () => ambient.getStore() !== undefined,
+    afterCommit(effect) {
+      const outer = ambient.getStore();
+      if (!outer) throw new Error("afterCommit outside a transaction");
+      outer.effects.push(effect);
+    },
     async listen(channel, onNotify, onListening) {
       await pool.listen(channel, onNotify, onListening);
     },

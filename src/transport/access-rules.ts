@@ -6,6 +6,7 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { access, BodyClass, KeyKind as ProtoKeyKind } from "../../gen/waggle/v1/options_pb.js";
 import type { KeyKind, Principal } from "../access/principal.ts";
+import { isKindAllowed } from "../access/authorize.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { bodyBytesMaxDefault } from "../base/limits.ts";
 
@@ -17,7 +18,7 @@ export type BodyLimits = { readonly [Name in BodyClassName]: number };
 export type AccessRule = {
   /** Dotted permission; empty on open services. */
   readonly permission: string;
-  /** Key kinds that hold the permission; undefined means that no key is asked for. */
+  /** Key kinds that may hold the permission; undefined means that no caller is asked for. */
   readonly keyKinds: ReadonlySet<KeyKind> | undefined;
   /** Class of REST bodies, save those of the batch paths. */
   readonly bodyClass: BodyClassName;
@@ -25,9 +26,18 @@ export type AccessRule = {
   readonly strictPaths: readonly string[];
   readonly textTimePaths: readonly string[];
   readonly batchPaths: readonly string[];
+  /** As `scope` of the option. */
+  readonly scope: string;
+  readonly isSecretAnswer: boolean;
 };
 
-const bare = { strictPaths: [], textTimePaths: [], batchPaths: [] };
+const bare = {
+  strictPaths: [],
+  textTimePaths: [],
+  batchPaths: [],
+  scope: "",
+  isSecretAnswer: false,
+};
 
 /** Reveal nothing of any tenant, and tools call them without a key. */
 const open: AccessRule = {
@@ -57,6 +67,8 @@ const keyKindNames: Readonly<Record<ProtoKeyKind, KeyKind | undefined>> = {
   [ProtoKeyKind.PROJECT]: "project",
   [ProtoKeyKind.PROJECT_READ_ONLY]: "project_read_only",
   [ProtoKeyKind.INGESTION]: "ingestion",
+  [ProtoKeyKind.DATA_PLANE]: "data_plane",
+  [ProtoKeyKind.CONTROL_PLANE]: "control_plane",
 };
 
 const bodyClassNames: Readonly<Record<BodyClass, BodyClassName>> = {
@@ -93,12 +105,10 @@ export function rpcBodyClassOf(method: DescMethod): BodyClassName {
   return batchPaths.length > 0 ? "batch" : bodyClass;
 }
 
-/** Throws NOT_FOUND when the principal may not call an rpc with this rule. */
-export function assertAllowed(rule: AccessRule, principal: Principal | undefined): void {
-  if (rule.keyKinds === undefined) return;
-  if (!principal || !rule.keyKinds.has(principal.keyKind)) {
-    throw new ServiceError("NOT_FOUND", `denied ${rule.permission}`);
-  }
+/** Throws NOT_FOUND when no caller of this kind may call an rpc with this rule. */
+export function assertKindAllowed({ keyKinds, permission }: AccessRule, caller: Principal): void {
+  if (keyKinds === undefined || isKindAllowed(caller, keyKinds)) return;
+  throw new ServiceError("NOT_FOUND", `denied ${permission}`);
 }
 
 function fromOption(method: DescMethod): AccessRule {
@@ -112,5 +122,7 @@ function fromOption(method: DescMethod): AccessRule {
     strictPaths: option.strictPaths,
     textTimePaths: option.textTimePaths,
     batchPaths: option.batchPaths,
+    scope: option.scope,
+    isSecretAnswer: option.secretAnswer,
   };
 }

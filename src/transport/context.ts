@@ -1,11 +1,17 @@
-// What a request carries beside its message: the caller, its id, faults of single batch items, and
+// What a request carries beside its message: the caller, the scope, its id, faults of single batch items, and
 // whether it asked for a projection. Written by the gate and the REST reader, read by handlers.
 
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
-import type { Principal } from "../access/principal.ts";
+import type { Actor, Principal } from "../access/principal.ts";
+import { isProject } from "../access/scope.ts";
+import type { ProjectScope, Scope } from "../access/scope.ts";
 
 export const principalKey = createContextKey<Principal | undefined>(undefined, {
   description: "the caller, set by the gate",
+});
+
+export const scopeKey = createContextKey<Scope | undefined>(undefined, {
+  description: "the scope that the call is about, set by the authorize interceptor",
 });
 
 export const requestIdKey = createContextKey("", { description: "x-request-id of the call" });
@@ -47,6 +53,25 @@ export function principalOf(context: Pick<HandlerContext, "values">): Principal 
   const principal = context.values.get(principalKey);
   if (!principal) throw new Error("no principal in the context of a call");
   return principal;
+}
+
+/** Returns who calls, for the audit log. */
+export function actorOf(context: Pick<HandlerContext, "values">): Actor {
+  return principalOf(context).actor;
+}
+
+/** Returns the active scope that the call is about and in which its caller is allowed. */
+export function scopeOf(context: Pick<HandlerContext, "values">): Scope {
+  const scope = context.values.get(scopeKey);
+  if (!scope) throw new Error("no scope in the context of a call");
+  return scope;
+}
+
+/** Returns the project that the call is about. */
+export function projectOf(context: Pick<HandlerContext, "values">): ProjectScope {
+  const scope = scopeOf(context);
+  if (!isProject(scope)) throw new Error("the call is about no project");
+  return scope;
 }
 
 /**

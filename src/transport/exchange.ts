@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest } from "node:http2";
+import type { Credentials } from "../access/authenticate.ts";
 import { compressBody, encodingFor } from "./compression.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -42,6 +43,17 @@ export function createExchange(request: NodeRequest, response: NodeResponse): Ex
     httpMethod: request.method ?? "",
     path: mark < 0 ? target : target.slice(0, mark),
     query: new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1)),
+  };
+}
+
+/** Returns what a request says of its caller. */
+export function credentialsOf({ request, httpMethod }: Exchange): Credentials {
+  return {
+    httpMethod,
+    authorization: headerOf(request, "authorization"),
+    cookie: headerOf(request, "cookie"),
+    origin: headerOf(request, "origin"),
+    host: headerOf(request, "host") ?? headerOf(request, ":authority"),
   };
 }
 

@@ -4,16 +4,15 @@
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
-import type { Keys } from "../access/keys/keys.ts";
-import { accessRuleOf, assertAllowed } from "./access-rules.ts";
+import type { Authenticator, Credentials } from "../access/authenticate.ts";
+import { accessRuleOf, assertKindAllowed } from "./access-rules.ts";
 import { principalKey } from "./context.ts";
 import type { CallLog } from "./interceptors/log.ts";
 
 export type GateCall = {
   readonly method: DescMethod;
   readonly protocol: string;
-  /** Value of the Authorization header. */
-  readonly authorization: string | undefined;
+  readonly credentials: Credentials;
   /** Receives the principal. */
   readonly values: ContextValues;
 };
@@ -21,15 +20,15 @@ export type GateCall = {
 /** Throws ServiceError NOT_FOUND on every denial and KEY_UNVERIFIABLE when no one can tell. */
 export type Gate = (call: GateCall) => Promise<void>;
 
-export function createGate(keys: Pick<Keys, "authenticate">, callLog: CallLog): Gate {
-  return async ({ method, protocol, authorization, values }) => {
+export function createGate(authenticate: Authenticator, callLog: CallLog): Gate {
+  return async ({ method, protocol, credentials, values }) => {
     const rule = accessRuleOf(method);
     if (rule.keyKinds === undefined) return;
     const startedAtMs = performance.now();
     try {
-      const principal = await keys.authenticate(authorization);
+      const principal = await authenticate(credentials);
       values.set(principalKey, principal);
-      assertAllowed(rule, principal);
+      assertKindAllowed(rule, principal);
     } catch (error) {
       callLog.end({ method, protocol, values, startedAtMs, error });
       throw error;

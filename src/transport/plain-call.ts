@@ -8,7 +8,7 @@ import type { BodyClassName, BodyLimits } from "./access-rules.ts";
 import type { Admission } from "./admission.ts";
 import { readBody } from "./body.ts";
 import { type CallContext, createCallContext } from "./connect-adapter.ts";
-import { type Exchange, headerOf, headersOf } from "./exchange.ts";
+import { type Exchange, credentialsOf, headersOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import type { ErrorMapper } from "./interceptors/errors.ts";
 import { type CallLog, protocolKey } from "./interceptors/log.ts";
@@ -63,8 +63,7 @@ export async function servePlainCall(
     shutdownSignal: options.shutdownSignal,
   });
   try {
-    const authorization = headerOf(exchange.request, "authorization");
-    await options.gate({ method, protocol, authorization, values });
+    await options.gate({ method, protocol, credentials: credentialsOf(exchange), values });
     await answer(context, (bodyClass) =>
       readBody(exchange.request, exchange.request.headers, {
         bytesMax: options.bodyLimits[bodyClass],

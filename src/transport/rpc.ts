@@ -55,9 +55,16 @@ export function createRpcServer(options: RpcOptions): RpcServer {
       values.set(protocolKey, protocolName);
       const metadata = { header: context.responseHeader, trailer: context.responseTrailer };
       values.set(answerMetadataKey, metadata);
-      const authorization = requestHeader.get("authorization") ?? undefined;
+      const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined;
+      const credentials = {
+        httpMethod: context.requestMethod,
+        authorization: header("authorization"),
+        cookie: header("cookie"),
+        origin: header("origin"),
+        host: header("host"),
+      };
       try {
-        await options.gate({ method, protocol: protocolName, authorization, values });
+        await options.gate({ method, protocol: protocolName, credentials, values });
       } catch (error) {
         throw options.mapError(error);
       }

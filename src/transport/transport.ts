@@ -9,7 +9,8 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { Idempotency } from "../access/idempotency/idempotency.ts";
-import type { Keys } from "../access/keys/keys.ts";
+import type { Authenticator } from "../access/authenticate.ts";
+import type { Scope } from "../access/scope.ts";
 import type { Reason } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { BodyLimits } from "./access-rules.ts";
@@ -18,7 +19,11 @@ import type { MethodImplSpec } from "./connect-adapter.ts";
 import { createCors } from "./cors.ts";
 import { createGate } from "./gate.ts";
 import { healthHandlers } from "./health.ts";
-import { authorizeInterceptor } from "./interceptors/authorize.ts";
+import {
+  assertScopeIsReadable,
+  createAuthorizeInterceptor,
+  type FindScope,
+} from "./interceptors/authorize.ts";
 import { createDeadlineInterceptor, type Deadlines } from "./interceptors/deadline.ts";
 import { createErrorInterceptor, createErrorMapper } from "./interceptors/errors.ts";
 import { createIdempotencyInterceptor } from "./interceptors/idempotency.ts";
@@ -37,8 +42,10 @@ import { createTransportServer, type TransportServer } from "./server.ts";
 export type TransportOptions = Deadlines & {
   /** Adds the services; each rpc of them answers under every protocol. */
   readonly services: (router: ServiceRouter) => void;
-  readonly keys: Pick<Keys, "authenticate">;
-  readonly idempotency: Idempotency;
+  readonly authenticate: Authenticator;
+  readonly findScope: FindScope;
+  /** Keeps answers beside what the call changed: in the project's cluster, or the control plane. */
+  readonly idempotencyOf: (scope: Scope) => Idempotency;
   readonly readiness: () => Promise<Readiness>;
   readonly findDatabaseFault: (error: unknown) => Reason | undefined;
   readonly observe: (call: CallObservation) => void;
@@ -66,16 +73,16 @@ export function createTransport(options: TransportOptions): TransportServer {
   const callLog = createCallLog(logger, options.observe);
   const mapError = createErrorMapper(options);
   const shared = {
-    gate: createGate(options.keys, callLog),
+    gate: createGate(options.authenticate, callLog),
     // The outermost first.
     interceptors: [
       createLogInterceptor(callLog),
       ...(options.isTracing ? [createTraceInterceptor()] : []),
       createErrorInterceptor(mapError),
       createDeadlineInterceptor(options),
-      authorizeInterceptor,
+      createAuthorizeInterceptor(options.findScope),
       validateInterceptor,
-      createIdempotencyInterceptor(options.idempotency),
+      createIdempotencyInterceptor(options.idempotencyOf),
     ],
     mapError,
     callLog,
@@ -121,6 +128,7 @@ function collectServices(options: TransportOptions, closing: AbortSignal): Colle
     },
   };
   options.services(router);
+  for (const { method } of specs) assertScopeIsReadable(method);
   const names = (): readonly string[] => services.map((service) => service.typeName);
   const reflection = reflectionHandlers(() => services);
   router.service(Health, healthHandlers(options.readiness, names, closing));

@@ -124,7 +124,7 @@ describe("Idempotency-Key", () => {
 
 describe("createIdempotency", () => {
   const claimOf = (key: string) => ({
-    projectId: service.projectId,
+    scopeId: service.projectId,
     route: "test/Route",
     key,
     requestHash: Buffer.alloc(32),

@@ -33,6 +33,7 @@ export function createExplainer(url: string): Explainer {
     sql: () => pool as Sql,
     transaction: async (work) => work(pool as Sql),
     isInTransaction: () => false,
+    afterCommit: (effect) => effect(),
     listen: async () => undefined,
     close: () => pool.end(),
   };

@@ -13,7 +13,7 @@ import type { ProjectId } from "../../src/base/ids.ts";
 import { createExports } from "../../src/tracing/export/export.ts";
 import { exportHandlers } from "../../src/tracing/export/handlers.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { principalKey } from "../../src/transport/context.ts";
+import { scopeKey } from "../../src/transport/context.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
 
@@ -40,13 +40,15 @@ beforeAll(async () => {
 afterAll(() => given.drop());
 
 function contextAt(url: string): HandlerContext {
-  const values = createContextValues().set(principalKey, {
-    keyId: "key",
-    keyKind: "project",
+  const values = createContextValues().set(scopeKey, {
+    level: "project",
+    id: projectId,
+    name: "demo",
     orgId: "org",
+    dataplaneId: "dataplane",
     workspaceId: "workspace",
     projectId,
-    projectName: "demo",
+    clusterId: "default",
   });
   return { url, values, signal: new AbortController().signal } as HandlerContext;
 }

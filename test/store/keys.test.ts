@@ -54,13 +54,18 @@ describe("authenticate", () => {
 
       const { keyId, secret } = await keys.create(aKey({ kind }));
 
-      expect(await keys.authenticate(bearer(secret))).toEqual({
-        keyId,
-        keyKind: kind,
-        orgId: project.orgId,
-        workspaceId: project.workspaceId,
-        projectId: project.projectId,
-        projectName: "demo",
+      expect(await keys.authenticate(bearer(secret))).toMatchObject({
+        kind,
+        actor: { type: "key", id: keyId, name: "a key" },
+        root: {
+          level: "project",
+          id: project.projectId,
+          name: "demo",
+          orgId: project.orgId,
+          workspaceId: project.workspaceId,
+          clusterId: "default",
+        },
+        grants: [],
       });
     },
   );
@@ -146,7 +151,7 @@ describe("revoke", () => {
     const remembered = await there.authenticate(bearer(secret));
     nowMs = 1_000;
 
-    expect(remembered.keyId).toBe(keyId);
+    expect(remembered.actor.id).toBe(keyId);
     await expect(there.authenticate(bearer(secret))).rejects.toEqual(notFound);
   });
 
@@ -193,7 +198,7 @@ describe("when the database is away", () => {
     const remembered = await keys.authenticate(bearer(secret));
     nowMs = 1_000;
 
-    expect(remembered.keyId).toBe(keyId);
+    expect(remembered.actor.id).toBe(keyId);
     await expect(keys.authenticate(bearer(secret))).rejects.toEqual(unverifiable);
   });
 

@@ -16,7 +16,7 @@ export async function givenAProject(database: Database, projectName = "demo"): P
     projectId: createUuid() as ProjectId,
     projectName,
   };
-  await database.transaction((sql) => insertScopes(sql, project, "default"));
+  await database.transaction((sql) => insertScopes(sql, project, project.orgId));
   return project;
 }
 

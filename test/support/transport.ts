@@ -19,12 +19,22 @@ export const unverifiableKey = "Bearer unverifiable";
 
 function principal(keyKind: KeyKind): Principal {
   return {
-    keyId: `key-${keyKind}`,
-    keyKind,
-    orgId: "org",
-    workspaceId: "workspace",
-    projectId: "project" as ProjectId,
-    projectName: "demo",
+    kind: keyKind,
+    actor: { type: "key", id: `key-${keyKind}`, name: keyKind },
+    root: {
+      level: "project",
+      id: "project",
+      name: "demo",
+      orgId: "org",
+      dataplaneId: "dataplane",
+      workspaceId: "workspace",
+      projectId: "project" as ProjectId,
+      clusterId: "default",
+    },
+    grants: [],
+    policy: ["*"],
+    mayCreateKeys: true,
+    expiresAtMs: undefined,
   };
 }
 
@@ -70,15 +80,14 @@ export async function startTransport(
       const exports = { ...(streamEvents && { streamEvents }) };
       router.service(ExportService, exports as ServiceImpl<typeof ExportService>);
     },
-    keys: {
-      authenticate: (header) => {
-        const found = principals.get(header ?? "");
-        if (found) return Promise.resolve(found);
-        const reason = header === unverifiableKey ? "KEY_UNVERIFIABLE" : "NOT_FOUND";
-        return Promise.reject(new ServiceError(reason, "no such key"));
-      },
+    authenticate: ({ authorization }) => {
+      const found = principals.get(authorization ?? "");
+      if (found) return Promise.resolve(found);
+      const reason = authorization === unverifiableKey ? "KEY_UNVERIFIABLE" : "NOT_FOUND";
+      return Promise.reject(new ServiceError(reason, "no such key"));
     },
-    idempotency: { run: (_claim, work) => work() },
+    findScope: () => Promise.resolve(undefined),
+    idempotencyOf: () => ({ run: (_claim, work) => work() }),
     readiness: () => Promise.resolve({ ready: true, missing: [] }),
     findDatabaseFault: () => undefined,
     observe: () => undefined,

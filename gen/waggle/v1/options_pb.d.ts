@@ -28,7 +28,8 @@ export declare type Access = Message<"waggle.v1.Access"> & {
   permission: string;
 
   /**
-   * Key kinds that hold the permission.
+   * Key kinds that may hold the permission: classic and ingestion keys hold it by their kind, others
+   * by the permissions they carry. Signed-in people may call everything that their roles permit.
    *
    * @generated from field: repeated waggle.v1.KeyKind keys = 2;
    */
@@ -69,6 +70,24 @@ export declare type Access = Message<"waggle.v1.Access"> & {
    * @generated from field: repeated string batch_paths = 7;
    */
   batchPaths: string[];
+
+  /**
+   * Where the permission is asked for. Empty: the project of the key, or the one that a signed-in
+   * person names in `x-project-id`. Else the request field, or the oneof of fields, that holds the id
+   * of an organization, data plane, workspace or project; `system`, above every organization; or `any`,
+   * where every caller may call and is answered what it may see. A permission that begins with
+   * `{scope}` has the level of the scope in that place.
+   *
+   * @generated from field: string scope = 8;
+   */
+  scope: string;
+
+  /**
+   * The answer holds a key's value, so what Idempotency-Key keeps of it is sealed.
+   *
+   * @generated from field: bool secret_answer = 9;
+   */
+  secretAnswer: boolean;
 };
 
 /**
@@ -102,6 +121,16 @@ export enum KeyKind {
    * @generated from enum value: KEY_KIND_INGESTION = 3;
    */
   INGESTION = 3,
+
+  /**
+   * @generated from enum value: KEY_KIND_DATA_PLANE = 4;
+   */
+  DATA_PLANE = 4,
+
+  /**
+   * @generated from enum value: KEY_KIND_CONTROL_PLANE = 5;
+   */
+  CONTROL_PLANE = 5,
 }
 
 /**

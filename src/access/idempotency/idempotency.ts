@@ -2,13 +2,13 @@
 // Called by transport/interceptors/idempotency.ts. Source: docs/decisions.md, 8.
 
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
-import type { ProjectId } from "../../base/ids.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import * as store from "./store.ts";
 
 /** One use of a key. `route` is the rpc's name; `requestHash` tells bodies apart. */
 export type Claim = {
-  readonly projectId: ProjectId;
+  /** Where the caller's key is rooted, or the signed-in person. */
+  readonly scopeId: string;
   readonly route: string;
   readonly key: string;
   readonly requestHash: Buffer;
@@ -61,7 +61,7 @@ export function createIdempotency(database: Database): Idempotency {
           if (kept) return toAnswer(kept);
           const answer = await work();
           await store.insertAnswer(sql, claim, answer);
-          await store.deleteExpired(sql, claim.projectId, sweepRowsMax);
+          await store.deleteExpired(sql, claim.scopeId, sweepRowsMax);
           return answer;
         });
       } catch (error) {

@@ -1,7 +1,7 @@
-// SQL of idempotency records. Called by idempotency.ts, always inside its transaction.
+// SQL of idempotency records. Called by idempotency.ts, always inside its transaction. The column
+// project_id keeps the name it was released with; it holds the id of any scope or person.
 
 import type { ServiceError } from "../../base/errors.ts";
-import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { Claim } from "./idempotency.ts";
 
@@ -17,7 +17,7 @@ export type KeptAnswer = {
 
 /** Takes the key's lock until the transaction ends, or returns false when another one holds it. */
 export async function tryLock(sql: Sql, claim: Claim): Promise<boolean> {
-  const name = JSON.stringify([claim.projectId, claim.route, claim.key]);
+  const name = JSON.stringify([claim.scopeId, claim.route, claim.key]);
   const [row] = await sql<{ locked: boolean }[]>`
     select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`;
   return row?.locked ?? false;
@@ -27,7 +27,7 @@ export async function findAnswer(sql: Sql, claim: Claim): Promise<KeptAnswer | u
   const [row] = await sql<KeptAnswer[]>`
     select request_hash, response, reason, message, details
     from idempotency_records
-    where project_id = ${claim.projectId}
+    where project_id = ${claim.scopeId}
       and route = ${claim.route}
       and idempotency_key = ${claim.key}
       and created_at > now() - interval '24 hours'`;
@@ -54,7 +54,7 @@ async function insertRecord(
     insert into idempotency_records as kept
       (project_id, route, idempotency_key, request_hash, response, reason, message, details)
     values (
-      ${claim.projectId}, ${claim.route}, ${claim.key}, ${claim.requestHash},
+      ${claim.scopeId}, ${claim.route}, ${claim.key}, ${claim.requestHash},
       ${response && Buffer.from(response)}, ${refusal?.reason ?? null},
       ${refusal ? toStorable(refusal.message) : null}, ${details}
     )
@@ -69,18 +69,14 @@ async function insertRecord(
 }
 
 /** Deletes at most `rowsMax` expired records of a project; skips those that others delete. */
-export async function deleteExpired(
-  sql: Sql,
-  projectId: ProjectId,
-  rowsMax: number,
-): Promise<void> {
+export async function deleteExpired(sql: Sql, scopeId: string, rowsMax: number): Promise<void> {
   await sql`
     delete from idempotency_records
-    where project_id = ${projectId}
+    where project_id = ${scopeId}
       and (route, idempotency_key) in (
         select route, idempotency_key
         from idempotency_records
-        where project_id = ${projectId}
+        where project_id = ${scopeId}
           and created_at < now() - interval '24 hours'
         order by created_at
         limit ${rowsMax}

@@ -6,9 +6,10 @@ import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { KeyKind, Principal } from "../principal.ts";
-import { createCache } from "./cache.ts";
+import { createCallerMemory, everything } from "../caller-memory.ts";
+import type { KeyKind, KeyPrincipal } from "../principal.ts";
 import { createSecret, hashSecret, maskSecret, parseBearer } from "./secret.ts";
+import { toPrincipal } from "./key-principal.ts";
 import * as store from "./store.ts";
 import type { KeyRow } from "./store.ts";
 
@@ -31,7 +32,7 @@ export type Keys = {
    * Fails with NOT_FOUND, or with KEY_UNVERIFIABLE when the database cannot be asked and the key
    * is not in memory.
    */
-  authenticate(authorizationHeader: string | undefined): Promise<Principal>;
+  authenticate(authorizationHeader: string | undefined): Promise<KeyPrincipal>;
   /** Makes a key, good at once on every server. The answer is the only place its text appears. */
   create(options: CreateKeyOptions): Promise<CreatedKey>;
   /** Returns the keys of a project, or all, revoked ones included, the oldest first. */
@@ -55,49 +56,20 @@ export type KeysOptions = {
   readonly now?: () => number;
 };
 
-/** Short, so that a key made elsewhere whose notification was lost works soon. */
-const unknownKeyAgeMs = 2_000;
-const lookupTimeoutMsDefault = 5_000;
-
 export function createKeys(options: KeysOptions): Keys {
   const { database } = options;
-  const memory = createMemory(options);
-  const lookups = new Map<string, Promise<Principal | undefined>>();
-
-  async function lookUp(hash: Buffer, id: string): Promise<Principal | undefined> {
-    const generation = memory.generation();
-    const timeoutMs = options.lookupTimeoutMs ?? lookupTimeoutMsDefault;
-    const principal = await within(timeoutMs, store.findPrincipal(database.sql(), hash));
-    memory.set(id, principal, generation);
-    return principal;
-  }
-
-  /** Many requests with one key ask once. */
-  function lookUpOnce(hash: Buffer, id: string): Promise<Principal | undefined> {
-    const running = lookups.get(id);
-    if (running) return running;
-    const lookup = lookUp(hash, id).finally(() => lookups.delete(id));
-    lookups.set(id, lookup);
-    return lookup;
-  }
-
-  function forget(id: string): void {
-    memory.forget(id);
-    // A lookup that began before the change must not answer requests that come after it.
-    lookups.delete(id);
-  }
+  const memory = createCallerMemory<KeyPrincipal>({
+    ...options,
+    entriesMax: options.cacheEntriesMax,
+    ageMsMax: options.cacheAgeMs,
+    async find(hash) {
+      const row = await store.findLiveKey(database.sql(), hash);
+      return row && toPrincipal(row);
+    },
+  });
 
   return {
-    async authenticate(authorizationHeader) {
-      const hash = hashSecret(parseBearer(authorizationHeader));
-      const id = hash.toString("hex");
-      const remembered = memory.find(id);
-      const principal = remembered
-        ? remembered.principal
-        : await lookUpOnce(hash, id).catch(refuse);
-      if (!principal) throw new ServiceError("NOT_FOUND", "no such key");
-      return principal;
-    },
+    authenticate: (header) => memory.get(hashSecret(parseBearer(header))),
 
     async create({ kind, projectId, name, createdBy }) {
       const secret = createSecret(kind);
@@ -118,67 +90,17 @@ export function createKeys(options: KeysOptions): Keys {
         await store.notifyKeyChanged(sql, revoked);
         return revoked;
       });
-      forget(hash.toString("hex"));
+      memory.forget(hash.toString("hex"));
     },
 
     follow() {
       // Notifications may have been missed while there was no connection.
-      const onListening = () => memory.clear();
-      database.listen(store.keysChannel, forget, onListening).catch(() => {
-        // Postgres is away: the driver tries again, and until then the age bound holds.
-      });
+      const onListening = () => memory.forget(everything);
+      database
+        .listen(store.keysChannel, (id) => memory.forget(id), onListening)
+        .catch(() => {
+          // Postgres is away: the driver tries again, and until then the age bound holds.
+        });
     },
   };
-}
-
-type Memory = {
-  find(id: string): { readonly principal: Principal | undefined } | undefined;
-  set(id: string, principal: Principal | undefined, generation: number): void;
-  forget(id: string): void;
-  clear(): void;
-  generation(): number;
-};
-
-/** Known and unknown keys are kept apart, so that a flood of made-up keys evicts no real one. */
-function createMemory({ cacheEntriesMax, cacheAgeMs, now = Date.now }: KeysOptions): Memory {
-  const bounds = { entriesMax: cacheEntriesMax, now };
-  const known = createCache<Principal>({ ...bounds, ageMsMax: cacheAgeMs });
-  const unknown = createCache<true>({ ...bounds, ageMsMax: Math.min(unknownKeyAgeMs, cacheAgeMs) });
-  let generation = 0;
-  return {
-    find(id) {
-      const principal = known.find(id);
-      if (principal) return { principal };
-      return unknown.find(id) ? { principal: undefined } : undefined;
-    },
-    set(id, principal, generationAtLookup) {
-      // Something was revoked while this was being looked up: the answer may be the old one.
-      if (generationAtLookup !== generation) return;
-      if (principal) known.set(id, principal);
-      else unknown.set(id, true);
-    },
-    forget(id) {
-      generation += 1;
-      known.delete(id);
-      unknown.delete(id);
-    },
-    clear() {
-      generation += 1;
-      known.clear();
-      unknown.clear();
-    },
-    generation: () => generation,
-  };
-}
-
-function refuse(cause: unknown): never {
-  throw new ServiceError("KEY_UNVERIFIABLE", "the key cannot be verified now", { cause });
-}
-
-async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  });
-  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }

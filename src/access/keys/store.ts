@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import type { KeyKind, Principal } from "../principal.ts";
+import type { KeyKind } from "../principal.ts";
 
 export type KeyRow = {
   readonly keyId: string;
@@ -25,23 +25,53 @@ export type NewKeyRow = Pick<
 /** Servers drop what they remember of a key when its hash is sent on this channel. */
 export const keysChannel = "waggle_keys";
 
-/** Returns who a key stands for, unless it is revoked or something above it is archived. */
-export async function findPrincipal(sql: Sql, keyHash: Buffer): Promise<Principal | undefined> {
-  const [row] = await sql<Principal[]>`
+/** A key that is neither revoked nor expired, and whose root and all above it are active. */
+export type LiveKeyRow = {
+  readonly keyId: string;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly permissions: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  readonly isCreatedByKey: boolean;
+  readonly policy: readonly string[] | null;
+  readonly orgId: string;
+  readonly orgName: string;
+  readonly dataplaneId: string | null;
+  readonly clusterId: string | null;
+  readonly workspaceId: string | null;
+  readonly workspaceName: string | null;
+  readonly projectId: ProjectId | null;
+  readonly projectName: string | null;
+};
+
+export async function findLiveKey(sql: Sql, keyHash: Buffer): Promise<LiveKeyRow | undefined> {
+  const [row] = await sql<LiveKeyRow[]>`
     select
-      api_keys.key_id as "keyId",
-      api_keys.kind as "keyKind",
-      dataplanes.org_id as "orgId",
+      keys.key_id as "keyId",
+      keys.kind,
+      keys.name,
+      keys.permissions,
+      keys.expires_at as "expiresAt",
+      keys.created_by_key as "isCreatedByKey",
+      api_key_policies.permissions as policy,
+      organizations.org_id as "orgId",
+      organizations.name as "orgName",
+      dataplanes.dataplane_id as "dataplaneId",
+      dataplanes.cluster_id as "clusterId",
       workspaces.workspace_id as "workspaceId",
+      workspaces.name as "workspaceName",
       projects.project_id as "projectId",
       projects.name as "projectName"
-    from api_keys
-    join projects using (project_id)
-    join workspaces using (workspace_id)
-    join dataplanes using (dataplane_id)
-    join organizations using (org_id)
-    where api_keys.key_hash = ${keyHash}
-      and api_keys.revoked_at is null
+    from api_keys as keys
+    left join projects on projects.project_id = keys.project_id
+    left join workspaces
+      on workspaces.workspace_id = coalesce(projects.workspace_id, keys.workspace_id)
+    left join dataplanes on dataplanes.dataplane_id = workspaces.dataplane_id
+    join organizations on organizations.org_id = coalesce(dataplanes.org_id, keys.org_id)
+    left join api_key_policies on api_key_policies.org_id = organizations.org_id
+    where keys.key_hash = ${keyHash}
+      and keys.revoked_at is null
+      and (keys.expires_at is null or keys.expires_at > now())
       and projects.archived_at is null
       and workspaces.archived_at is null
       and dataplanes.archived_at is null

@@ -2,7 +2,7 @@
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { EventService } from "../../../gen/waggle/v1/event_pb.js";
-import { itemFaultsOf, principalOf } from "../../transport/context.ts";
+import { itemFaultsOf, projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "./event-input.ts";
 import { toEventMessage } from "./event-message.ts";
 import type { BatchItem } from "./batch.ts";
@@ -12,13 +12,13 @@ import type { EventInput } from "./parse-event.ts";
 export function eventHandlers(events: Events): ServiceImpl<typeof EventService> {
   return {
     async createEvent({ event }, context) {
-      const { projectId } = principalOf(context);
+      const { projectId } = projectOf(context);
       return { eventId: await events.create(projectId, fromEvent(event ?? {})), success: true };
     },
     async createEventBatch(request, context) {
       const session = request.sessionProperties ?? request.session;
       const result = await events.createBatch(
-        principalOf(context).projectId,
+        projectOf(context).projectId,
         toBatchItems(context, "events", request.events.map(fromEvent)),
         {
           isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
@@ -34,21 +34,21 @@ export function eventHandlers(events: Events): ServiceImpl<typeof EventService> 
       };
     },
     async enrichEvent(request, context) {
-      const { projectId } = principalOf(context);
+      const { projectId } = projectOf(context);
       await events.enrich(projectId, request.eventId, fromEvent(request));
       return { eventId: request.eventId, success: true };
     },
     async updateEvent(request, context) {
-      const { projectId } = principalOf(context);
+      const { projectId } = projectOf(context);
       await events.update(projectId, request.eventId, fromEvent(request));
       return { eventId: request.eventId, success: true };
     },
     async getEvent({ eventId }, context) {
-      const { projectId } = principalOf(context);
+      const { projectId } = projectOf(context);
       return { event: toEventMessage(await events.get(projectId, eventId), projectId) };
     },
     async deleteEvent({ eventId }, context) {
-      await events.delete(principalOf(context).projectId, eventId);
+      await events.delete(projectOf(context).projectId, eventId);
       return { success: true, deleted: eventId };
     },
   };

@@ -13,10 +13,10 @@ import {
   StreamEventsResponseSchema,
 } from "../../../gen/waggle/v1/export_pb.js";
 import type { DateRange, Filter } from "../../../gen/waggle/v1/filter_pb.js";
-import type { Principal } from "../../access/principal.ts";
+import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { exportLimitMax, searchLimitMax } from "../../base/limits.ts";
-import { principalOf } from "../../transport/context.ts";
+import { projectOf } from "../../transport/context.ts";
 import { toEventMessage } from "../events/event-message.ts";
 import type { EventSelection, Exports, PageRequest } from "./export.ts";
 import type { FilterInput } from "./filter.ts";
@@ -24,15 +24,15 @@ import type { FilterInput } from "./filter.ts";
 export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportService> {
   return {
     async exportEvents(request, context) {
-      const principal = principalOf(context);
-      checkProject(request.project, principal, context);
-      const page = await exports.getPage(principal.projectId, toPageRequest(request), {
+      const project = projectOf(context);
+      checkProject(request.project, project, context);
+      const page = await exports.getPage(project.projectId, toPageRequest(request), {
         limitMax: exportLimitMax,
         signal: context.signal,
       });
       return create(ExportEventsResponseSchema, {
         events: page.events.map((event) =>
-          toEventMessage(event, principal.projectId, page.projections),
+          toEventMessage(event, project.projectId, page.projections),
         ),
         totalEvents: page.total,
         count: page.total,
@@ -41,7 +41,7 @@ export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportServi
     },
 
     async searchEvents(request, context) {
-      const { projectId } = principalOf(context);
+      const { projectId } = projectOf(context);
       const page = await exports.getPage(projectId, toPageRequest(request), {
         limitMax: searchLimitMax,
         signal: context.signal,
@@ -54,7 +54,7 @@ export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportServi
     },
 
     async *streamEvents(request, context): AsyncGenerator<StreamEventsResponse, void, undefined> {
-      const { projectId } = principalOf(context);
+      const { projectId } = projectOf(context);
       const selection = toSelection(request);
       const { groups, projections } = await exports.stream(projectId, selection, context.signal);
       let count = 0;
@@ -70,7 +70,7 @@ export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportServi
     },
 
     async getEventSchema(_request, context) {
-      const schema = await exports.getSchema(principalOf(context).projectId);
+      const schema = await exports.getSchema(projectOf(context).projectId);
       return create(GetEventSchemaResponseSchema, {
         fields: schema.map((field) => create(EventFieldSchema, field)),
       });
@@ -83,12 +83,12 @@ const ignoringPaths: ReadonlySet<string> = new Set(["/v1/events/export", "/event
 
 function checkProject(
   project: string | undefined,
-  principal: Principal,
+  scope: ProjectScope,
   context: HandlerContext,
 ): void {
   if (project === undefined || ignoringPaths.has(new URL(context.url, "http://localhost").pathname))
     return;
-  if (project === principal.projectId || project === principal.projectName) return;
+  if (project === scope.projectId || project === scope.name) return;
   throw new ServiceError("NOT_FOUND", "no such project");
 }
 

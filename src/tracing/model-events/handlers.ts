@@ -3,7 +3,7 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ModelEvent, TracingService } from "../../../gen/waggle/compat/v0/tracing_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { itemFaultsOf, principalOf } from "../../transport/context.ts";
+import { itemFaultsOf, projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import type { BatchItem } from "../events/batch.ts";
 import type { Events } from "../events/events.ts";
@@ -19,7 +19,7 @@ export function tracingHandlers(events: Events): ServiceImpl<typeof TracingServi
       const field = logs.length > 0 ? "logs" : "events";
       const inputs = (field === "logs" ? logs : list).map(fromEvent);
       const items = toBatchItems(context, field, inputs);
-      const { errors } = await events.createBatch(principalOf(context).projectId, items, {
+      const { errors } = await events.createBatch(projectOf(context).projectId, items, {
         field,
         sessionId,
       });
@@ -29,14 +29,14 @@ export function tracingHandlers(events: Events): ServiceImpl<typeof TracingServi
       const call = modelEvent ?? absentCall();
       const input = toModelEvent(call, "model_event.");
       return {
-        eventId: await events.create(principalOf(context).projectId, input),
+        eventId: await events.create(projectOf(context).projectId, input),
         success: true,
       };
     },
     async createModelEventBatch(request, context) {
       const { sessionProperties } = request;
       const { eventIds, sessionId, errors } = await events.createBatch(
-        principalOf(context).projectId,
+        projectOf(context).projectId,
         toModelItems(context, request.modelEvents),
         {
           field: "model_events",

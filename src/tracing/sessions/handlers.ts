@@ -3,7 +3,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionService } from "../../../gen/waggle/v1/session_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { principalOf } from "../../transport/context.ts";
+import { projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import type { Events } from "../events/events.ts";
 import { toBatchItems } from "../events/handlers.ts";
@@ -17,34 +17,34 @@ export function sessionHandlers(
 ): ServiceImpl<typeof SessionService> {
   return {
     async startSession({ session }, context) {
-      const principal = principalOf(context);
-      const started = await sessions.start(principal.projectId, fromSessionStart(session ?? {}));
-      return toSessionMessage(started, principal);
+      const project = projectOf(context);
+      const started = await sessions.start(project.projectId, fromSessionStart(session ?? {}));
+      return toSessionMessage(started, project);
     },
     async updateSession({ sessionId, output, ...rest }, context) {
       const update = fromEvent({ ...rest, ...(output && { outputs: output }) });
-      await sessions.update(principalOf(context).projectId, sessionId, update);
+      await sessions.update(projectOf(context).projectId, sessionId, update);
       return { id: sessionId, success: true };
     },
     async getSession({ sessionId }, context) {
-      const principal = principalOf(context);
-      return toSessionMessage(await sessions.get(principal.projectId, sessionId), principal);
+      const project = projectOf(context);
+      return toSessionMessage(await sessions.get(project.projectId, sessionId), project);
     },
     async getSessionTree({ sessionId, view = "full" }, context) {
-      const principal = principalOf(context);
-      const { projectId } = principal;
+      const project = projectOf(context);
+      const { projectId } = project;
       switch (view) {
         case "full":
-          return toTreeMessage(await sessions.tree(projectId, sessionId), principal);
+          return toTreeMessage(await sessions.tree(projectId, sessionId), project);
         case "skeleton":
-          return toSkeletonMessage(await sessions.skeleton(projectId, sessionId), principal);
+          return toSkeletonMessage(await sessions.skeleton(projectId, sessionId), project);
         default:
           throw new ServiceError("INVALID_ARGUMENT", "view: must be `full` or `skeleton`");
       }
     },
     async listSessions(request, context) {
-      const principal = principalOf(context);
-      const page = await sessions.list(principal.projectId, {
+      const project = projectOf(context);
+      const page = await sessions.list(project.projectId, {
         filters: request.filters.map(toFilterInput),
         fromMs: [request.dateRange?.gte, request.dateRange?.startTime],
         toMs: [request.dateRange?.lte, request.dateRange?.endTime],
@@ -52,16 +52,16 @@ export function sessionHandlers(
         cursor: request.cursor,
       });
       return {
-        sessions: page.sessions.map((session) => toSessionMessage(session, principal)),
+        sessions: page.sessions.map((session) => toSessionMessage(session, project)),
         ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
       };
     },
     async deleteSession({ sessionId }, context) {
-      await sessions.delete(principalOf(context).projectId, sessionId);
+      await sessions.delete(projectOf(context).projectId, sessionId);
       return { success: true, deleted: sessionId };
     },
     async addSessionEvents({ sessionId, events: list }, context) {
-      const { projectId } = principalOf(context);
+      const { projectId } = projectOf(context);
       const items = toBatchItems(context, "events", list.map(fromEvent));
       const { eventIds, errors } = await events.createBatch(projectId, items, { sessionId });
       return { success: errors.length === 0, eventIds, errors };

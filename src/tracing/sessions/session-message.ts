@@ -9,7 +9,7 @@ import {
   SessionSchema,
   SessionTotalsSchema,
 } from "../../../gen/waggle/v1/session_pb.js";
-import type { Principal } from "../../access/principal.ts";
+import type { ProjectScope } from "../../access/scope.ts";
 import type { StoredEvent } from "../events/event.ts";
 import { durationOf, toEventMessage } from "../events/event-message.ts";
 import type { Session } from "./sessions.ts";
@@ -17,7 +17,7 @@ import type { SkeletonRow } from "./store.ts";
 import type { Totals } from "./totals.ts";
 import type { TreeNode } from "./tree.ts";
 
-type Scopes = Pick<Principal, "orgId" | "workspaceId" | "projectId">;
+type Scopes = Pick<ProjectScope, "orgId" | "workspaceId" | "projectId">;
 
 /** Returns a session event with its scopes and totals. */
 export function toSessionMessage(session: Session, scopes: Scopes): SessionMessage {

@@ -1,12 +1,115 @@
-// Checks again, beside the handler, what the gate checked on the headers: no call reaches a service
-// whose caller's key kind does not hold its permission, whichever protocol brought it here.
-// Source: docs/decisions.md, 35.
+// May the caller do this in this scope? Asked beside the handler, when the request's message can say
+// which scope it is about, whichever protocol brought it here.
+// Source: docs/spec.md, Authentication, 5; docs/decisions.md, 1, 33, 35.
 
+import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import { accessRuleOf, assertAllowed } from "../access-rules.ts";
-import { principalKey } from "../context.ts";
+import { isAllowed } from "../../access/authorize.ts";
+import type { Principal } from "../../access/principal.ts";
+import { systemScope } from "../../access/scope.ts";
+import type { Scope, ScopeLevel } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { accessRuleOf } from "../access-rules.ts";
+import { principalKey, scopeKey } from "../context.ts";
 
-export const authorizeInterceptor: Interceptor = (next) => (request) => {
-  assertAllowed(accessRuleOf(request.method), request.contextValues.get(principalKey));
-  return next(request);
+export type FindScope = (level: ScopeLevel, id: string) => Promise<Scope | undefined>;
+
+/** Names the project of a call that signed-in people make; keys have theirs. */
+const projectHeader = "x-project-id";
+
+/** Request fields that hold the id of a scope. */
+const fieldLevels: Readonly<Record<string, ScopeLevel>> = {
+  org_id: "org",
+  virtual_dataplane_id: "dataplane",
+  workspace_id: "workspace",
+  project_id: "project",
 };
+
+/** Stands for the level of the scope at the beginning of a permission. */
+const anyLevel = "{scope}";
+
+export function createAuthorizeInterceptor(findScope: FindScope): Interceptor {
+  return (next) => async (request) => {
+    const { method, contextValues } = request;
+    const rule = accessRuleOf(method);
+    if (rule.keyKinds === undefined || rule.scope === "any") return next(request);
+    const principal = contextValues.get(principalKey);
+    if (!principal) throw new Error("the gate let a call without a caller pass");
+    const scope =
+      rule.scope === ""
+        ? await projectOfCall(principal, request.header.get(projectHeader), findScope)
+        : await scopeOfMessage(
+            rule.scope,
+            request.stream ? undefined : { schema: method.input, message: request.message },
+            findScope,
+          );
+    const permission = scope && rule.permission.replace(anyLevel, scope.level);
+    const demand = { permission: permission ?? "", keyKinds: rule.keyKinds };
+    if (!scope || !isAllowed(principal, demand, scope)) {
+      throw new ServiceError("NOT_FOUND", `denied ${rule.permission}`);
+    }
+    contextValues.set(scopeKey, scope);
+    return next(request);
+  };
+}
+
+async function projectOfCall(
+  principal: Principal,
+  header: string | null,
+  findScope: FindScope,
+): Promise<Scope | undefined> {
+  if (principal.kind !== "user") return principal.root;
+  if (header === null) {
+    throw new ServiceError("INVALID_ARGUMENT", `${projectHeader}: must name the project by its id`);
+  }
+  return findScope("project", header);
+}
+
+type NamingMessage = { readonly schema: DescMessage; readonly message: Message };
+
+async function scopeOfMessage(
+  name: string,
+  naming: NamingMessage | undefined,
+  findScope: FindScope,
+): Promise<Scope | undefined> {
+  if (name === "system") return systemScope;
+  // Start-up has refused streams that would come here.
+  if (!naming) throw new Error("a stream names no scope");
+  const named = readScopeField(name, naming);
+  return named && findScope(named.level, named.id);
+}
+
+/** Returns the level and id that a field, or the one set of a oneof, names. */
+function readScopeField(
+  name: string,
+  { schema, message }: NamingMessage,
+): { readonly level: ScopeLevel; readonly id: string } | undefined {
+  const values = message as Message & Readonly<Record<string, unknown>>;
+  const field = schema.fields.find((candidate) => candidate.name === name);
+  if (field) {
+    const level = fieldLevels[name];
+    const id = values[field.localName];
+    return level && typeof id === "string" ? { level, id } : undefined;
+  }
+  const oneof = schema.oneofs.find((candidate) => candidate.name === name);
+  const set = oneof && (values[oneof.localName] as { case?: string; value?: unknown });
+  const setField = oneof?.fields.find(({ localName }) => localName === set?.case);
+  const level = fieldLevels[setField?.name ?? ""];
+  return level && typeof set?.value === "string" ? { level, id: set.value } : undefined;
+}
+
+/** Throws when the rule of an rpc names a scope that its request cannot say. */
+export function assertScopeIsReadable(method: DescMethod): void {
+  const { scope } = accessRuleOf(method);
+  if (["", "any", "system"].includes(scope)) return;
+  const { fields, oneofs } = method.input;
+  const named = [
+    ...fields.filter(({ name }) => name === scope),
+    ...oneofs.filter(({ name }) => name === scope).flatMap((oneof) => oneof.fields),
+  ];
+  const isReadable =
+    method.methodKind === "unary" &&
+    named.length > 0 &&
+    named.every(({ name }) => Object.hasOwn(fieldLevels, name));
+  if (!isReadable) throw new Error(`${method.toString()}: its scope ${scope} cannot be read`);
+}

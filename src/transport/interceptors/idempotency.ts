@@ -6,19 +6,26 @@ import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/p
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
 import type { Idempotency } from "../../access/idempotency/idempotency.ts";
+import { openAnswer, sealAnswer } from "../../access/idempotency/seal.ts";
+import type { Principal } from "../../access/principal.ts";
+import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { answerMetadataKey, principalKey, requestDigestKey } from "../context.ts";
+import { accessRuleOf } from "../access-rules.ts";
+import { answerMetadataKey, principalKey, requestDigestKey, scopeKey } from "../context.ts";
 import { rpcNameOf } from "./log.ts";
 
 const headerName = "idempotency-key";
 const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
 /** The interceptor next to the handlers, so that what it keeps is the handler's own answer. */
-export function createIdempotencyInterceptor(idempotency: Idempotency): Interceptor {
+export function createIdempotencyInterceptor(
+  idempotencyOf: (scope: Scope) => Idempotency,
+): Interceptor {
   return (next) => async (request) => {
     const key = request.header.get(headerName);
     const principal = request.contextValues.get(principalKey);
-    if (key === null || request.stream || !principal || !isWrite(request.method)) {
+    const scope = request.contextValues.get(scopeKey);
+    if (key === null || request.stream || !principal || !scope || !isWrite(request.method)) {
       return next(request);
     }
     if (!keyPattern.test(key)) {
@@ -31,12 +38,14 @@ export function createIdempotencyInterceptor(idempotency: Idempotency): Intercep
     const requestHash =
       request.contextValues.get(requestDigestKey) ?? hashOf(method, request.message);
     let first: { readonly bytes: Uint8Array; readonly response: UnaryResponse } | undefined;
-    const bytes = await idempotency.run(
-      { projectId: principal.projectId, route: rpcNameOf(method), key, requestHash },
+    const secret = accessRuleOf(method).isSecretAnswer ? secretOf(request.header, key) : undefined;
+    const bytes = await idempotencyOf(scope).run(
+      { scopeId: scopeIdOf(principal), route: rpcNameOf(method), key, requestHash },
       async () => {
         const response = await next(request);
         if (response.stream) throw new Error("a unary call was answered by a stream");
-        first = { bytes: toBinary(method.output, response.message), response };
+        const answer = toBinary(method.output, response.message);
+        first = { bytes: secret === undefined ? answer : sealAnswer(answer, secret), response };
         return first.bytes;
       },
     );
@@ -46,9 +55,31 @@ export function createIdempotencyInterceptor(idempotency: Idempotency): Intercep
       service: method.parent,
       method,
       ...(request.contextValues.get(answerMetadataKey) ?? noMetadata()),
-      message: fromBinary(method.output, bytes),
+      message: fromBinary(method.output, secret === undefined ? bytes : openKept(bytes, secret)),
     };
   };
+}
+
+/** The principal's scope: where a key is rooted, or the person. */
+function scopeIdOf(principal: Principal): string {
+  return principal.kind === "user" ? principal.actor.id : principal.root.id;
+}
+
+function secretOf(header: Headers, key: string): string {
+  return JSON.stringify([header.get("authorization"), header.get("cookie"), key]);
+}
+
+/** Another credential of the same scope sent the Idempotency-Key: not its answer to read. */
+function openKept(sealed: Uint8Array, secret: string): Uint8Array {
+  try {
+    return openAnswer(sealed, secret);
+  } catch (cause) {
+    throw new ServiceError(
+      "IDEMPOTENCY_MISMATCH",
+      "this Idempotency-Key was used with another credential",
+      { cause },
+    );
+  }
 }
 
 /** Tells whether an rpc changes something: every one that does not say it has no side effects. */

@@ -13,7 +13,7 @@ import {
 } from "@connectrpc/connect";
 import { outcomes, type Reason } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { principalKey, requestIdKey } from "../context.ts";
+import { principalKey, requestIdKey, scopeKey } from "../context.ts";
 import { serviceErrorOf } from "./errors.ts";
 
 /** One finished call, as metrics see it. `reason` is `OK`, `CANCELED` or the error's. */
@@ -54,7 +54,8 @@ export function createCallLog(
     end({ method, protocol, values, startedAtMs, error }) {
       if (values.get(isLoggedKey)) return;
       values.set(isLoggedKey, true);
-      const principal = values.get(principalKey);
+      const actor = values.get(principalKey)?.actor;
+      const scope = values.get(scopeKey);
       const reason = reasonOf(error);
       const ms = Math.round((performance.now() - startedAtMs) * 1e3) / 1e3;
       const rpc = rpcNameOf(method);
@@ -64,8 +65,8 @@ export function createCallLog(
         protocol,
         reason,
         ms,
-        key_id: principal?.keyId,
-        project_id: principal?.projectId,
+        ...(actor && { [actor.type === "user" ? "user_id" : "key_id"]: actor.id }),
+        ...(scope && { [`${scope.level}_id`]: scope.id }),
         request_id: values.get(requestIdKey),
       };
       const isOurs = reason !== "OK" && reason !== "CANCELED" && outcomes[reason].status >= 500;

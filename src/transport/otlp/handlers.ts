@@ -10,13 +10,13 @@ import {
 } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { Traces } from "../../tracing/spans/record-spans.ts";
 import type { RejectedSpan } from "../../tracing/spans/span.ts";
-import { principalOf } from "../context.ts";
+import { projectOf } from "../context.ts";
 import { readSpans } from "./spans.ts";
 
 export function traceHandlers(traces: Traces): ServiceImpl<typeof TraceService> {
   return {
     async export(request, context: HandlerContext) {
-      const { projectId } = principalOf(context);
+      const { projectId } = projectOf(context);
       const source = context.requestHeader.get("x-source") ?? undefined;
       const { spans, rejected } = readSpans(request);
       const unstored = await traces.record(projectId, spans, { source });

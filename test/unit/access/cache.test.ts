@@ -1,7 +1,7 @@
 // The bounded memory of keys.
 
 import { describe, expect, test } from "vitest";
-import { createCache } from "../../../src/access/keys/cache.ts";
+import { createCache } from "../../../src/access/cache.ts";
 
 describe("createCache", () => {
   test("drops the least recently used entry when it is full", () => {

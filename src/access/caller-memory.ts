@@ -1,0 +1,112 @@
+// What a server remembers of callers: by the hash of a key or sign-in, who it stands for. Called by
+// keys/keys.ts and sign-in/sign-ins.ts; told what to forget by changes/changes.ts.
+// Source: docs/decisions.md, 14, 32.
+
+import { ServiceError } from "../base/errors.ts";
+import { createCache } from "./cache.ts";
+import type { Principal } from "./principal.ts";
+
+export type CallerMemory<T extends Principal> = {
+  /**
+   * Returns who a hash stands for, from memory or by asking, once for many requests at a time.
+   * Takes the same steps for a good and an unknown hash.
+   *
+   * Fails with NOT_FOUND when it stands for nobody or has ended, and with KEY_UNVERIFIABLE when the
+   * answer is not in memory and nobody can be asked.
+   */
+  get(hash: Buffer): Promise<T>;
+  /** Forgets one hash, in hexadecimal, or everything: `*`. Lookups under way are not believed. */
+  forget(subject: string): void;
+};
+
+export type CallerMemoryOptions<T extends Principal> = {
+  /** Asks the database. */
+  readonly find: (hash: Buffer) => Promise<T | undefined>;
+  readonly entriesMax: number;
+  readonly ageMsMax: number;
+  readonly lookupTimeoutMs?: number;
+  readonly now?: () => number;
+};
+
+/** Stands for every hash in `forget` and in access_changes. */
+export const everything = "*";
+
+/** Short, so that a key made elsewhere whose notification was lost works soon. */
+const unknownAgeMs = 2_000;
+const lookupTimeoutMsDefault = 5_000;
+
+export function createCallerMemory<T extends Principal>(
+  options: CallerMemoryOptions<T>,
+): CallerMemory<T> {
+  const { find, entriesMax, ageMsMax, now = Date.now } = options;
+  const timeoutMs = options.lookupTimeoutMs ?? lookupTimeoutMsDefault;
+  const known = createCache<T>({ entriesMax, ageMsMax, now });
+  // Apart, so that a flood of made-up keys evicts no real one.
+  const unknown = createCache<true>({
+    entriesMax,
+    ageMsMax: Math.min(unknownAgeMs, ageMsMax),
+    now,
+  });
+  const lookups = new Map<string, Promise<T | undefined>>();
+  let generation = 0;
+
+  async function lookUp(hash: Buffer, id: string): Promise<T | undefined> {
+    const generationAtStart = generation;
+    const principal = await within(timeoutMs, find(hash));
+    // Something ended while this was being looked up: the answer may be the old one.
+    if (generationAtStart !== generation) return principal;
+    if (principal) known.set(id, principal);
+    else unknown.set(id, true);
+    return principal;
+  }
+
+  function lookUpOnce(hash: Buffer, id: string): Promise<T | undefined> {
+    const running = lookups.get(id);
+    if (running) return running;
+    const lookup = lookUp(hash, id).finally(() => {
+      if (lookups.get(id) === lookup) lookups.delete(id);
+    });
+    lookups.set(id, lookup);
+    return lookup;
+  }
+
+  return {
+    async get(hash) {
+      const id = hash.toString("hex");
+      let principal = known.find(id);
+      if (!principal && !unknown.find(id)) {
+        principal = await lookUpOnce(hash, id).catch(refuse);
+      }
+      if (!principal || (principal.expiresAtMs ?? Infinity) <= Date.now()) {
+        throw new ServiceError("NOT_FOUND", "nobody calls");
+      }
+      return principal;
+    },
+
+    forget(subject) {
+      generation += 1;
+      if (subject === everything) {
+        known.clear();
+        unknown.clear();
+        lookups.clear();
+        return;
+      }
+      known.delete(subject);
+      unknown.delete(subject);
+      // A lookup that began before the change must not answer requests that come after it.
+      lookups.delete(subject);
+    },
+  };
+}
+
+function refuse(cause: unknown): never {
+  throw new ServiceError("KEY_UNVERIFIABLE", "the caller cannot be verified now", { cause });
+}
+
+async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, fail) => {
+    timer = setTimeout(() => fail(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
+}

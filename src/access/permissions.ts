@@ -1,0 +1,75 @@
+// Dotted permission names and their wildcards. Called by authorize.ts, and where permissions are
+// handed in: keys, policies, the roles manifest.
+// Source: docs/spec.md, Authentication, 4; docs/decisions.md, 33.
+
+import { scopeLevels } from "./scope.ts";
+
+/** Parts of a pattern such as `project.event.get`, `project.event.*` or `*`. */
+const partPattern = /^[a-z][a-z0-9_]*$/;
+const partsMax = 6;
+const lengthMax = 128;
+
+const levels: ReadonlySet<string> = new Set(scopeLevels);
+
+/**
+ * Tells whether a pattern holds a permission, or another pattern as a whole. `*` as the last part
+ * stands for one or more parts, so `project.*` holds `project.event.get` and `project.event.*`.
+ */
+export function covers(pattern: string, permission: string): boolean {
+  if (pattern === permission || pattern === "*") return true;
+  if (!pattern.endsWith(".*")) return false;
+  const prefix = pattern.slice(0, -1);
+  return permission.length > prefix.length && permission.startsWith(prefix);
+}
+
+/** Tells whether some permission is held by both patterns. */
+export function overlaps(one: string, other: string): boolean {
+  return covers(one, other) || covers(other, one);
+}
+
+/** Tells whether any of the patterns holds the permission. */
+export function anyCovers(patterns: readonly string[], permission: string): boolean {
+  return patterns.some((pattern) => covers(pattern, permission));
+}
+
+/**
+ * Returns what is wrong with the text of a pattern, or undefined. Its first part is a level of
+ * scopes; a name that no call asks for is no fault, since later releases may.
+ */
+export function findPatternFault(pattern: string): string | undefined {
+  if (pattern === "*") return undefined;
+  if (pattern.length > lengthMax) return `is longer than ${lengthMax} characters`;
+  const parts = pattern.split(".");
+  const [level = ""] = parts;
+  if (!levels.has(level)) return `must begin with one of ${scopeLevels.join(", ")}`;
+  if (parts.length < 2 || parts.length > partsMax) return "must have parts, such as a.b.get";
+  const names = parts.at(-1) === "*" ? parts.slice(0, -1) : parts;
+  if (!names.every((part) => partPattern.test(part))) {
+    return "must be lower-case parts joined by dots, with * only as the last part";
+  }
+  return undefined;
+}
+
+/** Permissions to create keys, by what is behind the level. */
+const keyCreation = /^[a-z]+\.(ingestion|project|ro_project|fine_grained)_api_key(_cp|_dp)?\.post$/;
+
+const creatingPermissions: readonly string[] = [
+  "project.ingestion_api_key.post",
+  "project.project_api_key.post",
+  "project.ro_project_api_key.post",
+  "project.fine_grained_api_key_dp.post",
+  "workspace.fine_grained_api_key_dp.post",
+  "workspace.fine_grained_api_key_cp.post",
+  "org.fine_grained_api_key_dp.post",
+  "org.fine_grained_api_key_cp.post",
+];
+
+/** Tells whether a permission is one to create keys. */
+export function isKeyCreation(permission: string): boolean {
+  return keyCreation.test(permission);
+}
+
+/** Returns the first permission to create keys that a pattern holds. */
+export function findKeyCreation(pattern: string): string | undefined {
+  return creatingPermissions.find((permission) => covers(pattern, permission));
+}

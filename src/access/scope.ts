@@ -1,0 +1,64 @@
+// The levels of tenancy, and an active scope with everything above it. Found by
+// controlplane/scopes, read by authorize.ts and by every control-plane service.
+// Source: docs/spec.md, "What the service does", 7.
+
+import type { ProjectId } from "../base/ids.ts";
+
+/** From the widest to the narrowest; `system` is above every organization. */
+export const scopeLevels = ["system", "org", "dataplane", "workspace", "project"] as const;
+export type ScopeLevel = (typeof scopeLevels)[number];
+
+/** Ids of everything from the organization down to the scope itself; absent below it. */
+export type Scope = {
+  readonly level: ScopeLevel;
+  /** The nil UUID at level system. */
+  readonly id: string;
+  readonly name: string;
+  readonly orgId?: string;
+  readonly dataplaneId?: string;
+  readonly workspaceId?: string;
+  readonly projectId?: ProjectId;
+  /** Cluster that holds the events; present from the data plane down. */
+  readonly clusterId?: string;
+};
+
+/** A project with everything above it. */
+export type ProjectScope = Scope & {
+  readonly level: "project";
+  readonly orgId: string;
+  readonly dataplaneId: string;
+  readonly workspaceId: string;
+  readonly projectId: ProjectId;
+  readonly clusterId: string;
+};
+
+export const systemScopeId = "00000000-0000-0000-0000-000000000000";
+
+/** What is above all organizations. */
+export const systemScope: Scope = { level: "system", id: systemScopeId, name: "system" };
+
+/** Tells whether a scope is the one that `level` and `id` name, or lies in it. */
+export function isWithin(scope: Scope, level: ScopeLevel, id: string): boolean {
+  switch (level) {
+    case "system":
+      return true;
+    case "org":
+      return scope.orgId === id;
+    case "dataplane":
+      return scope.dataplaneId === id;
+    case "workspace":
+      return scope.workspaceId === id;
+    case "project":
+      return scope.projectId === id;
+  }
+}
+
+/** Tells whether a scope is a project. */
+export function isProject(scope: Scope | undefined): scope is ProjectScope {
+  return scope?.level === "project";
+}
+
+/** Id of the audit chain that a scope's changes belong to. */
+export function chainOf(scope: Scope): string {
+  return scope.orgId ?? systemScopeId;
+}
