@@ -1,0 +1,65 @@
+// Keyset pages of lists in order of creation: how many rows, after which one, and what comes next.
+// Called by the services behind every list of the control plane. Cursors are opaque to clients and
+// hold nothing secret. Source: docs/spec.md, "Control plane"; docs/decisions.md, 28.
+
+import { ServiceError } from "./errors.ts";
+import { isUuid } from "./ids.ts";
+
+/** A page of fewer costs more round trips than rows; one of more holds a connection too long. */
+export const pageLimitDefault = 100;
+export const pageLimitMax = 1_000;
+
+/** A row's place in a list: when it was created, in Unix microseconds, then its id. */
+export type Position = { readonly createdAtUs: number; readonly id: string };
+
+/** Which rows a page holds: at most `limit`, after the position. */
+export type PageOptions = { readonly limit: number; readonly after: Position | undefined };
+
+export type Page<T> = {
+  readonly items: readonly T[];
+  /** Absent at the end. */
+  readonly nextCursor: string | undefined;
+};
+
+/** Returns a cursor that continues after `position`. */
+export function formatCursor({ createdAtUs, id }: Position): string {
+  return Buffer.from(JSON.stringify([createdAtUs, id])).toString("base64url");
+}
+
+/** Reads a cursor. Throws INVALID_ARGUMENT, naming `cursor`, when it is none of ours. */
+export function parseCursor(cursor: string): Position {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(cursor, "base64url").toString());
+  } catch (cause) {
+    throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor", { cause });
+  }
+  const [createdAtUs, id] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  if (!Number.isSafeInteger(createdAtUs) || typeof id !== "string" || !isUuid(id)) {
+    throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
+  }
+  return { createdAtUs: createdAtUs as number, id };
+}
+
+/**
+ * Reads the `limit` and `cursor` of a list request: 1 to 1,000, 100 when absent. Throws
+ * INVALID_ARGUMENT naming the one that is wrong.
+ */
+export function parsePageOptions(request: {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}): PageOptions {
+  const { limit = pageLimitDefault, cursor } = request;
+  if (!Number.isInteger(limit) || limit < 1 || limit > pageLimitMax) {
+    throw new ServiceError("INVALID_ARGUMENT", `limit: must be from 1 to ${pageLimitMax}`);
+  }
+  return { limit, after: cursor === undefined ? undefined : parseCursor(cursor) };
+}
+
+/** Returns the page of rows of which the store was asked for one more than `limit`. */
+export function toPage<Row extends Position>(rows: readonly Row[], limit: number): Page<Row> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  const hasMore = rows.length > limit && last !== undefined;
+  return { items, nextCursor: hasMore ? formatCursor(last) : undefined };
+}
