@@ -20,3 +20,5 @@ create table outbox (
 );
 
 create index outbox_waiting_idx on outbox (due_at) where started_at is null;
+-- Entries are deleted some time after their start.
+create index outbox_started_idx on outbox (started_at) where started_at is not null;

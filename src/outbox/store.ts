@@ -1,0 +1,80 @@
+// SQL of the outbox. Called by outbox.ts and relay.ts.
+
+import type { Sql } from "../postgres/database.ts";
+import type { OutboxEntry } from "./outbox.ts";
+
+/** Wakes the relays when an entry has been committed. */
+export const outboxChannel = "waggle_outbox";
+
+export type WaitingEntry = OutboxEntry & { readonly outboxId: number; readonly attempts: number };
+
+export async function insertEntry(sql: Sql, entry: OutboxEntry): Promise<void> {
+  await sql`
+    insert into outbox (workflow_id, workflow_type, input, org_id, scope_id, actor)
+    values (
+      ${entry.workflowId}, ${entry.workflowType}, ${JSON.stringify(entry.input)}::text::json,
+      ${entry.orgId}, ${entry.scopeId}, ${entry.actor}
+    )
+    on conflict (workflow_id) do nothing`;
+}
+
+export async function notify(sql: Sql): Promise<void> {
+  await sql`select pg_notify(${outboxChannel}, '')`;
+}
+
+/**
+ * Locks due entries until the transaction ends, those due longest first; entries that another relay
+ * has locked are its own.
+ */
+export async function claimDue(sql: Sql, limit: number): Promise<WaitingEntry[]> {
+  return sql<WaitingEntry[]>`
+    select
+      outbox_id as "outboxId",
+      workflow_id as "workflowId",
+      workflow_type as "workflowType",
+      input,
+      org_id as "orgId",
+      scope_id as "scopeId",
+      actor,
+      attempts
+    from outbox
+    where started_at is null and due_at <= now()
+    order by due_at, outbox_id
+    limit ${limit}
+    for update skip locked`;
+}
+
+export async function markStarted(sql: Sql, outboxIds: readonly number[]): Promise<void> {
+  await sql`
+    update outbox
+    set started_at = now(), attempts = attempts + 1, last_error = null
+    where outbox_id = any(${outboxIds}::bigint[])`;
+}
+
+/** Puts an entry off by `delayMs` and says why. */
+export async function markFailed(
+  sql: Sql,
+  { outboxId, error, delayMs }: { outboxId: number; error: string; delayMs: number },
+): Promise<void> {
+  await sql`
+    update outbox
+    set attempts = attempts + 1,
+      last_error = ${error},
+      due_at = now() + ${delayMs} * interval '1 millisecond'
+    where outbox_id = ${outboxId}`;
+}
+
+/** Deletes entries that were started longer ago than `ageMs`; returns how many. */
+export async function deleteStarted(sql: Sql, ageMs: number, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from outbox
+    where outbox_id in (
+      select outbox_id
+      from outbox
+      where started_at < now() - ${ageMs} * interval '1 millisecond'
+      order by outbox_id
+      limit ${limit}
+      for update skip locked
+    )`;
+  return count;
+}
