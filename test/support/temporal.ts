@@ -1,0 +1,47 @@
+// A namespace of its own for a test file, on the Temporal server of the test run. Called by tests.
+
+import { randomBytes } from "node:crypto";
+import { msToTs } from "@temporalio/common/lib/time.js";
+import { inject } from "vitest";
+import { openConnection, registerSearchAttributes } from "../../src/embedded/temporal-namespace.ts";
+import type { SharedTemporal } from "./temporal-server.ts";
+
+export type TestTemporal = {
+  readonly address: string;
+  /** Empty, and with our search attributes. */
+  readonly namespace: string;
+  /** Leaves nothing of the namespace on the server's screen. Stop workers first. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts the server unless it runs, and makes a namespace; call `stop` in afterAll. Where there is
+ * no server to be had, the answer is why: say so with `sayMissing` and skip.
+ */
+export async function startTestTemporal(): Promise<
+  (TestTemporal & { readonly missing?: never }) | { readonly missing: string }
+> {
+  const response = await fetch(inject("temporalStarterUrl"));
+  const shared = (await response.json()) as SharedTemporal;
+  if (shared.missing !== undefined) return shared;
+  const { address } = shared;
+  const namespace = `test-${randomBytes(6).toString("hex")}`;
+  const connection = openConnection(address);
+  try {
+    await connection.workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: msToTs("1 day"),
+    });
+    await registerSearchAttributes(connection, namespace);
+  } finally {
+    await connection.close();
+  }
+  return {
+    address,
+    namespace,
+    async stop() {
+      const last = openConnection(address);
+      await last.operatorService.deleteNamespace({ namespace }).finally(() => last.close());
+    },
+  };
+}
