@@ -3,7 +3,8 @@
 
 import { execFile } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { mkdir, readFile, realpath, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -32,6 +33,7 @@ const stopTimeoutMs = 10_000;
 export async function openTemporalFolder(dataFolder: string): Promise<TemporalFolder> {
   const folder = join(resolve(dataFolder), "temporal");
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  await assertOurs(folder);
   // The real path, so that an orphan is known by its command line however the folder was named.
   const real = await realpath(folder);
   return {
@@ -40,6 +42,18 @@ export async function openTemporalFolder(dataFolder: string): Promise<TemporalFo
     portsPath: join(real, "ports.json"),
     logPath: join(resolve(dataFolder), "temporal.log"),
   };
+}
+
+async function assertOurs(folder: string): Promise<void> {
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new OperatorError(
+      `${folder} belongs to another user, who started waggle here first: start it as that user ` +
+        "or as root, or choose another data folder",
+      { cause },
+    );
+  }
 }
 
 /**

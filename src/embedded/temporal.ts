@@ -109,8 +109,10 @@ function supervise(
 ): Supervisor {
   const stopping = new AbortController();
   let child = first;
-  // An outage of its clients can make the server say much; a file opened for appending is cut safely.
-  const logCheck = setInterval(() => void prepareLog(server.folder.logPath), logCheckMs).unref();
+  const logCheck = setInterval(() => {
+    // The server appends, so its log is cut safely below it; one that cannot be cut is next time.
+    prepareLog(server.folder.logPath).catch(() => undefined);
+  }, logCheckMs).unref();
   const ended = (async () => {
     for (;;) {
       const cause = await exitOf(child);
@@ -119,6 +121,8 @@ function supervise(
       const next = await launchUntilItRuns(server, stopping.signal, onRestart);
       if (!next) return;
       child = next;
+      // stop() came while this one was becoming ready, and ended the one before.
+      if (stopping.signal.aborted) void end(child);
     }
   })();
   return {
