@@ -3,15 +3,12 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { type DescFile, getOption, hasOption } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
 import { http } from "../gen/google/api/annotations_pb.js";
-import { file_waggle_compat_v0_tracing } from "../gen/waggle/compat/v0/tracing_pb.js";
-import { file_waggle_v1_event } from "../gen/waggle/v1/event_pb.js";
-import { file_waggle_v1_export } from "../gen/waggle/v1/export_pb.js";
 import { access } from "../gen/waggle/v1/options_pb.js";
-import { file_waggle_v1_session } from "../gen/waggle/v1/session_pb.js";
+import { protoFiles, rpcs } from "./support/contract.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const lineLengthMax = 100;
@@ -251,14 +248,6 @@ describe("SQL", () => {
   });
 });
 
-const protoFiles: readonly DescFile[] = [
-  file_waggle_v1_event,
-  file_waggle_v1_session,
-  file_waggle_v1_export,
-  file_waggle_compat_v0_tracing,
-];
-const methods = protoFiles.flatMap((file) => file.services).flatMap((service) => service.methods);
-
 describe("protos", () => {
   test("are all looked at here", () => {
     const named = protoFiles.map((file) => `proto/${file.name}.proto`);
@@ -269,13 +258,13 @@ describe("protos", () => {
     expect(withServices.toSorted()).toEqual(named.toSorted());
   });
 
-  test.each(methods.map((method) => ({ name: method.toString(), method })))(
+  test.each(rpcs.map((method) => ({ name: method.toString(), method })))(
     "$name has an http rule, a permission, key kinds and a body class",
     ({ method }) => {
       const rule = getOption(method, access);
 
       expect(hasOption(method, http)).toBe(true);
-      expect(rule.permission).toMatch(/^[a-z_]+(\.[a-z_]+)+$/);
+      expect(rule.permission).toMatch(/^([a-z_]+|\{scope\})(\.[a-z_]+)+$/);
       expect(rule.keys.length).toBeGreaterThan(0);
       expect(rule.body).not.toBe(0);
     },
@@ -294,8 +283,8 @@ describe("protos", () => {
   });
 
   test("have every permission in a test", () => {
-    const permissions = new Set(methods.map((method) => getOption(method, access).permission));
-    const matrix = readFileSync(join(root, "test/api/access.test.ts"), "utf8");
+    const permissions = new Set(rpcs.map((method) => getOption(method, access).permission));
+    const matrix = readFileSync(join(root, "test/api/access-rows.ts"), "utf8");
 
     expect([...permissions].filter((permission) => !matrix.includes(permission))).toEqual([]);
   });

@@ -15,8 +15,8 @@ export type Credentials = {
 };
 
 /**
- * Fails with NOT_FOUND when the caller is nobody, and with KEY_UNVERIFIABLE when the database cannot
- * be asked.
+ * Fails with NOT_FOUND when the caller is nobody, and with KEY_UNVERIFIABLE when the database
+ * cannot be asked.
  */
 export type Authenticator = (credentials: Credentials) => Promise<Principal>;
 

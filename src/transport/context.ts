@@ -1,5 +1,5 @@
-// What a request carries beside its message: the caller, the scope, its id, faults of single batch items, and
-// whether it asked for a projection. Written by the gate and the REST reader, read by handlers.
+// What a request carries beside its message: the caller, the scope, its id, faults of single batch
+// items, and whether it asked for a projection. Written by the gate and the REST reader, read by handlers.
 
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Actor, Principal } from "../access/principal.ts";

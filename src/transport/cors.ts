@@ -11,6 +11,7 @@ const allowedHeaders = [
   ...connectCors.allowedHeaders,
   "Authorization",
   "Idempotency-Key",
+  "X-Project-Id",
   "X-Request-Id",
   "X-Source",
 ];

@@ -1,5 +1,5 @@
-// Where each request goes: an RPC handler, a REST route, an OTLP path, health and the API document,
-// else the fixed 404. The listener that app.ts gives to server.ts.
+// Where each request goes: an RPC handler, a REST route, an OTLP path, a page, health and the API
+// document, else the fixed 404. The listener that app.ts gives to server.ts.
 // Source: docs/design.md, Transport; docs/decisions.md, 10.
 
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
@@ -16,6 +16,7 @@ import {
   writeAnswer,
 } from "./exchange.ts";
 import type { OtlpRoute } from "./otlp/route.ts";
+import type { PageRoute } from "./pages.ts";
 import { notFoundAnswer } from "./rest/error-body.ts";
 import type { Transcoder } from "./rest/transcoder.ts";
 import type { RpcServer } from "./rpc.ts";
@@ -28,6 +29,8 @@ export type RoutesOptions = {
   readonly transcoder: Transcoder;
   /** Undefined where the service takes no traces. */
   readonly otlp: OtlpRoute | undefined;
+  /** Undefined where the service has no pages of its own. */
+  readonly pages: PageRoute | undefined;
   readonly cors: Cors;
   readonly readiness: () => Promise<Readiness>;
   /** The OpenAPI document, as JSON text. */
@@ -42,12 +45,12 @@ const requestIdPattern = /^[\x21-\x7e]{1,128}$/;
 
 /** Returns the listener. It never throws: what escapes every catch becomes a bare 500. */
 export function createRequestListener(options: RoutesOptions): RequestListener {
-  const pages = pageTable(options);
+  const fixed = fixedTable(options);
   return (request, response) => {
     // Errors on a connection that broke; the reader or writer of the moment sees them too.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
-    void dispatch(options, pages, request, response).catch((error: unknown) => {
+    void dispatch(options, fixed, request, response).catch((error: unknown) => {
       options.logger.error({ err: error }, "a request escaped every handler");
       if (!response.headersSent) response.writeHead(500).end();
       else response.destroy();
@@ -57,7 +60,7 @@ export function createRequestListener(options: RoutesOptions): RequestListener {
 
 async function dispatch(
   options: RoutesOptions,
-  pages: PageTable,
+  fixed: FixedTable,
   request: NodeRequest,
   response: NodeResponse,
 ): Promise<void> {
@@ -71,19 +74,20 @@ async function dispatch(
   const match = options.transcoder.find(exchange);
   if (match) return options.transcoder.serve(exchange, match, values);
   if (options.otlp?.matches(exchange)) return options.otlp.serve(exchange, values);
-  const page = exchange.httpMethod === "GET" ? pages[exchange.path] : undefined;
-  if (page) return page(exchange);
+  if (options.pages?.matches(exchange)) return options.pages.serve(exchange);
+  const answer = exchange.httpMethod === "GET" ? fixed[exchange.path] : undefined;
+  if (answer) return answer(exchange);
   const { status, body } = notFoundAnswer();
   options.logger.debug({ request_id: values.get(requestIdKey) }, "no such route");
   await writeAnswer(exchange, { status, headers: { "content-type": jsonType }, body });
 }
 
-type PageTable = Readonly<Record<string, (exchange: Exchange) => Promise<void>>>;
+type FixedTable = Readonly<Record<string, (exchange: Exchange) => Promise<void>>>;
 
 const jsonType = "application/json";
 
-function pageTable({ readiness, openapi }: RoutesOptions): PageTable {
-  const pages: PageTable = {
+function fixedTable({ readiness, openapi }: RoutesOptions): FixedTable {
+  const fixed: FixedTable = {
     "/healthz": (exchange) => writeJson(exchange, 200, { status: "ok" }),
     "/readyz": async (exchange) => {
       const { ready, missing } = await readiness();
@@ -93,7 +97,7 @@ function pageTable({ readiness, openapi }: RoutesOptions): PageTable {
     "/openapi.json": (exchange) =>
       writeAnswer(exchange, { status: 200, headers: { "content-type": jsonType }, body: openapi }),
   };
-  return Object.assign(Object.create(null) as object, pages);
+  return Object.assign(Object.create(null) as object, fixed);
 }
 
 async function writeJson(exchange: Exchange, status: number, body: unknown): Promise<void> {

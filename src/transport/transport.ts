@@ -32,6 +32,7 @@ import { createTraceInterceptor } from "./interceptors/trace.ts";
 import { validateInterceptor } from "./interceptors/validate.ts";
 import { createOpenApiDocument } from "./openapi/openapi.ts";
 import { createOtlpRoute } from "./otlp/route.ts";
+import { createPageRoute, type Pages } from "./pages.ts";
 import { reflectionHandlers } from "./reflection.ts";
 import { createTranscoder } from "./rest/transcoder.ts";
 import type { StreamEncoder } from "./rest/stream.ts";
@@ -52,6 +53,8 @@ export type TransportOptions = Deadlines & {
   readonly logger: Logger;
   readonly version: string;
   readonly streamEncoders: readonly StreamEncoder[];
+  /** Plain pages beside the rpcs. */
+  readonly pages?: Pages;
   readonly corsOrigins: readonly string[];
   readonly bodyLimits: BodyLimits;
   readonly bytesInFlightMax: number;
@@ -96,6 +99,7 @@ export function createTransport(options: TransportOptions): TransportServer {
     rpc: createRpcServer({ ...shared, specs, logger }),
     transcoder: createTranscoder({ ...shared, specs, streamEncoders: options.streamEncoders }),
     otlp: traces && createOtlpRoute(shared, traces),
+    pages: options.pages && createPageRoute({ ...shared, pages: options.pages }),
     cors: createCors(options.corsOrigins),
     readiness: options.readiness,
     openapi: createOpenApiDocument(

@@ -1,221 +1,148 @@
-// Every route × every kind of key: who may call what, and that every denial is the same bytes.
-// A route added without a row fails here.
-// Source: docs/spec.md, "Authentication"; docs/decisions.md, 10, 14 and 35.
+// Every route × every kind of caller: who may call what, and that every denial is the same bytes.
+// What is expected follows from the rows of access-rows.ts; a route without a row fails here.
+// Source: docs/spec.md, "Authentication"; docs/decisions.md, 10, 14, 33 and 35.
 
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
-import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";
-import { EventService } from "../../gen/waggle/v1/event_pb.js";
-import { ExportService } from "../../gen/waggle/v1/export_pb.js";
 import { access } from "../../gen/waggle/v1/options_pb.js";
-import { SessionService } from "../../gen/waggle/v1/session_pb.js";
-import { createKeys } from "../../src/access/keys/keys.ts";
+import { keyKinds } from "../../src/access/principal.ts";
+import type { ScopeLevel } from "../../src/access/scope.ts";
+import { rpcs } from "../support/contract.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
+import {
+  addKey,
+  addMember,
+  type Credential,
+  type KeyRoot,
+  scopeIdOf,
+  type Tenant,
+  withKey,
+} from "../support/tenants.ts";
+import { badCredentials, type Caller, callers, withoutPermission } from "./access-callers.ts";
+import { contractRows, event, exporterRows, type Row } from "./access-rows.ts";
 
-type Kind = "project" | "readOnly" | "ingestion";
-
-/** What a key of another project gets: its own empty project, or the 404 of what is not there. */
-type Elsewhere = "own project" | "absent";
-
-type Row = {
-  readonly route: string;
-  readonly rpc: string;
-  readonly permission: string;
-  readonly kinds: readonly Kind[];
-  readonly elsewhere: Elsewhere;
-  readonly body?: unknown;
-};
-
-const all: readonly Kind[] = ["project", "readOnly", "ingestion"];
-const writers: readonly Kind[] = ["project", "ingestion"];
-const readers: readonly Kind[] = ["project", "readOnly"];
-const owner: readonly Kind[] = ["project"];
-
-const event = { event_type: "tool", inputs: {}, source: "test" };
-const call = { model: "m", provider: "p", messages: [], response: {}, duration: 1 };
-const update = { metadata: { seen: true } };
-
-const rows: readonly Row[] = [
-  row("POST /events", "CreateEvent", "project.event.create", writers, "own project", { event }),
-  row("POST /v1/events", "CreateEvent", "project.event.create", writers, "own project", event),
-  ...["/events/batch", "/v1/events/batch"].map((path) =>
-    row(`POST ${path}`, "CreateEventBatch", "project.event.create", writers, "own project", {
-      events: [event],
-    }),
-  ),
-  row("PUT /events", "EnrichEvent", "project.event.update", writers, "own project", {
-    event_id: "e1",
-    ...update,
-  }),
-  row("PUT /v1/events/e1", "UpdateEvent", "project.event.update", writers, "absent", update),
-  row("GET /v1/events/e1", "GetEvent", "project.event.get", readers, "absent"),
-  row("DELETE /v1/events/e1", "DeleteEvent", "project.event.delete", owner, "absent"),
-  row("POST /session/start", "StartSession", "project.session.create", writers, "own project", {
-    session: {},
-  }),
-  row("POST /v1/sessions", "StartSession", "project.session.create", writers, "own project", {}),
-  row("PUT /session/s1", "UpdateSession", "project.session.update", writers, "absent", {
-    error: "",
-    output: {},
-  }),
-  row("GET /session/s1", "GetSession", "project.session.get", readers, "absent"),
-  row("GET /v1/sessions/s1", "GetSessionTree", "project.session.get", readers, "absent"),
-  row("GET /v1/sessions", "ListSessions", "project.session.list", readers, "own project"),
-  row("DELETE /v1/sessions/s1", "DeleteSession", "project.session.delete", owner, "absent"),
-  row(
-    "POST /v1/sessions/s1/events/batch",
-    "AddSessionEvents",
-    "project.event.create",
-    writers,
-    "own project",
-    { events: [event] },
-  ),
-  row("POST /events/export", "ExportEvents", "project.event.list", readers, "own project", {}),
-  row("POST /v1/events/export", "ExportEvents", "project.event.list", readers, "own project", {}),
-  row("GET /events", "ExportEvents", "project.event.list", readers, "own project"),
-  row("POST /v1/events/search", "SearchEvents", "project.event.list", readers, "own project", {}),
-  row("POST /v1/events/stream", "StreamEvents", "project.event.list", readers, "own project", {}),
-  row("GET /v1/events/schema", "GetEventSchema", "project.event.schema", readers, "own project"),
-  row("POST /session/s1/traces", "AddTraces", "project.event.create", writers, "own project", {
-    logs: [event],
-  }),
-  ...["/events/model", "/v1/events/model"].map((path) =>
-    row(`POST ${path}`, "CreateModelEvent", "project.event.create", writers, "own project", {
-      model_event: call,
-    }),
-  ),
-  ...["/events/model/batch", "/v1/events/model/batch"].map((path) =>
-    row(`POST ${path}`, "CreateModelEventBatch", "project.event.create", writers, "own project", {
-      model_events: [{ ...call, source: "test" }],
-    }),
-  ),
-  ...["/v1/traces", "/opentelemetry/v1/traces"].map((path) =>
-    row(`POST ${path}`, "Export", "project.trace.export", writers, "own project", {
-      resourceSpans: [],
-    }),
-  ),
-];
-
-function row(
-  route: string,
-  rpc: string,
-  permission: string,
-  kinds: readonly Kind[],
-  elsewhere: Elsewhere,
-  body?: unknown,
-): Row {
-  return { route, rpc, permission, kinds, elsewhere, body };
-}
-
-const methods: readonly DescMethod[] = [
-  EventService,
-  SessionService,
-  ExportService,
-  TracingService,
-].flatMap((service) => service.methods);
+const rows: readonly Row[] = [...contractRows, ...exporterRows];
 
 const notFound = Buffer.from(
   '{"success":false,"statusCode":404,"errorCode":"NOT_FOUND","message":"Not found"}',
 );
 
 let service: TestService;
-const badKeys: Record<string, string | undefined> = {};
 
 beforeAll(async () => {
-  service = await startService();
-  const keys = createKeys({ database: service.database, cacheEntriesMax: 0, cacheAgeMs: 0 });
-  const { projectId } = service;
-  const revoked = await keys.create({ kind: "project", projectId, name: "k", createdBy: "test" });
-  await keys.revoke(revoked.keyId, "test");
-  badKeys["no key"] = undefined;
-  badKeys["an empty key"] = "Bearer ";
-  badKeys["another scheme"] = `Basic ${service.projectKey}`;
-  badKeys["a malformed key"] = "Bearer hh_short";
-  badKeys["an unknown key"] = `Bearer hh_${"A".repeat(40)}`;
-  badKeys["a key with a tail"] = `Bearer ${service.projectKey}x`;
-  badKeys["a revoked key"] = `Bearer ${revoked.secret}`;
-  badKeys["a key of an archived project"] = `Bearer ${await archivedProjectKey()}`;
+  service = await startService({ "dataplane-assignment": "manual" });
 });
 
 afterAll(() => service.stop());
 
-async function archivedProjectKey(): Promise<string> {
-  const { projectId } = await givenAProject(service.database, "archived");
-  const keys = createKeys({ database: service.database, cacheEntriesMax: 0, cacheAgeMs: 0 });
-  const options = { kind: "project", projectId, name: "k", createdBy: "test" } as const;
-  const { secret } = await keys.create(options);
-  const sql = service.database.sql();
-  await sql`update projects set archived_at = now() where project_id = ${projectId}`;
-  return secret;
+/** From the widest to the narrowest: what holds at one holds at all that follow. */
+const levels: readonly ScopeLevel[] = ["system", "org", "dataplane", "workspace", "project"];
+
+const routeLevels: readonly (readonly [RegExp, ScopeLevel])[] = [
+  [/ \/v1\/orgs\//, "org"],
+  [/ \/v1\/virtual_dataplanes\//, "dataplane"],
+  [/ \/v1\/workspaces\//, "workspace"],
+  [/ \/v1\/projects\//, "project"],
+];
+
+/** Level at which a route asks for its permission. */
+function levelOf({ route, permission }: Row): ScopeLevel | "any" {
+  if (["org.scope.list", "system.role.list", "system.me.get"].includes(permission)) return "any";
+  if (permission.startsWith("system.")) return "system";
+  return routeLevels.find(([pattern]) => pattern.test(route))?.[1] ?? "project";
 }
 
-async function send({ route, body }: Row, authorization: string | undefined) {
-  const [method = "", path = ""] = route.split(" ");
-  const response = await fetch(service.url + path, {
-    method,
-    headers: {
-      ...(authorization !== undefined && { authorization }),
-      ...(body !== undefined && { "content-type": "application/json" }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
+function isAllowed(row: Row, { kind, level }: Caller): boolean {
+  if (kind !== "user" && !row.kinds.includes(kind)) return false;
+  const asked = levelOf(row);
+  if (asked === "any") return true;
+  // Only organization-level data plane keys and people create keys.
+  if (kind !== "user" && row.permission.endsWith(".post") && level !== "org") return false;
+  return levels.indexOf(level) <= levels.indexOf(asked);
 }
 
-// Each row begins with the session and the event it may read, change or delete.
-async function givenTheSession(): Promise<void> {
+/** Returns the path of a row in a tenant, with what the call needs put in place. */
+async function pathIn(tenant: Tenant, { route, need }: Row): Promise<string> {
+  const ids: Record<string, string> = {
+    org_id: tenant.orgId,
+    virtual_dataplane_id: tenant.dataplaneId,
+    workspace_id: tenant.workspaceId,
+    project_id: tenant.projectId,
+    event_id: "e1",
+    session_id: "s1",
+  };
+  const level = routeLevels.find(([pattern]) => pattern.test(route))?.[1] ?? "project";
+  if (need === "session") await giveSession(tenant);
+  else if (need === "member") {
+    const role = `${level}_member`;
+    ids["user_id"] = await addMember(service.database, tenant, { level, role });
+  } else if (need !== undefined) {
+    const root = level as KeyRoot;
+    ids["key_id"] = (await addKey(service.database, tenant, { kind: need, root })).keyId;
+  }
+  return (route.split(" ")[1] ?? "").replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "?");
+}
+
+async function giveSession(tenant: Tenant): Promise<void> {
+  const credential = await withKey(service.database, tenant, { kind: "project", root: "project" });
   const response = await fetch(`${service.url}/events`, {
     method: "POST",
-    headers: {
-      authorization: `Bearer ${service.projectKey}`,
-      "content-type": "application/json",
-    },
+    headers: { ...credential, "content-type": "application/json" },
     body: JSON.stringify({ event: { ...event, event_id: "e1", session_id: "s1" } }),
   });
   expect(response.status).toBe(200);
 }
 
-const keyOf: Record<Kind, (from: TestService) => string> = {
-  project: (from) => from.projectKey,
-  readOnly: (from) => from.readOnlyKey,
-  ingestion: (from) => from.ingestionKey,
-};
+async function send(row: Row, path: string, credential: Credential) {
+  const { route, body } = row;
+  const response = await fetch(service.url + path, {
+    method: route.split(" ")[0] ?? "",
+    headers: { ...credential, ...(body !== undefined && { "content-type": "application/json" }) },
+    ...(body !== undefined && { body: JSON.stringify(named(body)) }),
+  });
+  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
+}
+
+let names = 0;
+
+/** Organizations are siblings of each other in all tests: each gets a name of its own. */
+function named(body: unknown): unknown {
+  if (typeof body !== "object" || body === null || !("name" in body)) return body;
+  names += 1;
+  return { ...body, name: `name ${names}` };
+}
+
+async function call(row: Row, tenant: Tenant, credential: Credential) {
+  return send(row, await pathIn(tenant, row), credential);
+}
 
 describe("the rows", () => {
   test("cover every binding of every rpc", () => {
-    const want = methods.flatMap((method) => bindingsOf(getOption(method, http)));
-    const got = rows
-      .map(({ route }) => route)
-      .filter((route) => !route.endsWith("/traces") || route.includes("/session/"));
+    const want = rpcs.flatMap((method) => bindingsOf(getOption(method, http)));
+    const got = contractRows.map(({ route }) => route.split("?")[0]);
 
-    const filled = want.map((route) =>
-      route.replace("{event_id}", "e1").replace("{session_id}", "s1"),
-    );
-    expect(got.toSorted()).toEqual(filled.toSorted());
+    expect(got.toSorted()).toEqual(want.toSorted());
   });
 
-  test.each(methods.map((method) => ({ name: method.name, method })))(
+  test.each(rpcs.map((method) => ({ name: method.name, method })))(
     "say of $name what its proto says",
     ({ method }) => {
       const rule = getOption(method, access);
-      const mine = rows.filter(({ rpc }) => rpc === method.name);
+      const mine = contractRows.filter(({ rpc }) => rpc === method.name);
 
       expect(mine.length).toBeGreaterThan(0);
       for (const { permission, kinds } of mine) {
         expect(permission).toBe(rule.permission);
-        expect(kinds.map((kind) => all.indexOf(kind)).toSorted()).toEqual(
-          rule.keys.map((key) => kindNumbers[key]).toSorted(),
-        );
+        // The enum begins with a value that stands for none.
+        const numbers = kinds.map((kind) => keyKinds.indexOf(kind) + 1);
+        expect(numbers.toSorted()).toEqual([...rule.keys].toSorted());
       }
     },
   );
 });
-
-// KeyKind of the proto → position in `all`.
-const kindNumbers: Record<number, number> = { 1: 0, 2: 1, 3: 2 };
 
 function bindingsOf(rule: HttpRule): string[] {
   const { case: verb, value } = rule.pattern;
@@ -223,62 +150,185 @@ function bindingsOf(rule: HttpRule): string[] {
   return [...own, ...rule.additionalBindings.flatMap(bindingsOf)];
 }
 
-describe.each(rows)("$route", (one) => {
-  test.each(all)("answers a key of kind %s as its row says", async (kind) => {
-    await givenTheSession();
+describe.each(rows)("$route", (row) => {
+  test.each(callers)("answers $name as its row says", async (caller) => {
+    const tenant = await givenAProject(service.database);
 
-    const got = await send(one, `Bearer ${keyOf[kind](service)}`);
+    const got = await call(row, tenant, await caller.present(service, tenant));
 
-    if (one.kinds.includes(kind)) expect(got.status).toBe(200);
+    if (isAllowed(row, caller))
+      expect({ ...got, body: got.body.toString() }).toMatchObject({ status: 200 });
     else expect(got).toEqual({ status: 404, body: notFound });
   });
 
-  test("answers every bad key with the same bytes", async () => {
-    await givenTheSession();
-
-    for (const [name, authorization] of Object.entries(badKeys)) {
-      const got = await send(one, authorization);
+  test("answers every bad credential with the same bytes", async () => {
+    const tenant = await givenAProject(service.database);
+    const path = await pathIn(tenant, row);
+    for (const [name, credential] of Object.entries(await badCredentials(service, tenant))) {
+      // Where every caller may call, a key without permissions is one of them.
+      if (levelOf(row) === "any" && name.endsWith(withoutPermission)) continue;
+      const got = await send(row, path, credential);
       expect({ name, ...got }).toEqual({ name, status: 404, body: notFound });
     }
   });
 
-  test("shows and changes nothing of this project to another's key", async () => {
-    await givenTheSession();
+  test("answers keys of what is archived with the same bytes", async () => {
+    for (const level of ["org", "dataplane", "workspace", "project"] as const) {
+      const tenant = await givenAProject(service.database);
+      const path = await pathIn(tenant, row);
+      const credentials = await Promise.all(
+        callers
+          .filter(({ kind, level: root }) => kind !== "user" && isAtOrBelow(root, level))
+          .map(async ({ name, present }) => [name, await present(service, tenant)] as const),
+      );
+      await archive(tenant, level);
+      for (const [name, credential] of credentials) {
+        const got = await send(row, path, credential);
+        expect({ name, level, ...got }).toEqual({ name, level, status: 404, body: notFound });
+      }
+    }
+  });
 
-    const got = await send(one, `Bearer ${service.otherProject.projectKey}`);
+  test("shows and changes nothing of this tenant to another's callers", async () => {
+    const [tenant, other] = [
+      await givenAProject(service.database),
+      await givenAProject(service.database),
+    ];
+    const isNamed = row.route.includes("_id}");
+    for (const caller of callers.filter(({ level }) => level !== "system")) {
+      const path = await pathIn(tenant, row);
 
-    if (one.elsewhere === "absent") expect(got).toEqual({ status: 404, body: notFound });
-    else expect(got.body.includes(service.projectId)).toBe(false);
-    const mine = await fetch(`${service.url}/v1/events/e1`, {
-      headers: { authorization: `Bearer ${service.projectKey}` },
+      const got = await send(row, path, await caller.present(service, other));
+
+      const { name } = caller;
+      if (isNamed && !takesAnySession(row)) {
+        expect({ name, ...got }).toEqual({ name, status: 404, body: notFound });
+      }
+      expect({ name, shown: idsIn(got.body, tenant) }).toEqual({ name, shown: [] });
+    }
+    expect(await stateOf(tenant)).toEqual({ events: row.need === "session" ? 2 : 0, active: 4 });
+  });
+});
+
+/** These write to a session of any id, which is then one of the caller's own project. */
+function takesAnySession({ rpc }: Row): boolean {
+  return rpc === "AddTraces" || rpc === "AddSessionEvents";
+}
+
+function isAtOrBelow(root: ScopeLevel, level: ScopeLevel): boolean {
+  return levels.indexOf(root) >= levels.indexOf(level);
+}
+
+function idsIn(body: Buffer, tenant: Tenant): string[] {
+  const { orgId, dataplaneId, workspaceId, projectId } = tenant;
+  return [orgId, dataplaneId, workspaceId, projectId].filter((id) => body.includes(id));
+}
+
+async function stateOf(tenant: Tenant): Promise<{ events: number; active: number }> {
+  const [state] = await service.database.sql()<{ events: number; active: number }[]>`
+    select
+      (select count(*) from events where project_id = ${tenant.projectId}) as events,
+      (select count(*) from organizations
+        join dataplanes using (org_id)
+        join workspaces using (dataplane_id)
+        join projects using (workspace_id)
+        where project_id = ${tenant.projectId}
+          and projects.archived_at is null and workspaces.archived_at is null
+          and dataplanes.archived_at is null and organizations.archived_at is null) * 4 as active`;
+  return state ?? { events: -1, active: -1 };
+}
+
+async function archive(tenant: Tenant, level: ScopeLevel): Promise<void> {
+  const sql = service.database.sql();
+  const id = scopeIdOf(tenant, level);
+  const marks: Partial<Record<ScopeLevel, () => PromiseLike<unknown>>> = {
+    org: () => sql`update organizations set archived_at = now() where org_id = ${id}`,
+    dataplane: () => sql`update dataplanes set archived_at = now() where dataplane_id = ${id}`,
+    workspace: () => sql`update workspaces set archived_at = now() where workspace_id = ${id}`,
+    project: () => sql`update projects set archived_at = now() where project_id = ${id}`,
+  };
+  await marks[level]?.();
+}
+
+describe("a fine-grained key", () => {
+  const fineRows = contractRows.filter(
+    (row) => row.kinds.includes("control_plane") && !["any", "system"].includes(levelOf(row)),
+  );
+  const held = (row: Row): string => row.permission.replace("{scope}", levelOf(row));
+  const everyPermission = [...new Set(fineRows.map(held))];
+
+  test.each(fineRows)("with just the permission of $route is allowed", async (row) => {
+    const tenant = await givenAProject(service.database);
+    const options = { kind: "control_plane", root: "org", permissions: [held(row)] } as const;
+
+    const got = await call(row, tenant, await withKey(service.database, tenant, options));
+
+    expect({ ...got, body: got.body.toString() }).toMatchObject({ status: 200 });
+  });
+
+  test.each(fineRows)("with every permission but that of $route is denied", async (row) => {
+    const tenant = await givenAProject(service.database);
+    const permissions = everyPermission.filter((permission) => permission !== held(row));
+    const options = { kind: "control_plane", root: "org", permissions } as const;
+
+    const got = await call(row, tenant, await withKey(service.database, tenant, options));
+
+    expect(got).toEqual({ status: 404, body: notFound });
+  });
+
+  test("carries no more than the organization's policy leaves", async () => {
+    const tenant = await givenAProject(service.database);
+    await service.database.sql()`
+      insert into api_key_policies (org_id, permissions, updated_by)
+      values (${tenant.orgId}, '{org.scope.*}', 'test')`;
+    const row = (route: string): Row => {
+      const found = contractRows.find((candidate) => candidate.route === route);
+      if (!found) throw new Error(`no row ${route}`);
+      return found;
+    };
+    const credential = await withKey(service.database, tenant, {
+      kind: "control_plane",
+      root: "org",
     });
-    expect(mine.status).toBe(200);
-    const { event: kept } = (await mine.json()) as { event: { metadata: unknown } };
-    expect(kept.metadata).not.toHaveProperty("elsewhere");
+
+    const got = [
+      await call(row("GET /v1/orgs/{org_id}"), tenant, credential),
+      await call(row("GET /v1/orgs/{org_id}/virtual_dataplanes"), tenant, credential),
+    ];
+
+    expect(got.map(({ status }) => status)).toEqual([200, 404]);
   });
 });
 
 describe("RPC", () => {
-  test.each(methods.map((method) => ({ name: method.toString(), method })))(
+  test.each(rpcs.map((method) => ({ name: method.toString(), method })))(
     "$name denies with one constant answer",
     async ({ method }) => {
+      const tenant = await givenAProject(service.database);
       const answers = new Set<string>();
-      const isStream = method.methodKind !== "unary";
-      for (const authorization of Object.values(badKeys)) {
-        const response = await fetch(`${service.url}/${method.parent.typeName}/${method.name}`, {
-          method: "POST",
-          headers: {
-            "content-type": isStream ? "application/connect+json" : "application/json",
-            ...(authorization !== undefined && { authorization }),
-          },
-          body: isStream ? Buffer.from([0, 0, 0, 0, 2, 0x7b, 0x7d]) : "{}",
-        });
-        answers.add(`${response.status} ${await response.text()}`);
+      for (const credential of Object.values(await badCredentials(service, tenant))) {
+        answers.add(await callRpc(method, credential));
       }
+      const isAnyone = getOption(method, access).scope === "any";
 
-      expect(answers.size).toBe(1);
-      expect([...answers][0]).toContain('"code":"not_found"');
-      expect([...answers][0]).toContain('"message":"Not found"');
+      // Where every caller may call, a key without permissions is answered what it may see.
+      const denied = [...answers].filter((answer) => !(isAnyone && answer.startsWith("200 ")));
+      expect(denied.length).toBe(1);
+      expect(denied[0]).toContain('"code":"not_found"');
+      expect(denied[0]).toContain('"message":"Not found"');
     },
   );
 });
+
+async function callRpc(method: DescMethod, credential: Credential): Promise<string> {
+  const isStream = method.methodKind !== "unary";
+  const response = await fetch(`${service.url}/${method.parent.typeName}/${method.name}`, {
+    method: "POST",
+    headers: {
+      ...credential,
+      "content-type": isStream ? "application/connect+json" : "application/json",
+    },
+    body: isStream ? Buffer.from([0, 0, 0, 0, 2, 0x7b, 0x7d]) : "{}",
+  });
+  return `${response.status} ${await response.text()}`;
+}

@@ -1,5 +1,5 @@
-// May the caller do this in this scope? Asked beside the handler, when the request's message can say
-// which scope it is about, whichever protocol brought it here.
+// May the caller do this in this scope? Asked beside the handler, when the request's message can
+// say which scope it is about, whichever protocol brought it here.
 // Source: docs/spec.md, Authentication, 5; docs/decisions.md, 1, 33, 35.
 
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";

@@ -11,7 +11,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
-import { isStruct, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
+import { isStruct, isTimestamp, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
 import { commentOf } from "./comments.ts";
 
 export type Schema = { readonly [key: string]: unknown };
@@ -107,6 +107,7 @@ function valueSchema(field: DescField, form: Form, components: Components): Sche
 function itemSchema(field: DescField, form: Form, components: Components): Schema {
   if (field.message) {
     if (isStruct(field.message)) return freeForm;
+    if (isTimestamp(field.message)) return timestampSchema(form);
     if (isWellKnown(field.message)) return {};
     // Only what lies inside an answer is projected.
     const inner = form.side === "answer" ? form : { ...form };
@@ -114,6 +115,11 @@ function itemSchema(field: DescField, form: Form, components: Components): Schem
   }
   if (field.enum) return { type: "string", enum: field.enum.values.map((value) => value.name) };
   return scalarSchema(field, form);
+}
+
+function timestampSchema({ side }: Form): Schema {
+  const text = { type: "string", format: "date-time" };
+  return side === "answer" ? text : { anyOf: [text, { type: "number" }] };
 }
 
 function scalarSchema(field: DescField, form: Form): Schema {

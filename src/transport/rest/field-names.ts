@@ -56,6 +56,11 @@ export function isValue(message: DescMessage): boolean {
   return message.typeName === "google.protobuf.Value";
 }
 
+/** Tells whether a message is a point in time. */
+export function isTimestamp(message: DescMessage): boolean {
+  return message.typeName === "google.protobuf.Timestamp";
+}
+
 /** Tells whether the message has a JSON form of its own, which protobuf-es reads and writes. */
 export function isWellKnown(message: DescMessage): boolean {
   return message.typeName.startsWith("google.protobuf.") && !isStruct(message);

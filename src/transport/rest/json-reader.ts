@@ -10,12 +10,21 @@ import {
   type JsonValue,
   type Message,
 } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { isJsonObject } from "../../base/json.ts";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import type { ItemFault } from "../context.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
-import { isStruct, isValue, isWellKnown, requestKeysOf, treatmentOf } from "./field-names.ts";
+import {
+  isStruct,
+  isTimestamp,
+  isValue,
+  isWellKnown,
+  requestKeysOf,
+  treatmentOf,
+} from "./field-names.ts";
 import { checkFreeForm, scalarReader } from "./json-values.ts";
+import { parseTime } from "./request-times.ts";
 
 /** How to read one request, and the faults of single items found on the way. */
 export type ReadContext = {
@@ -129,6 +138,9 @@ function subMessageReader(message: DescMessage): ValueReader {
       checkFreeForm(value);
       return value;
     };
+  }
+  if (isTimestamp(message)) {
+    return (value) => timestampFromMs(Math.floor(parseTime(value)));
   }
   if (isWellKnown(message)) {
     return (value) => {

@@ -1,0 +1,295 @@
+// Who may call what: one row for each REST form of each rpc, written beside the protos and held
+// against them by access.test.ts. A route added without a row fails there.
+// Source: docs/spec.md, "Authentication"; docs/decisions.md, 13, 33, 35.
+
+import type { KeyKind } from "../../src/access/principal.ts";
+
+/** What a call needs to find before it can succeed. */
+export type Need = "session" | "member" | KeyKind;
+
+export type Row = {
+  /** HTTP method and path template. */
+  readonly route: string;
+  readonly rpc: string;
+  readonly permission: string;
+  readonly kinds: readonly KeyKind[];
+  readonly body?: unknown;
+  readonly need?: Need;
+};
+
+type Rest = Pick<Row, "body" | "need">;
+
+const writers: readonly KeyKind[] = ["project", "ingestion"];
+const readers: readonly KeyKind[] = ["project", "project_read_only"];
+const owner: readonly KeyKind[] = ["project"];
+const everyKind: readonly KeyKind[] = [
+  "project",
+  "project_read_only",
+  "ingestion",
+  "data_plane",
+  "control_plane",
+];
+const controlPlane: readonly KeyKind[] = ["control_plane"];
+const fineGrained: readonly KeyKind[] = ["data_plane", "control_plane"];
+const dataPlane: readonly KeyKind[] = ["data_plane"];
+
+export const event = { event_type: "tool", inputs: {}, source: "test" };
+const call = { model: "m", provider: "p", messages: [], response: {}, duration: 1 };
+const update = { metadata: { seen: true } };
+const named = { name: "a new name" };
+
+function row(
+  route: string,
+  rpc: string,
+  permission: string,
+  kinds: readonly KeyKind[],
+  rest: Rest = {},
+): Row {
+  return { route, rpc, permission, kinds, ...rest };
+}
+
+/** The same call under several paths. */
+function rows(
+  routes: readonly string[],
+  rpc: string,
+  permission: string,
+  kinds: readonly KeyKind[],
+  rest: Rest = {},
+): readonly Row[] {
+  return routes.map((route) => row(route, rpc, permission, kinds, rest));
+}
+
+const session: Rest = { need: "session" };
+
+const tracingRows: readonly Row[] = [
+  row("POST /events", "CreateEvent", "project.event.create", writers, { body: { event } }),
+  row("POST /v1/events", "CreateEvent", "project.event.create", writers, { body: event }),
+  ...rows(
+    ["POST /events/batch", "POST /v1/events/batch"],
+    "CreateEventBatch",
+    "project.event.create",
+    writers,
+    { body: { events: [event] } },
+  ),
+  row("PUT /events", "EnrichEvent", "project.event.update", writers, {
+    body: { event_id: "e1", ...update },
+  }),
+  row("PUT /v1/events/{event_id}", "UpdateEvent", "project.event.update", writers, {
+    body: update,
+    ...session,
+  }),
+  row("GET /v1/events/{event_id}", "GetEvent", "project.event.get", readers, session),
+  row("DELETE /v1/events/{event_id}", "DeleteEvent", "project.event.delete", owner, session),
+  row("POST /session/start", "StartSession", "project.session.create", writers, {
+    body: { session: {} },
+  }),
+  row("POST /v1/sessions", "StartSession", "project.session.create", writers, { body: {} }),
+  row("PUT /session/{session_id}", "UpdateSession", "project.session.update", writers, {
+    body: { error: "", output: {} },
+    ...session,
+  }),
+  row("GET /session/{session_id}", "GetSession", "project.session.get", readers, session),
+  row("GET /v1/sessions/{session_id}", "GetSessionTree", "project.session.get", readers, session),
+  row("GET /v1/sessions", "ListSessions", "project.session.list", readers),
+  row(
+    "DELETE /v1/sessions/{session_id}",
+    "DeleteSession",
+    "project.session.delete",
+    owner,
+    session,
+  ),
+  row(
+    "POST /v1/sessions/{session_id}/events/batch",
+    "AddSessionEvents",
+    "project.event.create",
+    writers,
+    { body: { events: [event] } },
+  ),
+  ...rows(
+    ["POST /events/export", "POST /v1/events/export"],
+    "ExportEvents",
+    "project.event.list",
+    readers,
+    { body: {} },
+  ),
+  row("GET /events", "ExportEvents", "project.event.list", readers),
+  row("POST /v1/events/search", "SearchEvents", "project.event.list", readers, { body: {} }),
+  row("POST /v1/events/stream", "StreamEvents", "project.event.list", readers, { body: {} }),
+  row("GET /v1/events/schema", "GetEventSchema", "project.event.schema", readers),
+  row("POST /session/{session_id}/traces", "AddTraces", "project.event.create", writers, {
+    body: { logs: [event] },
+  }),
+  ...rows(
+    ["POST /events/model", "POST /v1/events/model"],
+    "CreateModelEvent",
+    "project.event.create",
+    writers,
+    { body: { model_event: call } },
+  ),
+  ...rows(
+    ["POST /events/model/batch", "POST /v1/events/model/batch"],
+    "CreateModelEventBatch",
+    "project.event.create",
+    writers,
+    { body: { model_events: [{ ...call, source: "test" }] } },
+  ),
+];
+
+/** Not in a proto of ours: its rule stands in transport/access-rules.ts. */
+export const exporterRows: readonly Row[] = rows(
+  ["POST /v1/traces", "POST /opentelemetry/v1/traces"],
+  "Export",
+  "project.trace.export",
+  writers,
+  { body: { resourceSpans: [] } },
+);
+
+const org = "/v1/orgs/{org_id}";
+const plane = "/v1/virtual_dataplanes/{virtual_dataplane_id}";
+const workspace = "/v1/workspaces/{workspace_id}";
+const project = "/v1/projects/{project_id}";
+
+const scopeRows: readonly Row[] = [
+  row("POST /v1/orgs", "CreateOrganization", "system.org.create", controlPlane, { body: named }),
+  row("GET /v1/orgs", "ListOrganizations", "org.scope.list", controlPlane),
+  row(`GET ${org}`, "GetOrganization", "org.scope.get", controlPlane),
+  row(`PUT ${org}`, "UpdateOrganization", "org.scope.put", controlPlane, { body: named }),
+  row(
+    `DELETE ${org}?dangerously_delete_child_scopes=true`,
+    "ArchiveOrganization",
+    "org.scope.archive",
+    controlPlane,
+  ),
+  row(`POST ${org}/virtual_dataplanes`, "CreateDataPlane", "org.dataplane.create", controlPlane, {
+    body: named,
+  }),
+  row(`GET ${org}/virtual_dataplanes`, "ListDataPlanes", "org.dataplane.list", controlPlane),
+  row(`GET ${plane}`, "GetDataPlane", "dataplane.scope.get", controlPlane),
+  row(`PUT ${plane}`, "UpdateDataPlane", "dataplane.scope.put", controlPlane, { body: named }),
+  row(
+    `DELETE ${plane}?dangerously_delete_child_scopes=true`,
+    "ArchiveDataPlane",
+    "dataplane.scope.archive",
+    controlPlane,
+  ),
+  row(`POST ${plane}/workspaces`, "CreateWorkspace", "dataplane.workspace.create", controlPlane, {
+    body: named,
+  }),
+  row(`GET ${plane}/workspaces`, "ListWorkspaces", "dataplane.workspace.list", controlPlane),
+  row(`GET ${workspace}`, "GetWorkspace", "workspace.scope.get", controlPlane),
+  row(`PUT ${workspace}`, "UpdateWorkspace", "workspace.scope.put", controlPlane, { body: named }),
+  row(
+    `DELETE ${workspace}?dangerously_delete_child_scopes=true`,
+    "ArchiveWorkspace",
+    "workspace.scope.archive",
+    controlPlane,
+  ),
+  row(`POST ${workspace}/projects`, "CreateProject", "workspace.project.create", controlPlane, {
+    body: named,
+  }),
+  row(`GET ${workspace}/projects`, "ListProjects", "workspace.project.list", controlPlane),
+  row(`GET ${project}`, "GetProject", "project.scope.get", controlPlane),
+  row(`PUT ${project}`, "UpdateProject", "project.scope.put", controlPlane, { body: named }),
+  row(`DELETE ${project}`, "ArchiveProject", "project.scope.archive", controlPlane),
+];
+
+const everyScope: readonly (readonly [string, string])[] = [
+  [org, "org"],
+  [plane, "dataplane"],
+  [workspace, "workspace"],
+  [project, "project"],
+];
+
+const memberRows: readonly Row[] = [
+  ...everyScope.flatMap(([path, level]) => [
+    row(`POST ${path}/members`, "AddMember", "{scope}.member.create", controlPlane, {
+      body: { email: "new@example.org", role: `${level}_member` },
+    }),
+    row(`GET ${path}/members`, "ListMembers", "{scope}.member.list", controlPlane),
+    row(`PUT ${path}/members/{user_id}`, "UpdateMember", "{scope}.member.put", controlPlane, {
+      body: { role: `${level}_admin` },
+      need: "member",
+    }),
+    row(`DELETE ${path}/members/{user_id}`, "RemoveMember", "{scope}.member.delete", controlPlane, {
+      need: "member",
+    }),
+  ]),
+  row("GET /v1/roles", "ListRoles", "system.role.list", controlPlane),
+];
+
+const plainKey = { name: "a key" };
+const fineGrainedKey = {
+  name: "a key",
+  permissions: ["project.chart.get"],
+  expires_at: "2100-01-01T00:00:00Z",
+};
+
+/** The five calls of one kind of key under one root. */
+function keyRows(
+  root: string,
+  collection: string,
+  rpc: string,
+  permission: string,
+  kind: KeyKind,
+): readonly Row[] {
+  const path = `${root}/${collection}`;
+  const isFineGrained = fineGrained.includes(kind);
+  const revoke = [`DELETE ${path}/{key_id}`, `POST ${path}/{key_id}/revoke`];
+  return [
+    row(`POST ${path}`, `Create${rpc}`, `${permission}.post`, dataPlane, {
+      body: isFineGrained ? fineGrainedKey : plainKey,
+    }),
+    row(`GET ${path}`, `List${rpc}s`, `${permission}.list`, fineGrained),
+    row(`GET ${path}/{key_id}`, `Get${rpc}`, `${permission}.get`, fineGrained, { need: kind }),
+    ...rows(revoke, `Revoke${rpc}`, `${permission}.delete`, fineGrained, { need: kind }),
+  ];
+}
+
+const apiKeyRows: readonly Row[] = [
+  ...keyRows(
+    project,
+    "ingestion_api_keys",
+    "IngestionApiKey",
+    "project.ingestion_api_key",
+    "ingestion",
+  ),
+  ...keyRows(project, "project_api_keys", "ProjectApiKey", "project.project_api_key", "project"),
+  ...keyRows(
+    project,
+    "ro_project_api_keys",
+    "ReadOnlyProjectApiKey",
+    "project.ro_project_api_key",
+    "project_read_only",
+  ),
+  ...[project, workspace, org].flatMap((root) =>
+    keyRows(
+      root,
+      "fine_grained_api_keys",
+      "DataPlaneApiKey",
+      "{scope}.fine_grained_api_key_dp",
+      "data_plane",
+    ),
+  ),
+  ...[workspace, org].flatMap((root) =>
+    keyRows(
+      root,
+      "control_plane_api_keys",
+      "ControlPlaneApiKey",
+      "{scope}.fine_grained_api_key_cp",
+      "control_plane",
+    ),
+  ),
+  row(`GET ${org}/api_key_policy`, "GetApiKeyPolicy", "org.api_key_policy.get", controlPlane),
+  row(`PUT ${org}/api_key_policy`, "UpdateApiKeyPolicy", "org.api_key_policy.put", controlPlane, {
+    body: { permissions: ["*"] },
+  }),
+];
+
+export const contractRows: readonly Row[] = [
+  ...tracingRows,
+  ...scopeRows,
+  ...memberRows,
+  ...apiKeyRows,
+  row(`GET ${org}/audit_log`, "ListAuditLog", "org.audit_log.list", controlPlane),
+  row("GET /v1/me", "GetMe", "system.me.get", everyKind),
+];

@@ -1,0 +1,35 @@
+// Every service of ours, for tests that hold something of all rpcs. test/tidy.test.ts holds that no
+// proto with a service is missing here.
+
+import type { DescFile, DescMethod } from "@bufbuild/protobuf";
+import { file_waggle_compat_v0_tracing } from "../../gen/waggle/compat/v0/tracing_pb.js";
+import { file_waggle_v1_api_key } from "../../gen/waggle/v1/api_key_pb.js";
+import { file_waggle_v1_audit } from "../../gen/waggle/v1/audit_pb.js";
+import { file_waggle_v1_dataplane } from "../../gen/waggle/v1/dataplane_pb.js";
+import { file_waggle_v1_event } from "../../gen/waggle/v1/event_pb.js";
+import { file_waggle_v1_export } from "../../gen/waggle/v1/export_pb.js";
+import { file_waggle_v1_me } from "../../gen/waggle/v1/me_pb.js";
+import { file_waggle_v1_member } from "../../gen/waggle/v1/member_pb.js";
+import { file_waggle_v1_organization } from "../../gen/waggle/v1/organization_pb.js";
+import { file_waggle_v1_project } from "../../gen/waggle/v1/project_pb.js";
+import { file_waggle_v1_session } from "../../gen/waggle/v1/session_pb.js";
+import { file_waggle_v1_workspace } from "../../gen/waggle/v1/workspace_pb.js";
+
+export const protoFiles: readonly DescFile[] = [
+  file_waggle_compat_v0_tracing,
+  file_waggle_v1_api_key,
+  file_waggle_v1_audit,
+  file_waggle_v1_dataplane,
+  file_waggle_v1_event,
+  file_waggle_v1_export,
+  file_waggle_v1_me,
+  file_waggle_v1_member,
+  file_waggle_v1_organization,
+  file_waggle_v1_project,
+  file_waggle_v1_session,
+  file_waggle_v1_workspace,
+];
+
+export const rpcs: readonly DescMethod[] = protoFiles
+  .flatMap((file) => file.services)
+  .flatMap((service) => service.methods);
