@@ -28,6 +28,10 @@ export const outcomes = {
   BODY_TIMEOUT: { code: Code.DeadlineExceeded, status: 408 },
   /** The key cannot be verified now; try again. */
   KEY_UNVERIFIABLE: { code: Code.Unavailable, status: 503 },
+  /** A sign-in that cannot be finished, such as one begun in another browser; begin again. */
+  SIGN_IN_REFUSED: { code: Code.InvalidArgument, status: 400 },
+  /** No one can sign in now: the identity provider does not answer, or there is none. */
+  SIGN_IN_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
   /** Too many bytes in flight; try again. */
   OVERLOADED: { code: Code.Unavailable, status: 503 },
   /** The database does not answer; try again. */
