@@ -18,6 +18,16 @@ export const outcomes = {
   ANSWER_TOO_LARGE: { code: Code.InvalidArgument, status: 400 },
   /** Denied and absent are one reason, with one body. */
   NOT_FOUND: { code: Code.NotFound, status: 404 },
+  /** Archiving something that has active children, without the flag that archives them too. */
+  SCOPE_NOT_EMPTY: { code: Code.FailedPrecondition, status: 409 },
+  /** An active sibling has the name. */
+  NAME_TAKEN: { code: Code.AlreadyExists, status: 409 },
+  /** The organization has no data plane yet, so `cluster_id` must say where the first one goes. */
+  CLUSTER_REQUIRED: { code: Code.InvalidArgument, status: 400 },
+  /** The organization's data planes are on several clusters; `cluster_id` must say which. */
+  CLUSTER_AMBIGUOUS: { code: Code.InvalidArgument, status: 400 },
+  /** No cluster of this id is configured. */
+  CLUSTER_UNKNOWN: { code: Code.InvalidArgument, status: 400 },
   /** Another request with the same Idempotency-Key is still running. */
   IDEMPOTENCY_IN_FLIGHT: { code: Code.Aborted, status: 409 },
   /** The Idempotency-Key was used with another body. */
