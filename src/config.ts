@@ -4,6 +4,7 @@
 import { bodyBytesMaxDefault } from "./base/limits.ts";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export const dataplaneAssignments = ["automatic", "manual"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export type Config = {
@@ -34,6 +35,28 @@ export type Config = {
   readonly keyCacheEntriesMax: number;
   /** How long a revoked key may go on working where its notification was lost. */
   readonly keyCacheAgeMs: number;
+  /** Automatic: each organization gets one data plane, and nobody writes to data planes. */
+  readonly dataplaneAssignment: (typeof dataplaneAssignments)[number];
+  /** Whether `waggle start` runs workflows too. */
+  readonly hasWorkflows: boolean;
+  readonly temporal: TemporalConfig;
+  /** Folders that programs are looked for in. */
+  readonly path: string;
+};
+
+/** Which Temporal runs the workflows, named as Temporal's own programs name it. */
+export type TemporalConfig = {
+  /** `host:port`; replaces the embedded one. */
+  readonly address: string | undefined;
+  readonly namespace: string;
+  readonly apiKey: string | undefined;
+  /** Undefined where an API key or a certificate decides. */
+  readonly tls: boolean | undefined;
+  readonly clientCertPath: string | undefined;
+  readonly clientKeyPath: string | undefined;
+  readonly serverCaCertPath: string | undefined;
+  /** The program of the embedded one. */
+  readonly cliPath: string | undefined;
 };
 
 /** What was wrong with a flag or variable, named so that it can be put right. */
@@ -77,6 +100,16 @@ export const settings = {
   "drain-timeout-ms": setting("20000", "wait at SIGTERM", wholeNumber(0, 600_000)),
   "key-cache-entries": setting("10000", "keys remembered in memory", wholeNumber(0, 1_000_000)),
   "key-cache-age-ms": setting("30000", "and for how long", wholeNumber(0, keyCacheAgeMsMax)),
+  "dataplane-assignment": setting("automatic", "or manual", oneOf(dataplaneAssignments)),
+  workflows: setting("on", "run workflows in waggle start: on, off", parseSwitch),
+  "temporal-address": setting("", "Temporal to use in place of the embedded one", parseAddress),
+  "temporal-namespace": setting("default", "its namespace", parseText),
+  "temporal-api-key": setting("", "its API key, which implies TLS", parseOptional),
+  "temporal-tls": setting("", "TLS to it: on, off (on with a key or certificate)", parseTls),
+  "temporal-tls-client-cert-path": setting("", "client certificate, PEM file", parseOptional),
+  "temporal-tls-client-key-path": setting("", "its private key", parseOptional),
+  "temporal-tls-server-ca-cert-path": setting("", "authority of the server", parseOptional),
+  "temporal-cli-path": setting("", "program of the embedded Temporal", parseOptional),
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof settings;
@@ -113,13 +146,29 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     drainTimeoutMs: read("drain-timeout-ms"),
     keyCacheEntriesMax: read("key-cache-entries"),
     keyCacheAgeMs: read("key-cache-age-ms"),
+    dataplaneAssignment: read("dataplane-assignment"),
+    hasWorkflows: read("workflows"),
+    temporal: Object.freeze({
+      address: read("temporal-address"),
+      namespace: read("temporal-namespace"),
+      apiKey: read("temporal-api-key"),
+      tls: read("temporal-tls"),
+      clientCertPath: read("temporal-tls-client-cert-path"),
+      clientKeyPath: read("temporal-tls-client-key-path"),
+      serverCaCertPath: read("temporal-tls-server-ca-cert-path"),
+      cliPath: read("temporal-cli-path"),
+    }),
+    path: environment["PATH"] ?? "",
   });
 }
 
-/** Returns the variable of a flag: DATABASE_URL, else WAGGLE_ and the flag's name. */
+/** Settings whose variable is known by this name elsewhere too. */
+const namedElsewhere = /^(database-url|temporal-.+)$/;
+
+/** Returns the variable of a flag: DATABASE_URL, TEMPORAL_…, else WAGGLE_ and the flag's name. */
 export function variableOf(name: SettingName): string {
-  if (name === "database-url") return "DATABASE_URL";
-  return `WAGGLE_${name.toUpperCase().replaceAll("-", "_")}`;
+  const variable = name.toUpperCase().replaceAll("-", "_");
+  return namedElsewhere.test(name) ? variable : `WAGGLE_${variable}`;
 }
 
 type Parsed<Name extends SettingName> = ReturnType<(typeof settings)[Name]["parse"]>;
@@ -171,6 +220,23 @@ function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
     }
     return value;
   };
+}
+
+function parseOptional(text: string): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+function parseAddress(text: string): string | undefined {
+  if (text !== "" && !/^[^\s/]+:\d{1,5}$/.test(text)) {
+    throw new Error(`must be host:port, such as 127.0.0.1:7233, not ${JSON.stringify(text)}`);
+  }
+  return parseOptional(text);
+}
+
+/** Temporal's own programs say true and false. */
+function parseTls(text: string): boolean | undefined {
+  if (text === "") return undefined;
+  return ["on", "true"].includes(oneOf(["on", "off", "true", "false"])(text));
 }
 
 function parseSwitch(text: string): boolean {
