@@ -2,11 +2,14 @@
 // service is one line in `services`. Called by commands/service.ts and test/support/service.ts.
 
 import { readFileSync } from "node:fs";
+import { AuditService } from "../gen/waggle/v1/audit_pb.js";
 import { EventService } from "../gen/waggle/v1/event_pb.js";
 import { ExportService, StreamEventsResponseSchema } from "../gen/waggle/v1/export_pb.js";
 import { SessionService } from "../gen/waggle/v1/session_pb.js";
 import { TracingService } from "../gen/waggle/compat/v0/tracing_pb.js";
 import { TraceService } from "../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import { createAudit } from "./access/audit/audit.ts";
+import { auditHandlers } from "./access/audit/handlers.ts";
 import { createAuthenticator } from "./access/authenticate.ts";
 import { createIdempotency } from "./access/idempotency/idempotency.ts";
 import { createKeys } from "./access/keys/keys.ts";
@@ -58,6 +61,7 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
   });
   keys.follow();
   const scopes = createScopes(database);
+  const audit = createAudit(database);
   const idempotency = createIdempotency(database);
   const fields = createFieldCatalogue({ database });
   const recorder = createRecorder({
@@ -78,6 +82,7 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
       router.service(ExportService, exportHandlers(exports));
       router.service(TracingService, tracingHandlers(events));
       router.service(TraceService, traceHandlers(traces));
+      router.service(AuditService, auditHandlers(audit));
     },
     authenticate: createAuthenticator({ keys }),
     findScope: (level, id) => scopes.find(level, id),

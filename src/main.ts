@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// The command line: waggle start | serve | migrate | doctor | keys. Each command is one file in
-// commands/.
+// The command line: waggle start | serve | migrate | doctor | keys | audit. Each command is one file
+// in commands/.
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "./base/operator-error.ts";
+import { runAudit } from "./commands/audit.ts";
 import { print } from "./commands/command.ts";
 import type { Command } from "./commands/command.ts";
 import { runDoctor } from "./commands/doctor.ts";
@@ -20,6 +21,7 @@ const commands: Readonly<Record<string, Command>> = {
   migrate: { summary: "bring the database up to date", run: runMigrate },
   doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
   keys: { summary: "create, list or revoke API keys", run: runKeys },
+  audit: { summary: "verify the audit log's chains", run: runAudit },
 };
 
 const settingNames = Object.keys(settings) as SettingName[];
@@ -29,6 +31,7 @@ const flagOptions = {
   help: { type: "boolean", short: "h" },
   kind: { type: "string" },
   name: { type: "string" },
+  org: { type: "string" },
   project: { type: "string" },
 } as const;
 

@@ -2,12 +2,19 @@
 // service of the control plane, in the transaction of the change; read by handlers.ts.
 // Source: docs/decisions.md, 34; docs/audit.md.
 
+import { ServiceError } from "../../base/errors.ts";
+import { isUuid } from "../../base/ids.ts";
+import { isJsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { pageLimitDefault, pageLimitMax } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Actor } from "../principal.ts";
-import { chainOf } from "../scope.ts";
+import { chainOf, systemScope } from "../scope.ts";
 import type { Scope } from "../scope.ts";
 import { firstPreviousHash, hashOf } from "./chain.ts";
 import * as store from "./store.ts";
+import { verifyChains } from "./verify.ts";
+import type { ChainReport } from "./verify.ts";
 
 /** What was done, by whom and to what. */
 export type Change = {
@@ -23,6 +30,26 @@ export type Change = {
   readonly after?: Readonly<Record<string, unknown>>;
 };
 
+/** A row of the log. */
+export type AuditEntry = Omit<store.AuditRow, "at" | "before" | "after"> & {
+  readonly at: Date;
+  readonly before: JsonObject | undefined;
+  readonly after: JsonObject | undefined;
+};
+
+export type AuditPage = {
+  readonly entries: readonly AuditEntry[];
+  /** Absent at the end. */
+  readonly nextCursor: string | undefined;
+};
+
+export type ListAuditOptions = {
+  /** 1 to 1,000; 100 when absent. A page of large rows may hold fewer. */
+  readonly limit?: number | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+};
+
 export type Audit = {
   /**
    * Writes a change down in the ambient transaction of the control database, so that both are kept
@@ -30,6 +57,12 @@ export type Audit = {
    * last. Throws outside a transaction, which is a bug of the caller.
    */
   append(change: Change): Promise<void>;
+  /** Returns an organization's changes, newest first. INVALID_ARGUMENT names a wrong option. */
+  list(orgId: string, options: ListAuditOptions): Promise<AuditPage>;
+  /** Returns the chain of an organization, archived or not, by its id or name, or of `system`. */
+  findChain(orgIdOrName: string): Promise<string | undefined>;
+  /** Checks one chain, or each in turn, and says of each what is wrong first. Changes nothing. */
+  verify(orgId?: string): AsyncGenerator<ChainReport, void, undefined>;
 };
 
 export function createAudit(database: Database): Audit {
@@ -58,7 +91,50 @@ export function createAudit(database: Database): Audit {
       const hash = hashOf(columns, head.hash);
       await store.insertRow(sql, { ...columns, previousHash: head.hash, hash });
     },
+
+    async list(orgId, { limit = pageLimitDefault, cursor }) {
+      if (!Number.isInteger(limit) || limit < 1 || limit > pageLimitMax) {
+        throw new ServiceError("INVALID_ARGUMENT", `limit: must be from 1 to ${pageLimitMax}`);
+      }
+      const below = cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(cursor);
+      const rows = await store.listRowsBelow(database.sql(), orgId, { below, limit });
+      const last = rows.at(-1);
+      return {
+        entries: rows.map(toEntry),
+        // A chain begins at 1, whatever stands before this page.
+        nextCursor: last && last.sequence > 1 ? formatCursor(last.sequence) : undefined,
+      };
+    },
+
+    async findChain(orgIdOrName) {
+      if (orgIdOrName === systemScope.name) return systemScope.id;
+      if (isUuid(orgIdOrName)) return orgIdOrName.toLowerCase();
+      return store.findOrgId(database.sql(), storable(orgIdOrName));
+    },
+
+    verify: (orgId) => verifyChains(database, orgId),
   };
+}
+
+function toEntry(row: store.AuditRow): AuditEntry {
+  return { ...row, at: new Date(row.at), before: stateOf(row.before), after: stateOf(row.after) };
+}
+
+function stateOf(text: string | null): JsonObject | undefined {
+  const value: unknown = text === null ? undefined : JSON.parse(text);
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** A page continues below a row's sequence. */
+function formatCursor(sequence: number): string {
+  return Buffer.from(String(sequence)).toString("base64url");
+}
+
+function parseCursor(cursor: string): number {
+  const text = Buffer.from(cursor, "base64url").toString();
+  const sequence = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(sequence)) return sequence;
+  throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
 }
 
 /** Postgres refuses NUL, and UTF-8 lone surrogates; JSON text holds either as an escape. */

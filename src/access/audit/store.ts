@@ -44,3 +44,127 @@ export async function insertRow(sql: Sql, row: AuditRow): Promise<void> {
       ${row.previousHash}, ${row.hash}
     )`;
 }
+
+/** Payload bytes of one page; a row of more is a page of its own. */
+const pageBytesMax = 16_000_000;
+
+/** A year BC has the digits of one AD, and `infinity` none: such a time is text of another kind. */
+const columnsOf = (sql: Sql) => sql`
+  org_id as "orgId",
+  sequence,
+  case when at >= '0001-01-01Z' and at < '10000-01-01Z'
+    then to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    else at::text
+  end as at,
+  actor_type as "actorType",
+  actor_id as "actorId",
+  actor_name as "actorName",
+  action,
+  scope_level as "scopeLevel",
+  scope_id as "scopeId",
+  target_type as "targetType",
+  target_id as "targetId",
+  before::text,
+  after::text,
+  previous_hash as "previousHash",
+  hash`;
+
+/** Returns up to `limit` rows of a chain below a sequence, newest first. */
+export async function listRowsBelow(
+  sql: Sql,
+  orgId: string,
+  { below, limit }: { readonly below: number; readonly limit: number },
+): Promise<readonly AuditRow[]> {
+  return sql<AuditRow[]>`
+    select ${columnsOf(sql)}
+    from (
+      select *, coalesce(sum(
+        coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)
+      ) over (order by sequence desc rows between unbounded preceding and 1 preceding), 0) as bytes
+      from (
+        select * from audit_log
+        where org_id = ${orgId} and sequence < ${below}
+        order by sequence desc
+        limit ${limit}
+      ) as page
+    ) as page
+    where bytes < ${pageBytesMax}
+    order by sequence desc`;
+}
+
+/** Returns up to `limit` rows of a chain above a sequence, oldest first. */
+export async function listRowsAbove(
+  sql: Sql,
+  orgId: string,
+  { above, limit }: { readonly above: number; readonly limit: number },
+): Promise<readonly AuditRow[]> {
+  return sql<AuditRow[]>`
+    select ${columnsOf(sql)}
+    from (
+      select *, coalesce(sum(
+        coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)
+      ) over (order by sequence rows between unbounded preceding and 1 preceding), 0) as bytes
+      from (
+        select * from audit_log
+        where org_id = ${orgId} and sequence > ${above}
+        order by sequence
+        limit ${limit}
+      ) as page
+    ) as page
+    where bytes < ${pageBytesMax}
+    order by sequence`;
+}
+
+/** Returns the recorded end of a chain and its last row's number, both of one moment. */
+export async function getEnd(
+  sql: Sql,
+  orgId: string,
+): Promise<{ readonly head: Head | undefined; readonly lastSequence: number }> {
+  const [row] = await sql<
+    { sequence: number | null; hash: Buffer | null; lastSequence: number | null }[]
+  >`
+    select
+      head.sequence,
+      head.hash,
+      (select max(sequence) from audit_log where org_id = ${orgId}) as "lastSequence"
+    from (select 1) as one
+    left join audit_heads as head on head.org_id = ${orgId}`;
+  const { sequence = null, hash = null, lastSequence = null } = row ?? {};
+  const head = sequence === null || hash === null ? undefined : { sequence, hash };
+  return { head, lastSequence: lastSequence ?? 0 };
+}
+
+/** Returns the chain next to one in order of ids; the first, when it is undefined. */
+export async function findChainAfter(
+  sql: Sql,
+  orgId: string | undefined,
+): Promise<string | undefined> {
+  const isAfter = orgId === undefined ? sql`true` : sql`org_id > ${orgId}`;
+  const [row] = await sql<{ orgId: string }[]>`
+    select org_id as "orgId"
+    from (
+      (select org_id from audit_heads where ${isAfter} order by org_id limit 1)
+      union all
+      (select org_id from audit_log where ${isAfter} order by org_id limit 1)
+    ) as chains
+    order by org_id
+    limit 1`;
+  return row?.orgId;
+}
+
+/** Returns the name of an organization, also of an archived one. */
+export async function findOrgName(sql: Sql, orgId: string): Promise<string | undefined> {
+  const [row] = await sql<{ name: string }[]>`
+    select name from organizations where org_id = ${orgId}`;
+  return row?.name;
+}
+
+/** Returns the id of the organization of a name: the active one, else the last archived. */
+export async function findOrgId(sql: Sql, name: string): Promise<string | undefined> {
+  const [row] = await sql<{ orgId: string }[]>`
+    select org_id as "orgId" from organizations
+    where name = ${name}
+    order by archived_at desc nulls first
+    limit 1`;
+  return row?.orgId;
+}

@@ -1,0 +1,46 @@
+// AuditService: a message in, a message out, no decisions.
+
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { JsonObject as ProtoJsonObject } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { AuditService } from "../../../gen/waggle/v1/audit_pb.js";
+import type { JsonObject } from "../../base/json.ts";
+import { scopeOf } from "../../transport/context.ts";
+import type { Audit, AuditEntry } from "./audit.ts";
+
+export function auditHandlers(audit: Pick<Audit, "list">): ServiceImpl<typeof AuditService> {
+  return {
+    async listAuditLog({ limit, cursor }, context) {
+      const { entries, nextCursor } = await audit.list(scopeOf(context).id, { limit, cursor });
+      return {
+        success: true,
+        data: entries.map(toMessage),
+        ...(nextCursor !== undefined && { nextCursor }),
+      };
+    },
+  };
+}
+
+function toMessage({ at, before, after, hash, previousHash, ...entry }: AuditEntry) {
+  return {
+    sequence: entry.sequence,
+    at: timestampFromDate(at),
+    actorType: entry.actorType,
+    actorId: entry.actorId,
+    actorName: entry.actorName,
+    action: entry.action,
+    scopeType: entry.scopeLevel,
+    scopeId: entry.scopeId,
+    targetType: entry.targetType,
+    targetId: entry.targetId,
+    ...(before && { before: toStruct(before) }),
+    ...(after && { after: toStruct(after) }),
+    hash: hash.toString("hex"),
+    previousHash: previousHash.toString("hex"),
+  };
+}
+
+/** The same values; generated code only does not know that nobody changes them. */
+function toStruct(state: JsonObject): ProtoJsonObject {
+  return state as ProtoJsonObject;
+}

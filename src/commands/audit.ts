@@ -1,0 +1,43 @@
+// `waggle audit verify`: checks the audit log's chains and names the first broken row of each.
+// Changes nothing. Called by main.ts. Source: docs/audit.md.
+
+import { OperatorError } from "../base/operator-error.ts";
+import { createAudit } from "../access/audit/audit.ts";
+import type { Audit } from "../access/audit/audit.ts";
+import type { ChainReport } from "../access/audit/verify.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { print } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { withDatabase } from "./database.ts";
+
+const usage = "usage:\n  waggle audit verify [--org ID-OR-NAME, or system]";
+
+/** Returns 1 when a chain is broken. */
+export async function runAudit({ config, flags, operands }: CommandContext): Promise<number> {
+  const [name, ...others] = operands;
+  if (name !== "verify" || others.length > 0) throw new OperatorError(usage);
+  const org = flags["org"];
+  return withDatabase(config, async (database) => {
+    await assertMigrated(database);
+    const audit = createAudit(database);
+    const chain = typeof org === "string" ? await getChain(audit, org) : undefined;
+    let code = 0;
+    for await (const report of audit.verify(chain)) {
+      print(describe(report));
+      if (report.fault) code = 1;
+    }
+    return code;
+  });
+}
+
+async function getChain(audit: Audit, org: string): Promise<string> {
+  const chain = await audit.findChain(org);
+  if (chain === undefined) throw new OperatorError(`there is no organization ${org}`);
+  return chain;
+}
+
+function describe({ orgId, name, rows, hash, fault }: ChainReport): string {
+  const chain = name === undefined ? orgId : `${orgId} (${name})`;
+  if (!fault) return `ok    ${chain}: ${rows} rows, intact; the last hash is ${hash}`;
+  return `FAIL  ${chain}: row ${fault.sequence} ${fault.what}; ${rows} rows before it are intact`;
+}
