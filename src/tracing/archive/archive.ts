@@ -1,0 +1,55 @@
+// Puts the events of an archived project into the archive, in steps that can be cut off anywhere.
+// Called by the activities of workflows/archive-project and archive-scope.
+// Source: docs/decisions.md, 29.
+
+import type { Database } from "../../postgres/database.ts";
+import * as store from "./store.ts";
+
+/** A project and the cluster that holds its events. */
+export type ProjectPlace = { readonly projectId: string; readonly clusterId: string };
+
+/** Events that are in the archive, and those that are still to go there. */
+export type EventCounts = { readonly done: number; readonly left: number };
+
+export type EventArchive = {
+  /**
+   * Moves some events of a project; returns how many, 0 when none was left. Each is in one place at
+   * any time, so a step that was cut off is simply taken again.
+   */
+  moveSome(place: ProjectPlace): Promise<number>;
+  /** Deletes some of what was derived from the events; returns how many rows, 0 when none is left. */
+  deleteSomeDerived(place: ProjectPlace): Promise<number>;
+  /** Counts over projects, which may be in several clusters. */
+  countEvents(places: readonly ProjectPlace[]): Promise<EventCounts>;
+};
+
+/** Of usual events, half a second of work; of the largest, a few. */
+const step = { limit: 2_000, bytes: 16_000_000 };
+/** Narrow rows. */
+const derivedPerStepMax = 10_000;
+
+export function createEventArchive(databaseOf: (clusterId: string) => Database): EventArchive {
+  const sqlOf = ({ clusterId }: ProjectPlace) => databaseOf(clusterId).sql();
+  return {
+    moveSome: (place) => store.moveEvents(sqlOf(place), place.projectId, step),
+
+    // Totals of sessions and the catalogue of fields say nothing that the archived events do not,
+    // and nobody can read them any more: they would only weigh on everyone's indexes.
+    async deleteSomeDerived(place) {
+      const totals = await store.deleteTotals(sqlOf(place), place.projectId, derivedPerStepMax);
+      if (totals > 0) return totals;
+      return store.deleteFields(sqlOf(place), place.projectId, derivedPerStepMax);
+    },
+
+    async countEvents(places) {
+      const counts = { done: 0, left: 0 };
+      for (const [clusterId, group] of Map.groupBy(places, (place) => place.clusterId)) {
+        const projectIds = group.map(({ projectId }) => projectId);
+        const { done, left } = await store.countEvents(databaseOf(clusterId).sql(), projectIds);
+        counts.done += done;
+        counts.left += left;
+      }
+      return counts;
+    },
+  };
+}

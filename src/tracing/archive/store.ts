@@ -1,0 +1,102 @@
+// SQL that moves a project's events out of everyone's way. Called by archive.ts. Every statement
+// names its project.
+
+import type { Sql } from "../../postgres/database.ts";
+
+/**
+ * Moves at most `limit` events, those waiting for their event too, and no more when they have
+ * `bytes`, in one statement: a row is in one of the tables at any time, whenever this is cut off.
+ * Returns how many left `events`; none only when there is none.
+ */
+export async function moveEvents(
+  sql: Sql,
+  projectId: string,
+  { limit, bytes }: { readonly limit: number; readonly bytes: number },
+): Promise<number> {
+  // Locked in the order of every writer, so that a late write does not deadlock with this. What a
+  // late write made of an id that is in the archive already does not replace it. The array makes
+  // Postgres look each event up by its key: a join would at times read all of the project's.
+  const [row] = await sql<{ moved: number }[]>`
+    with locked as materialized (
+      select
+        event_id,
+        pg_column_size(config) + pg_column_size(inputs) + pg_column_size(outputs)
+          + pg_column_size(metadata) + pg_column_size(metrics) + pg_column_size(feedback)
+          + pg_column_size(user_properties) as bytes
+      from events
+      where project_id = ${projectId}
+      order by event_id
+      limit ${limit}
+      for update
+    ),
+    summed as (
+      select event_id, sum(bytes) over (order by event_id) - bytes as bytes_before
+      from locked
+    ),
+    moved as (
+      delete from events
+      where project_id = ${projectId} and event_id = any(array(
+        select event_id
+        from summed
+        where bytes_before < ${bytes}
+      ))
+      returning
+        project_id, event_id, session_id, event_type, event_name, source, parent_id,
+        children_ids, error, start_time_us, end_time_us, duration_ms,
+        config, inputs, outputs, metadata, metrics, feedback, user_properties
+    ),
+    archived as (
+      insert into archived_events (
+        project_id, event_id, session_id, event_type, event_name, source, parent_id,
+        children_ids, error, start_time_us, end_time_us, duration_ms,
+        config, inputs, outputs, metadata, metrics, feedback, user_properties)
+      select
+        project_id, event_id, session_id, event_type, event_name, source, parent_id,
+        children_ids, error, start_time_us, end_time_us, duration_ms,
+        config, inputs, outputs, metadata, metrics, feedback, user_properties
+      from moved
+      on conflict (project_id, event_id) do nothing
+    )
+    select count(*)::integer as moved from moved`;
+  return row?.moved ?? 0;
+}
+
+/** Counts the events of projects that are still to move and those that have moved. */
+export async function countEvents(
+  sql: Sql,
+  projectIds: readonly string[],
+): Promise<{ readonly left: number; readonly done: number }> {
+  const [row] = await sql<{ left: number; done: number }[]>`
+    select
+      (select count(*) from events where project_id = any(${projectIds}::uuid[])) as left,
+      (select count(*) from archived_events where project_id = any(${projectIds}::uuid[])) as done`;
+  return row ?? { left: 0, done: 0 };
+}
+
+/** Deletes at most `limit` totals of sessions; returns how many. */
+export async function deleteTotals(sql: Sql, projectId: string, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from session_totals
+    where project_id = ${projectId} and session_id in (
+      select session_id
+      from session_totals
+      where project_id = ${projectId}
+      order by session_id
+      limit ${limit}
+    )`;
+  return count;
+}
+
+/** Deletes at most `limit` fields of the catalogue; returns how many. */
+export async function deleteFields(sql: Sql, projectId: string, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from event_fields
+    where project_id = ${projectId} and (event_type, field) in (
+      select event_type, field
+      from event_fields
+      where project_id = ${projectId}
+      order by event_type, field
+      limit ${limit}
+    )`;
+  return count;
+}

@@ -1,0 +1,189 @@
+// Speaks to the Temporal that the configuration names, a cluster or Temporal Cloud: starts
+// workflows for the outbox, asks after them, ends them. Called by worker-app.ts and activities.
+
+import { readFile } from "node:fs/promises";
+import { Client, Connection, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
+import { isGrpcServiceError, WorkflowNotFoundError } from "@temporalio/client";
+import type { ConnectionOptions, WorkflowExecutionInfo } from "@temporalio/client";
+import { OperatorError } from "../base/operator-error.ts";
+import type { TemporalConfig } from "../config.ts";
+import type { OutboxEntry } from "../outbox/outbox.ts";
+import type { WorkflowStarter } from "../outbox/relay.ts";
+import { describeWork } from "./describe-work.ts";
+import { searchAttributesOf } from "./search-attributes.ts";
+
+/** Where a Temporal is and how it is spoken to. */
+export type TemporalTarget = Omit<TemporalConfig, "address" | "cliPath"> & {
+  readonly address: string;
+};
+
+/** Queue on which every workflow and activity of ours waits for a worker. */
+export const taskQueue = "waggle";
+
+/** What a workflow did, as far as Temporal still knows it. */
+export type WorkflowState = "running" | "completed" | "failed" | "absent";
+
+export type WorkflowClient = WorkflowStarter & {
+  /** What it speaks over; connects when it is first used, and again whenever that broke. */
+  readonly connection: Connection;
+  getState(workflowId: string): Promise<WorkflowState>;
+  /**
+   * Returns ids of running workflows on a scope, at most `limit`, but not of those types. Temporal
+   * lists a new workflow some moments after its start.
+   */
+  listRunning(
+    scopeId: string,
+    options: { readonly exceptTypes: readonly string[]; readonly limit: number },
+  ): Promise<readonly string[]>;
+  /** Asks a workflow to end; one that has ended already is left as it is. */
+  cancel(workflowId: string): Promise<void>;
+  /** Ends a workflow that did not heed `cancel`. */
+  terminate(workflowId: string, reason: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+const callTimeoutMs = 10_000;
+
+/** TLS as the configuration asks for it, in the form that client and worker take. */
+export type TemporalTls = NonNullable<ConnectionOptions["tls"]>;
+
+/** Reads the certificates that a configuration names. Fails with OperatorError, naming the one. */
+export async function readTls(target: TemporalTarget): Promise<TemporalTls> {
+  const { tls, apiKey, clientCertPath, clientKeyPath, serverCaCertPath } = target;
+  const paths = [clientCertPath, clientKeyPath, serverCaCertPath];
+  const isOn = tls ?? [apiKey, ...paths].some((one) => one !== undefined);
+  if (!isOn) return false;
+  if ((clientCertPath === undefined) !== (clientKeyPath === undefined)) {
+    throw new OperatorError(
+      "TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH go together: set both",
+    );
+  }
+  const serverRootCACertificate = await readPem(
+    "TEMPORAL_TLS_SERVER_CA_CERT_PATH",
+    serverCaCertPath,
+  );
+  const crt = await readPem("TEMPORAL_TLS_CLIENT_CERT_PATH", clientCertPath);
+  const key = await readPem("TEMPORAL_TLS_CLIENT_KEY_PATH", clientKeyPath);
+  return {
+    ...(serverRootCACertificate && { serverRootCACertificate }),
+    ...(crt && key && { clientCertPair: { crt, key } }),
+  };
+}
+
+async function readPem(variable: string, path: string | undefined): Promise<Buffer | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new OperatorError(`${variable} names ${path}, which cannot be read (${code ?? "?"})`, {
+      cause,
+    });
+  }
+}
+
+export async function createWorkflowClient(target: TemporalTarget): Promise<WorkflowClient> {
+  const { address, namespace, apiKey } = target;
+  const connection = Connection.lazy({
+    address,
+    tls: await readTls(target),
+    ...(apiKey !== undefined && { apiKey }),
+    // A Temporal that comes back is found soon.
+    channelArgs: { "grpc.max_reconnect_backoff_ms": 5_000 },
+    // The default tries calls again by itself, which would hide that Temporal is away.
+    interceptors: [],
+  });
+  const { workflow } = new Client({ connection, namespace });
+  const within = <T>(call: () => Promise<T>) =>
+    connection.withDeadline(Date.now() + callTimeoutMs, call);
+
+  return {
+    connection,
+
+    async start(entry) {
+      try {
+        await within(() => startWithAttributes(entry));
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+    },
+
+    async getState(workflowId) {
+      try {
+        return toState(await within(() => workflow.getHandle(workflowId).describe()));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return "absent";
+        throw error;
+      }
+    },
+
+    listRunning: (scopeId, { exceptTypes, limit }) =>
+      within(async () => {
+        const query = [
+          `WaggleScope = ${quote(scopeId)}`,
+          "ExecutionStatus = 'Running'",
+          ...exceptTypes.map((type) => `WorkflowType != ${quote(type)}`),
+        ].join(" AND ");
+        const ids: string[] = [];
+        for await (const { workflowId } of workflow.list({ query, pageSize: limit })) {
+          ids.push(workflowId);
+          if (ids.length === limit) break;
+        }
+        return ids;
+      }),
+
+    cancel: (workflowId) => unlessEnded(within(() => workflow.getHandle(workflowId).cancel())),
+
+    terminate: (workflowId, reason) =>
+      unlessEnded(within(() => workflow.getHandle(workflowId).terminate(reason))),
+
+    close: () => connection.close(),
+  };
+
+  async function startWithAttributes(entry: OutboxEntry): Promise<void> {
+    const options = {
+      taskQueue,
+      workflowId: entry.workflowId,
+      args: [entry.input],
+      // Also after its end: the outbox is emptied only once the start is marked.
+      workflowIdReusePolicy: "REJECT_DUPLICATE",
+      ...describeWork(entry.workflowType, entry.input),
+    } as const;
+    const typedSearchAttributes = searchAttributesOf(entry);
+    try {
+      await workflow.start(entry.workflowType, { ...options, typedSearchAttributes });
+    } catch (error) {
+      // What has to be done matters more than finding it; worker.ts has said how to add them.
+      if (!isAboutSearchAttributes(error)) throw error;
+      await workflow.start(entry.workflowType, options);
+    }
+  }
+}
+
+/** Tells whether Temporal refused a call for search attributes that its namespace lacks. */
+export function isAboutSearchAttributes(error: unknown): boolean {
+  const { cause } = error as Error;
+  const fault = isGrpcServiceError(error) ? error : cause;
+  return (
+    isGrpcServiceError(fault) && /search attribute|Waggle(Scope|Org|Actor)/i.test(fault.details)
+  );
+}
+
+async function unlessEnded(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
+
+function toState({ status }: Pick<WorkflowExecutionInfo, "status">): WorkflowState {
+  if (status.name === "COMPLETED") return "completed";
+  return status.name === "RUNNING" || status.name === "CONTINUED_AS_NEW" ? "running" : "failed";
+}
+
+/** Ids and types are ours and hold no quote; whoever changes that is told here. */
+function quote(value: string): string {
+  if (!/^[\w-]+$/.test(value)) throw new Error("not an id or a workflow type");
+  return `'${value}'`;
+}

@@ -1,0 +1,22 @@
+// What operators look for workflows by in Temporal. Imported by workflows and by client.ts, so it
+// does nothing by itself.
+
+import { defineSearchAttributeKey } from "@temporalio/common";
+import type { SearchAttributePair } from "@temporalio/common";
+
+const organizationKey = defineSearchAttributeKey("WaggleOrganization", "KEYWORD");
+const scopeKey = defineSearchAttributeKey("WaggleScope", "KEYWORD");
+const actorKey = defineSearchAttributeKey("WaggleActor", "KEYWORD");
+
+/** Returns the attributes of a workflow that works for an organization, on a scope of it. */
+export function searchAttributesOf(about: {
+  readonly orgId: string;
+  readonly scopeId: string;
+  readonly actor: string;
+}): SearchAttributePair[] {
+  return [
+    { key: organizationKey, value: about.orgId },
+    { key: scopeKey, value: about.scopeId },
+    { key: actorKey, value: about.actor },
+  ];
+}
