@@ -27,6 +27,14 @@ export function overlaps(one: string, other: string): boolean {
   return covers(one, other) || covers(other, one);
 }
 
+/** Returns patterns that hold exactly what both lists hold. */
+export function intersect(ones: readonly string[], others: readonly string[]): readonly string[] {
+  const both = ones.flatMap((one) =>
+    anyCovers(others, one) ? [one] : others.filter((other) => covers(one, other)),
+  );
+  return [...new Set(both)];
+}
+
 /** Tells whether any of the patterns holds the permission. */
 export function anyCovers(patterns: readonly string[], permission: string): boolean {
   return patterns.some((pattern) => covers(pattern, permission));

@@ -22,12 +22,24 @@ export const outcomes = {
   SCOPE_NOT_EMPTY: { code: Code.FailedPrecondition, status: 409 },
   /** An active sibling has the name. */
   NAME_TAKEN: { code: Code.AlreadyExists, status: 409 },
+  /** The person has a role in the scope already. */
+  MEMBER_EXISTS: { code: Code.AlreadyExists, status: 409 },
+  /** Nobody would be left who may manage the organization's members. */
+  LAST_ADMIN: { code: Code.FailedPrecondition, status: 409 },
+  /** What is handed on permits more than the caller holds; the message names what. */
+  PERMISSION_NOT_HELD: { code: Code.InvalidArgument, status: 400 },
   /** The organization has no data plane yet, so `cluster_id` must say where the first one goes. */
   CLUSTER_REQUIRED: { code: Code.InvalidArgument, status: 400 },
   /** The organization's data planes are on several clusters; `cluster_id` must say which. */
   CLUSTER_AMBIGUOUS: { code: Code.InvalidArgument, status: 400 },
   /** No cluster of this id is configured. */
   CLUSTER_UNKNOWN: { code: Code.InvalidArgument, status: 400 },
+  /** A revoked key can be neither revoked again, changed nor deleted. */
+  KEY_REVOKED: { code: Code.FailedPrecondition, status: 409 },
+  /** A key may not carry a permission; the message names it and says why. */
+  PERMISSION_NOT_ALLOWED: { code: Code.InvalidArgument, status: 400 },
+  /** A person would hand on a permission that the person does not hold. */
+  PERMISSION_NOT_HELD: { code: Code.InvalidArgument, status: 400 },
   /** Another request with the same Idempotency-Key is still running. */
   IDEMPOTENCY_IN_FLIGHT: { code: Code.Aborted, status: 409 },
   /** The Idempotency-Key was used with another body. */

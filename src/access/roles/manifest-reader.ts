@@ -101,7 +101,7 @@ export function createManifestReader(options: ManifestReaderOptions): ManifestRe
   }
 
   return {
-    root: (document.contents) ?? undefined,
+    root: document.contents ?? undefined,
     fault,
     lineOf,
     listEntries,

@@ -1,0 +1,307 @@
+// Members: who has which role where, and the rules by which people are given and lose roles. Called
+// by handlers.ts, the command line, sign-in, and whoever makes a scope.
+// Source: docs/spec.md, Authentication, 6; docs/decisions.md, 33.
+
+import { ServiceError } from "../../base/errors.ts";
+import { toPage } from "../../base/pages.ts";
+import type { Page, PageOptions } from "../../base/pages.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { Audit } from "../audit/audit.ts";
+import { holds } from "../authorize.ts";
+import { anyCovers, findKeyCreation } from "../permissions.ts";
+import type { Actor, Principal } from "../principal.ts";
+import { permissionsOf } from "../roles/grants.ts";
+import type { RoleInScope } from "../roles/grants.ts";
+import { adminRoleOf } from "../roles/manifest.ts";
+import type { Manifest, Role } from "../roles/manifest.ts";
+import { systemScope } from "../scope.ts";
+import type { Scope, ScopeLevel } from "../scope.ts";
+import type { User, Users } from "../users/users.ts";
+import * as store from "./store.ts";
+import type { MemberRow } from "./store.ts";
+
+export type Member = MemberRow;
+
+export type AddMemberOptions = {
+  readonly scope: Scope;
+  readonly email: string;
+  /** Name of a role of the scope's level. */
+  readonly role: string;
+  readonly principal: Principal;
+};
+
+export type ChangeMemberOptions = {
+  readonly scope: Scope;
+  readonly userId: string;
+  readonly principal: Principal;
+};
+
+export type AppointCreatorOptions = {
+  /** What the new scope is made in. */
+  readonly parent: Scope;
+  readonly created: Scope;
+  readonly email: string;
+  /** The request's field that holds the e-mail, for the message when it is wrong. */
+  readonly field: string;
+  readonly principal: Principal;
+};
+
+/**
+ * Every change ends the person's sign-ins, and is audited. Givers and takers of roles hold
+ * everything that the role permits in the scope, else PERMISSION_NOT_HELD.
+ */
+export type Members = {
+  /**
+   * Gives a person a role; one not known yet is known from now on.
+   *
+   * Fails with MEMBER_EXISTS when the person has a role in this very scope, and with
+   * INVALID_ARGUMENT when there is no such role for the level.
+   */
+  add(options: AddMemberOptions): Promise<Member>;
+  /** Returns the people with a role in this very scope, the oldest membership first. */
+  list(scope: Scope, page: PageOptions): Promise<Page<Member>>;
+  /**
+   * Gives a member another role. Fails as `add` does, with NOT_FOUND when the person is no member
+   * here, and with LAST_ADMIN when nobody would be left who may manage an organization's members.
+   */
+  update(options: ChangeMemberOptions & { readonly role: string }): Promise<Member>;
+  /** Takes a member's role away and returns what it was. Fails as `update` does. */
+  remove(options: ChangeMemberOptions): Promise<Member>;
+  /**
+   * Makes somebody administrator of a scope that is being made, in the ambient transaction. Only
+   * keys name somebody: people who make a scope hold it already from above.
+   *
+   * Fails with INVALID_ARGUMENT, naming the field, when a person calls, or the e-mail is of nobody
+   * with a role in the parent or above it; above all organizations anybody known will do.
+   */
+  appointCreator(options: AppointCreatorOptions): Promise<void>;
+  /** Makes somebody administrator of everything. Changes nothing for one who is. */
+  appointAdministrator(email: string, actor: Actor): Promise<User>;
+  /** Returns every role that a person has anywhere. */
+  rolesOf(userId: string): Promise<readonly RoleInScope[]>;
+};
+
+export type MembersOptions = {
+  readonly database: Database;
+  readonly manifest: Manifest;
+  readonly users: Users;
+  readonly audit: Pick<Audit, "append">;
+  /** Ends the sign-ins of people, in the ambient transaction. */
+  readonly endSignIns: (userIds: readonly string[]) => Promise<void>;
+};
+
+/** Whoever holds this in an organization may put its members right again. */
+const managingPermission = "org.member.put";
+
+export function createMembers(options: MembersOptions): Members {
+  const { database, manifest, users } = options;
+
+  return {
+    add: ({ scope, email, role, principal }) =>
+      database.transaction(async () => {
+        const { name } = getRole(manifest, role, scope.level);
+        assertHeld(manifest, { principal, scope, role: name });
+        const user = await users.ensure(email, principal.actor);
+        return give(options, { user, scope, role: name, actor: principal.actor });
+      }),
+
+    async list(scope, page) {
+      return toPage(await store.listMembers(database.sql(), scope, page), page.limit);
+    },
+
+    update: (change) =>
+      database.transaction(async (sql) => {
+        const { scope, principal } = change;
+        const role = getRole(manifest, change.role, scope.level);
+        const before = await lockForChange(options, change, role);
+        assertHeld(manifest, { principal, scope, role: role.name });
+        if (before.role === role.name) return before;
+        await store.updateRole(sql, scope, before.userId, role.name);
+        await writeDown(options, { ...change, action: "member.put", before, role: role.name });
+        return { ...before, role: role.name };
+      }),
+
+    remove: (change) =>
+      database.transaction(async (sql) => {
+        const before = await lockForChange(options, change, undefined);
+        await store.deleteMembership(sql, change.scope, before.userId);
+        await writeDown(options, { ...change, action: "member.delete", before, role: undefined });
+        return before;
+      }),
+
+    appointCreator: (appointment) =>
+      database.transaction(async () => {
+        const { created, principal } = appointment;
+        const user = await getCreator(options, appointment);
+        const role = adminRoleOf(created.level);
+        await give(options, { user, scope: created, role, actor: principal.actor });
+      }),
+
+    appointAdministrator: (email, actor) =>
+      database.transaction(async (sql) => {
+        const user = await users.ensure(email, actor);
+        const role = adminRoleOf(systemScope.level);
+        const known = await store.findMember(sql, systemScope, user.userId);
+        if (known?.role === role) return user;
+        if (known) await store.deleteMembership(sql, systemScope, user.userId);
+        await give(options, { user, scope: systemScope, role, actor });
+        return user;
+      }),
+
+    rolesOf: (userId) => store.listRolesOf(database.sql(), userId),
+  };
+}
+
+function getRole(manifest: Manifest, name: string, level: ScopeLevel): Role {
+  const role = manifest.roles.get(name);
+  if (role?.levels.includes(level) === true) return role;
+  const here = [...manifest.roles.values()].filter((one) => one.levels.includes(level));
+  const names = here.map((one) => one.name).join(", ");
+  throw new ServiceError(
+    "INVALID_ARGUMENT",
+    `role: must be a role of level ${level}: ${names === "" ? "there are none" : names}`,
+  );
+}
+
+/** Throws when the caller does not hold all that a role permits here; an unknown one permits nothing. */
+function assertHeld(
+  manifest: Manifest,
+  { principal, scope, role }: { principal: Principal; scope: Scope; role: string },
+): void {
+  const missing = permissionsOf(manifest, { role, level: scope.level }).find(
+    (pattern) => !holds(principal, pattern, scope) || isKeyCreationDenied(principal, pattern),
+  );
+  if (missing === undefined) return;
+  throw new ServiceError(
+    "PERMISSION_NOT_HELD",
+    `role: ${role} permits ${missing}, which the caller does not hold here`,
+  );
+}
+
+/** A key made by a key makes no keys, and so no people who make them. */
+function isKeyCreationDenied(principal: Principal, pattern: string): boolean {
+  if (principal.kind === "user" || principal.mayCreateKeys) return false;
+  return findKeyCreation(pattern) !== undefined;
+}
+
+type Gift = {
+  readonly user: User;
+  readonly scope: Scope;
+  readonly role: string;
+  readonly actor: Actor;
+};
+
+/** Gives a role to a person who is locked. */
+async function give(options: MembersOptions, { user, scope, role, actor }: Gift): Promise<Member> {
+  const { database, audit, endSignIns } = options;
+  const sql = database.sql();
+  const { userId, email } = user;
+  if (!(await store.insertMembership(sql, { userId, scope, role, createdBy: actor.name }))) {
+    throw new ServiceError("MEMBER_EXISTS", "email: has a role here; change that one instead");
+  }
+  const target = { type: "member", id: userId };
+  await audit.append({ actor, scope, action: "member.create", target, after: { email, role } });
+  await endSignIns([userId]);
+  const member = await store.findMember(sql, scope, userId);
+  if (!member) throw new Error("a membership went away in the transaction that made it");
+  return member;
+}
+
+/**
+ * Locks a member, so that of two changes one sees what the other did, and checks that the caller
+ * may take the role away and that the organization keeps somebody who manages its members.
+ */
+async function lockForChange(
+  { database, manifest, users }: MembersOptions,
+  { scope, userId, principal }: ChangeMemberOptions,
+  role: Role | undefined,
+): Promise<Member> {
+  const sql = database.sql();
+  const user = await users.lock(userId);
+  // Before the one member, and always in one order: two administrators may remove each other.
+  const administrators = await lockAdministrators(database, manifest, scope);
+  const before = user && (await store.findMember(sql, scope, user.userId));
+  if (!before) throw new ServiceError("NOT_FOUND", "no such member");
+  assertHeld(manifest, { principal, scope, role: before.role });
+  const isLast = administrators.length === 1 && administrators[0] === before.userId;
+  if (isLast && !(role && isManaging(role))) {
+    throw new ServiceError(
+      "LAST_ADMIN",
+      "the organization would be left with nobody who may manage its members; add somebody first",
+    );
+  }
+  return before;
+}
+
+async function lockAdministrators(
+  database: Database,
+  manifest: Manifest,
+  scope: Scope,
+): Promise<readonly string[]> {
+  if (scope.level !== "org") return [];
+  const roles = [...manifest.roles.values()].filter(isManaging).map(({ name }) => name);
+  return store.lockMembersWithRole(database.sql(), scope, roles);
+}
+
+function isManaging({ levels, permissions }: Role): boolean {
+  return levels.includes("org") && anyCovers(permissions, managingPermission);
+}
+
+type MemberChange = {
+  readonly scope: Scope;
+  readonly principal: Principal;
+  readonly action: string;
+  readonly before: Member;
+  /** Undefined when it is taken away. */
+  readonly role: string | undefined;
+};
+
+async function writeDown(options: MembersOptions, change: MemberChange): Promise<void> {
+  const { scope, principal, action, before, role } = change;
+  const { userId, email } = before;
+  await options.audit.append({
+    actor: principal.actor,
+    scope,
+    action,
+    target: { type: "member", id: userId },
+    before: { email, role: before.role },
+    ...(role !== undefined && { after: { email, role } }),
+  });
+  await options.endSignIns([userId]);
+}
+
+async function getCreator(
+  { database, users }: MembersOptions,
+  { parent, email, field, principal }: AppointCreatorOptions,
+): Promise<User> {
+  if (principal.kind === "user") {
+    throw new ServiceError(
+      "INVALID_ARGUMENT",
+      `${field}: is taken from API keys only; leave it out`,
+    );
+  }
+  const found = await users.findByEmail(email);
+  // Locked before the membership is read, so that nobody takes it away meanwhile.
+  const user = found && (await users.lock(found.userId));
+  const isKnown =
+    user !== undefined &&
+    (parent.level === "system" ||
+      (await store.hasMembership(database.sql(), user.userId, withAbove(parent))));
+  if (!isKnown) {
+    const where = parent.level === "system" ? "a user" : `a member of the ${parent.level}`;
+    throw new ServiceError("INVALID_ARGUMENT", `${field}: must be the e-mail of ${where}`);
+  }
+  return user;
+}
+
+/** A scope and everything above it. */
+function withAbove(scope: Scope): readonly Pick<Scope, "level" | "id">[] {
+  const ids: readonly (readonly [ScopeLevel, string | undefined])[] = [
+    ["system", systemScope.id],
+    ["org", scope.orgId],
+    ["dataplane", scope.dataplaneId],
+    ["workspace", scope.workspaceId],
+    ["project", scope.projectId],
+  ];
+  return ids.flatMap(([level, id]) => (id === undefined ? [] : [{ level, id }]));
+}

@@ -1,0 +1,142 @@
+// SQL of memberships: who has which role where. Called by members.ts.
+
+import type { PageOptions } from "../../base/pages.ts";
+import type { Sql } from "../../postgres/database.ts";
+import type { RoleInScope } from "../roles/grants.ts";
+import type { Scope } from "../scope.ts";
+
+export type MemberRow = RoleInScope & {
+  readonly userId: string;
+  readonly email: string;
+  readonly name: string | null;
+  readonly createdAt: Date;
+  readonly createdBy: string;
+};
+
+export type ListedMemberRow = MemberRow & { readonly createdAtUs: number; readonly id: string };
+
+type ScopeName = Pick<Scope, "level" | "id">;
+
+function columns(sql: Sql) {
+  return sql`
+    memberships.user_id as "userId",
+    users.email,
+    users.name,
+    memberships.role,
+    memberships.level,
+    memberships.scope_id as "scopeId",
+    memberships.created_at as "createdAt",
+    memberships.created_by as "createdBy"`;
+}
+
+export type NewMembership = {
+  readonly userId: string;
+  readonly scope: ScopeName;
+  readonly role: string;
+  readonly createdBy: string;
+};
+
+/** Returns false when the person has a role there. */
+export async function insertMembership(sql: Sql, row: NewMembership): Promise<boolean> {
+  const { userId, scope, role, createdBy } = row;
+  const result = await sql`
+    insert into memberships (user_id, level, scope_id, role, created_by)
+    values (${userId}, ${scope.level}, ${scope.id}, ${role}, ${createdBy})
+    on conflict do nothing`;
+  return result.count > 0;
+}
+
+export async function findMember(
+  sql: Sql,
+  scope: ScopeName,
+  userId: string,
+): Promise<MemberRow | undefined> {
+  const [row] = await sql<MemberRow[]>`
+    select ${columns(sql)}
+    from memberships
+    join users using (user_id)
+    where level = ${scope.level} and scope_id = ${scope.id} and user_id = ${userId}`;
+  return row;
+}
+
+/** Locks the memberships with any of the roles in a scope, always in the same order. */
+export async function lockMembersWithRole(
+  sql: Sql,
+  scope: ScopeName,
+  roles: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await sql<{ userId: string }[]>`
+    select user_id as "userId"
+    from memberships
+    where level = ${scope.level} and scope_id = ${scope.id} and role = any(${[...roles]})
+    order by user_id
+    for update`;
+  return rows.map(({ userId }) => userId);
+}
+
+export async function updateRole(
+  sql: Sql,
+  scope: ScopeName,
+  userId: string,
+  role: string,
+): Promise<void> {
+  await sql`
+    update memberships set role = ${role}, updated_at = now()
+    where level = ${scope.level} and scope_id = ${scope.id} and user_id = ${userId}`;
+}
+
+export async function deleteMembership(sql: Sql, scope: ScopeName, userId: string): Promise<void> {
+  await sql`
+    delete from memberships
+    where level = ${scope.level} and scope_id = ${scope.id} and user_id = ${userId}`;
+}
+
+/** Returns one row more than the page holds when there are more. */
+export async function listMembers(
+  sql: Sql,
+  scope: ScopeName,
+  { limit, after }: PageOptions,
+): Promise<readonly ListedMemberRow[]> {
+  const position = after
+    ? sql`and (memberships.created_at, memberships.user_id) > (
+        to_timestamp(0) + ${after.createdAtUs} * interval '1 microsecond', ${after.id})`
+    : sql``;
+  return sql<ListedMemberRow[]>`
+    select
+      ${columns(sql)},
+      memberships.user_id as id,
+      (extract(epoch from memberships.created_at) * 1000000)::bigint as "createdAtUs"
+    from memberships
+    join users using (user_id)
+    where level = ${scope.level} and scope_id = ${scope.id} ${position}
+    order by memberships.created_at, memberships.user_id
+    limit ${limit + 1}`;
+}
+
+/** Returns every role that a person has anywhere, archived scopes included. */
+export async function listRolesOf(sql: Sql, userId: string): Promise<readonly RoleInScope[]> {
+  return sql<RoleInScope[]>`
+    select level, scope_id as "scopeId", role
+    from memberships
+    where user_id = ${userId}`;
+}
+
+/** Tells whether a person has any role in one of the scopes. */
+export async function hasMembership(
+  sql: Sql,
+  userId: string,
+  scopes: readonly ScopeName[],
+): Promise<boolean> {
+  const rows = await sql`
+    select 1
+    from memberships
+    where user_id = ${userId}
+      and (level, scope_id) in (
+        select * from unnest(
+          ${scopes.map(({ level }) => level)}::text[],
+          ${scopes.map(({ id }) => id)}::uuid[]
+        )
+      )
+    limit 1`;
+  return rows.length > 0;
+}

@@ -1,0 +1,102 @@
+// SQL of the people known to the service. Called by users.ts.
+
+import type { Sql } from "../../postgres/database.ts";
+
+export type UserRow = {
+  readonly userId: string;
+  /** Lower case. */
+  readonly email: string;
+  /** As the identity provider says; null before the first sign-in with one. */
+  readonly name: string | null;
+  /** Who the identity provider says it is; null before the first sign-in with one. */
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly createdAt: Date;
+  readonly lastSignInAt: Date | null;
+};
+
+function columns(sql: Sql) {
+  return sql`
+    user_id as "userId",
+    email,
+    name,
+    issuer,
+    subject,
+    created_at as "createdAt",
+    last_sign_in_at as "lastSignInAt"`;
+}
+
+export async function findUser(sql: Sql, userId: string): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow[]>`
+    select ${columns(sql)} from users where user_id = ${userId}`;
+  return row;
+}
+
+export async function findByEmail(sql: Sql, email: string): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow[]>`select ${columns(sql)} from users where email = ${email}`;
+  return row;
+}
+
+/** Locks the row against changes of memberships and new sign-ins until the transaction ends. */
+export async function lockUser(sql: Sql, userId: string): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow[]>`
+    select ${columns(sql)} from users where user_id = ${userId} for update`;
+  return row;
+}
+
+export async function lockByEmail(sql: Sql, email: string): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow[]>`
+    select ${columns(sql)} from users where email = ${email} for update`;
+  return row;
+}
+
+export async function lockByIdentity(
+  sql: Sql,
+  issuer: string,
+  subject: string,
+): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow[]>`
+    select ${columns(sql)} from users
+    where issuer = ${issuer} and subject = ${subject}
+    for update`;
+  return row;
+}
+
+/** Returns undefined when somebody has the e-mail already. */
+export async function insertUser(
+  sql: Sql,
+  userId: string,
+  email: string,
+): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow[]>`
+    insert into users (user_id, email) values (${userId}, ${email})
+    on conflict do nothing
+    returning ${columns(sql)}`;
+  return row;
+}
+
+export type SignedInRow = {
+  readonly userId: string;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string;
+  readonly name: string | null;
+};
+
+/** Writes down what the identity provider said; a null name leaves the one that is known. */
+export async function updateSignedIn(sql: Sql, row: SignedInRow): Promise<UserRow | undefined> {
+  const [updated] = await sql<UserRow[]>`
+    update users set
+      issuer = ${row.issuer},
+      subject = ${row.subject},
+      email = ${row.email},
+      name = coalesce(${row.name}, name),
+      last_sign_in_at = now()
+    where user_id = ${row.userId}
+    returning ${columns(sql)}`;
+  return updated;
+}
+
+export async function updateLastSignIn(sql: Sql, userId: string): Promise<void> {
+  await sql`update users set last_sign_in_at = now() where user_id = ${userId}`;
+}
