@@ -2,6 +2,8 @@
 // once. Each flag `--some-name` is also the variable WAGGLE_SOME_NAME; the flag wins.
 
 import { bodyBytesMaxDefault } from "./base/limits.ts";
+import { parseEmail, parseIssuer, parseOrigin, parseScopes } from "./sign-in-settings.ts";
+import type { OidcConfig } from "./sign-in-settings.ts";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export const dataplaneAssignments = ["automatic", "manual"] as const;
@@ -35,6 +37,12 @@ export type Config = {
   readonly keyCacheEntriesMax: number;
   /** How long a revoked key may go on working where its notification was lost. */
   readonly keyCacheAgeMs: number;
+  /** Origin at which browsers reach the service; undefined where the Host header says it. */
+  readonly publicUrl: string | undefined;
+  /** Undefined where people sign in by one-time links. */
+  readonly oidc: OidcConfig | undefined;
+  /** E-mail address of the administrator that one-time links sign in. */
+  readonly adminEmail: string;
   /** Automatic: each organization gets one data plane, and nobody writes to data planes. */
   readonly dataplaneAssignment: (typeof dataplaneAssignments)[number];
   /** Whether `waggle start` runs workflows too. */
@@ -100,6 +108,13 @@ export const settings = {
   "drain-timeout-ms": setting("20000", "wait at SIGTERM", wholeNumber(0, 600_000)),
   "key-cache-entries": setting("10000", "keys remembered in memory", wholeNumber(0, 1_000_000)),
   "key-cache-age-ms": setting("30000", "and for how long", wholeNumber(0, keyCacheAgeMsMax)),
+  "public-url": setting("", "where browsers reach it: https://waggle.example.org", parseOrigin),
+  "oidc-issuer": setting("", "identity provider that people sign in with", parseIssuer),
+  "oidc-client-id": setting("", "this service's name at the provider", parseText),
+  "oidc-client-secret": setting("", "and its secret; better as a variable", parseText),
+  "oidc-scopes": setting("openid email profile", "what to ask it for", parseScopes),
+  "oidc-groups-claim": setting("groups", "claim that lists a person's groups", parseText),
+  "admin-email": setting("admin@localhost", "administrator without a provider", parseEmail),
   "dataplane-assignment": setting("automatic", "or manual", oneOf(dataplaneAssignments)),
   workflows: setting("on", "run workflows in waggle start: on, off", parseSwitch),
   "temporal-address": setting("", "Temporal to use in place of the embedded one", parseAddress),
@@ -122,7 +137,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * Fails with ConfigError, which names the variable and the flag.
  */
 export function readConfig(flags: Flags, environment: Environment = process.env): Config {
-  const read = <Name extends SettingName>(name: Name) => readSetting(name, flags, environment);
+  const read: Read = (name) => readSetting(name, flags, environment);
   return Object.freeze({
     host: read("host"),
     port: read("port"),
@@ -146,6 +161,9 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     drainTimeoutMs: read("drain-timeout-ms"),
     keyCacheEntriesMax: read("key-cache-entries"),
     keyCacheAgeMs: read("key-cache-age-ms"),
+    publicUrl: read("public-url"),
+    oidc: readOidc(read),
+    adminEmail: read("admin-email"),
     dataplaneAssignment: read("dataplane-assignment"),
     hasWorkflows: read("workflows"),
     temporal: Object.freeze({
@@ -172,6 +190,38 @@ export function variableOf(name: SettingName): string {
 }
 
 type Parsed<Name extends SettingName> = ReturnType<(typeof settings)[Name]["parse"]>;
+
+type Read = <Name extends SettingName>(name: Name) => Parsed<Name>;
+
+/** Half a provider is a mistake that would only show when somebody signs in. */
+function readOidc(read: Read): OidcConfig | undefined {
+  const [issuer, clientId, clientSecret] = [
+    read("oidc-issuer"),
+    read("oidc-client-id"),
+    read("oidc-client-secret"),
+  ];
+  if (issuer === undefined && clientId === "" && clientSecret === "") return undefined;
+  const needed = {
+    "oidc-issuer": issuer,
+    "oidc-client-id": clientId,
+    "oidc-client-secret": clientSecret,
+    "public-url": read("public-url"),
+  };
+  const missing = (Object.keys(needed) as (keyof typeof needed)[]).filter(
+    (name) => (needed[name] ?? "") === "",
+  );
+  if (issuer === undefined || missing.length > 0) {
+    const names = missing.map((name) => `${variableOf(name)} (--${name})`).join(", ");
+    throw new ConfigError(`sign-in through an identity provider also needs ${names}`);
+  }
+  return Object.freeze({
+    issuer,
+    clientId,
+    clientSecret,
+    scopes: read("oidc-scopes"),
+    groupsClaim: read("oidc-groups-claim"),
+  });
+}
 
 function readSetting<Name extends SettingName>(
   name: Name,

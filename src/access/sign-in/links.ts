@@ -1,0 +1,63 @@
+// One-time links that sign the first administrator in where no identity provider is configured.
+// Made by commands/start.ts and commands/sign-in-link.ts; used up by pages.ts.
+// Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
+
+import { ServiceError } from "../../base/errors.ts";
+import type { Database } from "../../postgres/database.ts";
+import * as store from "./store.ts";
+import { createToken, hashToken, isToken } from "./token.ts";
+
+export type SignInLinks = {
+  /**
+   * Makes a link for an e-mail address, whose owner becomes system administrator by it, and returns
+   * the link's token. Links made before are void.
+   */
+  create(email: string): Promise<string>;
+  /** Uses a token up and returns the user's id. Fails with SIGN_IN_REFUSED. */
+  use(token: string): Promise<string>;
+};
+
+export type SignInLinksOptions = {
+  readonly database: Database;
+  /** Returns the user of an e-mail address, made where there is none, as system administrator. */
+  readonly ensureAdministrator: (email: string) => Promise<string>;
+};
+
+/** Where links point to, with `?token=`. */
+export const linkPath = "/auth/link";
+
+/** Long enough to walk over to a browser, and short for a log that somebody reads later. */
+export const linkMinutes = 15;
+
+export function createSignInLinks(options: SignInLinksOptions): SignInLinks {
+  const { database, ensureAdministrator } = options;
+  return {
+    create: (email) =>
+      database.transaction(async (sql) => {
+        const userId = await ensureAdministrator(email);
+        const token = createToken();
+        const validMs = linkMinutes * 60_000;
+        await store.replaceLinks(sql, { linkHash: hashToken(token), userId, validMs });
+        return token;
+      }),
+
+    async use(token) {
+      const userId = isToken(token)
+        ? await store.useLink(database.sql(), hashToken(token))
+        : undefined;
+      if (userId === undefined) {
+        throw new ServiceError(
+          "SIGN_IN_REFUSED",
+          `This link was used before, is older than ${linkMinutes} minutes, or was followed by a ` +
+            "newer one.",
+        );
+      }
+      return userId;
+    },
+  };
+}
+
+/** Returns the address that a person opens. */
+export function formatLink(origin: string, token: string): string {
+  return `${origin}${linkPath}?token=${token}`;
+}
