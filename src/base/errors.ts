@@ -38,8 +38,6 @@ export const outcomes = {
   KEY_REVOKED: { code: Code.FailedPrecondition, status: 409 },
   /** A key may not carry a permission; the message names it and says why. */
   PERMISSION_NOT_ALLOWED: { code: Code.InvalidArgument, status: 400 },
-  /** A person would hand on a permission that the person does not hold. */
-  PERMISSION_NOT_HELD: { code: Code.InvalidArgument, status: 400 },
   /** Another request with the same Idempotency-Key is still running. */
   IDEMPOTENCY_IN_FLIGHT: { code: Code.Aborted, status: 409 },
   /** The Idempotency-Key was used with another body. */
