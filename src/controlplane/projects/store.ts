@@ -1,6 +1,7 @@
-// SQL of projects and the scopes above them. Called by projects.ts.
+// SQL of projects and the scopes above them. Called by projects.ts and workspace-projects.ts.
 
 import type { ProjectId } from "../../base/ids.ts";
+import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 
 export type ProjectRow = {
@@ -55,4 +56,88 @@ export async function findProjects(sql: Sql, nameOrId: string): Promise<ProjectR
       and organizations.archived_at is null
     order by projects.created_at, project_id
     limit 2`;
+}
+
+export type ListedProjectRow = Position & {
+  readonly name: string;
+  readonly description: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly orgId: string;
+  readonly workspaceId: string;
+};
+
+export async function insertProject(
+  sql: Sql,
+  row: Pick<ListedProjectRow, "id" | "name" | "description" | "workspaceId">,
+): Promise<void> {
+  await sql`
+    insert into projects (project_id, workspace_id, name, description)
+    values (${row.id}, ${row.workspaceId}, ${row.name}, ${row.description})`;
+}
+
+const columns = (sql: Sql) => sql`
+  project_id as id,
+  projects.name,
+  projects.description,
+  projects.created_at as "createdAt",
+  (extract(epoch from projects.created_at) * 1000000)::bigint as "createdAtUs",
+  projects.updated_at as "updatedAt",
+  org_id as "orgId",
+  workspace_id as "workspaceId"`;
+
+export async function findProject(sql: Sql, id: string): Promise<ListedProjectRow | undefined> {
+  const [row] = await sql<ListedProjectRow[]>`
+    select ${columns(sql)}
+    from projects
+    join workspaces using (workspace_id)
+    join dataplanes using (dataplane_id)
+    where project_id = ${id} and projects.archived_at is null`;
+  return row;
+}
+
+/** The same, and no other writer changes it until the transaction ends. */
+export async function lockProject(sql: Sql, id: string): Promise<ListedProjectRow | undefined> {
+  const [row] = await sql<ListedProjectRow[]>`
+    select ${columns(sql)}
+    from projects
+    join workspaces using (workspace_id)
+    join dataplanes using (dataplane_id)
+    where project_id = ${id} and projects.archived_at is null
+    for no key update of projects`;
+  return row;
+}
+
+export async function updateProject(
+  sql: Sql,
+  { id, name, description }: Pick<ListedProjectRow, "id" | "name" | "description">,
+): Promise<void> {
+  await sql`
+    update projects
+    set name = ${name}, description = ${description}, updated_at = now()
+    where project_id = ${id}`;
+}
+
+/** Returns the active projects of a workspace, the oldest first, and one more than the limit. */
+export async function listProjects(
+  sql: Sql,
+  workspaceId: string,
+  { limit, after }: PageOptions,
+): Promise<ListedProjectRow[]> {
+  return sql<ListedProjectRow[]>`
+    select ${columns(sql)}
+    from projects
+    join workspaces using (workspace_id)
+    join dataplanes using (dataplane_id)
+    where workspace_id = ${workspaceId}
+      and projects.archived_at is null
+      ${
+        after
+          ? sql`and (projects.created_at, project_id) > (
+              timestamptz 'epoch' + ${after.createdAtUs}::bigint * interval '1 microsecond',
+              ${after.id}::uuid)`
+          : sql``
+      }
+    order by projects.created_at, project_id
+    limit ${limit + 1}`;
 }

@@ -4,6 +4,7 @@
 
 import type { Scope, ScopeLevel } from "../../access/scope.ts";
 import { systemScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
 import * as store from "./store.ts";
@@ -14,14 +15,34 @@ export type Scopes = {
    * when something above it is. An id that is no UUID names nothing.
    */
   find(level: ScopeLevel, id: string): Promise<Scope | undefined>;
+  /**
+   * Returns a scope that stays active, with everything above it, until the ambient transaction
+   * ends: what is put inside is there when it is archived. Waits for one that archives.
+   *
+   * Fails with NOT_FOUND where `find` returns undefined. Throws outside a transaction.
+   */
+  hold(level: ScopeLevel, id: string): Promise<Scope>;
 };
 
 export function createScopes(database: Database): Scopes {
+  async function find(
+    level: ScopeLevel,
+    id: string,
+    standing: store.Standing,
+  ): Promise<Scope | undefined> {
+    if (level === "system") return systemScope;
+    if (!isUuid(id)) return undefined;
+    return store.findScope(database.sql(), level, id.toLowerCase(), standing);
+  }
+
   return {
-    async find(level, id) {
-      if (level === "system") return systemScope;
-      if (!isUuid(id)) return undefined;
-      return store.findScope(database.sql(), level, id.toLowerCase());
+    find: (level, id) => find(level, id, "active"),
+
+    async hold(level, id) {
+      if (!database.isInTransaction()) throw new Error("scopes.hold outside a transaction");
+      const scope = await find(level, id, "held");
+      if (!scope) throw new ServiceError("NOT_FOUND", `no active ${level}`);
+      return scope;
     },
   };
 }

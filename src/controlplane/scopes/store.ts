@@ -1,30 +1,51 @@
-// SQL of scopes: each with the ones above it, if all of them are active. Called by scopes.ts.
+// SQL of scopes: each with the ones above it, locks that hold them as they are, and what archiving
+// writes. Called by scopes.ts and archive.ts.
 
+import type { PendingQuery, Row } from "postgres";
 import type { Scope, ScopeLevel } from "../../access/scope.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 
-type Level = Exclude<ScopeLevel, "system">;
+export type Level = Exclude<ScopeLevel, "system">;
 
-const finders: Readonly<Record<Level, (sql: Sql, id: string) => Promise<Scope | undefined>>> = {
-  async org(sql, id) {
+/** From the widest to the narrowest; each holds the next. */
+const levels = ["org", "dataplane", "workspace", "project"] as const satisfies readonly Level[];
+
+const tables: Readonly<Record<Level, { readonly name: string; readonly id: string }>> = {
+  org: { name: "organizations", id: "org_id" },
+  dataplane: { name: "dataplanes", id: "dataplane_id" },
+  workspace: { name: "workspaces", id: "workspace_id" },
+  project: { name: "projects", id: "project_id" },
+};
+
+/**
+ * Which scopes are found, and how their rows are locked until the transaction ends. `active`: all
+ * of it, up to the organization, is active. `held`: the same, and nothing of it can be archived.
+ * `ending`: the same, and nothing can be created inside. `any`: archived ones too.
+ */
+export type Standing = "active" | "held" | "ending" | "any";
+
+type Fragment = PendingQuery<Row[]>;
+
+const finders: Readonly<
+  Record<Level, (sql: Sql, id: string, standing: Fragment) => Promise<Scope | undefined>>
+> = {
+  async org(sql, id, standing) {
     const [row] = await sql<{ name: string }[]>`
-      select name from organizations where org_id = ${id} and archived_at is null`;
+      select name from organizations where org_id = ${id} ${standing}`;
     return row && { level: "org", id, name: row.name, orgId: id };
   },
 
-  async dataplane(sql, id) {
+  async dataplane(sql, id, standing) {
     const [row] = await sql<{ name: string; orgId: string; clusterId: string }[]>`
       select dataplanes.name, org_id as "orgId", cluster_id as "clusterId"
       from dataplanes
       join organizations using (org_id)
-      where dataplane_id = ${id}
-        and dataplanes.archived_at is null
-        and organizations.archived_at is null`;
+      where dataplane_id = ${id} ${standing}`;
     return row && { level: "dataplane", id, dataplaneId: id, ...row };
   },
 
-  async workspace(sql, id) {
+  async workspace(sql, id, standing) {
     const [row] = await sql<
       { name: string; orgId: string; dataplaneId: string; clusterId: string }[]
     >`
@@ -36,14 +57,11 @@ const finders: Readonly<Record<Level, (sql: Sql, id: string) => Promise<Scope | 
       from workspaces
       join dataplanes using (dataplane_id)
       join organizations using (org_id)
-      where workspace_id = ${id}
-        and workspaces.archived_at is null
-        and dataplanes.archived_at is null
-        and organizations.archived_at is null`;
+      where workspace_id = ${id} ${standing}`;
     return row && { level: "workspace", id, workspaceId: id, ...row };
   },
 
-  async project(sql, id) {
+  async project(sql, id, standing) {
     const [row] = await sql<
       {
         name: string;
@@ -63,15 +81,80 @@ const finders: Readonly<Record<Level, (sql: Sql, id: string) => Promise<Scope | 
       join workspaces using (workspace_id)
       join dataplanes using (dataplane_id)
       join organizations using (org_id)
-      where project_id = ${id}
-        and projects.archived_at is null
-        and workspaces.archived_at is null
-        and dataplanes.archived_at is null
-        and organizations.archived_at is null`;
+      where project_id = ${id} ${standing}`;
     return row && { level: "project", id, projectId: id as ProjectId, ...row };
   },
 };
 
-export function findScope(sql: Sql, level: Level, id: string): Promise<Scope | undefined> {
-  return finders[level](sql, id);
+export function findScope(
+  sql: Sql,
+  level: Level,
+  id: string,
+  standing: Standing,
+): Promise<Scope | undefined> {
+  return finders[level](sql, id, standingSql(sql, level, standing));
+}
+
+function standingSql(sql: Sql, level: Level, standing: Standing): Fragment {
+  if (standing === "any") return sql``;
+  const own = tables[level].name;
+  const above = levels.slice(0, levels.indexOf(level)).map((one) => tables[one].name);
+  const active = [own, ...above].reduce(
+    (all, table) => sql`${all} and ${sql(table)}.archived_at is null`,
+    sql``,
+  );
+  switch (standing) {
+    case "active":
+      return active;
+    case "held":
+      // Waits for one that archives, then looks again whether the rows are still active.
+      return sql`${active} for key share`;
+    case "ending":
+      return above.length === 0
+        ? sql`${active} for update`
+        : sql`${active} for key share of ${sql(above)} for update of ${sql(own)}`;
+  }
+}
+
+export function childLevelOf(level: Level): Level | undefined {
+  return levels[levels.indexOf(level) + 1];
+}
+
+export async function countActiveChildren(sql: Sql, level: Level, id: string): Promise<number> {
+  const child = childLevelOf(level);
+  if (!child) return 0;
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from ${sql(tables[child].name)}
+    where ${sql(tables[level].id)} = ${id} and archived_at is null`;
+  return row?.count ?? 0;
+}
+
+/** Returns when the scope was archived: now; undefined when it was before, or there is none. */
+export async function markArchived(sql: Sql, level: Level, id: string): Promise<Date | undefined> {
+  const { name, id: idColumn } = tables[level];
+  const [row] = await sql<{ archivedAt: Date }[]>`
+    update ${sql(name)} set archived_at = now()
+    where ${sql(idColumn)} = ${id} and archived_at is null
+    returning archived_at as "archivedAt"`;
+  return row?.archivedAt;
+}
+
+export type Child = { readonly level: Level; readonly id: string; readonly name: string };
+
+/** Returns what is directly inside, archived or not, in order of id. */
+export async function listChildren(
+  sql: Sql,
+  { level, id, afterId, limit }: { level: Level; id: string; afterId: string; limit: number },
+): Promise<Child[]> {
+  const child = childLevelOf(level);
+  if (!child) return [];
+  const { name, id: idColumn } = tables[child];
+  const rows = await sql<{ id: string; name: string }[]>`
+    select ${sql(idColumn)} as id, name
+    from ${sql(name)}
+    where ${sql(tables[level].id)} = ${id} and ${sql(idColumn)} > ${afterId}
+    order by ${sql(idColumn)}
+    limit ${limit}`;
+  return rows.map((row) => ({ level: child, ...row }));
 }

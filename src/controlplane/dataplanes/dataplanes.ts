@@ -1,0 +1,198 @@
+// Data planes: which cluster holds the events of an organization's workspaces. Called by
+// handlers.ts with scopes that are active and allowed, and by orgs.ts for the first one.
+// Source: docs/spec.md, "Control plane"; docs/decisions.md, 12, 13, 28 to 30.
+
+import type { Audit } from "../../access/audit/audit.ts";
+import type { Actor, Principal } from "../../access/principal.ts";
+import type { Scope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid } from "../../base/ids.ts";
+import { toPage } from "../../base/pages.ts";
+import type { Page, PageOptions } from "../../base/pages.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
+import type { Archived, ArchiveOptions, Archives } from "../scopes/archive.ts";
+import type { AppointCreator } from "../scopes/creator.ts";
+import { assertName, refuseTakenName } from "../scopes/names.ts";
+import type { Scopes } from "../scopes/scopes.ts";
+import * as store from "./store.ts";
+import type { DataplaneRow } from "./store.ts";
+
+export type Dataplane = DataplaneRow;
+
+export type CreateDataplaneOptions = {
+  readonly name: string;
+  /** When undefined, the data plane is placed beside the organization's others. */
+  readonly clusterId: string | undefined;
+  /** E-mail of a member of the organization, who becomes administrator; nobody when undefined. */
+  readonly creator: string | undefined;
+};
+
+export type Dataplanes = {
+  /**
+   * Makes a data plane. Fails with NOT_FOUND where data planes are assigned automatically; with
+   * NAME_TAKEN; with INVALID_ARGUMENT naming the field; and by its cluster with CLUSTER_UNKNOWN,
+   * CLUSTER_REQUIRED when none is given and the organization has no data plane yet, and
+   * CLUSTER_AMBIGUOUS when its data planes are on several.
+   */
+  create(org: Scope, options: CreateDataplaneOptions, principal: Principal): Promise<Dataplane>;
+  /**
+   * Makes the data plane of a new organization where they are assigned automatically, and nothing
+   * where they are not. Joins the transaction that makes the organization.
+   */
+  createFirst(org: Scope, actor: Actor): Promise<void>;
+  /** Returns an active data plane. Fails with NOT_FOUND. */
+  get(id: string): Promise<Dataplane>;
+  /** Returns a page of an organization's active data planes, the oldest first. */
+  list(orgId: string, page: PageOptions): Promise<Page<Dataplane>>;
+  /** Fails as `create` does, and with INVALID_ARGUMENT when there is no name. */
+  rename(id: string, name: string | undefined, actor: Actor): Promise<Dataplane>;
+  /** Archives as Archives.archive does; NOT_FOUND where data planes are assigned automatically. */
+  archive(scope: Scope, options: ArchiveOptions): Promise<Archived>;
+};
+
+export type DataplanesOptions = {
+  readonly database: Database;
+  readonly scopes: Pick<Scopes, "hold">;
+  readonly audit: Pick<Audit, "append">;
+  readonly archives: Pick<Archives, "archive">;
+  readonly appointCreator: AppointCreator;
+  readonly clusters: { isKnown(clusterId: string): boolean };
+  readonly assignment: "automatic" | "manual";
+};
+
+/** Name and cluster of a data plane that nobody asked for. */
+const firstName = "default";
+const firstClusterId = "default";
+
+/** No leading space; letters and digits of any script. */
+const namePattern = /^(?! )[\p{L}\p{M}\p{Nd} _'&-]*$/u;
+const alphanumeric = /[\p{L}\p{Nd}]/u;
+
+export function createDataplanes(options: DataplanesOptions): Dataplanes {
+  const { database, scopes, audit, archives, appointCreator, clusters, assignment } = options;
+
+  function assertManual(): void {
+    if (assignment === "manual") return;
+    throw new ServiceError("NOT_FOUND", "data planes are assigned automatically");
+  }
+
+  async function get(id: string): Promise<Dataplane> {
+    const row = await store.findDataplane(database.sql(), id);
+    if (!row) throw new ServiceError("NOT_FOUND", "no active data plane");
+    return row;
+  }
+
+  async function insert(
+    sql: Sql,
+    org: Scope,
+    { name, clusterId, actor }: { name: string; clusterId: string; actor: Actor },
+  ): Promise<Scope> {
+    const id = createUuid();
+    await refuseTakenName(store.insertDataplane(sql, { id, orgId: org.id, name, clusterId }));
+    const created: Scope = { ...org, level: "dataplane", id, name, dataplaneId: id, clusterId };
+    await audit.append({
+      actor,
+      scope: created,
+      action: "dataplane.create",
+      target: { type: "dataplane", id },
+      after: { name, cluster_id: clusterId },
+    });
+    return created;
+  }
+
+  async function chooseCluster(sql: Sql, orgId: string, asked: string | undefined) {
+    const clusterId = asked ?? onlyCluster(await store.findClusters(sql, orgId));
+    if (clusters.isKnown(clusterId)) return clusterId;
+    throw new ServiceError(
+      "CLUSTER_UNKNOWN",
+      asked === undefined
+        ? "cluster_id: the organization's data planes are on a cluster that is configured no more"
+        : "cluster_id: no cluster of this id is configured",
+    );
+  }
+
+  return {
+    async create(org, { name, clusterId: asked, creator }, principal) {
+      assertManual();
+      assertDataplaneName(name);
+      return database.transaction(async (sql) => {
+        const parent = await scopes.hold("org", org.id);
+        const clusterId = await chooseCluster(sql, parent.id, asked);
+        const { actor } = principal;
+        const created = await insert(sql, parent, { name, clusterId, actor });
+        if (creator !== undefined) {
+          const field = "dataplane_creator";
+          await appointCreator({ parent, created, email: creator, field, principal });
+        }
+        return get(created.id);
+      });
+    },
+
+    async createFirst(org, actor) {
+      if (assignment === "manual") return;
+      await database.transaction((sql) =>
+        insert(sql, org, { name: firstName, clusterId: firstClusterId, actor }),
+      );
+    },
+
+    get,
+
+    async list(orgId, page) {
+      return toPage(await store.listDataplanes(database.sql(), orgId, page), page.limit);
+    },
+
+    async rename(id, name, actor) {
+      assertManual();
+      if (name === undefined) throw new ServiceError("INVALID_ARGUMENT", "name: is required");
+      assertDataplaneName(name);
+      return database.transaction(async (sql) => {
+        const scope = await scopes.hold("dataplane", id);
+        const before = await store.lockDataplane(sql, scope.id);
+        if (!before) throw new ServiceError("NOT_FOUND", "no active data plane");
+        if (before.name === name) return before;
+        await refuseTakenName(store.renameDataplane(sql, scope.id, name));
+        await audit.append({
+          actor,
+          scope,
+          action: "dataplane.update",
+          target: { type: "dataplane", id: scope.id },
+          before: { name: before.name },
+          after: { name },
+        });
+        return get(scope.id);
+      });
+    },
+
+    async archive(scope, archiveOptions) {
+      assertManual();
+      return archives.archive(scope, archiveOptions);
+    },
+  };
+}
+
+function assertDataplaneName(name: string): void {
+  assertName(name);
+  if (namePattern.test(name) && alphanumeric.test(name)) return;
+  throw new ServiceError(
+    "INVALID_ARGUMENT",
+    "name: may hold letters, digits, spaces, `_`, `-`, `'` and `&`, " +
+      "must not begin with a space and must hold a letter or digit",
+  );
+}
+
+function onlyCluster([one, other]: readonly string[]): string {
+  if (one === undefined) {
+    throw new ServiceError(
+      "CLUSTER_REQUIRED",
+      "cluster_id: is required, since the organization has no data plane yet",
+    );
+  }
+  if (other !== undefined) {
+    throw new ServiceError(
+      "CLUSTER_AMBIGUOUS",
+      "cluster_id: is ambiguous and must be given, since the organization's data planes are on " +
+        "more than one cluster",
+    );
+  }
+  return one;
+}

@@ -1,0 +1,81 @@
+// SQL of data planes. Called by dataplanes.ts, which has checked that the organization is active.
+
+import type { PageOptions, Position } from "../../base/pages.ts";
+import type { Sql } from "../../postgres/database.ts";
+
+export type DataplaneRow = Position & {
+  readonly name: string;
+  readonly clusterId: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly orgId: string;
+};
+
+export async function insertDataplane(
+  sql: Sql,
+  row: Pick<DataplaneRow, "id" | "orgId" | "name" | "clusterId">,
+): Promise<void> {
+  await sql`
+    insert into dataplanes (dataplane_id, org_id, name, cluster_id)
+    values (${row.id}, ${row.orgId}, ${row.name}, ${row.clusterId})`;
+}
+
+const columns = (sql: Sql) => sql`
+  dataplane_id as id,
+  name,
+  cluster_id as "clusterId",
+  created_at as "createdAt",
+  (extract(epoch from created_at) * 1000000)::bigint as "createdAtUs",
+  updated_at as "updatedAt",
+  org_id as "orgId"`;
+
+export async function findDataplane(sql: Sql, id: string): Promise<DataplaneRow | undefined> {
+  const [row] = await sql<DataplaneRow[]>`
+    select ${columns(sql)} from dataplanes where dataplane_id = ${id} and archived_at is null`;
+  return row;
+}
+
+/** The same, and no other writer changes it until the transaction ends. */
+export async function lockDataplane(sql: Sql, id: string): Promise<DataplaneRow | undefined> {
+  const [row] = await sql<DataplaneRow[]>`
+    select ${columns(sql)} from dataplanes
+    where dataplane_id = ${id} and archived_at is null
+    for no key update`;
+  return row;
+}
+
+export async function renameDataplane(sql: Sql, id: string, name: string): Promise<void> {
+  await sql`update dataplanes set name = ${name}, updated_at = now() where dataplane_id = ${id}`;
+}
+
+/** Returns at most two of the clusters that an organization's active data planes are on. */
+export async function findClusters(sql: Sql, orgId: string): Promise<string[]> {
+  const rows = await sql<{ clusterId: string }[]>`
+    select distinct cluster_id as "clusterId"
+    from dataplanes
+    where org_id = ${orgId} and archived_at is null
+    limit 2`;
+  return rows.map(({ clusterId }) => clusterId);
+}
+
+/** Returns an organization's active data planes, the oldest first, and one more than the limit. */
+export async function listDataplanes(
+  sql: Sql,
+  orgId: string,
+  { limit, after }: PageOptions,
+): Promise<DataplaneRow[]> {
+  return sql<DataplaneRow[]>`
+    select ${columns(sql)}
+    from dataplanes
+    where org_id = ${orgId}
+      and archived_at is null
+      ${
+        after
+          ? sql`and (created_at, dataplane_id) > (
+              timestamptz 'epoch' + ${after.createdAtUs}::bigint * interval '1 microsecond',
+              ${after.id}::uuid)`
+          : sql``
+      }
+    order by created_at, dataplane_id
+    limit ${limit + 1}`;
+}

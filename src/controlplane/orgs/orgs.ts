@@ -1,0 +1,140 @@
+// Organizations: the tenants. Called by handlers.ts with scopes that are active and allowed.
+// Source: docs/spec.md, "What the service does", 7; docs/decisions.md, 12, 13, 28.
+
+import type { Audit } from "../../access/audit/audit.ts";
+import { anyCovers } from "../../access/permissions.ts";
+import type { Actor, Grant, Principal } from "../../access/principal.ts";
+import { systemScope } from "../../access/scope.ts";
+import type { Scope, ScopeLevel } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid } from "../../base/ids.ts";
+import { toPage } from "../../base/pages.ts";
+import type { Page, PageOptions } from "../../base/pages.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { Dataplanes } from "../dataplanes/dataplanes.ts";
+import type { AppointCreator } from "../scopes/creator.ts";
+import { assertName, refuseTakenName } from "../scopes/names.ts";
+import type { Scopes } from "../scopes/scopes.ts";
+import * as store from "./store.ts";
+import type { OrgRow, Reach } from "./store.ts";
+
+export type Org = OrgRow;
+
+export type CreateOrgOptions = {
+  readonly name: string;
+  /** E-mail of a user, who becomes administrator; nobody when undefined. */
+  readonly creator: string | undefined;
+};
+
+export type Orgs = {
+  /**
+   * Makes an organization; where data planes are assigned automatically, with its data plane.
+   * Fails with NAME_TAKEN, and with INVALID_ARGUMENT naming the field.
+   */
+  create(options: CreateOrgOptions, principal: Principal): Promise<Org>;
+  /** Returns an active organization. Fails with NOT_FOUND. */
+  get(id: string): Promise<Org>;
+  /**
+   * Returns a page of the active organizations in which the caller may see anything: its own of a
+   * key; of a person all, or those in which any grant lies.
+   */
+  list(principal: Principal, page: PageOptions): Promise<Page<Org>>;
+  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT when there is no good name. */
+  rename(id: string, name: string | undefined, actor: Actor): Promise<Org>;
+};
+
+export type OrgsOptions = {
+  readonly database: Database;
+  readonly scopes: Pick<Scopes, "hold">;
+  readonly audit: Pick<Audit, "append">;
+  readonly dataplanes: Pick<Dataplanes, "createFirst">;
+  readonly appointCreator: AppointCreator;
+};
+
+const listPermission = "org.scope.list";
+
+export function createOrgs(options: OrgsOptions): Orgs {
+  const { database, scopes, audit, dataplanes, appointCreator } = options;
+
+  async function get(id: string): Promise<Org> {
+    const row = await store.findOrg(database.sql(), id);
+    if (!row) throw new ServiceError("NOT_FOUND", "no active organization");
+    return row;
+  }
+
+  return {
+    async create({ name, creator }, principal) {
+      assertName(name);
+      return database.transaction(async (sql) => {
+        const id = createUuid();
+        await refuseTakenName(store.insertOrg(sql, { id, name }));
+        const created: Scope = { level: "org", id, name, orgId: id };
+        const { actor } = principal;
+        const target = { type: "org", id };
+        await audit.append({
+          actor,
+          scope: created,
+          action: "org.create",
+          target,
+          after: { name },
+        });
+        await dataplanes.createFirst(created, actor);
+        if (creator !== undefined) {
+          const field = "org_creator";
+          await appointCreator({ parent: systemScope, created, email: creator, field, principal });
+        }
+        return get(id);
+      });
+    },
+
+    get,
+
+    async list(principal, page) {
+      return toPage(await store.listOrgs(database.sql(), reachOf(principal), page), page.limit);
+    },
+
+    async rename(id, name, actor) {
+      if (name === undefined) throw new ServiceError("INVALID_ARGUMENT", "name: is required");
+      assertName(name);
+      return database.transaction(async (sql) => {
+        const scope = await scopes.hold("org", id);
+        const before = await store.lockOrg(sql, scope.id);
+        if (!before) throw new ServiceError("NOT_FOUND", "no active organization");
+        if (before.name === name) return before;
+        await refuseTakenName(store.renameOrg(sql, scope.id, name));
+        await audit.append({
+          actor,
+          scope,
+          action: "org.update",
+          target: { type: "org", id: scope.id },
+          before: { name: before.name },
+          after: { name },
+        });
+        return get(scope.id);
+      });
+    },
+  };
+}
+
+function reachOf(principal: Principal): Reach {
+  const none = { org: [], dataplane: [], workspace: [], project: [] };
+  if (principal.kind !== "user") return { ...none, org: idsOf(principal.root.orgId) };
+  const { grants } = principal;
+  if (grants.some(isOfAll)) return "all";
+  const at = (level: ScopeLevel) =>
+    grants.filter((grant) => grant.level === level).map(({ scopeId }) => scopeId);
+  return {
+    org: at("org"),
+    dataplane: at("dataplane"),
+    workspace: at("workspace"),
+    project: at("project"),
+  };
+}
+
+function idsOf(orgId: string | undefined): readonly string[] {
+  return orgId === undefined ? [] : [orgId];
+}
+
+function isOfAll({ level, permissions }: Grant): boolean {
+  return level === "system" && anyCovers(permissions, listPermission);
+}

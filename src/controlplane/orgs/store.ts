@@ -1,0 +1,87 @@
+// SQL of organizations. Called by orgs.ts.
+
+import type { ScopeLevel } from "../../access/scope.ts";
+import type { PageOptions, Position } from "../../base/pages.ts";
+import type { Sql } from "../../postgres/database.ts";
+
+export type OrgRow = Position & {
+  readonly name: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+};
+
+export async function insertOrg(sql: Sql, { id, name }: Pick<OrgRow, "id" | "name">) {
+  await sql`insert into organizations (org_id, name) values (${id}, ${name})`;
+}
+
+const columns = (sql: Sql) => sql`
+  org_id as id,
+  name,
+  created_at as "createdAt",
+  (extract(epoch from created_at) * 1000000)::bigint as "createdAtUs",
+  updated_at as "updatedAt"`;
+
+export async function findOrg(sql: Sql, id: string): Promise<OrgRow | undefined> {
+  const [row] = await sql<OrgRow[]>`
+    select ${columns(sql)} from organizations where org_id = ${id} and archived_at is null`;
+  return row;
+}
+
+/** The same, and no other writer changes it until the transaction ends. */
+export async function lockOrg(sql: Sql, id: string): Promise<OrgRow | undefined> {
+  const [row] = await sql<OrgRow[]>`
+    select ${columns(sql)} from organizations
+    where org_id = ${id} and archived_at is null
+    for no key update`;
+  return row;
+}
+
+export async function renameOrg(sql: Sql, id: string, name: string): Promise<void> {
+  await sql`update organizations set name = ${name}, updated_at = now() where org_id = ${id}`;
+}
+
+/** Which organizations are meant: all, or those that any of these scopes, if active, lie in. */
+export type Reach = "all" | Readonly<Record<Exclude<ScopeLevel, "system">, readonly string[]>>;
+
+/** Returns active organizations, the oldest first, and one more than the limit. */
+export async function listOrgs(
+  sql: Sql,
+  reach: Reach,
+  { limit, after }: PageOptions,
+): Promise<OrgRow[]> {
+  return sql<OrgRow[]>`
+    select ${columns(sql)}
+    from organizations
+    where archived_at is null
+      ${reach === "all" ? sql`` : reachSql(sql, reach)}
+      ${
+        after
+          ? sql`and (created_at, org_id) > (
+              timestamptz 'epoch' + ${after.createdAtUs}::bigint * interval '1 microsecond',
+              ${after.id}::uuid)`
+          : sql``
+      }
+    order by created_at, org_id
+    limit ${limit + 1}`;
+}
+
+function reachSql(sql: Sql, { org, dataplane, workspace, project }: Exclude<Reach, "all">) {
+  return sql`
+    and (
+      org_id = any(${org}::uuid[])
+      or org_id in (
+        select dataplanes.org_id
+        from dataplanes
+        left join workspaces
+          on workspaces.dataplane_id = dataplanes.dataplane_id and workspaces.archived_at is null
+        left join projects
+          on projects.workspace_id = workspaces.workspace_id and projects.archived_at is null
+        where dataplanes.archived_at is null
+          and (
+            dataplanes.dataplane_id = any(${dataplane}::uuid[])
+            or workspaces.workspace_id = any(${workspace}::uuid[])
+            or projects.project_id = any(${project}::uuid[])
+          )
+      )
+    )`;
+}

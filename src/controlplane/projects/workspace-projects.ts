@@ -1,0 +1,132 @@
+// The projects of workspaces: what events are logged to, and ready for them as soon as they are made.
+// Called by handlers.ts with scopes that are active and allowed.
+// Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
+
+import type { Audit } from "../../access/audit/audit.ts";
+import type { Actor, Principal } from "../../access/principal.ts";
+import type { Scope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid } from "../../base/ids.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import { toPage } from "../../base/pages.ts";
+import type { Page, PageOptions } from "../../base/pages.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { AppointCreator } from "../scopes/creator.ts";
+import { assertChange, assertDescription, assertName, refuseTakenName } from "../scopes/names.ts";
+import type { DescribedChange } from "../scopes/names.ts";
+import type { Scopes } from "../scopes/scopes.ts";
+import * as store from "./store.ts";
+import type { ListedProjectRow } from "./store.ts";
+
+export type WorkspaceProject = ListedProjectRow;
+
+export type CreateProjectOptions = {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** E-mail of a member of the workspace, who becomes administrator; nobody when undefined. */
+  readonly creator: string | undefined;
+};
+
+export type WorkspaceProjects = {
+  /**
+   * Makes a project in a workspace.
+   *
+   * Fails with NAME_TAKEN, with INVALID_ARGUMENT naming the field, and with NOT_FOUND when the
+   * workspace has been archived meanwhile.
+   */
+  create(
+    workspace: Scope,
+    options: CreateProjectOptions,
+    principal: Principal,
+  ): Promise<WorkspaceProject>;
+  /** Returns an active project. Fails with NOT_FOUND. */
+  get(id: string): Promise<WorkspaceProject>;
+  /** Returns a page of a workspace's active projects, the oldest first. */
+  list(workspaceId: string, page: PageOptions): Promise<Page<WorkspaceProject>>;
+  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT when it changes nothing at all. */
+  update(id: string, change: DescribedChange, actor: Actor): Promise<WorkspaceProject>;
+};
+
+export type WorkspaceProjectsOptions = {
+  readonly database: Database;
+  readonly scopes: Pick<Scopes, "hold">;
+  readonly audit: Pick<Audit, "append">;
+  readonly appointCreator: AppointCreator;
+};
+
+export function createWorkspaceProjects(options: WorkspaceProjectsOptions): WorkspaceProjects {
+  const { database, scopes, audit, appointCreator } = options;
+
+  async function get(id: string): Promise<WorkspaceProject> {
+    const row = await store.findProject(database.sql(), id);
+    if (!row) throw new ServiceError("NOT_FOUND", "no active project");
+    return row;
+  }
+
+  return {
+    async create(workspace, { name, description, creator }, principal) {
+      assertName(name);
+      if (description !== undefined) assertDescription(description);
+      return database.transaction(async (sql) => {
+        const parent = await scopes.hold("workspace", workspace.id);
+        const id = createUuid();
+        const row = { id, name, description: description || null, workspaceId: parent.id };
+        await refuseTakenName(store.insertProject(sql, row));
+        const created: Scope = {
+          ...parent,
+          level: "project",
+          id,
+          name,
+          projectId: id as ProjectId,
+        };
+        await audit.append({
+          actor: principal.actor,
+          scope: created,
+          action: "project.create",
+          target: { type: "project", id },
+          after: stateOf(row),
+        });
+        if (creator !== undefined) {
+          const field = "project_creator";
+          await appointCreator({ parent, created, email: creator, field, principal });
+        }
+        return get(id);
+      });
+    },
+
+    get,
+
+    async list(workspaceId, page) {
+      return toPage(await store.listProjects(database.sql(), workspaceId, page), page.limit);
+    },
+
+    async update(id, { name, description }, actor) {
+      assertChange({ name, description });
+      return database.transaction(async (sql) => {
+        const scope = await scopes.hold("project", id);
+        const before = await store.lockProject(sql, scope.id);
+        if (!before) throw new ServiceError("NOT_FOUND", "no active project");
+        const after = {
+          id: scope.id,
+          name: name ?? before.name,
+          description: description === undefined ? before.description : description || null,
+        };
+        if (after.name === before.name && after.description === before.description) return before;
+        await refuseTakenName(store.updateProject(sql, after));
+        await audit.append({
+          actor,
+          scope,
+          action: "project.update",
+          target: { type: "project", id: scope.id },
+          before: stateOf(before),
+          after: stateOf(after),
+        });
+        return get(scope.id);
+      });
+    },
+  };
+}
+
+function stateOf({ name, description }: Pick<WorkspaceProject, "name" | "description">) {
+  return { name, description };
+}

@@ -1,0 +1,134 @@
+// Archiving a scope: access ends in the request's own transaction, which also asks for the workflow
+// that archives what is inside. Called by the handlers and services of every level, and by the
+// activities of that workflow. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29.
+
+import { everything } from "../../access/caller-memory.ts";
+import type { Audit } from "../../access/audit/audit.ts";
+import type { AccessChanges } from "../../access/changes/changes.ts";
+import type { Actor } from "../../access/principal.ts";
+import type { Scope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { systemScopeId } from "../../access/scope.ts";
+import { archiveEntry } from "../../outbox/outbox.ts";
+import type { Outbox } from "../../outbox/outbox.ts";
+import type { Database } from "../../postgres/database.ts";
+import * as store from "./store.ts";
+import type { Child, Level } from "./store.ts";
+
+export type ArchiveOptions = {
+  /** Archives what is inside too; without it, active children are refused. */
+  readonly withChildren: boolean;
+  readonly actor: Actor;
+};
+
+export type Archived = {
+  readonly level: Level;
+  readonly id: string;
+  readonly name: string;
+  readonly archivedAt: Date;
+  /** Of the workflow that archives what is inside. */
+  readonly workflowId: string;
+};
+
+export type Archives = {
+  /**
+   * Ends all access to a scope and everything inside it; its name is free again.
+   *
+   * Fails with SCOPE_NOT_EMPTY when it has active children and `withChildren` is not set, with
+   * NOT_FOUND when it, or something above it, is archived.
+   */
+  archive(scope: Scope, options: ArchiveOptions): Promise<Archived>;
+  /** Returns at most `limit` of what is directly inside, archived or not, in order of id. */
+  listChildren(
+    level: Level,
+    id: string,
+    afterId?: string,
+    limit?: number,
+  ): Promise<readonly Child[]>;
+  /**
+   * Archives one scope whose parent is archived. Idempotent: only the first time is written to the
+   * audit log, as done by `actor`.
+   */
+  markArchived(level: Level, id: string, actor?: Actor): Promise<void>;
+};
+
+export type ArchivesOptions = {
+  readonly database: Database;
+  readonly audit: Pick<Audit, "append">;
+  readonly changes: Pick<AccessChanges, "append">;
+  readonly outbox: Outbox;
+};
+
+const childNames: Readonly<Record<Level, readonly [one: string, many: string]>> = {
+  org: ["data plane", "data planes"],
+  dataplane: ["workspace", "workspaces"],
+  workspace: ["project", "projects"],
+  project: ["", ""],
+};
+
+/** One activity's worth: each child becomes a workflow. */
+const childrenLimitDefault = 1_000;
+
+/** Who archives what nobody named: the workflow, on behalf of the service. */
+const cascade: Actor = { type: "system", id: "archive", name: "archive workflow" };
+
+export function createArchives({ database, audit, changes, outbox }: ArchivesOptions): Archives {
+  return {
+    archive: (scope, { withChildren, actor }) =>
+      database.transaction(async (sql) => {
+        const level = levelOf(scope);
+        const found = await store.findScope(sql, level, scope.id, "ending");
+        if (!found) throw new ServiceError("NOT_FOUND", `no active ${level}`);
+        const { id, name, orgId = systemScopeId } = found;
+        const children = await store.countActiveChildren(sql, level, id);
+        if (children > 0 && !withChildren) throw notEmpty(level, children);
+        const archivedAt = await store.markArchived(sql, level, id);
+        if (!archivedAt) throw new Error("a locked row is gone");
+        await audit.append({
+          actor,
+          scope: found,
+          action: `${level}.archive`,
+          target: { type: level, id },
+          before: { name, active_children: children },
+          after: { archived_at: archivedAt.toISOString() },
+        });
+        const changeId = await changes.append(everything);
+        const entry = archiveEntry({ level, id, name, orgId, actor, changeId });
+        await outbox.append(entry);
+        return { level, id, name, archivedAt, workflowId: entry.workflowId };
+      }),
+
+    listChildren: (level, id, afterId = systemScopeId, limit = childrenLimitDefault) =>
+      store.listChildren(database.sql(), { level, id, afterId, limit }),
+
+    markArchived: (level, id, actor = cascade) =>
+      database.transaction(async (sql) => {
+        const scope = await store.findScope(sql, level, id, "any");
+        const archivedAt = scope && (await store.markArchived(sql, level, id));
+        if (!archivedAt) return;
+        await audit.append({
+          actor,
+          scope,
+          action: `${level}.archive`,
+          target: { type: level, id },
+          before: { name: scope.name },
+          after: { archived_at: archivedAt.toISOString() },
+        });
+      }),
+  };
+}
+
+function levelOf({ level }: Scope): Level {
+  if (level === "system") throw new Error("the system is not archived");
+  return level;
+}
+
+function notEmpty(level: Level, children: number): ServiceError {
+  const [one, many] = childNames[level];
+  const what = children === 1 ? `1 active ${one}` : `${children} active ${many}`;
+  return new ServiceError(
+    "SCOPE_NOT_EMPTY",
+    `there is ${what} inside; archive what is inside first, ` +
+      "or send dangerously_delete_child_scopes=true to archive all of it",
+  );
+}

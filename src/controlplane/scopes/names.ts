@@ -1,0 +1,83 @@
+// What names and descriptions of scopes may be, and what happens when a name is taken. Called by
+// the services of organizations, data planes, workspaces and projects.
+// Source: docs/decisions.md, 28; Postgres manual, appendix A.
+
+import { ServiceError } from "../../base/errors.ts";
+
+const nameLengthMax = 256;
+const descriptionLengthMax = 4_096;
+
+/** Control characters, lone surrogates, line and paragraph separators. */
+const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** Throws INVALID_ARGUMENT unless the name has 1 to 256 printable characters, not all blank. */
+export function assertName(name: string): void {
+  const fault = findNameFault(name);
+  if (fault !== undefined) throw new ServiceError("INVALID_ARGUMENT", `name: ${fault}`);
+}
+
+function findNameFault(name: string): string | undefined {
+  if (name.trim() === "") return "must not be blank";
+  if (unprintable.test(name)) return "must not hold control characters";
+  if (isLonger(name, nameLengthMax)) return `must be at most ${nameLengthMax} characters long`;
+  return undefined;
+}
+
+/** Throws INVALID_ARGUMENT when a description is too long or is no text that can be stored. */
+export function assertDescription(description: string): void {
+  if (description.includes("\0") || !description.isWellFormed()) {
+    throw new ServiceError(
+      "INVALID_ARGUMENT",
+      "description: must hold neither NUL nor half of a surrogate pair",
+    );
+  }
+  if (isLonger(description, descriptionLengthMax)) {
+    throw new ServiceError(
+      "INVALID_ARGUMENT",
+      `description: must be at most ${descriptionLengthMax} characters long`,
+    );
+  }
+}
+
+/** What a rename asks for. Undefined changes nothing; an empty description removes it. */
+export type DescribedChange = {
+  readonly name: string | undefined;
+  readonly description: string | undefined;
+};
+
+/** Throws INVALID_ARGUMENT when there is nothing to change, or naming the field that is wrong. */
+export function assertChange({ name, description }: DescribedChange): void {
+  if (name === undefined && description === undefined) {
+    throw new ServiceError("INVALID_ARGUMENT", "name: give a name, a description or both");
+  }
+  if (name !== undefined) assertName(name);
+  if (description !== undefined) assertDescription(description);
+}
+
+/** Counts characters, not UTF-16 units: an emoji is one. */
+function isLonger(text: string, lengthMax: number): boolean {
+  if (text.length <= lengthMax) return false;
+  return text.length > 2 * lengthMax || Array.from(text).length > lengthMax;
+}
+
+const uniqueViolation = "23505";
+
+/** Unique indexes over the names of active siblings, and what siblings are. */
+const siblings: Readonly<Record<string, string>> = {
+  organizations_name_idx: "another active organization",
+  dataplanes_name_idx: "another active data plane of the organization",
+  workspaces_name_idx: "another active workspace of the data plane",
+  projects_name_idx: "another active project of the workspace",
+};
+
+/** Returns what `write` does; fails with NAME_TAKEN when an active sibling has the name. */
+export async function refuseTakenName<T>(write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    const { code, constraint_name: index } = error as { code?: string; constraint_name?: string };
+    const sibling = code === uniqueViolation ? siblings[index ?? ""] : undefined;
+    if (sibling === undefined) throw error;
+    throw new ServiceError("NAME_TAKEN", `name: ${sibling} has it`, { cause: error });
+  }
+}
