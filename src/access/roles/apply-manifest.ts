@@ -1,0 +1,128 @@
+// Makes the manifest that a server starts with the one that holds: whoever has a role or group that
+// it changes has to sign in again. Called by app.ts once, before the server listens.
+// Source: docs/spec.md, Authentication, 6.
+
+import type { Logger } from "../../base/logger.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { Audit } from "../audit/audit.ts";
+import { systemScope, systemScopeId } from "../scope.ts";
+import { findUnusedPatterns } from "./manifest.ts";
+import type { GroupRole, Manifest, Role } from "./manifest.ts";
+import * as store from "./store.ts";
+import type { AppliedManifestRow } from "./store.ts";
+
+export type ApplyManifestOptions = {
+  readonly database: Database;
+  readonly audit: Pick<Audit, "append">;
+  /** Ends the sign-ins of people, in the ambient transaction. */
+  readonly endSignIns: (userIds: readonly string[]) => Promise<void>;
+  /** Every permission that a call of this release asks for. */
+  readonly permissions: readonly string[];
+  readonly logger: Pick<Logger, "warn">;
+};
+
+const usersAtATime = 1_000;
+
+/**
+ * Compares the manifest with the one applied last, ends the sign-ins of those whom the difference
+ * touches, and stores it. Applying the same one again changes nothing. Warns of patterns that
+ * permit nothing, and of memberships whose role is gone, which permit nothing either.
+ */
+export async function applyManifest(
+  manifest: Manifest,
+  options: ApplyManifestOptions,
+): Promise<void> {
+  const { database, logger } = options;
+  for (const { pattern, line } of findUnusedPatterns(manifest, options.permissions)) {
+    logger.warn(
+      { file: manifest.source, line, pattern },
+      "a permission of the roles manifest is one that no call of this release asks for",
+    );
+  }
+  await database.transaction(() => applyOnce(manifest, options));
+  const counts = await store.countByRole(database.sql());
+  for (const { role, count } of counts.filter((one) => !manifest.roles.has(one.role))) {
+    logger.warn(
+      { file: manifest.source, role, memberships: count },
+      "memberships name a role that the roles manifest does not have; they permit nothing",
+    );
+  }
+}
+
+async function applyOnce(manifest: Manifest, options: ApplyManifestOptions): Promise<void> {
+  const sql = options.database.sql();
+  const after = { roles: [...manifest.roles.values()], groups: manifest.groups };
+  const before = await store.lockManifest(sql);
+  const roles = changedKeys(rolesByName(before), rolesByName(after));
+  const groups = changedKeys(groupsByName(before), groupsByName(after));
+  if (before && roles.length === 0 && groups.length === 0) {
+    // Titles may have changed, which touches nobody.
+    await store.upsertManifest(sql, after);
+    return;
+  }
+  const userIds = await lockTouched(options, { roles, groups });
+  await store.upsertManifest(sql, after);
+  const isChanged = changeFilter(roles, groups);
+  await options.audit.append({
+    actor: { type: "system", id: "roles-manifest", name: "roles manifest" },
+    scope: systemScope,
+    action: "roles_manifest.put",
+    target: { type: "roles_manifest", id: systemScopeId },
+    ...(before && { before: isChanged(before) }),
+    after: isChanged(after),
+  });
+  await options.endSignIns(userIds);
+}
+
+async function lockTouched(
+  { database }: ApplyManifestOptions,
+  changed: { readonly roles: readonly string[]; readonly groups: readonly string[] },
+): Promise<readonly string[]> {
+  const userIds: string[] = [];
+  for (;;) {
+    const afterUserId = userIds.at(-1) ?? systemScopeId;
+    const page = { ...changed, afterUserId, limit: usersAtATime };
+    const found = await store.lockTouchedUsers(database.sql(), page);
+    userIds.push(...found);
+    if (found.length < usersAtATime) return userIds;
+  }
+}
+
+/** What a role lets people do, as text that is the same for the same; titles are left out. */
+function rolesByName(row: AppliedManifestRow | undefined): ReadonlyMap<string, string> {
+  const entries = (row?.roles ?? []).map(({ name, levels, permissions }) => {
+    const text = JSON.stringify([levels.toSorted(), permissions.toSorted()]);
+    return [name, text] as const;
+  });
+  return new Map(entries);
+}
+
+function groupsByName(row: AppliedManifestRow | undefined): ReadonlyMap<string, string> {
+  const byName = Map.groupBy(row?.groups ?? [], ({ group }) => group);
+  return new Map(
+    [...byName].map(([group, roles]) => [group, JSON.stringify(roles.map(toText).toSorted())]),
+  );
+}
+
+function toText({ role, level, scopeId }: GroupRole): string {
+  return `${role} ${level} ${scopeId}`;
+}
+
+function changedKeys(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): readonly string[] {
+  const keys = new Set([...before.keys(), ...after.keys()]);
+  return [...keys].filter((key) => before.get(key) !== after.get(key));
+}
+
+/** Returns the part of a manifest that changed, for the record. */
+function changeFilter(
+  roles: readonly string[],
+  groups: readonly string[],
+): (row: AppliedManifestRow) => { roles: readonly Role[]; groups: readonly GroupRole[] } {
+  return (row) => ({
+    roles: row.roles.filter(({ name }) => roles.includes(name)),
+    groups: row.groups.filter(({ group }) => groups.includes(group)),
+  });
+}
