@@ -41,10 +41,10 @@ export type Users = {
    * e-mail and has not signed in so before, or somebody new; from then on it is whoever the provider
    * called so before, and the e-mail follows the provider's unless somebody else has that one.
    *
-   * Fails with SIGN_IN_REFUSED when the e-mail is of somebody whom the provider calls something
-   * else: an address may have changed hands, its owner's roles may not.
+   * Undefined when the e-mail is of somebody whom the provider calls something else: the sign-in
+   * is to be refused, since an address may have changed hands and its owner's roles may not.
    */
-  recordSignIn(identity: Identity): Promise<User>;
+  recordSignIn(identity: Identity): Promise<User | undefined>;
   /** Notes that somebody signed in without an identity provider. */
   recordLinkSignIn(userId: string): Promise<void>;
 };
@@ -121,21 +121,17 @@ async function ensureUser(
   throw new Error("a user's e-mail was taken and free again, several times");
 }
 
-async function recordSignIn(options: UsersOptions, identity: Identity): Promise<User> {
+async function recordSignIn(options: UsersOptions, identity: Identity): Promise<User | undefined> {
   const { database, audit } = options;
   const sql = database.sql();
   const { issuer, subject } = identity;
   const email = parseEmail(identity.email);
-  if (email === undefined) throw refused("The identity provider names no usable e-mail address.");
+  if (email === undefined) return undefined;
   const known = await store.lockByIdentity(sql, issuer, subject);
   const user = known ?? (await ensureUser(options, email, undefined));
   if (!known && user.subject !== null) {
     // Somebody else's, or our own that another sign-in has bound a moment ago.
-    if (user.issuer === issuer && user.subject === subject) return user;
-    throw refused(
-      "Your e-mail address belongs here to somebody whom the identity provider knows as another " +
-        "person. Ask an administrator.",
-    );
+    return user.issuer === issuer && user.subject === subject ? user : undefined;
   }
   const isTaken = user.email !== email && (await store.findByEmail(sql, email)) !== undefined;
   const after = { issuer, subject, email: isTaken ? user.email : email };
@@ -154,10 +150,6 @@ async function recordSignIn(options: UsersOptions, identity: Identity): Promise<
     });
   }
   return updated;
-}
-
-function refused(message: string): ServiceError {
-  return new ServiceError("SIGN_IN_REFUSED", message);
 }
 
 /** Whoever signs in makes the record of themselves. */
