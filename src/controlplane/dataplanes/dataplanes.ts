@@ -39,7 +39,7 @@ export type Dataplanes = {
    * Makes the data plane of a new organization where they are assigned automatically, and nothing
    * where they are not. Joins the transaction that makes the organization.
    */
-  createFirst(org: Scope, actor: Actor): Promise<void>;
+  createFirst(org: Scope, principal: Principal): Promise<void>;
   /** Returns an active data plane. Fails with NOT_FOUND. */
   get(id: string): Promise<Dataplane>;
   /** Returns a page of an organization's active data planes, the oldest first. */
@@ -60,9 +60,8 @@ export type DataplanesOptions = {
   readonly assignment: "automatic" | "manual";
 };
 
-/** Name and cluster of a data plane that nobody asked for. */
-const firstName = "default";
-const firstClusterId = "default";
+/** The data plane that nobody asked for. */
+const first = { name: "default", clusterId: "default", creator: undefined };
 
 /** No leading space; letters and digits of any script. */
 const namePattern = /^(?! )[\p{L}\p{M}\p{Nd} _'&-]*$/u;
@@ -85,19 +84,25 @@ export function createDataplanes(options: DataplanesOptions): Dataplanes {
   async function insert(
     sql: Sql,
     org: Scope,
-    { name, clusterId, actor }: { name: string; clusterId: string; actor: Actor },
-  ): Promise<Scope> {
+    { name, clusterId, creator }: CreateDataplaneOptions & { readonly clusterId: string },
+    principal: Principal,
+  ): Promise<string> {
     const id = createUuid();
     await refuseTakenName(store.insertDataplane(sql, { id, orgId: org.id, name, clusterId }));
     const created: Scope = { ...org, level: "dataplane", id, name, dataplaneId: id, clusterId };
+    // Before the audit log, whose lock comes after those of people everywhere.
+    if (creator !== undefined) {
+      const field = "dataplane_creator";
+      await appointCreator({ parent: org, created, email: creator, field, principal });
+    }
     await audit.append({
-      actor,
+      actor: principal.actor,
       scope: created,
       action: "dataplane.create",
       target: { type: "dataplane", id },
       after: { name, cluster_id: clusterId },
     });
-    return created;
+    return id;
   }
 
   async function chooseCluster(sql: Sql, orgId: string, asked: string | undefined) {
@@ -118,21 +123,13 @@ export function createDataplanes(options: DataplanesOptions): Dataplanes {
       return database.transaction(async (sql) => {
         const parent = await scopes.hold("org", org.id);
         const clusterId = await chooseCluster(sql, parent.id, asked);
-        const { actor } = principal;
-        const created = await insert(sql, parent, { name, clusterId, actor });
-        if (creator !== undefined) {
-          const field = "dataplane_creator";
-          await appointCreator({ parent, created, email: creator, field, principal });
-        }
-        return get(created.id);
+        return get(await insert(sql, parent, { name, clusterId, creator }, principal));
       });
     },
 
-    async createFirst(org, actor) {
+    async createFirst(org, principal) {
       if (assignment === "manual") return;
-      await database.transaction((sql) =>
-        insert(sql, org, { name: firstName, clusterId: firstClusterId, actor }),
-      );
+      await database.transaction((sql) => insert(sql, org, first, principal));
     },
 
     get,

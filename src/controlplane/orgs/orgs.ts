@@ -78,7 +78,7 @@ export function createOrgs(options: OrgsOptions): Orgs {
           target,
           after: { name },
         });
-        await dataplanes.createFirst(created, actor);
+        await dataplanes.createFirst(created, principal);
         if (creator !== undefined) {
           const field = "org_creator";
           await appointCreator({ parent: systemScope, created, email: creator, field, principal });

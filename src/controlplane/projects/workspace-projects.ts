@@ -79,6 +79,11 @@ export function createWorkspaceProjects(options: WorkspaceProjectsOptions): Work
           name,
           projectId: id as ProjectId,
         };
+        // Before the audit log, whose lock comes after those of people everywhere.
+        if (creator !== undefined) {
+          const field = "project_creator";
+          await appointCreator({ parent, created, email: creator, field, principal });
+        }
         await audit.append({
           actor: principal.actor,
           scope: created,
@@ -86,10 +91,6 @@ export function createWorkspaceProjects(options: WorkspaceProjectsOptions): Work
           target: { type: "project", id },
           after: stateOf(row),
         });
-        if (creator !== undefined) {
-          const field = "project_creator";
-          await appointCreator({ parent, created, email: creator, field, principal });
-        }
         return get(id);
       });
     },

@@ -71,6 +71,11 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         const row = { id, name, description: description || null, dataplaneId: parent.id };
         await refuseTakenName(store.insertWorkspace(sql, row));
         const created: Scope = { ...parent, level: "workspace", id, name, workspaceId: id };
+        // Before the audit log, whose lock comes after those of people everywhere.
+        if (creator !== undefined) {
+          const field = "workspace_creator";
+          await appointCreator({ parent, created, email: creator, field, principal });
+        }
         await audit.append({
           actor: principal.actor,
           scope: created,
@@ -78,10 +83,6 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
           target: { type: "workspace", id },
           after: stateOf(row),
         });
-        if (creator !== undefined) {
-          const field = "workspace_creator";
-          await appointCreator({ parent, created, email: creator, field, principal });
-        }
         return get(id);
       });
     },

@@ -1,0 +1,50 @@
+// The services of organizations, data planes, workspaces and projects, put together. Called by
+// app.ts and by tests.
+
+import type { Audit } from "../access/audit/audit.ts";
+import type { AccessChanges } from "../access/changes/changes.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import type { Database } from "../postgres/database.ts";
+import { createDataplanes } from "./dataplanes/dataplanes.ts";
+import type { Dataplanes, DataplanesOptions } from "./dataplanes/dataplanes.ts";
+import { createOrgs } from "./orgs/orgs.ts";
+import type { Orgs } from "./orgs/orgs.ts";
+import { createWorkspaceProjects } from "./projects/workspace-projects.ts";
+import type { WorkspaceProjects } from "./projects/workspace-projects.ts";
+import { createArchives } from "./scopes/archive.ts";
+import type { Archives } from "./scopes/archive.ts";
+import type { AppointCreator } from "./scopes/creator.ts";
+import type { Scopes } from "./scopes/scopes.ts";
+import { createWorkspaces } from "./workspaces/workspaces.ts";
+import type { Workspaces } from "./workspaces/workspaces.ts";
+
+export type Controlplane = {
+  readonly archives: Archives;
+  readonly orgs: Orgs;
+  readonly dataplanes: Dataplanes;
+  readonly workspaces: Workspaces;
+  readonly projects: WorkspaceProjects;
+};
+
+export type ControlplaneOptions = Pick<DataplanesOptions, "clusters" | "assignment"> & {
+  readonly database: Database;
+  readonly scopes: Pick<Scopes, "hold">;
+  readonly audit: Pick<Audit, "append">;
+  readonly changes: Pick<AccessChanges, "append">;
+  readonly outbox: Outbox;
+  readonly members: { readonly appointCreator: AppointCreator };
+};
+
+export function createControlplane(options: ControlplaneOptions): Controlplane {
+  const { appointCreator } = options.members;
+  const archives = createArchives(options);
+  const shared = { ...options, appointCreator };
+  const dataplanes = createDataplanes({ ...shared, archives });
+  return {
+    archives,
+    dataplanes,
+    orgs: createOrgs({ ...shared, dataplanes }),
+    workspaces: createWorkspaces(shared),
+    projects: createWorkspaceProjects(shared),
+  };
+}
