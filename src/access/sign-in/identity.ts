@@ -2,6 +2,7 @@
 // Source: OpenID Connect Core 1.0, 5.1; docs/spec.md, Authentication, 6.
 
 import { ServiceError } from "../../base/errors.ts";
+import { parseEmail } from "../users/users.ts";
 
 /** Claims of the ID token and of userinfo. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -18,8 +19,6 @@ export type Identity = {
   readonly tokenExpiresAtMs: number;
 };
 
-const emailLengthMax = 320;
-const nameLengthMax = 256;
 const groupsMax = 1_000;
 const groupLengthMax = 256;
 
@@ -37,13 +36,14 @@ export function toIdentity(claims: Claims, groupsClaim: string): Identity {
     subject: String(sub),
     tokenExpiresAtMs: Number(exp) * 1_000,
     email: readEmail(claims),
-    name: typeof name === "string" && isStorable(name) ? name.slice(0, nameLengthMax) : undefined,
+    name: typeof name === "string" ? name : undefined,
     groups: readGroups(claims[groupsClaim]),
   };
 }
 
-function readEmail({ email, email_verified: verified }: Claims): string {
-  if (typeof email !== "string" || !isEmail(email)) {
+function readEmail({ email: text, email_verified: verified }: Claims): string {
+  const email = typeof text === "string" ? parseEmail(text) : undefined;
+  if (email === undefined) {
     throw refused("The identity provider did not say your e-mail address, which is needed here.");
   }
   // Some providers send the text.
@@ -52,11 +52,7 @@ function readEmail({ email, email_verified: verified }: Claims): string {
       "The identity provider says that your e-mail address is not verified. Verify it there first.",
     );
   }
-  return email.trim().toLowerCase();
-}
-
-function isEmail(text: string): boolean {
-  return text.length <= emailLengthMax && /^\s*[^\s@]+@[^\s@]+\s*$/.test(text) && isStorable(text);
+  return email;
 }
 
 function isStorable(text: string): boolean {

@@ -4,6 +4,9 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import type { Database } from "../../postgres/database.ts";
+import type { Members } from "../members/members.ts";
+import type { Actor } from "../principal.ts";
+import type { Users } from "../users/users.ts";
 import * as store from "./store.ts";
 import { createToken, hashToken, isToken } from "./token.ts";
 
@@ -12,15 +15,15 @@ export type SignInLinks = {
    * Makes a link for an e-mail address, whose owner becomes system administrator by it, and returns
    * the link's token. Links made before are void.
    */
-  create(email: string): Promise<string>;
+  create(email: string, actor: Actor): Promise<string>;
   /** Uses a token up and returns the user's id. Fails with SIGN_IN_REFUSED. */
   use(token: string): Promise<string>;
 };
 
 export type SignInLinksOptions = {
   readonly database: Database;
-  /** Returns the user of an e-mail address, made where there is none, as system administrator. */
-  readonly ensureAdministrator: (email: string) => Promise<string>;
+  readonly members: Pick<Members, "appointAdministrator">;
+  readonly users: Pick<Users, "recordLinkSignIn">;
 };
 
 /** Where links point to, with `?token=`. */
@@ -30,11 +33,11 @@ export const linkPath = "/auth/link";
 export const linkMinutes = 15;
 
 export function createSignInLinks(options: SignInLinksOptions): SignInLinks {
-  const { database, ensureAdministrator } = options;
+  const { database, members, users } = options;
   return {
-    create: (email) =>
+    create: (email, actor) =>
       database.transaction(async (sql) => {
-        const userId = await ensureAdministrator(email);
+        const { userId } = await members.appointAdministrator(email, actor);
         const token = createToken();
         const validMs = linkMinutes * 60_000;
         await store.replaceLinks(sql, { linkHash: hashToken(token), userId, validMs });
@@ -52,6 +55,7 @@ export function createSignInLinks(options: SignInLinksOptions): SignInLinks {
             "newer one.",
         );
       }
+      await users.recordLinkSignIn(userId);
       return userId;
     },
   };

@@ -6,29 +6,16 @@ import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Page, PageAnswer, PageRequest, Pages } from "../../transport/pages.ts";
 import { isOwnOrigin } from "../authenticate.ts";
-import { attemptSeconds, type Attempts, createAttempt } from "./attempts.ts";
+import { attemptSeconds, createAttempt } from "./attempts.ts";
 import type { Cookies } from "./cookies.ts";
+import type { Entrance, LinkEntrance, ProviderEntrance } from "./entrance.ts";
 import { toFailureAnswer } from "./failure.ts";
 import { bareHeaders, escapeHtml, toHtmlAnswer } from "./html.ts";
 import type { Identity } from "./identity.ts";
-import { linkPath, type SignInLinks } from "./links.ts";
-import type { IdentityProvider } from "./oidc.ts";
+import { linkPath } from "./links.ts";
 import { parseReturnPath, returnPathDefault } from "./return-path.ts";
 import type { SignIns } from "./sign-ins.ts";
 import { createToken, isToken } from "./token.ts";
-
-/** How people sign in on this deployment. */
-export type Entrance =
-  | {
-      readonly kind: "provider";
-      readonly provider: IdentityProvider;
-      readonly attempts: Attempts;
-      /** Origin at which browsers reach the service, and the provider sends them back to. */
-      readonly publicOrigin: string;
-      /** Returns the user's id; makes the user at the first sign-in. */
-      readonly recordSignIn: (identity: Identity) => Promise<string>;
-    }
-  | { readonly kind: "link"; readonly links: SignInLinks };
 
 export type SignInPagesOptions = {
   readonly entrance: Entrance;
@@ -75,7 +62,7 @@ export function createSignInPages(options: SignInPagesOptions): Pages {
 
 function providerPages(
   options: SignInPagesOptions,
-  { provider, attempts, publicOrigin, recordSignIn }: Entrance & { readonly kind: "provider" },
+  { provider, attempts, publicOrigin, recordSignIn }: ProviderEntrance,
 ): Pages["routes"] {
   const { cookies } = options;
   return {
@@ -103,10 +90,7 @@ function providerPages(
   };
 }
 
-function linkPages(
-  options: SignInPagesOptions,
-  { links }: Entrance & { readonly kind: "link" },
-): Pages["routes"] {
+function linkPages(options: SignInPagesOptions, { links }: LinkEntrance): Pages["routes"] {
   return {
     "GET /auth/sign-in": () =>
       Promise.reject(

@@ -1,0 +1,53 @@
+// Users, members and sign-ins, which need each other: a membership that changes ends sign-ins, and
+// sign-ins are what memberships allow. Composed here for app.ts and for the command line.
+// Source: docs/spec.md, Authentication, 6.
+
+import type { Database } from "../postgres/database.ts";
+import type { Audit } from "./audit/audit.ts";
+import type { AccessChanges } from "./changes/changes.ts";
+import { createMembers } from "./members/members.ts";
+import type { Members } from "./members/members.ts";
+import { grantsOf } from "./roles/grants.ts";
+import type { Manifest } from "./roles/manifest.ts";
+import { createCookies } from "./sign-in/cookies.ts";
+import type { Cookies } from "./sign-in/cookies.ts";
+import { createSignIns } from "./sign-in/sign-ins.ts";
+import type { SignIns } from "./sign-in/sign-ins.ts";
+import { createUsers } from "./users/users.ts";
+import type { Users } from "./users/users.ts";
+
+export type People = {
+  readonly users: Users;
+  readonly members: Members;
+  readonly signIns: SignIns;
+  readonly cookies: Cookies;
+};
+
+export type PeopleOptions = {
+  readonly database: Database;
+  readonly audit: Pick<Audit, "append">;
+  readonly changes: Pick<AccessChanges, "append" | "onForget">;
+  readonly manifest: Manifest;
+  /** Origin at which browsers reach the service; with https, cookies travel over that alone. */
+  readonly publicOrigin: string | undefined;
+  readonly cacheEntriesMax: number;
+  readonly cacheAgeMs: number;
+};
+
+export function createPeople(options: PeopleOptions): People {
+  const { manifest, publicOrigin } = options;
+  const cookies = createCookies(publicOrigin?.startsWith("https:") === true);
+  const users = createUsers(options);
+  const signIns: SignIns = createSignIns({
+    ...options,
+    cookies,
+    grantsOfUser: async (userId, groups) =>
+      grantsOf(manifest, await members.rolesOf(userId), groups),
+  });
+  const members: Members = createMembers({
+    ...options,
+    users,
+    endSignIns: (userIds) => signIns.endOfUsers(userIds),
+  });
+  return { users, members, signIns, cookies };
+}

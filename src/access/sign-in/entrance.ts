@@ -1,0 +1,49 @@
+// How people sign in on this deployment: through the identity provider that is configured, or by
+// one-time links where there is none. Called by app.ts and commands/sign-in-link.ts.
+// Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
+
+import type { Logger } from "../../base/logger.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { OidcConfig } from "../../sign-in-settings.ts";
+import type { People } from "../people.ts";
+import { type Attempts, createAttempts } from "./attempts.ts";
+import type { Identity } from "./identity.ts";
+import { createSignInLinks, type SignInLinks } from "./links.ts";
+import { createIdentityProvider, type IdentityProvider } from "./oidc.ts";
+
+export type ProviderEntrance = {
+  readonly kind: "provider";
+  readonly provider: IdentityProvider;
+  readonly attempts: Attempts;
+  /** Origin at which browsers reach the service, and the provider sends them back to. */
+  readonly publicOrigin: string;
+  /** Returns the user's id; makes the user at the first sign-in. Fails with SIGN_IN_REFUSED. */
+  readonly recordSignIn: (identity: Identity) => Promise<string>;
+};
+
+export type LinkEntrance = { readonly kind: "link"; readonly links: SignInLinks };
+
+export type Entrance = ProviderEntrance | LinkEntrance;
+
+export type EntranceOptions = {
+  readonly oidc: OidcConfig | undefined;
+  readonly publicOrigin: string | undefined;
+  readonly database: Database;
+  readonly people: Pick<People, "users" | "members">;
+  readonly logger: Pick<Logger, "warn">;
+};
+
+export function createEntrance(options: EntranceOptions): Entrance {
+  const { oidc, publicOrigin, database, people, logger } = options;
+  if (oidc === undefined)
+    return { kind: "link", links: createSignInLinks({ database, ...people }) };
+  // config.ts asks for both or neither.
+  if (publicOrigin === undefined) throw new Error("a provider without a public URL");
+  return {
+    kind: "provider",
+    provider: createIdentityProvider({ ...oidc, logger }),
+    attempts: createAttempts(database),
+    publicOrigin,
+    recordSignIn: async (identity) => (await people.users.recordSignIn(identity)).userId,
+  };
+}
