@@ -4,7 +4,7 @@
 
 import type { Logger } from "../base/logger.ts";
 import type { Database } from "../postgres/database.ts";
-import type { OutboxEntry } from "./outbox.ts";
+import type { OutboxEntry } from "./entry.ts";
 import * as store from "./store.ts";
 import type { WaitingEntry } from "./store.ts";
 

@@ -1,7 +1,7 @@
 // SQL of the outbox. Called by outbox.ts and relay.ts.
 
 import type { Sql } from "../postgres/database.ts";
-import type { OutboxEntry } from "./outbox.ts";
+import type { OutboxEntry } from "./entry.ts";
 
 /** Wakes the relays when an entry has been committed. */
 export const outboxChannel = "waggle_outbox";

@@ -7,7 +7,7 @@ import { isGrpcServiceError, WorkflowNotFoundError } from "@temporalio/client";
 import type { ConnectionOptions, WorkflowExecutionInfo } from "@temporalio/client";
 import { OperatorError } from "../base/operator-error.ts";
 import type { TemporalConfig } from "../config.ts";
-import type { OutboxEntry } from "../outbox/outbox.ts";
+import type { OutboxEntry } from "../outbox/entry.ts";
 import type { WorkflowStarter } from "../outbox/relay.ts";
 import { describeWork } from "./describe-work.ts";
 import { searchAttributesOf } from "./search-attributes.ts";

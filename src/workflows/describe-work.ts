@@ -1,7 +1,7 @@
 // What Temporal's screens say about a workflow: a line in the list, names beside the ids. Imported
 // by workflows and by client.ts, so it does nothing by itself.
 
-import type { ArchiveInput, RevokeKeyInput, WorkflowType } from "../outbox/outbox.ts";
+import type { ArchiveInput, RevokeKeyInput, WorkflowType } from "../outbox/entry.ts";
 
 export type Description = {
   readonly staticSummary: string;

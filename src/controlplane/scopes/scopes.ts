@@ -3,7 +3,7 @@
 // Source: docs/spec.md, "What the service does", 7; docs/decisions.md, 28.
 
 import type { Scope, ScopeLevel } from "../../access/scope.ts";
-import { systemScope } from "../../access/scope.ts";
+import { systemScope, systemScopeId } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -22,6 +22,15 @@ export type Scopes = {
    * Fails with NOT_FOUND where `find` returns undefined. Throws outside a transaction.
    */
   hold(level: ScopeLevel, id: string): Promise<Scope>;
+  /**
+   * Returns at most `limit` projects that are a scope or lie in it, archived or not, in order of
+   * id, each with the cluster that holds its events.
+   */
+  listProjects(
+    level: store.Level,
+    id: string,
+    page: { readonly afterId?: string | undefined; readonly limit: number },
+  ): Promise<readonly store.ProjectPlaceRow[]>;
 };
 
 export function createScopes(database: Database): Scopes {
@@ -44,5 +53,8 @@ export function createScopes(database: Database): Scopes {
       if (!scope) throw new ServiceError("NOT_FOUND", `no active ${level}`);
       return scope;
     },
+
+    listProjects: (level, id, { afterId = systemScopeId, limit }) =>
+      store.listProjects(database.sql(), { level, id, afterId, limit }),
   };
 }

@@ -158,3 +158,21 @@ export async function listChildren(
     limit ${limit}`;
   return rows.map((row) => ({ level: child, ...row }));
 }
+
+/** A project and the cluster that holds its events. */
+export type ProjectPlaceRow = { readonly projectId: string; readonly clusterId: string };
+
+/** Returns projects that are a scope or lie in it, archived or not, in order of id. */
+export async function listProjects(
+  sql: Sql,
+  { level, id, afterId, limit }: { level: Level; id: string; afterId: string; limit: number },
+): Promise<ProjectPlaceRow[]> {
+  return sql<ProjectPlaceRow[]>`
+    select project_id as "projectId", cluster_id as "clusterId"
+    from projects
+    join workspaces using (workspace_id)
+    join dataplanes using (dataplane_id)
+    where ${sql(tables[level].id)} = ${id} and project_id > ${afterId}
+    order by project_id
+    limit ${limit}`;
+}

@@ -1,0 +1,22 @@
+// Every activity, under the name that workflows call it by. Called by worker-app.ts.
+
+import { createArchiveProjectActivities } from "./archive-project/activities.ts";
+import type { ArchiveActivitiesOptions } from "./archive-project/activities.ts";
+import { createArchiveScopeActivities } from "./archive-scope/activities.ts";
+import { createRevokeKeyActivities } from "./revoke-key/activities.ts";
+import { createWaitForServersActivities } from "./wait-for-servers/activities.ts";
+
+type ActivitiesOptions = ArchiveActivitiesOptions &
+  Parameters<typeof createRevokeKeyActivities>[0] &
+  Parameters<typeof createWaitForServersActivities>[0];
+
+export type Activities = ReturnType<typeof createActivities>;
+
+export function createActivities(options: ActivitiesOptions) {
+  return {
+    ...createArchiveProjectActivities(options),
+    ...createArchiveScopeActivities(options),
+    ...createRevokeKeyActivities(options),
+    ...createWaitForServersActivities(options),
+  };
+}

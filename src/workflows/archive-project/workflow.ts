@@ -1,0 +1,93 @@
+// Archives what is inside an archived project: stops what runs on it, revokes its keys, moves its
+// events. Started through the outbox, or by the workflow of the workspace.
+// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29.
+
+import {
+  continueAsNew,
+  proxyActivities,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { ArchiveInput } from "../../outbox/entry.ts";
+import { longActivity, shortActivity } from "../activity-options.ts";
+import { progressQuery } from "../progress.ts";
+import type { Progress } from "../progress.ts";
+import { waitForServers } from "../wait-for-servers/workflow.ts";
+import type { createArchiveProjectActivities } from "./activities.ts";
+
+type Activities = ReturnType<typeof createArchiveProjectActivities>;
+
+const { markArchived, stopRunning } = proxyActivities<Activities>(shortActivity);
+const { revokeKeys, countEvents, moveEvents, deleteDerived } =
+  proxyActivities<Activities>(longActivity);
+
+/** How a workflow that continues as new, or a child, begins. */
+export type ArchiveProjectInput = ArchiveInput & {
+  /** The parent has waited until no write is under way. */
+  readonly isQuiet?: boolean;
+  /** A run before this one has come so far. */
+  readonly moving?: { readonly total: number; readonly left: number };
+};
+
+/** The longest time of a call that writes events: one let in before access ended is over by then. */
+export const writeTimeoutMs = 30_000;
+
+/** So long may what runs on the project take to end when it is asked to. */
+const stopTimeoutMs = 30_000;
+const stopPollMs = 3_000;
+
+/** Returns the progress as it was at the end. */
+export async function archiveProject(input: ArchiveProjectInput): Promise<Progress> {
+  const { id, changeId, isQuiet = false, moving } = input;
+  let progress: Progress = {
+    state: moving ? "moving events" : "ending what runs and writes",
+    done: moving ? moving.total - moving.left : 0,
+    left: moving?.left ?? 0,
+  };
+  setHandler(progressQuery, () => progress);
+
+  let total = moving?.total;
+  if (total === undefined) {
+    await markArchived(input);
+    progress = { ...progress, ...(await countEvents(id)) };
+    await Promise.all([
+      revokeKeys(input),
+      endRunning(id),
+      ...(isQuiet ? [] : [waitUntilQuiet(changeId)]),
+    ]);
+    const { done, left } = await countEvents(id);
+    total = done + left;
+    progress = { state: "moving events", done, left };
+  }
+  for (let end = false; !end;) {
+    const step = await moveEvents(id, progress.left);
+    end = step.end;
+    progress = { ...progress, left: step.left, done: total - step.left };
+    if (!end && workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof archiveProject>({
+        ...input,
+        moving: { total, left: step.left },
+      });
+    }
+  }
+  progress = { ...progress, state: "deleting what was derived from events" };
+  await deleteDerived(id);
+  progress = { state: "done", ...(await countEvents(id)) };
+  return progress;
+}
+
+/** Waits until no server lets a write in any more, and those let in before have ended. */
+export async function waitUntilQuiet(changeId: number): Promise<void> {
+  await waitForServers(changeId, () => undefined);
+  await sleep(writeTimeoutMs);
+}
+
+async function endRunning(projectId: string): Promise<void> {
+  const deadline = Date.now() + stopTimeoutMs;
+  while (Date.now() < deadline) {
+    if ((await stopRunning(projectId, "cancel")) === 0) return;
+    await sleep(stopPollMs);
+  }
+  while ((await stopRunning(projectId, "terminate")) > 0) await sleep(stopPollMs);
+}

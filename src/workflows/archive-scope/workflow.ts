@@ -1,0 +1,171 @@
+// Archives what is inside an archived organization, data plane or workspace: each child by a
+// workflow of its own. Started through the outbox, or by the workflow of the scope above.
+// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29.
+
+import {
+  ApplicationFailure,
+  CancellationScope,
+  ParentClosePolicy,
+  WorkflowIdReusePolicy,
+  continueAsNew,
+  executeChild,
+  isCancellation,
+  proxyActivities,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from "@temporalio/workflow";
+import { WorkflowExecutionAlreadyStartedError } from "@temporalio/common";
+import { archiveEntry } from "../../outbox/entry.ts";
+import type { ArchiveInput } from "../../outbox/entry.ts";
+import { longActivity, shortActivity } from "../activity-options.ts";
+import type { createArchiveProjectActivities } from "../archive-project/activities.ts";
+import { waitUntilQuiet } from "../archive-project/workflow.ts";
+import { describeArchive } from "../describe-work.ts";
+import { progressQuery } from "../progress.ts";
+import type { Progress } from "../progress.ts";
+import { searchAttributesOf } from "../search-attributes.ts";
+import type { Child, createArchiveScopeActivities } from "./activities.ts";
+
+type Activities = ReturnType<typeof createArchiveProjectActivities> &
+  ReturnType<typeof createArchiveScopeActivities>;
+
+const { markArchived, listChildren } = proxyActivities<Activities>(shortActivity);
+const { revokeKeys, countInside, waitForWorkflow } = proxyActivities<Activities>(longActivity);
+
+/** How a workflow that continues as new, or a child, begins. */
+export type ArchiveScopeInput = ArchiveInput & {
+  /** The parent has waited until no write is under way. */
+  readonly isQuiet?: boolean;
+  /** A run before this one has come so far. */
+  readonly resumed?: {
+    readonly afterId: string;
+    readonly children: number;
+    readonly failed: readonly string[];
+  };
+};
+
+/** On each level, so that an organization moves the events of at most 27 projects at a time. */
+const childrenAtOnce = 3;
+/** A child that an operator has terminated is started again so often. */
+const childStartsMax = 3;
+/** Named in the failure; the rest are counted. */
+const failedNamedMax = 20;
+/** Counting costs the database something: less often the longer it all takes. */
+const countMsMin = 2_000;
+const countMsMax = 300_000;
+
+export async function archiveOrganization(input: ArchiveScopeInput): Promise<Progress> {
+  return archiveScope(input);
+}
+
+export async function archiveDataplane(input: ArchiveScopeInput): Promise<Progress> {
+  return archiveScope(input);
+}
+
+export async function archiveWorkspace(input: ArchiveScopeInput): Promise<Progress> {
+  return archiveScope(input);
+}
+
+async function archiveScope(input: ArchiveScopeInput): Promise<Progress> {
+  const { isQuiet = false, resumed } = input;
+  const progress = { state: "archiving what is inside", done: 0, left: 0, projects: 0 };
+  const children = { done: resumed?.children ?? 0, failed: [...(resumed?.failed ?? [])] };
+  setHandler(progressQuery, () => ({ ...progress, children_done: children.done }));
+
+  if (!resumed) {
+    progress.state = "ending what writes";
+    await markArchived(input);
+    await revokeKeys(input);
+    Object.assign(progress, await countInside(input));
+    if (!isQuiet) await waitUntilQuiet(input.changeId);
+    progress.state = "archiving what is inside";
+  }
+  const counting = new CancellationScope();
+  const counted = counting.run(async () => {
+    for (let ms = countMsMin; !workflowInfo().continueAsNewSuggested; ms = ms * 1.5) {
+      Object.assign(progress, await countInside(input));
+      await sleep(Math.min(ms, countMsMax));
+    }
+  });
+  const countedOrCut = counted.catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
+  try {
+    await archiveChildren(input, children);
+  } finally {
+    counting.cancel();
+    await countedOrCut;
+  }
+  Object.assign(progress, await countInside(input), { state: "done" });
+  if (children.failed.length > 0) throw describeFailed(children.failed);
+  return { ...progress, children_done: children.done };
+}
+
+type Children = { done: number; failed: string[] };
+
+async function archiveChildren(input: ArchiveScopeInput, children: Children): Promise<void> {
+  let afterId = input.resumed?.afterId;
+  for (;;) {
+    const page = await listChildren(input, afterId);
+    afterId = page.at(-1)?.id;
+    if (afterId === undefined) return;
+    await forEach(page, childrenAtOnce, async (child) => {
+      if (!(await archiveChild(input, child))) children.failed.push(`${child.level} ${child.id}`);
+      children.done += 1;
+    });
+    if (!workflowInfo().continueAsNewSuggested) continue;
+    const resumed = { afterId, children: children.done, failed: children.failed };
+    await continueAsNew<typeof archiveDataplane>({ ...input, isQuiet: true, resumed });
+  }
+}
+
+/** Returns false when the child cannot be archived, which an operator has to look at. */
+async function archiveChild(parent: ArchiveScopeInput, child: Child): Promise<boolean> {
+  const { orgId, actor, changeId } = parent;
+  const input: ArchiveScopeInput = { ...child, orgId, actor, changeId, isQuiet: true };
+  const entry = archiveEntry(input);
+  const { workflowId, workflowType } = entry;
+  // A namespace may lack them; then the parent was started without.
+  const hasAttributes = workflowInfo().typedSearchAttributes.getAll().length > 0;
+  for (let starts = 1; starts <= childStartsMax; starts += 1) {
+    try {
+      await executeChild(workflowType, {
+        workflowId,
+        args: [input],
+        // One that is done is not done again; one that was terminated is.
+        workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
+        // What is inside was archived with the request: it goes on without its parent.
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        ...describeArchive(input),
+        ...(hasAttributes && { typedSearchAttributes: searchAttributesOf(entry) }),
+      });
+      return true;
+    } catch (error) {
+      if (CancellationScope.current().consideredCancelled) throw error;
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) return false;
+    }
+    if ((await waitForWorkflow(workflowId)) !== "failed") return true;
+  }
+  return false;
+}
+
+/** Works on items side by side, but not on more than `atOnce`. */
+async function forEach<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (const item of waiting) await work(item);
+    }),
+  );
+}
+
+function describeFailed(failed: readonly string[]): ApplicationFailure {
+  const named = failed.slice(0, failedNamedMax).join(", ");
+  const more = failed.length > failedNamedMax ? ` and ${failed.length - failedNamedMax} more` : "";
+  return ApplicationFailure.nonRetryable(`could not archive ${named}${more}`, "CHILDREN_FAILED");
+}

@@ -1,0 +1,25 @@
+// Follows a key's revocation to the last server and records when it was there. Started through the
+// outbox by access/keys. Source: docs/decisions.md, 32.
+
+import { proxyActivities, setHandler } from "@temporalio/workflow";
+import type { RevokeKeyInput } from "../../outbox/entry.ts";
+import { shortActivity } from "../activity-options.ts";
+import { progressQuery } from "../progress.ts";
+import type { Progress } from "../progress.ts";
+import { waitForServers } from "../wait-for-servers/workflow.ts";
+import type { createRevokeKeyActivities } from "./activities.ts";
+
+const { recordConfirmation } =
+  proxyActivities<ReturnType<typeof createRevokeKeyActivities>>(shortActivity);
+
+/** Returns the progress as it was at the end. */
+export async function revokeKey({ keyId, changeId }: RevokeKeyInput): Promise<Progress> {
+  let progress: Progress = { state: "waiting for servers to forget the key", done: 0, left: 0 };
+  setHandler(progressQuery, () => progress);
+  await waitForServers(changeId, ({ live, confirmed }) => {
+    progress = { ...progress, done: confirmed, left: Math.max(0, live - confirmed) };
+  });
+  await recordConfirmation(keyId);
+  progress = { ...progress, state: "done" };
+  return progress;
+}

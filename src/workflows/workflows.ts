@@ -1,0 +1,10 @@
+// Every workflow, under the name that Temporal knows it by. The entry of the bundle that worker.ts
+// makes.
+
+export {
+  archiveDataplane,
+  archiveOrganization,
+  archiveWorkspace,
+} from "./archive-scope/workflow.ts";
+export { archiveProject } from "./archive-project/workflow.ts";
+export { revokeKey } from "./revoke-key/workflow.ts";
