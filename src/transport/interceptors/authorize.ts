@@ -98,6 +98,14 @@ function readScopeField(
   return level && typeof set?.value === "string" ? { level, id: set.value } : undefined;
 }
 
+/** Returns what an rpc may ask its caller for; one permission for each level that it can name. */
+export function permissionsOf(method: DescMethod): readonly string[] {
+  const { permission, scope } = accessRuleOf(method);
+  if (!permission.includes(anyLevel)) return permission === "" ? [] : [permission];
+  const fields = method.input.oneofs.find(({ name }) => name === scope)?.fields ?? [];
+  return fields.map(({ name }) => permission.replace(anyLevel, fieldLevels[name] ?? ""));
+}
+
 /** Throws when the rule of an rpc names a scope that its request cannot say. */
 export function assertScopeIsReadable(method: DescMethod): void {
   const { scope } = accessRuleOf(method);
