@@ -2,6 +2,7 @@
 // one-time links where there is none. Called by app.ts and commands/sign-in-link.ts.
 // Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
 
+import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { OidcConfig } from "../../sign-in-settings.ts";
@@ -44,6 +45,14 @@ export function createEntrance(options: EntranceOptions): Entrance {
     provider: createIdentityProvider({ ...oidc, logger }),
     attempts: createAttempts(database),
     publicOrigin,
-    recordSignIn: async (identity) => (await people.users.recordSignIn(identity)).userId,
+    async recordSignIn(identity) {
+      const user = await people.users.recordSignIn(identity);
+      if (user) return user.userId;
+      throw new ServiceError(
+        "SIGN_IN_REFUSED",
+        "Your e-mail address is known here as that of another account at the identity provider. " +
+          "An administrator of this service can put that right.",
+      );
+    },
   };
 }
