@@ -13,31 +13,31 @@ import { auditHandlers } from "./access/audit/handlers.ts";
 import { createAuthenticator } from "./access/authenticate.ts";
 import { createIdempotency } from "./access/idempotency/idempotency.ts";
 import { createKeys } from "./access/keys/keys.ts";
+import { isProject } from "./access/scope.ts";
 import type { Logger } from "./base/logger.ts";
 import type { Config } from "./config.ts";
 import { createScopes } from "./controlplane/scopes/scopes.ts";
 import type { Metrics } from "./operator/metrics.ts";
 import { getReadiness } from "./operator/readiness.ts";
+import type { Clusters } from "./postgres/clusters.ts";
 import type { Database } from "./postgres/database.ts";
 import { findDatabaseFault } from "./postgres/faults.ts";
-import { createEvents } from "./tracing/events/events.ts";
 import { eventHandlers } from "./tracing/events/handlers.ts";
-import { createRecorder } from "./tracing/events/record.ts";
-import { createExports } from "./tracing/export/export.ts";
 import { exportHandlers } from "./tracing/export/handlers.ts";
 import { encodeParquet, parquetContentType } from "./tracing/export/parquet.ts";
-import { createFieldCatalogue } from "./tracing/fields/fields.ts";
 import { tracingHandlers } from "./tracing/model-events/handlers.ts";
 import { sessionHandlers } from "./tracing/sessions/handlers.ts";
-import { createSessions } from "./tracing/sessions/sessions.ts";
-import { createTraces } from "./tracing/spans/record-spans.ts";
+import { createTracing } from "./tracing/tracing.ts";
 import { traceHandlers } from "./transport/otlp/handlers.ts";
 import { streamEncoder } from "./transport/rest/stream.ts";
 import { createTransport } from "./transport/transport.ts";
 
 export type AppOptions = {
   readonly config: Config;
+  /** The control database: everything but events. */
   readonly database: Database;
+  /** Where events are. */
+  readonly clusters: Clusters;
   readonly logger: Logger;
   readonly metrics: Metrics;
 };
@@ -53,7 +53,8 @@ const unaryTimeoutMs = 120_000;
 /** Longest time of a call that writes events. */
 const ingestionTimeoutMs = 30_000;
 
-export function createApp({ config, database, logger, metrics }: AppOptions): Promise<App> {
+export function createApp(options: AppOptions): Promise<App> {
+  const { config, database, clusters, logger, metrics } = options;
   const keys = createKeys({
     database,
     cacheEntriesMax: config.keyCacheEntriesMax,
@@ -63,31 +64,26 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
   const scopes = createScopes(database);
   const audit = createAudit(database);
   const idempotency = createIdempotency(database);
-  const fields = createFieldCatalogue({ database });
-  const recorder = createRecorder({
-    database,
-    fields,
+  const tracing = createTracing({
+    clusters,
     onStored: (events) => metrics.addStoredEvents(events),
   });
-  metrics.watchQueue(() => recorder.queueSize());
-  const events = createEvents(database, recorder);
-  const sessions = createSessions({ database, recorder, fields });
-  const exports = createExports({ database, fields });
-  const traces = createTraces({ recorder });
+  metrics.watchQueue(() => tracing.queueSize());
 
   const server = createTransport({
     services: (router) => {
-      router.service(EventService, eventHandlers(events));
-      router.service(SessionService, sessionHandlers(sessions, events));
-      router.service(ExportService, exportHandlers(exports));
-      router.service(TracingService, tracingHandlers(events));
-      router.service(TraceService, traceHandlers(traces));
+      router.service(EventService, eventHandlers(tracing.of));
+      router.service(SessionService, sessionHandlers(tracing.of));
+      router.service(ExportService, exportHandlers(tracing.of));
+      router.service(TracingService, tracingHandlers(tracing.of));
+      router.service(TraceService, traceHandlers(tracing.of));
       router.service(AuditService, auditHandlers(audit));
     },
     authenticate: createAuthenticator({ keys }),
     findScope: (level, id) => scopes.find(level, id),
-    idempotencyOf: () => idempotency,
-    readiness: () => getReadiness(database),
+    idempotencyOf: (scope, isProjectData) =>
+      isProjectData && isProject(scope) ? tracing.of(scope).idempotency : idempotency,
+    readiness: () => getReadiness(database, clusters),
     findDatabaseFault,
     observe: ({ rpc, protocol, reason, ms }) => {
       metrics.observeRequest({ rpc, protocol, outcome: reason, durationMs: ms });
@@ -108,7 +104,7 @@ export function createApp({ config, database, logger, metrics }: AppOptions): Pr
     listen: () => server.listen({ host: config.host, port: config.port }),
     async close() {
       await server.close();
-      await recorder.drain();
+      await tracing.drain();
     },
   });
 }

@@ -17,7 +17,10 @@ export type Config = {
   readonly dataFolder: string;
   /** Replaces the embedded Postgres. */
   readonly databaseUrl: string | undefined;
+  /** In the pool of each database: the control database, and each cluster. */
   readonly databaseConnectionsMax: number;
+  /** Cluster id to Postgres URL, for events that are not in the control database. */
+  readonly clusters: Readonly<Record<string, string>>;
   readonly operatorHost: string;
   /** 0 turns the operator port off. */
   readonly operatorPort: number;
@@ -35,12 +38,16 @@ export type Config = {
   /** How long running requests may finish after SIGTERM. */
   readonly drainTimeoutMs: number;
   readonly keyCacheEntriesMax: number;
-  /** How long a revoked key may go on working where its notification was lost. */
+  /** How long a revoked key may go on working where the database cannot tell of it. */
   readonly keyCacheAgeMs: number;
+  /** How soon a revocation whose notification was lost is read. */
+  readonly accessPollMs: number;
   /** Origin at which browsers reach the service; undefined where the Host header says it. */
   readonly publicUrl: string | undefined;
   /** Undefined where people sign in by one-time links. */
   readonly oidc: OidcConfig | undefined;
+  /** File that replaces the built-in roles. */
+  readonly rolesManifest: string | undefined;
   /** E-mail address of the administrator that one-time links sign in. */
   readonly adminEmail: string;
   /** Automatic: each organization gets one data plane, and nobody writes to data planes. */
@@ -93,6 +100,7 @@ export const settings = {
   data: setting("./data", "folder of credentials and of the embedded Postgres", parseText),
   "database-url": setting("", "Postgres to use in place of the embedded one", parsePostgresUrl),
   "database-connections": setting("10", "connections in the pool", wholeNumber(2, 1_000)),
+  clusters: setting("", 'databases of events: {"id": "postgres://…"}', parseClusters),
   "operator-host": setting("127.0.0.1", "address of /metrics", parseText),
   "operator-port": setting("9464", "port of /metrics; 0 turns it off", wholeNumber(0, portMax)),
   "log-level": setting("info", logLevels.join(", "), oneOf(logLevels)),
@@ -108,14 +116,20 @@ export const settings = {
   "drain-timeout-ms": setting("20000", "wait at SIGTERM", wholeNumber(0, 600_000)),
   "key-cache-entries": setting("10000", "keys remembered in memory", wholeNumber(0, 1_000_000)),
   "key-cache-age-ms": setting("30000", "and for how long", wholeNumber(0, keyCacheAgeMsMax)),
+  "access-poll-ms": setting("5000", "look for ended keys so often", wholeNumber(100, 30_000)),
   "public-url": setting("", "where browsers reach it: https://waggle.example.org", parseOrigin),
   "oidc-issuer": setting("", "identity provider that people sign in with", parseIssuer),
   "oidc-client-id": setting("", "this service's name at the provider", parseText),
   "oidc-client-secret": setting("", "and its secret; better as a variable", parseText),
   "oidc-scopes": setting("openid email profile", "what to ask it for", parseScopes),
   "oidc-groups-claim": setting("groups", "claim that lists a person's groups", parseText),
+  "roles-manifest": setting("", "YAML file in place of the built-in roles", parseOptional),
   "admin-email": setting("admin@localhost", "administrator without a provider", parseEmail),
-  "dataplane-assignment": setting("automatic", "or manual", oneOf(dataplaneAssignments)),
+  "dataplane-assignment": setting(
+    "automatic",
+    "who places data planes: automatic, manual",
+    oneOf(dataplaneAssignments),
+  ),
   workflows: setting("on", "run workflows in waggle start: on, off", parseSwitch),
   "temporal-address": setting("", "Temporal to use in place of the embedded one", parseAddress),
   "temporal-namespace": setting("default", "its namespace", parseText),
@@ -144,6 +158,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     dataFolder: read("data"),
     databaseUrl: read("database-url"),
     databaseConnectionsMax: read("database-connections"),
+    clusters: Object.freeze(read("clusters")),
     operatorHost: read("operator-host"),
     operatorPort: read("operator-port"),
     logLevel: read("log-level"),
@@ -161,8 +176,10 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     drainTimeoutMs: read("drain-timeout-ms"),
     keyCacheEntriesMax: read("key-cache-entries"),
     keyCacheAgeMs: read("key-cache-age-ms"),
+    accessPollMs: read("access-poll-ms"),
     publicUrl: read("public-url"),
     oidc: readOidc(read),
+    rolesManifest: read("roles-manifest"),
     adminEmail: read("admin-email"),
     dataplaneAssignment: read("dataplane-assignment"),
     hasWorkflows: read("workflows"),
@@ -300,11 +317,48 @@ function parseList(text: string): readonly string[] {
     .filter((item) => item !== "");
 }
 
+const clusterIdPattern = /^[a-z0-9_-]{1,64}$/;
+/** Each is a pool of connections and a watch. */
+const clustersMax = 64;
+
+function parseClusters(text: string): Readonly<Record<string, string>> {
+  if (text === "") return {};
+  const entries = Object.entries(parseObject(text));
+  if (entries.length > clustersMax) throw new Error(`must name at most ${clustersMax} clusters`);
+  return Object.fromEntries(
+    entries.map(([id, url]) => {
+      if (!clusterIdPattern.test(id)) {
+        throw new Error("must have ids of 1 to 64 lower-case letters, digits, - and _");
+      }
+      const parsed = typeof url === "string" ? url : "";
+      if (!isPostgresUrl(parsed)) throw new Error(`of ${id} ${postgresUrlForm}`);
+      return [id, parsed];
+    }),
+  );
+}
+
+/** The text may hold passwords, so neither it nor the parser's words, which quote it, are repeated. */
+function parseObject(text: string): object {
+  const wanted = 'must be a JSON object such as {"id": "postgres://user:password@host/database"}';
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error(wanted);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(wanted);
+  return value;
+}
+
+const postgresUrlForm = "must be a URL such as postgres://user:password@host:5432/database";
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+}
+
 function parsePostgresUrl(text: string): string | undefined {
   if (text === "") return undefined;
   // The value may hold a password, so it is not repeated.
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) {
-    throw new Error("must be a URL such as postgres://user:password@host:5432/database");
-  }
+  if (!isPostgresUrl(text)) throw new Error(postgresUrlForm);
   return text;
 }

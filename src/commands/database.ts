@@ -49,7 +49,8 @@ async function withFolder<T>(
   }
 }
 
-async function withUrl<T>(
+/** Runs `work` on the database of a URL, once it answers; waits for it at most a minute. */
+export async function withUrl<T>(
   url: string,
   signal: AbortSignal,
   work: (database: Database) => Promise<T>,

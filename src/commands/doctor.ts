@@ -22,6 +22,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   "node version": checkNode,
   "data folder": checkDataFolder,
   database: checkDatabase,
+  clusters: checkClusters,
   port: checkPort,
 };
 
@@ -63,6 +64,23 @@ async function checkDataFolder({ dataFolder }: Config): Promise<Finding> {
 async function checkDatabase(config: Config): Promise<Finding> {
   const url = config.databaseUrl ?? (await findRunningPostgres(config.dataFolder));
   if (url === undefined) return { found: "embedded Postgres, not running; waggle start starts it" };
+  return checkUrl(url, "DATABASE_URL");
+}
+
+async function checkClusters({ clusters }: Config): Promise<Finding> {
+  const findings = await Promise.all(
+    Object.entries(clusters).map(async ([id, url]) => {
+      const { found, advice } = await checkUrl(url, `the URL of ${id} in WAGGLE_CLUSTERS`);
+      return { found: `${id} ${found}`, advice: advice && `${id}: ${advice}` };
+    }),
+  );
+  const advice = findings.flatMap((finding) => finding.advice ?? []).join("; ");
+  const found = findings.map((finding) => finding.found).join("; ");
+  if (found === "") return { found: "none besides the database" };
+  return advice === "" ? { found } : { found, advice };
+}
+
+async function checkUrl(url: string, setting: string): Promise<Finding> {
   const database = openDatabase({ url, connectionsMax: 1 });
   try {
     const { current, wanted } = await getMigrationState(database);
@@ -71,7 +89,7 @@ async function checkDatabase(config: Config): Promise<Finding> {
     return { found, advice: current < wanted ? "run waggle migrate" : "use a newer release" };
   } catch (error) {
     const found = `not reachable: ${(error as Error).message}`;
-    return { found, advice: "check DATABASE_URL (its host, password and database) and the server" };
+    return { found, advice: `check ${setting} (its host, password and database) and the server` };
   } finally {
     await database.close();
   }

@@ -1,13 +1,35 @@
-// `waggle migrate`: brings the database's schema up to date. Called by main.ts.
+// `waggle migrate`: brings the schema of the database, and of every cluster, up to date. Called by
+// main.ts.
 
 import { migrate } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
-import { withDatabase } from "./database.ts";
+import { withDatabase, withUrl } from "./database.ts";
+import { interruptibly } from "./interruption.ts";
 
+/** Returns 1 when a cluster could not be migrated; the others are, whatever happens to one. */
 export async function runMigrate({ config }: CommandContext): Promise<number> {
   const applied = await withDatabase(config, migrate);
   for (const name of applied) print(`applied ${name}`);
   if (applied.length === 0) print("nothing to do");
-  return 0;
+  let code = 0;
+  for (const [id, url] of Object.entries(config.clusters)) {
+    if (!(await migrateCluster(id, url))) code = 1;
+  }
+  return code;
+}
+
+async function migrateCluster(id: string, url: string): Promise<boolean> {
+  return interruptibly(async (signal) => {
+    try {
+      const applied = await withUrl(url, signal, migrate);
+      for (const name of applied) print(`cluster ${id}: applied ${name}`);
+      if (applied.length === 0) print(`cluster ${id}: nothing to do`);
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      process.stderr.write(`waggle: cluster ${id} was not migrated: ${(error as Error).message}\n`);
+      return false;
+    }
+  });
 }

@@ -2,13 +2,20 @@
 // prepared; as many processes as needed. Called by main.ts.
 
 import { OperatorError } from "../base/operator-error.ts";
+import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
-import { connectDatabase, loggerOf, startService, watchForEnd } from "./service.ts";
+import {
+  connectClusters,
+  connectDatabase,
+  loggerOf,
+  startService,
+  watchForEnd,
+} from "./service.ts";
 
 export async function runServe({ config }: CommandContext): Promise<number> {
   if (config.databaseUrl === undefined) {
@@ -21,10 +28,17 @@ export async function runServe({ config }: CommandContext): Promise<number> {
   const progress = createProgress();
   const { signal } = end;
   let database: Database | undefined;
+  let clusters: Clusters | undefined;
   try {
     database = await connectDatabase(config.databaseUrl, config, { progress, signal });
     await orAborted(assertMigrated(database), signal);
-    const service = await startService(config, database, logger);
+    clusters = await connectClusters(database, config, {
+      prepare: assertMigrated,
+      logger,
+      progress,
+      signal,
+    });
+    const service = await startService(config, { database, clusters, logger });
     progress.done();
     print(`waggle is ready on ${service.url}`);
     const code = await end.code;
@@ -36,6 +50,7 @@ export async function runServe({ config }: CommandContext): Promise<number> {
     throw error;
   } finally {
     progress.done();
+    await clusters?.close();
     await database?.close();
   }
 }

@@ -3,12 +3,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import { createApp } from "../app.ts";
+import type { AppOptions } from "../app.ts";
 import { createLogger } from "../base/logger.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { createMetrics } from "../operator/metrics.ts";
 import { startOperatorServer } from "../operator/server.ts";
 import type { OperatorServer } from "../operator/server.ts";
+import { openClusters } from "../postgres/clusters.ts";
+import type { Clusters, OpenClustersOptions } from "../postgres/clusters.ts";
 import { openDatabase } from "../postgres/database.ts";
 import type { Database } from "../postgres/database.ts";
 import { orAborted } from "./interruption.ts";
@@ -70,6 +73,34 @@ function isWorthWaiting(error: unknown): boolean {
   return !/^[0-9A-Z]{5}$/.test(code) || code.startsWith("57");
 }
 
+/**
+ * Opens the clusters of the configuration and waits some seconds for them; one that is away then is
+ * looked for while the service runs.
+ */
+export async function connectClusters(
+  control: Database,
+  config: Pick<Config, "clusters" | "databaseConnectionsMax">,
+  options: Pick<OpenClustersOptions, "prepare" | "logger"> & ConnectDatabaseOptions,
+): Promise<Clusters> {
+  const { prepare, logger, signal, progress } = options;
+  const clusters = openClusters({
+    control,
+    urls: config.clusters,
+    connectionsMax: config.databaseConnectionsMax,
+    prepare,
+    logger,
+  });
+  progress?.step("waiting for the clusters");
+  try {
+    await orAborted(clusters.firstLook(), signal);
+    return clusters;
+  } catch (error) {
+    // As for a database that accepts connections and says nothing.
+    void clusters.close();
+    throw error;
+  }
+}
+
 export type RunningService = {
   readonly url: string;
   /** Refuses new work, finishes the running requests within the drain time, or until `hurry`. */
@@ -79,11 +110,10 @@ export type RunningService = {
 /** Starts listening: the API's port and, unless it is off or taken, the operator's. */
 export async function startService(
   config: Config,
-  database: Database,
-  logger: Logger,
+  { database, clusters, logger }: Pick<AppOptions, "database" | "clusters" | "logger">,
 ): Promise<RunningService> {
   const metrics = createMetrics();
-  const app = await createApp({ config, database, logger, metrics });
+  const app = await createApp({ config, database, clusters, logger, metrics });
   const { url } = await app.listen().catch((cause: unknown) => {
     throw describeListenFailure(cause, config);
   });

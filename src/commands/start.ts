@@ -16,7 +16,13 @@ import type { CredentialsOutcome } from "./credentials.ts";
 import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
 import type { Progress } from "./progress.ts";
-import { connectDatabase, loggerOf, startService, watchForEnd } from "./service.ts";
+import {
+  connectClusters,
+  connectDatabase,
+  loggerOf,
+  startService,
+  watchForEnd,
+} from "./service.ts";
 import type { End } from "./service.ts";
 
 /** Starts everything, prints the ready line, and stops it all again at a signal. */
@@ -62,8 +68,15 @@ async function startAll(options: StartAll): Promise<void> {
     started.push(() => database.close());
     progress.step("migrating the database");
     await orAborted(migrate(database), signal);
+    const clusters = await connectClusters(database, config, {
+      prepare: migrate,
+      logger,
+      progress,
+      signal,
+    });
+    started.push(() => clusters.close());
     progress.step("starting the service");
-    const service = await startService(config, database, logger);
+    const service = await startService(config, { database, clusters, logger });
     started.push(() => service.stop(end.hurry));
     const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
     await lock.announce({ pid: process.pid, url: service.url });

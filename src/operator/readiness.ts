@@ -1,17 +1,30 @@
 // Whether the service can do its work now, and what is missing when not. Called by the transport
 // for `/readyz`.
 
+import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 
-export type Readiness = { readonly ready: boolean; readonly missing: readonly string[] };
+export type Readiness = {
+  readonly ready: boolean;
+  readonly missing: readonly string[];
+  /** Clusters that are away, whose projects alone cannot be served. */
+  readonly degraded: readonly string[];
+};
 
 const timeoutMs = 2_000;
 
-/** Asks the database, for at most two seconds; `missing` names what is not there in words. */
-export async function getReadiness(database: Database): Promise<Readiness> {
+/**
+ * Asks the control database, for at most two seconds; `missing` names what is not there in words.
+ * A cluster that is away is no reason to take the service from the others.
+ */
+export async function getReadiness(
+  database: Database,
+  clusters: Pick<Clusters, "away">,
+): Promise<Readiness> {
   const missing = await findMissing(database);
-  return { ready: missing.length === 0, missing };
+  const degraded = clusters.away().map((id) => `cluster ${id}`);
+  return { ready: missing.length === 0, missing, degraded };
 }
 
 async function findMissing(database: Database): Promise<readonly string[]> {

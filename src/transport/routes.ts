@@ -22,7 +22,12 @@ import type { Transcoder } from "./rest/transcoder.ts";
 import type { RpcServer } from "./rpc.ts";
 
 /** Whether the service can do its work now; `missing` names what it waits for. */
-export type Readiness = { readonly ready: boolean; readonly missing: readonly string[] };
+export type Readiness = {
+  readonly ready: boolean;
+  readonly missing: readonly string[];
+  /** What is away for some callers only. */
+  readonly degraded: readonly string[];
+};
 
 export type RoutesOptions = {
   readonly rpc: RpcServer;
@@ -90,8 +95,12 @@ function fixedTable({ readiness, openapi }: RoutesOptions): FixedTable {
   const fixed: FixedTable = {
     "/healthz": (exchange) => writeJson(exchange, 200, { status: "ok" }),
     "/readyz": async (exchange) => {
-      const { ready, missing } = await readiness();
-      const body = ready ? { status: "ok" } : { status: "unavailable", missing };
+      const { ready, missing, degraded } = await readiness();
+      const body = {
+        status: ready ? "ok" : "unavailable",
+        ...(ready ? {} : { missing }),
+        ...(degraded.length === 0 ? {} : { degraded }),
+      };
       await writeJson(exchange, ready ? 200 : 503, body);
     },
     "/openapi.json": (exchange) =>

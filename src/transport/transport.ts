@@ -8,9 +8,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import type { Idempotency } from "../access/idempotency/idempotency.ts";
 import type { Authenticator } from "../access/authenticate.ts";
-import type { Scope } from "../access/scope.ts";
 import type { Reason } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { BodyLimits } from "./access-rules.ts";
@@ -26,7 +24,7 @@ import {
 } from "./interceptors/authorize.ts";
 import { createDeadlineInterceptor, type Deadlines } from "./interceptors/deadline.ts";
 import { createErrorInterceptor, createErrorMapper } from "./interceptors/errors.ts";
-import { createIdempotencyInterceptor } from "./interceptors/idempotency.ts";
+import { createIdempotencyInterceptor, type IdempotencyOf } from "./interceptors/idempotency.ts";
 import { type CallObservation, createCallLog, createLogInterceptor } from "./interceptors/log.ts";
 import { createTraceInterceptor } from "./interceptors/trace.ts";
 import { validateInterceptor } from "./interceptors/validate.ts";
@@ -45,8 +43,7 @@ export type TransportOptions = Deadlines & {
   readonly services: (router: ServiceRouter) => void;
   readonly authenticate: Authenticator;
   readonly findScope: FindScope;
-  /** Keeps answers beside what the call changed: in the project's cluster, or the control plane. */
-  readonly idempotencyOf: (scope: Scope) => Idempotency;
+  readonly idempotencyOf: IdempotencyOf;
   readonly readiness: () => Promise<Readiness>;
   readonly findDatabaseFault: (error: unknown) => Reason | undefined;
   readonly observe: (call: CallObservation) => void;

@@ -7,7 +7,7 @@ import { createLogger } from "../../src/base/logger.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics } from "../../src/operator/metrics.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { givenAProject } from "../support/project.ts";
 
 let given: TestDatabase;
@@ -23,7 +23,8 @@ beforeAll(async () => {
   database = openDatabase({ url: given.url, statementTimeoutMs: 200 });
   const config = readConfig({ port: "0", "operator-port": "0" }, {});
   const logger = createLogger("fatal");
-  app = await createApp({ config, database, logger, metrics: createMetrics() });
+  const clusters = openTestClusters(database);
+  app = await createApp({ config, database, clusters, logger, metrics: createMetrics() });
   ({ url } = await app.listen());
   const { projectId } = await givenAProject(given.database, "demo");
   const keys = createKeys({ database: given.database, cacheEntriesMax: 0, cacheAgeMs: 0 });

@@ -32,13 +32,16 @@ import {
 
 let service: TestTransport;
 let isReady = true;
+let degraded: readonly string[] = [];
 
 beforeAll(async () => {
   service = await startTransport({
     corsOrigins: ["https://app.example.org"],
     readiness: () =>
       Promise.resolve(
-        isReady ? { ready: true, missing: [] } : { ready: false, missing: ["database"] },
+        isReady
+          ? { ready: true, missing: [], degraded }
+          : { ready: false, missing: ["database"], degraded },
       ),
     events: {
       deleteEvent: ({ eventId }) => {
@@ -384,6 +387,18 @@ describe("health and pages", () => {
       '{"status":"unavailable","missing":["database"]}',
     ]);
     expect((await rest("GET", "/readyz", { headers: {} })).status).toBe(200);
+  });
+
+  test("readyz names what is away for some callers, and stays ready for the others", async () => {
+    degraded = ["cluster eu"];
+    const got = await rest("GET", "/readyz", { headers: {} });
+    degraded = [];
+
+    expect([got.status, got.text]).toEqual([200, '{"status":"ok","degraded":["cluster eu"]}']);
+  });
+
+  test("readyz and healthz answer 200 while nothing is missing", async () => {
+    expect((await rest("GET", "/readyz", { headers: {} })).text).toBe('{"status":"ok"}');
     expect((await rest("GET", "/healthz", { headers: {} })).status).toBe(200);
   });
 

@@ -10,9 +10,9 @@ import {
   StreamEventsRequestSchema,
 } from "../../gen/waggle/v1/export_pb.js";
 import type { ProjectId } from "../../src/base/ids.ts";
-import { createExports } from "../../src/tracing/export/export.ts";
 import { exportHandlers } from "../../src/tracing/export/handlers.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { createTracing } from "../../src/tracing/tracing.ts";
 import { scopeKey } from "../../src/transport/context.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
@@ -24,7 +24,8 @@ const projectId: ProjectId = aProjectId();
 beforeAll(async () => {
   given = await createTestDatabase();
   const fields = createFieldCatalogue({ database: given.database });
-  handlers = exportHandlers(createExports({ database: given.database, fields }));
+  const clusters = { database: () => given.database };
+  handlers = exportHandlers(createTracing({ clusters }).of);
   const events = [
     anEvent({
       event_id: "a",

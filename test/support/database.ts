@@ -2,8 +2,12 @@
 
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
+import { createLogger } from "../../src/base/logger.ts";
+import { openClusters } from "../../src/postgres/clusters.ts";
+import type { Clusters } from "../../src/postgres/clusters.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
 
 export const templateName = "waggle_template";
 
@@ -25,6 +29,21 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       await dropDatabase(url);
     },
   };
+}
+
+/** Opens the clusters of a test; without URLs, the database itself is the only one. */
+export function openTestClusters(
+  control: Database,
+  urls: Readonly<Record<string, string>> = {},
+): Clusters {
+  return openClusters({
+    control,
+    urls,
+    connectionsMax: 5,
+    prepare: migrate,
+    logger: createLogger("silent"),
+    lookMs: 200,
+  });
 }
 
 /** Makes a database and returns its URL; `template1` gives one without any migration. */

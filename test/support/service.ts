@@ -8,7 +8,7 @@ import { readConfig } from "../../src/config.ts";
 import { createMetrics, type Metrics } from "../../src/operator/metrics.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import type { Project } from "../../src/controlplane/projects/projects.ts";
-import { createTestDatabase } from "./database.ts";
+import { createTestDatabase, openTestClusters } from "./database.ts";
 import { givenAProject } from "./project.ts";
 
 export type TestService = {
@@ -35,7 +35,8 @@ export async function startService(
   const config = readConfig({ port: "0", "operator-port": "0", ...flags }, {});
   const metrics = createMetrics();
   const logger = createLogger(flags["log-level"] ?? "fatal");
-  const app = await createApp({ config, database, logger, metrics });
+  const clusters = openTestClusters(database, config.clusters);
+  const app = await createApp({ config, database, clusters, logger, metrics });
   const project = await givenAProject(database, "demo");
   const other = await givenAProject(database, "other");
   const keys = createKeys({ database, cacheEntriesMax: 0, cacheAgeMs: 0 });
@@ -56,6 +57,7 @@ export async function startService(
     otherProject: { projectId: other.projectId, projectKey: await createKey("project", other) },
     async stop() {
       await app.close();
+      await clusters.close();
       await own.drop();
     },
   };

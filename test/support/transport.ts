@@ -88,7 +88,7 @@ export async function startTransport(
     },
     findScope: () => Promise.resolve(undefined),
     idempotencyOf: () => ({ run: (_claim, work) => work() }),
-    readiness: () => Promise.resolve({ ready: true, missing: [] }),
+    readiness: () => Promise.resolve({ ready: true, missing: [], degraded: [] }),
     findDatabaseFault: () => undefined,
     observe: () => undefined,
     logger: createLogger("silent"),

@@ -6,19 +6,22 @@ import { itemFaultsOf, projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "./event-input.ts";
 import { toEventMessage } from "./event-message.ts";
 import type { BatchItem } from "./batch.ts";
-import type { Events } from "./events.ts";
+import type { TracingOf } from "../tracing.ts";
 import type { EventInput } from "./parse-event.ts";
 
-export function eventHandlers(events: Events): ServiceImpl<typeof EventService> {
+export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventService> {
   return {
     async createEvent({ event }, context) {
-      const { projectId } = projectOf(context);
-      return { eventId: await events.create(projectId, fromEvent(event ?? {})), success: true };
+      const project = projectOf(context);
+      const { events } = tracingOf(project);
+      const eventId = await events.create(project.projectId, fromEvent(event ?? {}));
+      return { eventId, success: true };
     },
     async createEventBatch(request, context) {
+      const project = projectOf(context);
       const session = request.sessionProperties ?? request.session;
-      const result = await events.createBatch(
-        projectOf(context).projectId,
+      const result = await tracingOf(project).events.createBatch(
+        project.projectId,
         toBatchItems(context, "events", request.events.map(fromEvent)),
         {
           isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
@@ -34,21 +37,25 @@ export function eventHandlers(events: Events): ServiceImpl<typeof EventService> 
       };
     },
     async enrichEvent(request, context) {
-      const { projectId } = projectOf(context);
-      await events.enrich(projectId, request.eventId, fromEvent(request));
+      const project = projectOf(context);
+      const { events } = tracingOf(project);
+      await events.enrich(project.projectId, request.eventId, fromEvent(request));
       return { eventId: request.eventId, success: true };
     },
     async updateEvent(request, context) {
-      const { projectId } = projectOf(context);
-      await events.update(projectId, request.eventId, fromEvent(request));
+      const project = projectOf(context);
+      const { events } = tracingOf(project);
+      await events.update(project.projectId, request.eventId, fromEvent(request));
       return { eventId: request.eventId, success: true };
     },
     async getEvent({ eventId }, context) {
-      const { projectId } = projectOf(context);
-      return { event: toEventMessage(await events.get(projectId, eventId), projectId) };
+      const project = projectOf(context);
+      const event = await tracingOf(project).events.get(project.projectId, eventId);
+      return { event: toEventMessage(event, project.projectId) };
     },
     async deleteEvent({ eventId }, context) {
-      await events.delete(projectOf(context).projectId, eventId);
+      const project = projectOf(context);
+      await tracingOf(project).events.delete(project.projectId, eventId);
       return { success: true, deleted: eventId };
     },
   };

@@ -18,18 +18,23 @@ import { ServiceError } from "../../base/errors.ts";
 import { exportLimitMax, searchLimitMax } from "../../base/limits.ts";
 import { projectOf } from "../../transport/context.ts";
 import { toEventMessage } from "../events/event-message.ts";
-import type { EventSelection, Exports, PageRequest } from "./export.ts";
+import type { TracingOf } from "../tracing.ts";
+import type { EventSelection, PageRequest } from "./export.ts";
 import type { FilterInput } from "./filter.ts";
 
-export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportService> {
+export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportService> {
   return {
     async exportEvents(request, context) {
       const project = projectOf(context);
       checkProject(request.project, project, context);
-      const page = await exports.getPage(project.projectId, toPageRequest(request), {
-        limitMax: exportLimitMax,
-        signal: context.signal,
-      });
+      const page = await tracingOf(project).exports.getPage(
+        project.projectId,
+        toPageRequest(request),
+        {
+          limitMax: exportLimitMax,
+          signal: context.signal,
+        },
+      );
       return create(ExportEventsResponseSchema, {
         events: page.events.map((event) =>
           toEventMessage(event, project.projectId, page.projections),
@@ -41,8 +46,9 @@ export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportServi
     },
 
     async searchEvents(request, context) {
-      const { projectId } = projectOf(context);
-      const page = await exports.getPage(projectId, toPageRequest(request), {
+      const project = projectOf(context);
+      const { projectId } = project;
+      const page = await tracingOf(project).exports.getPage(projectId, toPageRequest(request), {
         limitMax: searchLimitMax,
         signal: context.signal,
       });
@@ -54,7 +60,9 @@ export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportServi
     },
 
     async *streamEvents(request, context): AsyncGenerator<StreamEventsResponse, void, undefined> {
-      const { projectId } = projectOf(context);
+      const project = projectOf(context);
+      const { projectId } = project;
+      const { exports } = tracingOf(project);
       const selection = toSelection(request);
       const { groups, projections } = await exports.stream(projectId, selection, context.signal);
       let count = 0;
@@ -70,7 +78,8 @@ export function exportHandlers(exports: Exports): ServiceImpl<typeof ExportServi
     },
 
     async getEventSchema(_request, context) {
-      const schema = await exports.getSchema(projectOf(context).projectId);
+      const project = projectOf(context);
+      const schema = await tracingOf(project).exports.getSchema(project.projectId);
       return create(GetEventSchemaResponseSchema, {
         fields: schema.map((field) => create(EventFieldSchema, field)),
       });

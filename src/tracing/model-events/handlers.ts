@@ -6,11 +6,11 @@ import { ServiceError } from "../../base/errors.ts";
 import { itemFaultsOf, projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import type { BatchItem } from "../events/batch.ts";
-import type { Events } from "../events/events.ts";
 import { faultText, toBatchItems } from "../events/handlers.ts";
+import type { TracingOf } from "../tracing.ts";
 import { toModelEvent } from "./model-event.ts";
 
-export function tracingHandlers(events: Events): ServiceImpl<typeof TracingService> {
+export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof TracingService> {
   return {
     async addTraces({ sessionId, logs, events: list }, context) {
       if (logs.length > 0 === list.length > 0) {
@@ -19,7 +19,8 @@ export function tracingHandlers(events: Events): ServiceImpl<typeof TracingServi
       const field = logs.length > 0 ? "logs" : "events";
       const inputs = (field === "logs" ? logs : list).map(fromEvent);
       const items = toBatchItems(context, field, inputs);
-      const { errors } = await events.createBatch(projectOf(context).projectId, items, {
+      const project = projectOf(context);
+      const { errors } = await tracingOf(project).events.createBatch(project.projectId, items, {
         field,
         sessionId,
       });
@@ -28,15 +29,15 @@ export function tracingHandlers(events: Events): ServiceImpl<typeof TracingServi
     async createModelEvent({ modelEvent }, context) {
       const call = modelEvent ?? absentCall();
       const input = toModelEvent(call, "model_event.");
-      return {
-        eventId: await events.create(projectOf(context).projectId, input),
-        success: true,
-      };
+      const project = projectOf(context);
+      const eventId = await tracingOf(project).events.create(project.projectId, input);
+      return { eventId, success: true };
     },
     async createModelEventBatch(request, context) {
+      const project = projectOf(context);
       const { sessionProperties } = request;
-      const { eventIds, sessionId, errors } = await events.createBatch(
-        projectOf(context).projectId,
+      const { eventIds, sessionId, errors } = await tracingOf(project).events.createBatch(
+        project.projectId,
         toModelItems(context, request.modelEvents),
         {
           field: "model_events",

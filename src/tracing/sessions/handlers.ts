@@ -5,34 +5,34 @@ import type { SessionService } from "../../../gen/waggle/v1/session_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
-import type { Events } from "../events/events.ts";
 import { toBatchItems } from "../events/handlers.ts";
 import { toFilterInput } from "../export/handlers.ts";
+import type { TracingOf } from "../tracing.ts";
 import { toSessionMessage, toSkeletonMessage, toTreeMessage } from "./session-message.ts";
-import type { Sessions } from "./sessions.ts";
 
-export function sessionHandlers(
-  sessions: Sessions,
-  events: Events,
-): ServiceImpl<typeof SessionService> {
+export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof SessionService> {
   return {
     async startSession({ session }, context) {
       const project = projectOf(context);
+      const { sessions } = tracingOf(project);
       const started = await sessions.start(project.projectId, fromSessionStart(session ?? {}));
       return toSessionMessage(started, project);
     },
     async updateSession({ sessionId, output, ...rest }, context) {
       const update = fromEvent({ ...rest, ...(output && { outputs: output }) });
-      await sessions.update(projectOf(context).projectId, sessionId, update);
+      const project = projectOf(context);
+      await tracingOf(project).sessions.update(project.projectId, sessionId, update);
       return { id: sessionId, success: true };
     },
     async getSession({ sessionId }, context) {
       const project = projectOf(context);
-      return toSessionMessage(await sessions.get(project.projectId, sessionId), project);
+      const session = await tracingOf(project).sessions.get(project.projectId, sessionId);
+      return toSessionMessage(session, project);
     },
     async getSessionTree({ sessionId, view = "full" }, context) {
       const project = projectOf(context);
       const { projectId } = project;
+      const { sessions } = tracingOf(project);
       switch (view) {
         case "full":
           return toTreeMessage(await sessions.tree(projectId, sessionId), project);
@@ -44,7 +44,7 @@ export function sessionHandlers(
     },
     async listSessions(request, context) {
       const project = projectOf(context);
-      const page = await sessions.list(project.projectId, {
+      const page = await tracingOf(project).sessions.list(project.projectId, {
         filters: request.filters.map(toFilterInput),
         fromMs: [request.dateRange?.gte, request.dateRange?.startTime],
         toMs: [request.dateRange?.lte, request.dateRange?.endTime],
@@ -57,13 +57,17 @@ export function sessionHandlers(
       };
     },
     async deleteSession({ sessionId }, context) {
-      await sessions.delete(projectOf(context).projectId, sessionId);
+      const project = projectOf(context);
+      await tracingOf(project).sessions.delete(project.projectId, sessionId);
       return { success: true, deleted: sessionId };
     },
     async addSessionEvents({ sessionId, events: list }, context) {
-      const { projectId } = projectOf(context);
+      const project = projectOf(context);
+      const { events } = tracingOf(project);
       const items = toBatchItems(context, "events", list.map(fromEvent));
-      const { eventIds, errors } = await events.createBatch(projectId, items, { sessionId });
+      const { eventIds, errors } = await events.createBatch(project.projectId, items, {
+        sessionId,
+      });
       return { success: errors.length === 0, eventIds, errors };
     },
   };

@@ -17,10 +17,14 @@ import { rpcNameOf } from "./log.ts";
 const headerName = "idempotency-key";
 const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
+/**
+ * Returns where the answer of a call is kept: beside what it changes, which is in the project's
+ * cluster when the call is about project data, and in the control database otherwise.
+ */
+export type IdempotencyOf = (scope: Scope, isProjectData: boolean) => Idempotency;
+
 /** The interceptor next to the handlers, so that what it keeps is the handler's own answer. */
-export function createIdempotencyInterceptor(
-  idempotencyOf: (scope: Scope) => Idempotency,
-): Interceptor {
+export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Interceptor {
   return (next) => async (request) => {
     const key = request.header.get(headerName);
     const principal = request.contextValues.get(principalKey);
@@ -39,7 +43,8 @@ export function createIdempotencyInterceptor(
       request.contextValues.get(requestDigestKey) ?? hashOf(method, request.message);
     let first: { readonly bytes: Uint8Array; readonly response: UnaryResponse } | undefined;
     const secret = accessRuleOf(method).isSecretAnswer ? secretOf(request.header, key) : undefined;
-    const bytes = await idempotencyOf(scope).run(
+    const isProjectData = accessRuleOf(method).scope === "";
+    const bytes = await idempotencyOf(scope, isProjectData).run(
       { scopeId: scopeIdOf(principal), route: rpcNameOf(method), key, requestHash },
       async () => {
         const response = await next(request);

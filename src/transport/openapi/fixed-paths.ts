@@ -81,11 +81,21 @@ const ok = jsonAnswer("Success", {
   additionalProperties: false,
 });
 
+const degraded = { type: "array", items: { type: "string" }, minItems: 1 };
+
+const ready = jsonAnswer("Success; some projects cannot be served when something is degraded", {
+  type: "object",
+  properties: { status: { const: "ok" }, degraded },
+  required: ["status"],
+  additionalProperties: false,
+});
+
 const unavailable = jsonAnswer("The service cannot do its work now", {
   type: "object",
   properties: {
     status: { const: "unavailable" },
     missing: { type: "array", items: { type: "string" }, minItems: 1 },
+    degraded,
   },
   required: ["status", "missing"],
   additionalProperties: false,
@@ -97,8 +107,8 @@ export const fixedPaths: Schema = {
   "/v1/traces": otlp,
   "/healthz": page("Answers while the process runs.", { 200: ok }),
   "/readyz": page(
-    "Answers 200 while the service can do its work, else 503 naming what is missing.",
-    { 200: ok, 503: { ...unavailable, headers: retryAfter } },
+    "Answers 200 while the service can do its work, else 503; names what is missing or degraded.",
+    { 200: ready, 503: { ...unavailable, headers: retryAfter } },
   ),
   "/openapi.json": page("This document.", { 200: jsonAnswer("OpenAPI 3.1", { type: "object" }) }),
 };

@@ -8,18 +8,19 @@ import {
   type ExportTraceServiceResponse,
   type TraceService,
 } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import type { Traces } from "../../tracing/spans/record-spans.ts";
 import type { RejectedSpan } from "../../tracing/spans/span.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
 import { projectOf } from "../context.ts";
 import { readSpans } from "./spans.ts";
 
-export function traceHandlers(traces: Traces): ServiceImpl<typeof TraceService> {
+export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceService> {
   return {
     async export(request, context: HandlerContext) {
-      const { projectId } = projectOf(context);
+      const project = projectOf(context);
+      const { traces } = tracingOf(project);
       const source = context.requestHeader.get("x-source") ?? undefined;
       const { spans, rejected } = readSpans(request);
-      const unstored = await traces.record(projectId, spans, { source });
+      const unstored = await traces.record(project.projectId, spans, { source });
       return addRejected(create(ExportTraceServiceResponseSchema), [...rejected, ...unstored]);
     },
   };

@@ -1,0 +1,161 @@
+// The databases that hold events: one for each configured cluster, beside the control database. Each
+// is watched on its own, so that one that is away is refused at once and the others go on. Opened
+// by the commands, read by app.ts and the workers. Source: docs/decisions.md, 30.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { ServiceError } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { openDatabase } from "./database.ts";
+import type { Database } from "./database.ts";
+
+/** Always there; the control database itself, unless a URL is given for it. */
+export const defaultClusterId = "default";
+
+export type Clusters = {
+  ids(): readonly string[];
+  isKnown(clusterId: string): boolean;
+  /**
+   * Returns the database of a cluster, always the same object. Fails with DATABASE_UNAVAILABLE while
+   * it does not answer or was not migrated yet, and when no such cluster is configured.
+   */
+  database(clusterId: string): Database;
+  /** Ids of the clusters that cannot be used now. */
+  away(): readonly string[];
+  /** Resolves when every cluster can be used, or was looked at for a few seconds. */
+  firstLook(): Promise<void>;
+  /** Closes every connection but those of the control database. */
+  close(): Promise<void>;
+};
+
+export type OpenClustersOptions = {
+  readonly control: Database;
+  /** Id to Postgres URL. */
+  readonly urls: Readonly<Record<string, string>>;
+  /** In the pool of each cluster; one more watches it. */
+  readonly connectionsMax: number;
+  /** Brings a cluster's schema up to date, or fails when it is not. Run until it succeeds once. */
+  readonly prepare: (database: Database) => Promise<unknown>;
+  readonly logger: Pick<Logger, "info" | "warn">;
+  /** Time between two looks at a cluster. */
+  readonly lookMs?: number;
+};
+
+/** A cluster that answers slower than this cannot serve anyone. */
+const answerMsMax = 5_000;
+const lookMsDefault = 5_000;
+/** The first time between two looks at a cluster that is away; doubled up to the usual time. */
+const awayLookMs = 250;
+/** How long a start waits for clusters: about one attempt at one that does not answer. */
+const firstLookMs = 7_000;
+
+/** Opens the clusters and begins to watch them. Never waits for one. */
+export function openClusters(options: OpenClustersOptions): Clusters {
+  const { control, urls } = options;
+  const watched = new Map(
+    Object.entries(urls).map(([id, url]) => [id, watchCluster(id, url, options)]),
+  );
+  const ids = [...new Set([defaultClusterId, ...watched.keys()])];
+  return {
+    ids: () => ids,
+    isKnown: (clusterId) => ids.includes(clusterId),
+    database(clusterId) {
+      const cluster = watched.get(clusterId);
+      if (cluster) return cluster.database();
+      if (clusterId === defaultClusterId) return control;
+      throw new ServiceError("DATABASE_UNAVAILABLE", `cluster ${clusterId} is not configured`);
+    },
+    away: () => [...watched].filter(([, cluster]) => cluster.isAway()).map(([id]) => id),
+    async firstLook() {
+      const looks = [...watched.values()].map((cluster) => cluster.firstLook);
+      await Promise.race([Promise.all(looks), delay(firstLookMs, undefined, { ref: false })]);
+    },
+    async close() {
+      await Promise.all([...watched.values()].map((cluster) => cluster.close()));
+    },
+  };
+}
+
+type WatchedCluster = {
+  database(): Database;
+  isAway(): boolean;
+  /** Resolves after the first look, whatever it found. */
+  readonly firstLook: Promise<void>;
+  close(): Promise<void>;
+};
+
+function watchCluster(id: string, url: string, options: OpenClustersOptions): WatchedCluster {
+  const { connectionsMax, prepare, logger, lookMs = lookMsDefault } = options;
+  const database = openDatabase({ url, connectionsMax });
+  // A connection of its own: long statements may hold every one of the pool without harm.
+  const watcher = openDatabase({ url, connectionsMax: 1, statementTimeoutMs: answerMsMax });
+  const closing = new AbortController();
+  const firstLook = Promise.withResolvers<undefined>();
+  let isPrepared = false;
+  /** Why the cluster cannot be used; undefined while it can. */
+  let fault: string | undefined = "not looked at yet";
+
+  async function look(): Promise<void> {
+    await answering(watcher);
+    if (isPrepared) return;
+    await prepare(database);
+    isPrepared = true;
+  }
+
+  function note(found: string | undefined): void {
+    if (found === fault) return;
+    fault = found;
+    if (closing.signal.aborted) return;
+    if (found === undefined) logger.info({ cluster: id }, "the cluster can be used");
+    else logger.warn({ cluster: id, fault: found }, "the cluster is away; the others go on");
+  }
+
+  async function watch(): Promise<void> {
+    let waitMs = awayLookMs;
+    while (!closing.signal.aborted) {
+      try {
+        await look();
+        note(undefined);
+        waitMs = awayLookMs;
+      } catch (error) {
+        // The message of the driver or of the migration; neither holds the URL's password.
+        note((error as Error).message);
+        waitMs = Math.min(waitMs * 2, lookMs);
+      }
+      firstLook.resolve(undefined);
+      const pauseMs = fault === undefined ? lookMs : waitMs;
+      // Cut short by close, which the loop's condition sees.
+      await delay(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  const watching = watch();
+  return {
+    database() {
+      if (fault === undefined) return database;
+      throw new ServiceError("DATABASE_UNAVAILABLE", `cluster ${id} is away: ${fault}`);
+    },
+    isAway: () => fault !== undefined,
+    firstLook: firstLook.promise,
+    async close() {
+      closing.abort();
+      await Promise.all([watcher.close(), database.close()]);
+      await watching;
+    },
+  };
+}
+
+async function answering(database: Database): Promise<void> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const tooLate = async () => {
+    await delay(answerMsMax, undefined, { signal, ref: false });
+    throw new Error("it does not answer");
+  };
+  try {
+    await Promise.race([database.sql()`select 1`, tooLate()]);
+  } finally {
+    controller.abort();
+  }
+}

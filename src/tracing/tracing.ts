@@ -1,0 +1,88 @@
+// The services of tracing, composed once for each cluster that holds events: its own commit queue,
+// its own memory of fields. Made by app.ts; handlers take the one of the project's cluster.
+// Source: docs/decisions.md, 30.
+
+import { createIdempotency } from "../access/idempotency/idempotency.ts";
+import type { Idempotency } from "../access/idempotency/idempotency.ts";
+import type { ProjectScope } from "../access/scope.ts";
+import type { Clusters } from "../postgres/clusters.ts";
+import type { Database } from "../postgres/database.ts";
+import type { QueueSize } from "./events/commit-queue.ts";
+import { createEvents } from "./events/events.ts";
+import type { Events } from "./events/events.ts";
+import { createRecorder } from "./events/record.ts";
+import type { Recorder } from "./events/record.ts";
+import { createExports } from "./export/export.ts";
+import type { Exports } from "./export/export.ts";
+import { createFieldCatalogue } from "./fields/fields.ts";
+import { createSessions } from "./sessions/sessions.ts";
+import type { Sessions } from "./sessions/sessions.ts";
+import { createTraces } from "./spans/record-spans.ts";
+import type { Traces } from "./spans/record-spans.ts";
+
+/** What works on the events of one cluster. */
+export type Tracing = {
+  readonly events: Events;
+  readonly sessions: Sessions;
+  readonly exports: Exports;
+  readonly traces: Traces;
+  /** Keeps answers in the cluster, in the transaction of what the call changed there. */
+  readonly idempotency: Idempotency;
+};
+
+/** Fails with DATABASE_UNAVAILABLE while the project's cluster is away. */
+export type TracingOf = (project: Pick<ProjectScope, "clusterId">) => Tracing;
+
+export type TracingOptions = {
+  readonly clusters: Pick<Clusters, "database">;
+  /** Told how many events each commit stored or changed. */
+  readonly onStored?: (events: number) => void;
+};
+
+export type TracingOfClusters = {
+  readonly of: TracingOf;
+  /** What waits for a commit now, in all clusters. */
+  queueSize(): QueueSize;
+  /** Resolves when no write is waiting in any cluster. */
+  drain(): Promise<void>;
+};
+
+export function createTracing({ clusters, onStored }: TracingOptions): TracingOfClusters {
+  const composed = new Map<Database, Tracing>();
+  const recorders: Recorder[] = [];
+
+  function compose(database: Database): Tracing {
+    const fields = createFieldCatalogue({ database });
+    const recorder = createRecorder({ database, fields, ...(onStored && { onStored }) });
+    recorders.push(recorder);
+    return {
+      events: createEvents(database, recorder),
+      sessions: createSessions({ database, recorder, fields }),
+      exports: createExports({ database, fields }),
+      traces: createTraces({ recorder }),
+      idempotency: createIdempotency(database),
+    };
+  }
+
+  return {
+    of({ clusterId }) {
+      // Asked every time: a cluster that went away is refused at once, before anything waits for it.
+      const database = clusters.database(clusterId);
+      const known = composed.get(database);
+      if (known) return known;
+      const tracing = compose(database);
+      composed.set(database, tracing);
+      return tracing;
+    },
+    queueSize() {
+      const sizes = recorders.map((recorder) => recorder.queueSize());
+      return {
+        events: sizes.reduce((sum, { events }) => sum + events, 0),
+        requests: sizes.reduce((sum, { requests }) => sum + requests, 0),
+      };
+    },
+    async drain() {
+      await Promise.all(recorders.map((recorder) => recorder.drain()));
+    },
+  };
+}
