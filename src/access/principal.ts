@@ -57,3 +57,8 @@ export type UserPrincipal = {
 };
 
 export type Principal = KeyPrincipal | UserPrincipal;
+
+/** Returns who did something as lists show it: an e-mail, or a key by its name and id. */
+export function describeActor({ type, id, name }: Actor): string {
+  return type === "key" ? `key ${name} (${id})` : name;
+}

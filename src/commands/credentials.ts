@@ -1,15 +1,18 @@
 // The first start: scopes, the project `demo` and its keys, and credentials.json, which is the only
 // place the keys' text goes. Called by start.ts.
-// Source: docs/spec.md, Authentication; docs/decisions.md, 31.
+// Source: docs/spec.md, Authentication; docs/decisions.md, 31, 33.
 
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
-import { createKeys } from "../access/keys/keys.ts";
-import type { ProjectId } from "../base/ids.ts";
+import type { LocalCreator, NewKey } from "../access/keys/new-key.ts";
+import { systemScope } from "../access/scope.ts";
+import type { Scope } from "../access/scope.ts";
+import { ServiceError } from "../base/errors.ts";
 import { createProjects } from "../controlplane/projects/projects.ts";
 import type { Project } from "../controlplane/projects/projects.ts";
 import { readJson, writeJson } from "../embedded/data-folder.ts";
 import type { Database } from "../postgres/database.ts";
+import { createLocalKeys } from "./local-keys.ts";
 
 /** credentials.json, as clients and `npm run demo` read it. */
 export type Credentials = {
@@ -21,6 +24,10 @@ export type Credentials = {
   readonly project_name: string;
   readonly project_api_key: string;
   readonly ingestion_api_key: string;
+  /** Of the organization: may do everything in the control plane. */
+  readonly control_plane_api_key: string;
+  /** Of the organization: creates keys, and holds the permissions of charts. */
+  readonly data_plane_api_key: string;
 };
 
 export type CredentialsOutcome = {
@@ -63,8 +70,12 @@ export async function ensureCredentials(
   }
 
   if (kept && (await projects.find(kept.project_id))) {
-    if (kept.url !== url) await writeJson(path, { ...kept, url });
-    return { credentials: { ...kept, url }, isNew: false, remark: undefined };
+    const made = await replaceEndedKeys(database, kept);
+    const credentials = { ...kept, ...made, url };
+    const names = Object.keys(made);
+    if (kept.url !== url || names.length > 0) await writeJson(path, credentials);
+    const remark = names.length > 0 ? `made a new ${names.join(" and ")} in ${path}` : undefined;
+    return { credentials, isNew: false, remark };
   }
   return replaceCredentials(database, { path, url, isKept: kept !== undefined });
 }
@@ -93,19 +104,100 @@ async function setAside(path: string): Promise<string> {
   return `${path} was of another database and is now ${aside}`;
 }
 
-type FirstKeys = { readonly projectKey: string; readonly ingestionKey: string };
+type OrgKeys = Pick<Credentials, "control_plane_api_key" | "data_plane_api_key">;
+type FirstKeys = OrgKeys & Pick<Credentials, "project_api_key" | "ingestion_api_key">;
+
+const firstStart: LocalCreator = {
+  kind: "system",
+  actor: { type: "system", id: "first-start", name: "first start" },
+};
 
 async function createFirstKeys(database: Database, project: Project): Promise<FirstKeys> {
-  const keys = createKeys({ database, cacheEntriesMax: 0, cacheAgeMs: 0 });
-  const create = async (kind: "project" | "ingestion", name: string) => {
-    const projectId: ProjectId = project.projectId;
-    const created = await keys.create({ kind, projectId, name, createdBy: "first start" });
-    return created.secret;
+  const keys = createLocalKeys(database);
+  const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
+  const root: Scope = {
+    ...{ level: "project", id: projectId, name: projectName },
+    ...{ orgId, dataplaneId, workspaceId, projectId },
   };
+  const create = async (kind: "project" | "ingestion", name: string) =>
+    (await keys.create({ kind, root, name, creator: firstStart })).secret;
   return {
-    projectKey: await create("project", "first project key"),
-    ingestionKey: await create("ingestion", "first ingestion key"),
+    project_api_key: await create("project", "first project key"),
+    ingestion_api_key: await create("ingestion", "first ingestion key"),
+    control_plane_api_key: await createOrgKey(database, orgId, "control_plane_api_key"),
+    data_plane_api_key: await createOrgKey(database, orgId, "data_plane_api_key"),
   };
+}
+
+/** `*` is everything in the organization; making another one is above it. */
+const controlPlanePermissions = ["*", `${systemScope.level}.org.create`];
+
+/** Permissions to make, list and revoke keys of every kind, and all on charts. */
+const dataPlanePermissions = [
+  "org.fine_grained_api_key_dp.*",
+  "org.fine_grained_api_key_cp.*",
+  "workspace.fine_grained_api_key_dp.*",
+  "workspace.fine_grained_api_key_cp.*",
+  "project.fine_grained_api_key_dp.*",
+  "project.ingestion_api_key.*",
+  "project.project_api_key.*",
+  "project.ro_project_api_key.*",
+  "project.chart.*",
+];
+
+const orgKeys = {
+  control_plane_api_key: {
+    kind: "control_plane",
+    name: "first control plane key",
+    permissions: controlPlanePermissions,
+  },
+  data_plane_api_key: {
+    kind: "data_plane",
+    name: "first data plane key",
+    permissions: dataPlanePermissions,
+  },
+} as const satisfies Record<keyof OrgKeys, Pick<NewKey, "kind" | "name" | "permissions">>;
+
+const yearMs = 365 * 86_400_000;
+
+/** Makes one of the organization's first keys and returns its text. */
+export async function createOrgKey(
+  database: Database,
+  orgId: string,
+  field: keyof OrgKeys,
+): Promise<string> {
+  const { secret } = await createLocalKeys(database).create({
+    ...orgKeys[field],
+    root: { level: "org", id: orgId, name: "", orgId },
+    expiresAt: new Date(Date.now() + yearMs),
+    creator: firstStart,
+  });
+  return secret;
+}
+
+/**
+ * Makes those of the organization's keys that the file has not, from a release before there were
+ * any, and those that have ended.
+ */
+async function replaceEndedKeys(database: Database, kept: Credentials): Promise<Partial<OrgKeys>> {
+  const made: Partial<Record<keyof OrgKeys, string>> = {};
+  for (const field of ["control_plane_api_key", "data_plane_api_key"] as const) {
+    if (await isGood(database, kept[field])) continue;
+    made[field] = await createOrgKey(database, kept.org_id, field);
+  }
+  return made;
+}
+
+/** The file may be of a release that knew no such key. */
+async function isGood(database: Database, key: string | undefined): Promise<boolean> {
+  if (key === undefined) return false;
+  try {
+    await createLocalKeys(database).authenticate(`Bearer ${key}`);
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.reason === "NOT_FOUND") return false;
+    throw error;
+  }
 }
 
 function toCredentials(url: string, project: Project, keys: FirstKeys): Credentials {
@@ -116,7 +208,6 @@ function toCredentials(url: string, project: Project, keys: FirstKeys): Credenti
     workspace_id: project.workspaceId,
     project_id: project.projectId,
     project_name: project.projectName,
-    project_api_key: keys.projectKey,
-    ingestion_api_key: keys.ingestionKey,
+    ...keys,
   };
 }

@@ -1,27 +1,36 @@
 // `waggle keys create | list | revoke`, on the running service's database or the one of a data
-// folder. Called by main.ts. Source: docs/decisions.md, 31, 32.
+// folder. Called by main.ts. Source: docs/decisions.md, 31 to 33.
 
-import { userInfo } from "node:os";
-import { OperatorError } from "../base/operator-error.ts";
-import { createKeys } from "../access/keys/keys.ts";
+import { toRoot } from "../access/keys/keys.ts";
 import type { Key, Keys } from "../access/keys/keys.ts";
+import { isFineGrained } from "../access/keys/new-key.ts";
 import { keyKinds } from "../access/principal.ts";
 import type { KeyKind } from "../access/principal.ts";
+import type { Scope } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import { pageLimitMax } from "../base/pages.ts";
+import type { Position } from "../base/pages.ts";
 import type { Flags } from "../config.ts";
 import { createProjects } from "../controlplane/projects/projects.ts";
-import type { Project } from "../controlplane/projects/projects.ts";
+import { createScopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
+import { createLocalKeys, findOperator } from "./local-keys.ts";
 
 const usage = `usage:
-  waggle keys create --kind ${keyKinds.join("|")} --name NAME [--project NAME-OR-ID]
-  waggle keys list [--project NAME-OR-ID]
+  waggle keys create --kind ${keyKinds.join("|")} --name NAME
+      [--project NAME-OR-ID | --workspace ID | --org ID]
+      [--permissions NAME,NAME,… --expires-in-days N]   for data_plane and control_plane
+  waggle keys list [--project NAME-OR-ID | --workspace ID | --org ID]
   waggle keys revoke KEY-ID`;
+
+const dayMs = 86_400_000;
+const daysMax = 36_500;
 
 type Action = (work: {
   readonly database: Database;
@@ -32,32 +41,33 @@ type Action = (work: {
 
 const actions: Readonly<Record<string, Action>> = {
   async create({ database, keys, flags }) {
-    const { kind, name } = parseCreateFlags(flags);
-    const { projectId, projectName } = await getProject(database, flags);
-    const { keyId, secret } = await keys.create({ kind, projectId, name, createdBy: operator() });
+    const root =
+      (await findRoot(database, flags)) ?? (await getProject(database, firstProjectName));
+    const newKey = { ...parseCreateFlags(flags), root, creator: findOperator() };
+    const { key, secret } = await keys.create(newKey).catch(explain);
     // The key alone on standard output, so that a script can take it.
-    process.stderr.write(`key ${keyId} of project ${projectName}, shown only this once:\n`);
+    const where = `${key.rootLevel} ${key.rootName}`;
+    process.stderr.write(`key ${key.id} of ${where}, shown only this once:\n`);
     print(secret);
   },
 
   async list({ database, keys, flags }) {
-    const project = flags["project"] ? await getProject(database, flags) : undefined;
-    printTable([
-      ["ID", "KIND", "PROJECT", "NAME", "KEY", "CREATED", "BY", "STATUS"],
-      ...(await keys.list(project?.projectId)).map(toCells),
-    ]);
+    const root = await findRoot(database, flags);
+    const found = await listAll(keys, root);
+    const titles = ["ID", "KIND", "OF", "NAME", "KEY", "CREATED", "BY", "LAST USED", "STATUS"];
+    printTable([titles, ...found.map(toCells)]);
   },
 
   async revoke({ keys, operand }) {
     if (operand === undefined) throw new OperatorError(usage);
-    try {
-      await keys.revoke(operand, operator());
-    } catch (error) {
-      if (!(error instanceof ServiceError && error.reason === "NOT_FOUND")) throw error;
+    await keys.revoke(operand, {}, findOperator().actor).catch((error: unknown) => {
+      if (!(error instanceof ServiceError && ["NOT_FOUND", "KEY_REVOKED"].includes(error.reason))) {
+        throw error;
+      }
       throw new OperatorError(
         `no active key has the id ${operand}; waggle keys list shows the ids`,
       );
-    }
+    });
     print(`revoked ${operand}`);
   },
 };
@@ -69,46 +79,89 @@ export async function runKeys({ config, flags, operands }: CommandContext): Prom
   if (name === "create") parseCreateFlags(flags);
   await withDatabase(config, async (database) => {
     await assertMigrated(database);
-    const keys = createKeys({ database, cacheEntriesMax: 0, cacheAgeMs: 0 });
-    await action({ database, keys, flags, operand });
+    await action({ database, keys: createLocalKeys(database), flags, operand });
   });
   return 0;
 }
 
-function parseCreateFlags(flags: Flags): { kind: KeyKind; name: string } {
+type CreateFlags = {
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly permissions?: readonly string[];
+  readonly expiresAt?: Date;
+};
+
+function parseCreateFlags(flags: Flags): CreateFlags {
   const kind = keyKinds.find((candidate) => candidate === flags["kind"]);
-  const name = flags["name"];
+  const { name, permissions, "expires-in-days": days } = flags;
   if (!kind || typeof name !== "string" || name === "") throw new OperatorError(usage);
-  return { kind, name };
+  if (!isFineGrained(kind)) {
+    if (permissions === undefined && days === undefined) return { kind, name };
+    throw new OperatorError(`a key of kind ${kind} has neither permissions nor an end\n${usage}`);
+  }
+  if (typeof permissions !== "string") {
+    throw new OperatorError(`a key of kind ${kind} needs --permissions\n${usage}`);
+  }
+  return {
+    ...{ kind, name },
+    permissions: permissions.split(",").map((permission) => permission.trim()),
+    expiresAt: new Date(Date.now() + parseDays(days) * dayMs),
+  };
 }
 
-async function getProject(database: Database, flags: Flags): Promise<Project> {
-  const nameOrId = String(flags["project"] ?? firstProjectName);
-  const project = await createProjects(database).find(nameOrId);
-  if (!project) throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
-  return project;
+function parseDays(text: string | boolean | undefined): number {
+  const days = typeof text === "string" && /^\d+$/.test(text) ? Number(text) : NaN;
+  if (days >= 1 && days <= daysMax) return days;
+  throw new OperatorError(`--expires-in-days must be a whole number from 1 to ${daysMax}`);
 }
 
-/** Who made or revoked a key, for the record. */
-function operator(): string {
-  try {
-    return `command line (${userInfo().username})`;
-  } catch {
-    // The account has no name in a container that runs under a made-up uid.
-    return `command line (uid ${process.getuid?.() ?? "?"})`;
+/** Returns the scope that a flag names; undefined when none does. */
+async function findRoot(database: Database, flags: Flags): Promise<Scope | undefined> {
+  const [level, other] = (["project", "workspace", "org"] as const).filter((name) => flags[name]);
+  if (other) throw new OperatorError(`--${level} and --${other} cannot both be given\n${usage}`);
+  if (!level) return undefined;
+  const given = String(flags[level]);
+  if (level === "project") return getProject(database, given);
+  const scope = await createScopes(database).find(level, given);
+  if (!scope) throw new OperatorError(`there is no active ${level} with the id ${given}`);
+  return scope;
+}
+
+async function getProject(database: Database, nameOrId: string): Promise<Scope> {
+  const project = await createProjects(database).find(nameOrId).catch(explain);
+  const scope = project && (await createScopes(database).find("project", project.projectId));
+  if (!scope) throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
+  return scope;
+}
+
+/** A refusal by a rule is for the person at the terminal to put right. */
+function explain(error: unknown): never {
+  if (!(error instanceof ServiceError)) throw error;
+  throw new OperatorError(error.message, { cause: error });
+}
+
+async function listAll(keys: Keys, root: Scope | undefined): Promise<readonly Key[]> {
+  const filter = root ? { root: toRoot(root) } : {};
+  const all: Key[] = [];
+  for (let after: Position | undefined; ;) {
+    const { items, nextCursor } = await keys.list(filter, { limit: pageLimitMax, after });
+    all.push(...items);
+    after = items.at(-1);
+    if (nextCursor === undefined) return all;
   }
 }
 
 function toCells(key: Key): readonly string[] {
   return [
-    key.keyId,
+    key.id,
     key.kind,
-    key.projectName,
+    `${key.rootLevel} ${key.rootName}`,
     key.name,
     key.maskedPrefix,
     key.createdAt.toISOString(),
     key.createdBy,
-    key.revokedAt ? `revoked by ${key.revokedBy ?? "?"}` : "active",
+    key.lastUsedAt?.toISOString() ?? "never",
+    key.status === "revoked" ? `revoked by ${key.revokedBy ?? "?"}` : key.status,
   ];
 }
 

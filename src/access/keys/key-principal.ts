@@ -1,12 +1,11 @@
 // Who a key stands for, from its row. Called by keys.ts.
 // Source: docs/spec.md, Authentication, 2, 3; docs/decisions.md, 33.
 
+import { defaultPolicy } from "../key-policies/key-policies.ts";
 import type { Grant, KeyPrincipal } from "../principal.ts";
+import { systemScope } from "../scope.ts";
 import type { Scope } from "../scope.ts";
 import type { LiveKeyRow } from "./store.ts";
-
-/** Where an organization has set no policy, its keys may carry everything. */
-export const defaultPolicy: readonly string[] = ["*"];
 
 export function toPrincipal(row: LiveKeyRow): KeyPrincipal {
   const root = rootOf(row);
@@ -21,8 +20,15 @@ export function toPrincipal(row: LiveKeyRow): KeyPrincipal {
   };
 }
 
+/** What a first start's key may do above every organization begins with `system.`; `*` does not. */
 function grantsOf({ permissions }: LiveKeyRow, root: Scope): readonly Grant[] {
-  return permissions ? [{ level: root.level, scopeId: root.id, permissions }] : [];
+  if (!permissions) return [];
+  const ofSystem = permissions.filter((permission) => permission.startsWith("system."));
+  const grants: Grant[] = [{ level: root.level, scopeId: root.id, permissions }];
+  if (ofSystem.length > 0) {
+    grants.push({ level: systemScope.level, scopeId: systemScope.id, permissions: ofSystem });
+  }
+  return grants;
 }
 
 function rootOf(row: LiveKeyRow): Scope {

@@ -13,11 +13,21 @@ const typedSecretLength = 64;
 /** Characters of the random part that a list shows; enough to tell keys apart, useless to guess. */
 const shownLength = 4;
 
-/** Returns a new key: `hh_` and 40 characters, or `hh_ingst_`, 24, `_` and 64. */
+/** What each kind begins with; clients check that of the typed ones. */
+const prefixes: Readonly<Record<KeyKind, string>> = {
+  project: "hh_",
+  project_read_only: "hh_",
+  ingestion: "hh_ingst_",
+  data_plane: "hh_fgdp_",
+  control_plane: "hh_fgcp_",
+};
+
+/** Returns a new key: `hh_` and 40 characters, or a typed prefix, 24, `_` and 64. */
 export function createSecret(kind: KeyKind): string {
-  if (kind !== "ingestion") return `hh_${randomText(alphanumerics, classicLength)}`;
+  const prefix = prefixes[kind];
+  if (prefix === prefixes.project) return prefix + randomText(alphanumerics, classicLength);
   const id = randomText(alphanumerics, typedIdLength);
-  return `hh_ingst_${id}_${randomText(urlSafe, typedSecretLength)}`;
+  return `${prefix}${id}_${randomText(urlSafe, typedSecretLength)}`;
 }
 
 /** Returns the only form in which a key is stored. */
@@ -27,8 +37,7 @@ export function hashSecret(secret: string): Buffer {
 
 /** Returns what lists show of a key, such as `hh_ingst_aB3d…`. */
 export function maskSecret(secret: string, kind: KeyKind): string {
-  const prefix = kind === "ingestion" ? "hh_ingst_" : "hh_";
-  return `${secret.slice(0, prefix.length + shownLength)}…`;
+  return `${secret.slice(0, prefixes[kind].length + shownLength)}…`;
 }
 
 /** Returns the key of `Bearer <key>`, the scheme in any case; empty when there is none. */

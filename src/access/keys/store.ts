@@ -1,29 +1,45 @@
-// SQL of API keys. Called by keys.ts.
+// SQL of API keys. Called by keys.ts and last-used.ts.
 
 import type { ProjectId } from "../../base/ids.ts";
+import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { KeyKind } from "../principal.ts";
+import type { ScopeLevel } from "../scope.ts";
 
-export type KeyRow = {
-  readonly keyId: string;
+export type RootLevel = "org" | "workspace" | "project";
+
+/** Where keys are rooted. */
+export type Root = { readonly level: RootLevel; readonly id: string };
+
+export type KeyRow = Position & {
   readonly kind: KeyKind;
-  readonly projectId: ProjectId;
-  readonly projectName: string;
   readonly name: string;
+  readonly description: string | null;
   readonly maskedPrefix: string;
+  readonly status: "active" | "expired" | "revoked";
+  readonly rootLevel: RootLevel;
+  readonly rootId: string;
+  readonly rootName: string;
+  readonly orgId: string;
+  readonly permissions: readonly string[] | null;
   readonly createdAt: Date;
   readonly createdBy: string;
+  readonly expiresAt: Date | null;
+  readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
   readonly revokedBy: string | null;
+  readonly revocationConfirmedAt: Date | null;
 };
 
 export type NewKeyRow = Pick<
   KeyRow,
-  "keyId" | "kind" | "projectId" | "name" | "maskedPrefix" | "createdBy"
-> & { readonly keyHash: Buffer };
-
-/** Servers drop what they remember of a key when its hash is sent on this channel. */
-export const keysChannel = "waggle_keys";
+  "id" | "kind" | "name" | "description" | "maskedPrefix" | "permissions" | "expiresAt"
+> & {
+  readonly root: Root;
+  readonly keyHash: Buffer;
+  readonly createdBy: string;
+  readonly isCreatedByKey: boolean;
+};
 
 /** A key that is neither revoked nor expired, and whose root and all above it are active. */
 export type LiveKeyRow = {
@@ -44,6 +60,19 @@ export type LiveKeyRow = {
   readonly projectName: string | null;
 };
 
+type Fragment = ReturnType<Sql>;
+
+/** Keys with the scopes from their root up. */
+function keysWithScopes(sql: Sql): Fragment {
+  return sql`
+    api_keys as keys
+    left join projects on projects.project_id = keys.project_id
+    left join workspaces
+      on workspaces.workspace_id = coalesce(projects.workspace_id, keys.workspace_id)
+    left join dataplanes on dataplanes.dataplane_id = workspaces.dataplane_id
+    join organizations on organizations.org_id = coalesce(dataplanes.org_id, keys.org_id)`;
+}
+
 export async function findLiveKey(sql: Sql, keyHash: Buffer): Promise<LiveKeyRow | undefined> {
   const [row] = await sql<LiveKeyRow[]>`
     select
@@ -62,12 +91,7 @@ export async function findLiveKey(sql: Sql, keyHash: Buffer): Promise<LiveKeyRow
       workspaces.name as "workspaceName",
       projects.project_id as "projectId",
       projects.name as "projectName"
-    from api_keys as keys
-    left join projects on projects.project_id = keys.project_id
-    left join workspaces
-      on workspaces.workspace_id = coalesce(projects.workspace_id, keys.workspace_id)
-    left join dataplanes on dataplanes.dataplane_id = workspaces.dataplane_id
-    join organizations on organizations.org_id = coalesce(dataplanes.org_id, keys.org_id)
+    from ${keysWithScopes(sql)}
     left join api_key_policies on api_key_policies.org_id = organizations.org_id
     where keys.key_hash = ${keyHash}
       and keys.revoked_at is null
@@ -80,48 +104,194 @@ export async function findLiveKey(sql: Sql, keyHash: Buffer): Promise<LiveKeyRow
 }
 
 export async function insertKey(sql: Sql, key: NewKeyRow): Promise<void> {
+  const idAt = (level: RootLevel) => (key.root.level === level ? key.root.id : null);
   await sql`
-    insert into api_keys (key_id, key_hash, kind, project_id, name, masked_prefix, created_by)
+    insert into api_keys (
+      key_id, key_hash, kind, org_id, workspace_id, project_id, name, description,
+      masked_prefix, permissions, expires_at, created_by, created_by_key
+    )
     values (
-      ${key.keyId}, ${key.keyHash}, ${key.kind}, ${key.projectId}, ${key.name},
-      ${key.maskedPrefix}, ${key.createdBy}
+      ${key.id}, ${key.keyHash}, ${key.kind},
+      ${idAt("org")}, ${idAt("workspace")}, ${idAt("project")}, ${key.name}, ${key.description},
+      ${key.maskedPrefix}, ${key.permissions && [...key.permissions]}, ${key.expiresAt},
+      ${key.createdBy}, ${key.isCreatedByKey}
     )`;
 }
 
-/** Returns all keys, revoked ones too, of one project or of all, the oldest first. */
-export async function listKeys(sql: Sql, projectId: ProjectId | undefined): Promise<KeyRow[]> {
-  return sql<KeyRow[]>`
+function selectKeys(sql: Sql): Fragment {
+  return sql`
     select
-      key_id as "keyId",
-      kind,
-      project_id as "projectId",
-      projects.name as "projectName",
-      api_keys.name,
-      masked_prefix as "maskedPrefix",
-      api_keys.created_at as "createdAt",
-      created_by as "createdBy",
-      revoked_at as "revokedAt",
-      revoked_by as "revokedBy"
-    from api_keys
-    join projects using (project_id)
-    ${projectId === undefined ? sql`` : sql`where project_id = ${projectId}`}
-    order by api_keys.created_at, key_id`;
+      keys.key_id as id,
+      (extract(epoch from keys.created_at) * 1000000)::bigint as "createdAtUs",
+      keys.kind,
+      keys.name,
+      keys.description,
+      keys.masked_prefix as "maskedPrefix",
+      case
+        when keys.revoked_at is not null then 'revoked'
+        when keys.expires_at <= now() then 'expired'
+        else 'active'
+      end as status,
+      case
+        when keys.project_id is not null then 'project'
+        when keys.workspace_id is not null then 'workspace'
+        else 'org'
+      end as "rootLevel",
+      coalesce(keys.project_id, keys.workspace_id, keys.org_id) as "rootId",
+      case
+        when keys.project_id is not null then projects.name
+        when keys.workspace_id is not null then workspaces.name
+        else organizations.name
+      end as "rootName",
+      organizations.org_id as "orgId",
+      keys.permissions,
+      keys.created_at as "createdAt",
+      keys.created_by as "createdBy",
+      keys.expires_at as "expiresAt",
+      keys.last_used_at as "lastUsedAt",
+      keys.revoked_at as "revokedAt",
+      keys.revoked_by as "revokedBy",
+      keys.revocation_confirmed_at as "revocationConfirmedAt"
+    from ${keysWithScopes(sql)}`;
 }
 
-/** Returns the key's hash; undefined when there is no such key or it was revoked before. */
+/** Which keys are meant: of a kind, at a root; of all where one is absent. */
+export type KeyFilter = { readonly kind?: KeyKind; readonly root?: Root };
+
+const rootColumns: Readonly<Record<RootLevel, string>> = {
+  org: "keys.org_id",
+  workspace: "keys.workspace_id",
+  project: "keys.project_id",
+};
+
+function matches(sql: Sql, { kind, root }: KeyFilter): Fragment {
+  const ofKind: Fragment = kind === undefined ? sql`true` : sql`keys.kind = ${kind}`;
+  if (!root) return ofKind;
+  return sql`${ofKind} and ${sql(rootColumns[root.level])} = ${root.id}`;
+}
+
+export async function findKey(
+  sql: Sql,
+  id: string,
+  filter: KeyFilter,
+): Promise<KeyRow | undefined> {
+  const [row] = await sql<KeyRow[]>`
+    ${selectKeys(sql)} where keys.key_id = ${id} and ${matches(sql, filter)}`;
+  return row;
+}
+
+/** As findKey, with the key's row locked until the transaction ends. */
+export async function lockKey(
+  sql: Sql,
+  id: string,
+  filter: KeyFilter,
+): Promise<KeyRow | undefined> {
+  const [row] = await sql<KeyRow[]>`
+    ${selectKeys(sql)} where keys.key_id = ${id} and ${matches(sql, filter)} for update of keys`;
+  return row;
+}
+
+/** Returns up to one key more than `limit`, the newest first. */
+export async function listKeys(
+  sql: Sql,
+  filter: KeyFilter,
+  { limit, after }: PageOptions,
+): Promise<KeyRow[]> {
+  const afterSql = after
+    ? sql`
+      and (keys.created_at, keys.key_id)
+        < (timestamptz 'epoch' + ${after.createdAtUs} * interval '1 microsecond', ${after.id}::uuid)`
+    : sql``;
+  return sql<KeyRow[]>`
+    ${selectKeys(sql)}
+    where ${matches(sql, filter)} ${afterSql}
+    order by keys.created_at desc, keys.key_id desc
+    limit ${limit + 1}`;
+}
+
+/** Returns the hash of a key that has just been revoked. */
 export async function revokeKey(
   sql: Sql,
-  keyId: string,
+  id: string,
   revokedBy: string,
 ): Promise<Buffer | undefined> {
   const [row] = await sql<{ keyHash: Buffer }[]>`
     update api_keys set revoked_at = now(), revoked_by = ${revokedBy}
-    where key_id = ${keyId} and revoked_at is null
+    where key_id = ${id} and revoked_at is null
     returning key_hash as "keyHash"`;
   return row?.keyHash;
 }
 
-/** Tells every server, when the transaction commits, to forget what it knows of a key. */
-export async function notifyKeyChanged(sql: Sql, keyHash: Buffer): Promise<void> {
-  await sql`select pg_notify(${keysChannel}, ${keyHash.toString("hex")})`;
+export async function setRevocationChange(
+  sql: Sql,
+  ids: readonly string[],
+  changeId: number,
+): Promise<void> {
+  await sql`
+    update api_keys set revocation_change_id = ${changeId}
+    where key_id = any(${[...ids]}::uuid[])`;
+}
+
+/**
+ * Revokes at most `limit` keys that are rooted at a scope or inside it, archived scopes too, and
+ * returns them as they were.
+ */
+export async function revokeKeysInside(
+  sql: Sql,
+  scope: { readonly level: Exclude<ScopeLevel, "system">; readonly id: string },
+  { revokedBy, limit }: { readonly revokedBy: string; readonly limit: number },
+): Promise<KeyRow[]> {
+  const keys = await sql<KeyRow[]>`
+    ${selectKeys(sql)}
+    where keys.revoked_at is null and ${sql(scopeColumns[scope.level])} = ${scope.id}
+    order by keys.key_id
+    limit ${limit}
+    for update of keys`;
+  await sql`
+    update api_keys set revoked_at = now(), revoked_by = ${revokedBy}
+    where key_id = any(${keys.map(({ id }) => id)}::uuid[])`;
+  return keys;
+}
+
+const scopeColumns = {
+  org: "organizations.org_id",
+  dataplane: "dataplanes.dataplane_id",
+  workspace: "workspaces.workspace_id",
+  project: "projects.project_id",
+} as const;
+
+/** The first time counts. */
+export async function setRevocationConfirmed(sql: Sql, id: string): Promise<void> {
+  await sql`
+    update api_keys set revocation_confirmed_at = now()
+    where key_id = ${id} and revoked_at is not null and revocation_confirmed_at is null`;
+}
+
+export type Use = { readonly keyId: string; readonly usedAt: Date };
+
+/** Writes down uses that are at least `stepMs` after the last one written. */
+export async function updateLastUsed(
+  sql: Sql,
+  uses: readonly Use[],
+  stepMs: number,
+): Promise<void> {
+  const keyIds = uses.map(({ keyId }) => keyId);
+  const times = uses.map(({ usedAt }) => usedAt.toISOString());
+  // A key that is being revoked is left out: a use is never worth waiting for.
+  await sql`
+    with uses as (
+      select * from unnest(${keyIds}::uuid[], ${times}::timestamptz[]) as use (key_id, used_at)
+    ),
+    due as (
+      select keys.key_id, uses.used_at
+      from api_keys as keys
+      join uses using (key_id)
+      where keys.last_used_at is null
+        or keys.last_used_at <= uses.used_at - ${stepMs} * interval '1 millisecond'
+      order by keys.key_id
+      for no key update of keys skip locked
+    )
+    update api_keys set last_used_at = due.used_at
+    from due
+    where api_keys.key_id = due.key_id`;
 }

@@ -1,0 +1,42 @@
+// SQL of the policies of API keys. Called by key-policies.ts.
+
+import type { Sql } from "../../postgres/database.ts";
+
+export type PolicyRow = {
+  readonly permissions: readonly string[];
+  readonly updatedAt: Date;
+  readonly updatedBy: string;
+};
+
+export async function findPolicy(sql: Sql, orgId: string): Promise<PolicyRow | undefined> {
+  const [row] = await sql<PolicyRow[]>`
+    select permissions, updated_at as "updatedAt", updated_by as "updatedBy"
+    from api_key_policies
+    where org_id = ${orgId}`;
+  return row;
+}
+
+/** Any constant of our own; with an organization, held by whoever replaces its policy. */
+const replaceLockKey = 615_204;
+
+/** Waits until nobody else replaces the organization's policy, and returns it. */
+export async function lockPolicy(sql: Sql, orgId: string): Promise<PolicyRow | undefined> {
+  await sql`select pg_advisory_xact_lock(${replaceLockKey}, hashtext(${orgId}))`;
+  return findPolicy(sql, orgId);
+}
+
+export async function upsertPolicy(
+  sql: Sql,
+  orgId: string,
+  { permissions, updatedBy }: Pick<PolicyRow, "permissions" | "updatedBy">,
+): Promise<PolicyRow | undefined> {
+  const [row] = await sql<PolicyRow[]>`
+    insert into api_key_policies (org_id, permissions, updated_by)
+    values (${orgId}, ${[...permissions]}, ${updatedBy})
+    on conflict (org_id) do update
+    set permissions = excluded.permissions,
+      updated_by = excluded.updated_by,
+      updated_at = now()
+    returning permissions, updated_at as "updatedAt", updated_by as "updatedBy"`;
+  return row;
+}

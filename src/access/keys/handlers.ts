@@ -1,0 +1,153 @@
+// ApiKeyService: a message in, a message out, no decisions. The calls of each kind of key are one
+// call with the kind filled in.
+
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ApiKeyService } from "../../../gen/waggle/v1/api_key_pb.js";
+import { parsePageOptions } from "../../base/pages.ts";
+import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
+import type { KeyPolicies, KeyPolicy } from "../key-policies/key-policies.ts";
+import type { KeyKind } from "../principal.ts";
+import { toRoot } from "./keys.ts";
+import type { CreatedKey, Key, Keys } from "./keys.ts";
+import type { KeyFilter } from "./store.ts";
+
+/** What the requests to create a key have in common; only fine-grained ones have the last two. */
+type CreateRequest = {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly permissions?: readonly string[];
+  readonly expiresAt?: Timestamp | undefined;
+};
+
+type ListRequest = {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+};
+type KeyRequest = { readonly keyId: string };
+
+export function apiKeyHandlers(
+  keys: Keys,
+  policies: KeyPolicies,
+): ServiceImpl<typeof ApiKeyService> {
+  const ofKind = (kind: KeyKind) => callsOfKind(keys, kind);
+  const ingestion = ofKind("ingestion");
+  const project = ofKind("project");
+  const readOnly = ofKind("project_read_only");
+  const dataPlane = ofKind("data_plane");
+  const controlPlane = ofKind("control_plane");
+  return {
+    createIngestionApiKey: ingestion.create,
+    listIngestionApiKeys: ingestion.list,
+    getIngestionApiKey: ingestion.get,
+    revokeIngestionApiKey: ingestion.revoke,
+    createProjectApiKey: project.create,
+    listProjectApiKeys: project.list,
+    getProjectApiKey: project.get,
+    revokeProjectApiKey: project.revoke,
+    createReadOnlyProjectApiKey: readOnly.create,
+    listReadOnlyProjectApiKeys: readOnly.list,
+    getReadOnlyProjectApiKey: readOnly.get,
+    revokeReadOnlyProjectApiKey: readOnly.revoke,
+    createDataPlaneApiKey: dataPlane.create,
+    listDataPlaneApiKeys: dataPlane.list,
+    getDataPlaneApiKey: dataPlane.get,
+    revokeDataPlaneApiKey: dataPlane.revoke,
+    createControlPlaneApiKey: controlPlane.create,
+    listControlPlaneApiKeys: controlPlane.list,
+    getControlPlaneApiKey: controlPlane.get,
+    revokeControlPlaneApiKey: controlPlane.revoke,
+
+    async getApiKeyPolicy(_request, context) {
+      return { success: true, data: toPolicyMessage(await policies.get(scopeOf(context))) };
+    },
+    async updateApiKeyPolicy({ permissions }, context) {
+      const policy = await policies.replace(scopeOf(context), permissions, actorOf(context));
+      return { success: true, data: toPolicyMessage(policy) };
+    },
+  };
+}
+
+function callsOfKind(keys: Keys, kind: KeyKind) {
+  const filterOf = (context: HandlerContext): KeyFilter => ({
+    kind,
+    root: toRoot(scopeOf(context)),
+  });
+  return {
+    create: async (request: CreateRequest, context: HandlerContext) => {
+      const { name, description, permissions, expiresAt } = request;
+      const created = await keys.create({
+        ...{ kind, root: scopeOf(context), name, description },
+        ...(permissions && { permissions }),
+        expiresAt: expiresAt && timestampDate(expiresAt),
+        creator: principalOf(context),
+      });
+      return { success: true, data: toCreatedMessage(created) };
+    },
+
+    list: async (request: ListRequest, context: HandlerContext) => {
+      const page = await keys.list(filterOf(context), parsePageOptions(request));
+      return {
+        success: true,
+        data: page.items.map(toMessage),
+        ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
+      };
+    },
+
+    get: async ({ keyId }: KeyRequest, context: HandlerContext) => {
+      return { success: true, data: toMessage(await keys.get(keyId, filterOf(context))) };
+    },
+
+    revoke: async ({ keyId }: KeyRequest, context: HandlerContext) => {
+      const key = await keys.revoke(keyId, filterOf(context), actorOf(context));
+      return { success: true, data: toMessage(key) };
+    },
+  };
+}
+
+function toCreatedMessage({ key, secret }: CreatedKey) {
+  return {
+    keyValue: secret,
+    keyId: key.id,
+    name: key.name,
+    ...(key.description !== null && { description: key.description }),
+    rootScopeType: key.rootLevel,
+    rootScopeId: key.rootId,
+    permissions: [...(key.permissions ?? [])],
+    maskedPrefix: key.maskedPrefix,
+    createdAt: timestampFromDate(key.createdAt),
+    ...(key.expiresAt && { expiresAt: timestampFromDate(key.expiresAt) }),
+  };
+}
+
+function toMessage(key: Key) {
+  return {
+    keyId: key.id,
+    name: key.name,
+    ...(key.description !== null && { description: key.description }),
+    kind: key.kind,
+    maskedPrefix: key.maskedPrefix,
+    status: key.status,
+    rootScopeType: key.rootLevel,
+    rootScopeId: key.rootId,
+    permissions: [...(key.permissions ?? [])],
+    createdAt: timestampFromDate(key.createdAt),
+    createdBy: key.createdBy,
+    ...(key.expiresAt && { expiresAt: timestampFromDate(key.expiresAt) }),
+    ...(key.lastUsedAt && { lastUsedAt: timestampFromDate(key.lastUsedAt) }),
+    ...(key.revokedAt && { revokedAt: timestampFromDate(key.revokedAt) }),
+    ...(key.revokedBy !== null && { revokedBy: key.revokedBy }),
+    ...(key.revocationConfirmedAt && {
+      revocationConfirmedAt: timestampFromDate(key.revocationConfirmedAt),
+    }),
+  };
+}
+
+function toPolicyMessage({ permissions, updatedAt, updatedBy }: KeyPolicy) {
+  return {
+    permissions: [...permissions],
+    ...(updatedAt && { updatedAt: timestampFromDate(updatedAt) }),
+    ...(updatedBy !== undefined && { updatedBy }),
+  };
+}

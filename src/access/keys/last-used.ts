@@ -1,0 +1,60 @@
+// When keys were last used, to about a minute: collected in memory and written in one statement
+// now and then, off the way of every request. Called by keys.ts for each good key; made by app.ts.
+// Source: docs/spec.md, "API keys".
+
+import type { Database } from "../../postgres/database.ts";
+import { createCache } from "../cache.ts";
+import * as store from "./store.ts";
+
+export type LastUsed = {
+  /** Notes a use. Never waits, never fails. */
+  note(keyId: string): void;
+  /** Writes what waits. A failure is dropped: the key's next use is noted again. */
+  stop(): Promise<void>;
+};
+
+export type LastUsedOptions = {
+  readonly database: Database;
+  readonly flushMs?: number;
+  /** Least time between two notes of one key. */
+  readonly stepMs?: number;
+  /** Keys waiting at once, and remembered as noted; uses of others are not noted until a flush. */
+  readonly keysMax?: number;
+  readonly now?: () => number;
+};
+
+const flushMsDefault = 10_000;
+const stepMsDefault = 60_000;
+const keysMaxDefault = 10_000;
+
+export function createLastUsed(options: LastUsedOptions): LastUsed {
+  const { database, flushMs = flushMsDefault, stepMs = stepMsDefault, now = Date.now } = options;
+  const keysMax = options.keysMax ?? keysMaxDefault;
+  const noted = createCache<true>({ entriesMax: keysMax, ageMsMax: stepMs, now });
+  let waiting = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.size === 0) return;
+    const uses = Array.from(waiting, ([keyId, ms]) => ({ keyId, usedAt: new Date(ms) }));
+    waiting = new Map();
+    try {
+      await store.updateLastUsed(database.sql(), uses, stepMs);
+    } catch {
+      // Postgres is away, which requests tell well enough.
+      for (const { keyId } of uses) noted.delete(keyId);
+    }
+  }
+
+  return {
+    note(keyId) {
+      if (noted.find(keyId) || waiting.size >= keysMax) return;
+      noted.set(keyId, true);
+      waiting.set(keyId, now());
+      timer ??= setTimeout(() => void flush(), flushMs).unref();
+    },
+    stop: flush,
+  };
+}

@@ -1,0 +1,123 @@
+// What a new key may be: its name, its end, and the permissions that its creator and the
+// organization's policy leave it. Called by keys.ts.
+// Source: docs/spec.md, "API keys", Authentication, 4; docs/decisions.md, 33.
+
+import { ServiceError } from "../../base/errors.ts";
+import type { Reason } from "../../base/errors.ts";
+import { assertDescription, assertName } from "../../controlplane/scopes/names.ts";
+import { holds } from "../authorize.ts";
+import { assertPatterns } from "../key-policies/key-policies.ts";
+import { anyCovers, findKeyCreation } from "../permissions.ts";
+import type { Actor, KeyKind, Principal } from "../principal.ts";
+import { scopeLevels } from "../scope.ts";
+import type { Scope, ScopeLevel } from "../scope.ts";
+
+/** Who makes a key without calling: at the command line, or the service at its first start. */
+export type LocalCreator = { readonly kind: "operator" | "system"; readonly actor: Actor };
+
+export type Creator = Principal | LocalCreator;
+
+export type NewKey = {
+  readonly kind: KeyKind;
+  /** An organization, workspace or project; a project for classic and ingestion keys. */
+  readonly root: Scope;
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** Of fine-grained keys, which need at least one. */
+  readonly permissions?: readonly string[];
+  /** When a fine-grained key ends, which they need. */
+  readonly expiresAt?: Date | undefined;
+  readonly creator: Creator;
+};
+
+/** What stands in a row: null on classic and ingestion keys, whose kind says it all. */
+export type FineGrained = {
+  readonly permissions: readonly string[] | null;
+  readonly expiresAt: Date | null;
+};
+
+/** Postgres and Protobuf both end later, clients' date types do not. */
+const lastExpiryMs = Date.UTC(9999, 11, 31);
+
+/** Tells whether keys of a kind carry permissions and end by themselves. */
+export function isFineGrained(kind: KeyKind): boolean {
+  return kind === "data_plane" || kind === "control_plane";
+}
+
+/**
+ * Returns the permissions and end of a new key, once all of it is found to be allowed.
+ *
+ * Fails with INVALID_ARGUMENT, PERMISSION_NOT_ALLOWED or PERMISSION_NOT_HELD; the message names the
+ * field and what is wrong with it.
+ */
+export function checkNewKey(key: NewKey, policy: readonly string[]): FineGrained {
+  assertName(key.name);
+  if (key.description !== undefined) assertDescription(key.description);
+  if (!isFineGrained(key.kind)) return { permissions: null, expiresAt: null };
+  const permissions = [...new Set(key.permissions)];
+  assertPatterns(permissions);
+  if (permissions.length === 0) fail("INVALID_ARGUMENT", "permissions: must name at least one");
+  permissions.forEach((pattern, index) => {
+    assertMayCarry(`permissions[${index}]: ${pattern}`, pattern, key, policy);
+  });
+  return { permissions, expiresAt: checkExpiry(key.expiresAt) };
+}
+
+function assertMayCarry(
+  where: string,
+  pattern: string,
+  { root, creator }: NewKey,
+  policy: readonly string[],
+): void {
+  // Only whoever has the machine hands on what is above every organization.
+  const isOfSystem = isLocal(creator) && root.level === "org" && pattern.startsWith("system.");
+  if (!isOfSystem) assertLiesIn(where, pattern, root);
+  // At the first start nobody is there to read a refusal; the policy holds in every call anyway.
+  if (creator.kind === "system") return;
+  if (!anyCovers(policy, pattern)) {
+    fail(
+      "PERMISSION_NOT_ALLOWED",
+      `${where} is not inside the organization's API key policy, which allows ` +
+        (policy.length === 0 ? "none" : policy.join(", ")),
+    );
+  }
+  if (isLocal(creator)) return;
+  if (creator.kind === "user") {
+    if (holds(creator, pattern, root)) return;
+    fail(
+      "PERMISSION_NOT_HELD",
+      `${where} is more than your own roles permit in this ${root.level}`,
+    );
+  }
+  const creation = findKeyCreation(pattern);
+  if (creation === undefined) return;
+  const held = creation === pattern ? "creates keys" : `holds ${creation}, which creates keys`;
+  fail("PERMISSION_NOT_ALLOWED", `${where} ${held}; a key that is created by a key may not`);
+}
+
+/** What is asked for above the root, such as `org.*` of a project's key, is never granted. */
+function assertLiesIn(where: string, pattern: string, root: Scope): void {
+  const [level = ""] = pattern.split(".");
+  if (level === "*") return;
+  const depth = scopeLevels.indexOf(level as ScopeLevel);
+  if (depth >= scopeLevels.indexOf(root.level)) return;
+  fail("INVALID_ARGUMENT", `${where} is of level ${level}, which is above the key's ${root.level}`);
+}
+
+function checkExpiry(expiresAt: Date | undefined): Date {
+  const ms = expiresAt?.getTime() ?? NaN;
+  // NaN, an impossible date, is neither.
+  if (expiresAt && ms > Date.now() && ms <= lastExpiryMs) return expiresAt;
+  return fail(
+    "INVALID_ARGUMENT",
+    "expires_at: must be a time in the future, before the year 10000",
+  );
+}
+
+function isLocal(creator: Creator): creator is LocalCreator {
+  return creator.kind === "operator" || creator.kind === "system";
+}
+
+function fail(reason: Reason, message: string): never {
+  throw new ServiceError(reason, message);
+}

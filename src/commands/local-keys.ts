@@ -1,0 +1,39 @@
+// Keys as a command handles them on a database, without serving requests. Called by keys.ts and
+// credentials.ts.
+
+import { userInfo } from "node:os";
+import { createAudit } from "../access/audit/audit.ts";
+import { createAccessChanges } from "../access/changes/changes.ts";
+import { createKeyPolicies } from "../access/key-policies/key-policies.ts";
+import { createKeys } from "../access/keys/keys.ts";
+import type { Keys } from "../access/keys/keys.ts";
+import type { LocalCreator } from "../access/keys/new-key.ts";
+import { createScopes } from "../controlplane/scopes/scopes.ts";
+import { createOutbox } from "../outbox/outbox.ts";
+import type { Database } from "../postgres/database.ts";
+
+/** Returns keys that remember no caller. */
+export function createLocalKeys(database: Database): Keys {
+  const audit = createAudit(database);
+  const changes = createAccessChanges({ database });
+  const scopes = createScopes(database);
+  const policies = createKeyPolicies({ database, changes, audit, scopes });
+  const outbox = createOutbox(database);
+  const memory = { cacheEntriesMax: 0, cacheAgeMs: 0 };
+  return createKeys({ database, changes, audit, outbox, scopes, policies, ...memory });
+}
+
+/** Returns who works at the command line, for the record. */
+export function findOperator(): LocalCreator {
+  const id = accountName();
+  return { kind: "operator", actor: { type: "operator", id, name: `command line (${id})` } };
+}
+
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // The account has no name in a container that runs under a made-up uid.
+    return `uid ${process.getuid?.() ?? "?"}`;
+  }
+}

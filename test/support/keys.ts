@@ -1,0 +1,37 @@
+// Keys for a test, made as the command line makes them. Called by tests.
+
+import { createLocalKeys, findOperator } from "../../src/commands/local-keys.ts";
+import type { CreatedKey } from "../../src/access/keys/keys.ts";
+import type { NewKey } from "../../src/access/keys/new-key.ts";
+import type { KeyKind } from "../../src/access/principal.ts";
+import type { Scope } from "../../src/access/scope.ts";
+import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { Database } from "../../src/postgres/database.ts";
+
+/** Returns a project of a test as a scope. */
+export function scopeOfProject(project: Project): Scope & { readonly level: "project" } {
+  const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
+  return {
+    ...{ level: "project", id: projectId, name: projectName },
+    ...{ orgId, dataplaneId, workspaceId, projectId, clusterId: "default" },
+  };
+}
+
+/** Returns the organization of a project of a test. */
+export function scopeOfOrg({ orgId }: Project): Scope {
+  return { level: "org", id: orgId, name: orgId, orgId };
+}
+
+/** Makes a key, by default one of the project named by its kind. */
+export function givenAKey(
+  database: Database,
+  project: Project,
+  options: Partial<NewKey> & { readonly kind: KeyKind },
+): Promise<CreatedKey> {
+  return createLocalKeys(database).create({
+    root: scopeOfProject(project),
+    name: options.kind,
+    creator: findOperator(),
+    ...options,
+  });
+}
