@@ -21,6 +21,7 @@ import {
   assertScopeIsReadable,
   createAuthorizeInterceptor,
   type FindScope,
+  permissionsOf,
 } from "./interceptors/authorize.ts";
 import { createDeadlineInterceptor, type Deadlines } from "./interceptors/deadline.ts";
 import { createErrorInterceptor, createErrorMapper } from "./interceptors/errors.ts";
@@ -65,7 +66,12 @@ export type ServiceRouter = {
   service<Desc extends DescService>(service: Desc, implementation: ServiceImpl<Desc>): void;
 };
 
-export function createTransport(options: TransportOptions): TransportServer {
+export type Transport = TransportServer & {
+  /** Every permission that a call asks for. */
+  readonly permissions: readonly string[];
+};
+
+export function createTransport(options: TransportOptions): Transport {
   const { logger } = options;
   const closing = new AbortController();
   const stop = new AbortController();
@@ -105,13 +111,15 @@ export function createTransport(options: TransportOptions): TransportServer {
     ),
     logger,
   });
-  return createTransportServer({
+  const server = createTransportServer({
     listener,
     logger,
     drainTimeoutMs: options.drainTimeoutMs,
     onClosing: () => closing.abort(),
     onDrainEnd: () => stop.abort(),
   });
+  const permissions = new Set(specs.flatMap(({ method }) => permissionsOf(method)));
+  return { ...server, permissions: [...permissions] };
 }
 
 type Collected = {
