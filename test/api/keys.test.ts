@@ -1,0 +1,498 @@
+// API keys over HTTP: who makes which, what they may carry, and what becomes of them.
+
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
+import type { KeyKind } from "../../src/access/principal.ts";
+import { createUuid } from "../../src/base/ids.ts";
+import { givenAKey, scopeOfOrg, scopeOfProject } from "../support/keys.ts";
+import { startService } from "../support/service.ts";
+import type { TestService } from "../support/service.ts";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+type Answer = { readonly status: number; readonly body: AnswerBody };
+type AnswerBody = {
+  readonly success: boolean;
+  readonly errorCode?: string;
+  readonly message?: string;
+  readonly next_cursor?: string;
+  readonly data: never;
+};
+
+async function call(
+  method: string,
+  path: string,
+  {
+    key = service.dataPlaneKey,
+    body,
+    headers = {},
+  }: { key?: string; body?: unknown; headers?: Readonly<Record<string, string>> } = {},
+): Promise<Answer> {
+  const response = await fetch(service.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as AnswerBody };
+}
+
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+
+type KeyBody = Readonly<Record<string, string | readonly string[] | null>>;
+
+/** Everything that can be made, with its path and the permission it needs. */
+const routes = [
+  { kind: "ingestion", level: "project", path: "ingestion_api_keys" },
+  { kind: "project", level: "project", path: "project_api_keys" },
+  { kind: "project_read_only", level: "project", path: "ro_project_api_keys" },
+  { kind: "data_plane", level: "project", path: "fine_grained_api_keys" },
+  { kind: "data_plane", level: "workspace", path: "fine_grained_api_keys" },
+  { kind: "data_plane", level: "org", path: "fine_grained_api_keys" },
+  { kind: "control_plane", level: "workspace", path: "control_plane_api_keys" },
+  { kind: "control_plane", level: "org", path: "control_plane_api_keys" },
+] as const;
+
+const shapes: Readonly<Record<KeyKind, RegExp>> = {
+  project: /^hh_[A-Za-z0-9]{40}$/,
+  project_read_only: /^hh_[A-Za-z0-9]{40}$/,
+  ingestion: /^hh_ingst_[A-Za-z0-9]{24}_[A-Za-z0-9_-]{64}$/,
+  data_plane: /^hh_fgdp_[A-Za-z0-9]{24}_[A-Za-z0-9_-]{64}$/,
+  control_plane: /^hh_fgcp_[A-Za-z0-9]{24}_[A-Za-z0-9_-]{64}$/,
+};
+
+function pathOf({ level, path }: (typeof routes)[number]): string {
+  const { orgId, workspaceId, projectId } = service.project;
+  const ids = { org: orgId, workspace: workspaceId, project: projectId };
+  return `/v1/${level}s/${ids[level]}/${path}`;
+}
+
+function bodyFor(kind: KeyKind, overrides: Readonly<Record<string, unknown>> = {}) {
+  const isFineGrained = kind === "data_plane" || kind === "control_plane";
+  const fineGrained = isFineGrained
+    ? { permissions: ["project.event.get"], expires_at: inAnHour() }
+    : {};
+  return { name: `a ${kind} key`, ...fineGrained, ...overrides };
+}
+
+const fineGrainedPath = () => `/v1/projects/${service.projectId}/fine_grained_api_keys`;
+const orgPath = () => `/v1/orgs/${service.project.orgId}/fine_grained_api_keys`;
+
+/** Makes a key over HTTP and returns what was answered. */
+async function create(path: string, body: unknown, key?: string): Promise<KeyBody> {
+  const answer = await call("POST", path, { body, ...(key === undefined ? {} : { key }) });
+  expect(answer).toMatchObject({ status: 200, body: { success: true } });
+  return answer.body.data;
+}
+
+describe.each(routes)("$kind keys of a $level", (route) => {
+  test("are made, listed, read and revoked by a data plane key", async () => {
+    const path = pathOf(route);
+    const { key_value: value, key_id: id, ...made } = await create(path, bodyFor(route.kind));
+
+    const listed = await call("GET", path);
+    const read = await call("GET", `${path}/${String(id)}`);
+    const revoked = await call("DELETE", `${path}/${String(id)}`);
+    const again = await call("POST", `${path}/${String(id)}/revoke`);
+
+    expect(value).toMatch(shapes[route.kind]);
+    expect(made).toMatchObject({
+      name: `a ${route.kind} key`,
+      description: null,
+      root_scope_type: route.level,
+      masked_prefix: expect.stringMatching(/^hh_(ingst_|fgdp_|fgcp_)?[A-Za-z0-9]{4}…$/) as string,
+    });
+    const want = {
+      key_id: id,
+      kind: route.kind,
+      status: "active",
+      created_by: expect.stringMatching(/^key first data plane key \([0-9a-f-]{36}\)$/) as string,
+      last_used_at: null,
+      revoked_by: null,
+    };
+    expect(listed.body.data).toContainEqual(expect.objectContaining(want));
+    expect(read.body.data).toMatchObject(want);
+    expect(JSON.stringify([listed.body, read.body, revoked.body])).not.toContain(value);
+    expect(revoked.body.data).toMatchObject({
+      status: "revoked",
+      revoked_by: want.created_by,
+      revoked_at: expect.any(String) as string,
+    });
+    expect(again).toMatchObject({ status: 409, body: { errorCode: "KEY_REVOKED" } });
+  });
+
+  test.each(["projectKey", "ingestionKey", "controlPlaneKey"] as const)(
+    "are not made by a %s",
+    async (key) => {
+      const answer = await call("POST", pathOf(route), {
+        body: bodyFor(route.kind),
+        key: service[key],
+      });
+
+      expect(answer).toMatchObject({ status: 404, body: { errorCode: "NOT_FOUND" } });
+    },
+  );
+
+  test("are not made, seen or revoked by another organization's keys", async () => {
+    const path = pathOf(route);
+    const { key_id: id } = await create(path, bodyFor(route.kind));
+    const key = service.otherProject.dataPlaneKey;
+
+    const answers = await Promise.all([
+      call("POST", path, { key, body: bodyFor(route.kind) }),
+      call("GET", path, { key }),
+      call("GET", `${path}/${String(id)}`, { key }),
+      call("DELETE", `${path}/${String(id)}`, { key }),
+    ]);
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+  });
+});
+
+test("keys are not found as another kind, at another root, or by an id that is none", async () => {
+  const { key_id: id } = await create(fineGrainedPath(), bodyFor("data_plane"));
+  const { projectId, project } = service;
+
+  const answers = await Promise.all(
+    [
+      `/v1/projects/${projectId}/ingestion_api_keys/${String(id)}`,
+      `/v1/workspaces/${project.workspaceId}/fine_grained_api_keys/${String(id)}`,
+      `${fineGrainedPath()}/${createUuid()}`,
+      `${fineGrainedPath()}/no-id`,
+    ].flatMap((path) => [call("GET", path), call("DELETE", path)]),
+  );
+
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+});
+
+test("a revoked key stops working at once, and can be neither changed nor deleted", async () => {
+  const path = `/v1/projects/${service.projectId}/ingestion_api_keys`;
+  const { key_value: value, key_id: id } = await create(path, bodyFor("ingestion"));
+  const use = async () => {
+    const body = { session: { session_name: "s", source: "test" } };
+    return (await call("POST", "/session/start", { key: String(value), body })).status;
+  };
+  const before = await use();
+
+  await call("DELETE", `${path}/${String(id)}`);
+
+  expect([before, await use()]).toEqual([200, 404]);
+  expect((await call("DELETE", `${path}/${String(id)}`)).status).toBe(409);
+  expect((await call("PUT", `${path}/${String(id)}`, { body: { name: "x" } })).status).toBe(404);
+  expect((await call("GET", `${path}/${String(id)}`)).body.data).toMatchObject({
+    status: "revoked",
+  });
+});
+
+describe("a new fine-grained key is refused", () => {
+  test.each([
+    { name: "without an end", body: { expires_at: undefined }, want: /expires_at/ },
+    {
+      name: "with an end that has passed",
+      body: { expires_at: new Date(Date.now() - 1_000).toISOString() },
+      want: /^expires_at: .*in the future/,
+    },
+    { name: "with an end that is no time", body: { expires_at: "soon" }, want: /expires_at/ },
+    { name: "without permissions", body: { permissions: [] }, want: /permissions/ },
+    {
+      name: "with a permission of no level",
+      body: { permissions: ["project.event.get", "evnt.get"] },
+      want: /^permissions\[1\]: "evnt\.get" must begin with/,
+    },
+    {
+      name: "with a wildcard in the middle",
+      body: { permissions: ["project.*.get"] },
+      want: /^permissions\[0\]: "project\.\*\.get" .*last part/,
+    },
+    {
+      name: "with a permission above its root",
+      body: { permissions: ["org.workspace.list"] },
+      want: /^permissions\[0\]: org\.workspace\.list is of level org, .*project/,
+    },
+    {
+      name: "with a permission of the system",
+      body: { permissions: ["system.org.create"] },
+      want: /^permissions\[0\]: system\.org\.create is of level system/,
+    },
+    { name: "with a blank name", body: { name: "  " }, want: /^name: must not be blank/ },
+    { name: "with NUL in its name", body: { name: "a\0b" }, want: /^name: / },
+    { name: "with NUL in its description", body: { description: "\0" }, want: /^description: / },
+  ])("$name", async ({ body, want }) => {
+    const answer = await call("POST", fineGrainedPath(), { body: bodyFor("data_plane", body) });
+
+    expect(answer).toMatchObject({ status: 400, body: { errorCode: "INVALID_ARGUMENT" } });
+    expect(answer.body.message).toMatch(want);
+  });
+
+  test("of an organization, too, with a permission of the system", async () => {
+    const body = bodyFor("data_plane", { permissions: ["system.org.create"] });
+
+    const answer = await call("POST", orgPath(), { body });
+
+    expect(answer).toMatchObject({ status: 400, body: { errorCode: "INVALID_ARGUMENT" } });
+  });
+
+  test.each([
+    { pattern: "project.ingestion_api_key.post", holds: "creates keys" },
+    { pattern: "project.ingestion_api_key.*", holds: "project.ingestion_api_key.post" },
+    { pattern: "org.*", holds: "org.fine_grained_api_key_dp.post" },
+    { pattern: "*", holds: "_api_key.post" },
+  ])("when a key makes it and it holds $pattern", async ({ pattern, holds }) => {
+    const body = bodyFor("data_plane", { permissions: ["project.event.get", pattern] });
+
+    const answer = await call("POST", orgPath(), { body });
+
+    expect(answer).toMatchObject({ status: 400, body: { errorCode: "PERMISSION_NOT_ALLOWED" } });
+    expect(answer.body.message).toContain(`permissions[1]: ${pattern} `);
+    expect(answer.body.message).toContain(holds);
+  });
+});
+
+describe("keys create keys", () => {
+  test.each(["workspace", "project"] as const)("but not when they are of a %s", async (level) => {
+    const { database, project } = service;
+    const root =
+      level === "project"
+        ? scopeOfProject(project)
+        : { ...scopeOfOrg(project), level, id: project.workspaceId };
+    const { secret } = await givenAKey(database, project, {
+      kind: "data_plane",
+      root,
+      permissions: ["*"],
+      expiresAt: new Date(Date.now() + 60_000),
+    });
+
+    const answer = await call("POST", `/v1/projects/${project.projectId}/ingestion_api_keys`, {
+      key: secret,
+      body: bodyFor("ingestion"),
+    });
+
+    expect(answer.status).toBe(404);
+  });
+
+  test("but not when they were created by a key, whatever the database says they carry", async () => {
+    const { database, projectId } = service;
+    const { key_value: value, key_id: id } = await create(orgPath(), bodyFor("data_plane"));
+    await database.sql()`
+      update api_keys set permissions = '{*}' where key_id = ${String(id)}`;
+
+    const answer = await call("POST", `/v1/projects/${projectId}/ingestion_api_keys`, {
+      key: String(value),
+      body: bodyFor("ingestion"),
+    });
+
+    expect(answer.status).toBe(404);
+  });
+});
+
+describe("the organization's policy", () => {
+  const policyPath = () => `/v1/orgs/${service.otherProject.orgId}/api_key_policy`;
+  const projectPath = () => `/v1/projects/${service.otherProject.projectId}/fine_grained_api_keys`;
+  const put = (permissions: readonly string[]) =>
+    call("PUT", policyPath(), {
+      key: service.otherProject.controlPlaneKey,
+      body: { permissions },
+    });
+  const allOfKeys = ["org.*", "workspace.*", "project.*"];
+
+  test("is everything until one is set, and then says who set it", async () => {
+    const key = service.otherProject.controlPlaneKey;
+
+    const before = await call("GET", policyPath(), { key });
+    const replaced = await put(allOfKeys);
+    const after = await call("GET", policyPath(), { key });
+
+    expect(before.body.data).toEqual({ permissions: ["*"], updated_at: null, updated_by: null });
+    expect(replaced.body.data).toMatchObject({
+      permissions: allOfKeys,
+      updated_by: expect.stringMatching(/^key first control plane key/) as string,
+    });
+    expect(after.body).toEqual(replaced.body);
+  });
+
+  test("refuses a new key that asks for more, naming the permission", async () => {
+    await put([...allOfKeys.slice(0, 2), "project.event.*", "project.fine_grained_api_key_dp.*"]);
+    const key = service.otherProject.dataPlaneKey;
+    const tryWith = (...permissions: readonly string[]) =>
+      call("POST", projectPath(), { key, body: bodyFor("data_plane", { permissions }) });
+
+    const refused = await tryWith("project.event.get", "project.session.get");
+    const wider = await tryWith("project.*");
+    const allowed = await tryWith("project.event.*");
+
+    expect(refused).toMatchObject({ status: 400, body: { errorCode: "PERMISSION_NOT_ALLOWED" } });
+    expect(refused.body.message).toContain("permissions[1]: project.session.get ");
+    expect(wider).toMatchObject({ status: 400, body: { errorCode: "PERMISSION_NOT_ALLOWED" } });
+    expect(allowed.status).toBe(200);
+  });
+
+  test("narrows the keys that there are at once, and widens them again", async () => {
+    await put(allOfKeys);
+    const key = service.otherProject.dataPlaneKey;
+    const list = async () => (await call("GET", projectPath(), { key })).status;
+    const before = await list();
+
+    await put(["org.*"]);
+    const narrowed = await list();
+    await put(["*"]);
+
+    expect([before, narrowed, await list()]).toEqual([200, 404, 200]);
+  });
+
+  test.each([
+    { name: "a permission that is none", permissions: ["org.*", "nothing"] },
+    { name: "more than a hundred", permissions: Array.from({ length: 101 }, () => "org.a.get") },
+  ])("refuses $name", async ({ permissions }) => {
+    const answer = await put(permissions);
+
+    expect(answer).toMatchObject({ status: 400, body: { errorCode: "INVALID_ARGUMENT" } });
+    expect(answer.body.message).toMatch(/permissions/);
+  });
+});
+
+describe("lists", () => {
+  test("come in pages, the newest first, every key once", async () => {
+    const path = `/v1/projects/${service.otherProject.projectId}/ro_project_api_keys`;
+    const key = service.otherProject.dataPlaneKey;
+    const ids: unknown[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      ids.push((await create(path, { name: `key ${index}` }, key))["key_id"]);
+    }
+
+    const seen: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const query = cursor === undefined ? "" : `&cursor=${cursor}`;
+      const { body } = await call("GET", `${path}?limit=2${query}`, { key });
+      seen.push(...(body.data as readonly KeyBody[]).map(({ key_id: id }) => id));
+      cursor = body.next_cursor;
+    } while (cursor !== undefined);
+
+    expect(seen).toEqual(ids.toReversed());
+  });
+
+  test.each([
+    { query: "limit=0", want: "limit" },
+    { query: "limit=1001", want: "limit" },
+    { query: "cursor=nonsense", want: "cursor" },
+  ])("refuse $query", async ({ query, want }) => {
+    const answer = await call("GET", `${fineGrainedPath()}?${query}`);
+
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toContain(want);
+  });
+
+  test("show a key that has ended as expired", async () => {
+    const { key_id: id } = await create(fineGrainedPath(), bodyFor("data_plane"));
+    await service.database.sql()`
+      update api_keys set expires_at = now() - interval '1 second' where key_id = ${String(id)}`;
+
+    const { body } = await call("GET", `${fineGrainedPath()}/${String(id)}`);
+
+    expect(body.data).toMatchObject({ status: "expired" });
+  });
+});
+
+describe("Idempotency-Key", () => {
+  test("answers the same value again, and nobody else's, and keeps it nowhere readable", async () => {
+    const path = `/v1/projects/${service.projectId}/project_api_keys`;
+    const headers = { "idempotency-key": "make one key" };
+    const body = { name: "once" };
+    const { secret: other } = await givenAKey(service.database, service.project, {
+      kind: "data_plane",
+      root: scopeOfOrg(service.project),
+      permissions: ["project.project_api_key.*"],
+      expiresAt: new Date(Date.now() + 60_000),
+    });
+
+    const first = await call("POST", path, { headers, body });
+    const second = await call("POST", path, { headers, body });
+    const foreign = await call("POST", path, { headers, body, key: other });
+
+    expect(second).toEqual(first);
+    expect(foreign.status).toBe(422);
+    const value = Buffer.from((first.body.data as KeyBody)["key_value"] as string);
+    const records = await service.database.sql()<{ response: Buffer | null; text: string }[]>`
+      select response, idempotency_records::text as text from idempotency_records`;
+    expect(records.length).toBeGreaterThan(0);
+    for (const { response, text } of records) {
+      expect(response?.includes(value)).not.toBe(true);
+      expect(text).not.toContain(value.toString());
+    }
+  });
+});
+
+describe("every change", () => {
+  test("is in the audit log, with the masked prefix only", async () => {
+    const made = await create(fineGrainedPath(), bodyFor("data_plane", { description: "why" }));
+    await call("DELETE", `${fineGrainedPath()}/${String(made["key_id"])}`);
+
+    const rows = await service.database.sql()<{ action: string; text: string }[]>`
+      select action, audit_log::text as text
+      from audit_log
+      where target_id = ${String(made["key_id"])}
+      order by sequence`;
+
+    expect(rows.map(({ action }) => action)).toEqual(["api_key.create", "api_key.revoke"]);
+    expect(rows[0]?.text).toContain(made["masked_prefix"]);
+    const secretPart = String(made["key_value"]).slice("hh_fgdp_".length + 4);
+    for (const { text } of rows) expect(text).not.toContain(secretPart);
+  });
+
+  test("of a revocation asks for the workflow that follows it", async () => {
+    const { key_id: id } = await create(fineGrainedPath(), bodyFor("data_plane"));
+
+    await call("DELETE", `${fineGrainedPath()}/${String(id)}`);
+
+    const [entry] = await service.database.sql()<{ input: unknown }[]>`
+      select input from outbox where workflow_id = ${`revoke-key-${String(id)}`}`;
+    const [key] = await service.database.sql()<{ changeId: number }[]>`
+      select revocation_change_id as "changeId" from api_keys where key_id = ${String(id)}`;
+    expect(entry?.input).toMatchObject({
+      keyId: id,
+      changeId: key?.changeId,
+      orgId: service.project.orgId,
+      scopeId: service.projectId,
+    });
+  });
+});
+
+test("an RPC client does the same", async () => {
+  const client = createClient(
+    ApiKeyService,
+    createConnectTransport({
+      baseUrl: service.url,
+      httpVersion: "1.1",
+      interceptors: [
+        (next) => (request) => {
+          request.header.set("authorization", `Bearer ${service.dataPlaneKey}`);
+          return next(request);
+        },
+      ],
+    }),
+  );
+  const root = { case: "workspaceId", value: service.project.workspaceId } as const;
+  const expiresAt = { seconds: BigInt(Math.floor(Date.now() / 1_000) + 60), nanos: 0 };
+
+  const { data } = await client.createControlPlaneApiKey({
+    ...{ root, name: "over RPC", expiresAt },
+    permissions: ["workspace.project.list"],
+  });
+  const revoked = await client.revokeControlPlaneApiKey({ root, keyId: data?.keyId ?? "" });
+
+  expect(data?.keyValue).toMatch(shapes.control_plane);
+  expect(data?.rootScopeType).toBe("workspace");
+  expect(revoked.data?.status).toBe("revoked");
+});
