@@ -3,22 +3,44 @@
 
 import { readFileSync } from "node:fs";
 import { AuditService } from "../gen/waggle/v1/audit_pb.js";
+import { ApiKeyService } from "../gen/waggle/v1/api_key_pb.js";
+import { DataPlaneService } from "../gen/waggle/v1/dataplane_pb.js";
 import { EventService } from "../gen/waggle/v1/event_pb.js";
 import { ExportService, StreamEventsResponseSchema } from "../gen/waggle/v1/export_pb.js";
+import { MeService } from "../gen/waggle/v1/me_pb.js";
+import { MemberService } from "../gen/waggle/v1/member_pb.js";
+import { OrganizationService } from "../gen/waggle/v1/organization_pb.js";
+import { ProjectService } from "../gen/waggle/v1/project_pb.js";
 import { SessionService } from "../gen/waggle/v1/session_pb.js";
+import { WorkspaceService } from "../gen/waggle/v1/workspace_pb.js";
 import { TracingService } from "../gen/waggle/compat/v0/tracing_pb.js";
 import { TraceService } from "../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { createAudit } from "./access/audit/audit.ts";
 import { auditHandlers } from "./access/audit/handlers.ts";
 import { createAuthenticator } from "./access/authenticate.ts";
+import { createAccessChanges } from "./access/changes/changes.ts";
 import { createIdempotency } from "./access/idempotency/idempotency.ts";
+import { createKeyPolicies } from "./access/key-policies/key-policies.ts";
+import { apiKeyHandlers } from "./access/keys/handlers.ts";
 import { createKeys } from "./access/keys/keys.ts";
+import { createLastUsed } from "./access/keys/last-used.ts";
+import { meHandlers } from "./access/me/handlers.ts";
+import { memberHandlers } from "./access/members/handlers.ts";
+import { createPeople } from "./access/people.ts";
+import { applyManifest } from "./access/roles/apply-manifest.ts";
+import { loadManifest } from "./access/roles/manifest.ts";
 import { isProject } from "./access/scope.ts";
 import type { Logger } from "./base/logger.ts";
 import type { Config } from "./config.ts";
+import { createControlplane } from "./controlplane/controlplane.ts";
+import { dataplaneHandlers } from "./controlplane/dataplanes/handlers.ts";
+import { orgHandlers } from "./controlplane/orgs/handlers.ts";
+import { projectHandlers } from "./controlplane/projects/handlers.ts";
 import { createScopes } from "./controlplane/scopes/scopes.ts";
+import { workspaceHandlers } from "./controlplane/workspaces/handlers.ts";
 import type { Metrics } from "./operator/metrics.ts";
 import { getReadiness } from "./operator/readiness.ts";
+import { createOutbox } from "./outbox/outbox.ts";
 import type { Clusters } from "./postgres/clusters.ts";
 import type { Database } from "./postgres/database.ts";
 import { findDatabaseFault } from "./postgres/faults.ts";
@@ -53,16 +75,32 @@ const unaryTimeoutMs = 120_000;
 /** Longest time of a call that writes events. */
 const ingestionTimeoutMs = 30_000;
 
-export function createApp(options: AppOptions): Promise<App> {
+export async function createApp(options: AppOptions): Promise<App> {
   const { config, database, clusters, logger, metrics } = options;
-  const keys = createKeys({
-    database,
-    cacheEntriesMax: config.keyCacheEntriesMax,
-    cacheAgeMs: config.keyCacheAgeMs,
-  });
-  keys.follow();
+  const manifest = await loadManifest(config.rolesManifest);
   const scopes = createScopes(database);
   const audit = createAudit(database);
+  const outbox = createOutbox(database);
+  const changes = createAccessChanges({ database, pollMs: config.accessPollMs, logger });
+  const policies = createKeyPolicies({ database, changes, audit, scopes });
+  const lastUsed = createLastUsed({ database });
+  const caches = {
+    cacheEntriesMax: config.keyCacheEntriesMax,
+    cacheAgeMs: config.keyCacheAgeMs,
+  };
+  const people = createPeople({
+    ...{ database, audit, changes, manifest, ...caches },
+    publicOrigin: config.publicUrl,
+  });
+  const keys = createKeys({
+    ...{ database, changes, audit, outbox, scopes, policies, ...caches },
+    onUsed: (keyId) => lastUsed.note(keyId),
+  });
+  const { archives, ...controlplane } = createControlplane({
+    ...{ database, scopes, audit, changes, outbox, clusters, members: people.members },
+    assignment: config.dataplaneAssignment,
+  });
+  changes.follow();
   const idempotency = createIdempotency(database);
   const tracing = createTracing({
     clusters,
@@ -77,9 +115,20 @@ export function createApp(options: AppOptions): Promise<App> {
       router.service(ExportService, exportHandlers(tracing.of));
       router.service(TracingService, tracingHandlers(tracing.of));
       router.service(TraceService, traceHandlers(tracing.of));
+      router.service(OrganizationService, orgHandlers(controlplane.orgs, archives));
+      router.service(DataPlaneService, dataplaneHandlers(controlplane.dataplanes));
+      router.service(WorkspaceService, workspaceHandlers(controlplane.workspaces, archives));
+      router.service(ProjectService, projectHandlers(controlplane.projects, archives));
+      router.service(MemberService, memberHandlers(people.members, manifest));
+      router.service(MeService, meHandlers());
       router.service(AuditService, auditHandlers(audit));
+      router.service(ApiKeyService, apiKeyHandlers(keys, policies));
     },
-    authenticate: createAuthenticator({ keys }),
+    authenticate: createAuthenticator({
+      keys,
+      signIns: people.signIns,
+      publicOrigin: config.publicUrl,
+    }),
     findScope: (level, id) => scopes.find(level, id),
     idempotencyOf: (scope, isProjectData) =>
       isProjectData && isProject(scope) ? tracing.of(scope).idempotency : idempotency,
@@ -100,13 +149,20 @@ export function createApp(options: AppOptions): Promise<App> {
     ingestionTimeoutMs,
     isTracing: config.isTracing,
   });
-  return Promise.resolve({
+  await applyManifest(manifest, {
+    ...{ database, audit, logger },
+    endSignIns: (userIds) => people.signIns.endOfUsers(userIds),
+    permissions: server.permissions,
+  });
+  return {
     listen: () => server.listen({ host: config.host, port: config.port }),
     async close() {
       await server.close();
       await tracing.drain();
+      await lastUsed.stop();
+      await changes.stop();
     },
-  });
+  };
 }
 
 function packageVersion(): string {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line: waggle start | serve | migrate | doctor | keys | audit. Each command is one file
-// in commands/.
+// The command line: waggle start | serve | migrate | doctor | keys | members | audit. Each command
+// is one file in commands/.
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "./base/operator-error.ts";
@@ -9,18 +9,22 @@ import { print } from "./commands/command.ts";
 import type { Command } from "./commands/command.ts";
 import { runDoctor } from "./commands/doctor.ts";
 import { runKeys } from "./commands/keys.ts";
+import { runMembers } from "./commands/members.ts";
 import { runMigrate } from "./commands/migrate.ts";
 import { runServe } from "./commands/serve.ts";
 import { runStart } from "./commands/start.ts";
+import { runWorker } from "./commands/worker.ts";
 import { ConfigError, readConfig, settings, variableOf } from "./config.ts";
 import type { SettingName } from "./config.ts";
 
 const commands: Readonly<Record<string, Command>> = {
   start: { summary: "everything on this machine (embedded Postgres)", run: runStart },
   serve: { summary: "the service alone, on DATABASE_URL", run: runServe },
+  worker: { summary: "workflows alone, on DATABASE_URL and TEMPORAL_ADDRESS", run: runWorker },
   migrate: { summary: "bring the database up to date", run: runMigrate },
   doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
   keys: { summary: "create, list or revoke API keys", run: runKeys },
+  members: { summary: "give and take roles of people", run: runMembers },
   audit: { summary: "verify the audit log's chains", run: runAudit },
 };
 
@@ -29,10 +33,16 @@ const settingNames = Object.keys(settings) as SettingName[];
 const flagOptions = {
   ...Object.fromEntries(settingNames.map((name) => [name, { type: "string" } as const])),
   help: { type: "boolean", short: "h" },
+  dataplane: { type: "string" },
+  email: { type: "string" },
+  "expires-in-days": { type: "string" },
   kind: { type: "string" },
   name: { type: "string" },
   org: { type: "string" },
+  permissions: { type: "string" },
   project: { type: "string" },
+  role: { type: "string" },
+  workspace: { type: "string" },
 } as const;
 
 const usageExitCode = 2;

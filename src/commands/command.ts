@@ -27,3 +27,14 @@ for (const stream of [process.stdout, process.stderr]) {
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
+
+/** Writes rows of cells in columns, the first row being the titles. */
+export function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  for (const row of rows) {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+    print(cells.join("  ").trimEnd());
+  }
+}

@@ -16,7 +16,7 @@ import { createProjects } from "../controlplane/projects/projects.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
-import { print } from "./command.ts";
+import { print, printTable } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
@@ -163,18 +163,4 @@ function toCells(key: Key): readonly string[] {
     key.lastUsedAt?.toISOString() ?? "never",
     key.status === "revoked" ? `revoked by ${key.revokedBy ?? "?"}` : key.status,
   ];
-}
-
-function printTable(rows: readonly (readonly string[])[]): void {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? "").length)),
-  );
-  for (const row of rows) {
-    print(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
-  }
 }

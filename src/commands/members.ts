@@ -1,0 +1,155 @@
+// `waggle members add | list | remove`: who has which role where, for the operator of a deployment
+// whose people cannot sign in yet. Called by main.ts. Source: docs/spec.md, Authentication, 6.
+
+import { createAudit } from "../access/audit/audit.ts";
+import { createAccessChanges } from "../access/changes/changes.ts";
+import type { Member, Members } from "../access/members/members.ts";
+import { createPeople } from "../access/people.ts";
+import type { People } from "../access/people.ts";
+import type { UserPrincipal } from "../access/principal.ts";
+import { loadManifest } from "../access/roles/manifest.ts";
+import type { Manifest } from "../access/roles/manifest.ts";
+import { systemScope } from "../access/scope.ts";
+import type { Scope, ScopeLevel } from "../access/scope.ts";
+import { ServiceError } from "../base/errors.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import { pageLimitMax, parseCursor } from "../base/pages.ts";
+import type { Flags } from "../config.ts";
+import { createScopes } from "../controlplane/scopes/scopes.ts";
+import type { Database } from "../postgres/database.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { print, printTable } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { withDatabase } from "./database.ts";
+import { findOperator } from "./local-keys.ts";
+
+const usage = `usage:
+  waggle members add --email E-MAIL --role ROLE [SCOPE]
+  waggle members list [SCOPE]
+  waggle members remove --email E-MAIL [SCOPE]
+SCOPE is --org, --dataplane, --workspace or --project with an id; without one, all organizations`;
+
+type Action = (work: {
+  readonly people: Pick<People, "members" | "users">;
+  readonly scope: Scope;
+  readonly flags: Flags;
+}) => Promise<void>;
+
+const actions: Readonly<Record<string, Action>> = {
+  async add({ people, scope, flags }) {
+    const [email, role] = [getFlag(flags, "email"), getFlag(flags, "role")];
+    const principal = operatorPrincipal();
+    const member = await people.members.add({ scope, email, role, principal });
+    print(`${member.email} is ${role} of ${describe(scope)}`);
+  },
+
+  async list({ people, scope }) {
+    printTable([
+      ["E-MAIL", "ROLE", "NAME", "SINCE", "BY", "ID"],
+      ...(await listAll(people.members, scope)).map(toCells),
+    ]);
+  },
+
+  async remove({ people, scope, flags }) {
+    const email = getFlag(flags, "email");
+    const user = await people.users.findByEmail(email);
+    const principal = operatorPrincipal();
+    const userId = user?.userId ?? "";
+    const member = await people.members.remove({ scope, userId, principal });
+    print(`${member.email} is no longer ${member.role} of ${describe(scope)}`);
+  },
+};
+
+export async function runMembers({ config, flags, operands }: CommandContext): Promise<number> {
+  const [name = "", ...others] = operands;
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (!action || others.length > 0) throw new OperatorError(usage);
+  const manifest = await loadManifest(config.rolesManifest);
+  await withDatabase(config, async (database) => {
+    await assertMigrated(database);
+    const scope = await getScope(database, flags);
+    const people = createLocalPeople(database, manifest);
+    await action({ people, scope, flags }).catch((cause: unknown) => {
+      throw explain(cause, scope);
+    });
+  });
+  return 0;
+}
+
+/** Returns people whose sign-ins nobody asks for here. */
+function createLocalPeople(database: Database, manifest: Manifest): People {
+  return createPeople({
+    database,
+    manifest,
+    audit: createAudit(database),
+    changes: createAccessChanges({ database }),
+    publicOrigin: undefined,
+    cacheEntriesMax: 0,
+    cacheAgeMs: 0,
+  });
+}
+
+/** Whoever may run this may read and write the whole database. */
+function operatorPrincipal(): UserPrincipal {
+  const { actor } = findOperator();
+  return {
+    kind: "user",
+    actor,
+    email: actor.name,
+    grants: [{ level: "system", scopeId: systemScope.id, permissions: ["*"] }],
+    expiresAtMs: Infinity,
+  };
+}
+
+const scopeFlags = ["org", "dataplane", "workspace", "project"] as const satisfies ScopeLevel[];
+
+async function getScope(database: Database, flags: Flags): Promise<Scope> {
+  const [level, ...others] = scopeFlags.filter((flag) => flags[flag] !== undefined);
+  if (others.length > 0) throw new OperatorError(usage);
+  if (level === undefined) return systemScope;
+  const id = getFlag(flags, level);
+  const scope = await createScopes(database).find(level, id);
+  if (!scope) throw new OperatorError(`no active ${level} has the id ${id}`);
+  return scope;
+}
+
+function getFlag(flags: Flags, name: string): string {
+  const text = flags[name];
+  if (typeof text !== "string" || text === "") throw new OperatorError(usage);
+  return text;
+}
+
+async function listAll(members: Members, scope: Scope): Promise<readonly Member[]> {
+  const found: Member[] = [];
+  let cursor: string | undefined;
+  do {
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const page = await members.list(scope, { limit: pageLimitMax, after });
+    found.push(...page.items);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return found;
+}
+
+function toCells(member: Member): readonly string[] {
+  return [
+    member.email,
+    member.role,
+    member.name ?? "-",
+    member.createdAt.toISOString(),
+    member.createdBy,
+    member.userId,
+  ];
+}
+
+function describe(scope: Scope): string {
+  if (scope.level === "system") return "all organizations";
+  return `${scope.level} ${scope.name} (${scope.id})`;
+}
+
+function explain(cause: unknown, scope: Scope): unknown {
+  if (!(cause instanceof ServiceError)) return cause;
+  const message =
+    cause.reason === "NOT_FOUND" ? `there is no such member of ${describe(scope)}` : cause.message;
+  return new OperatorError(message, { cause });
+}
