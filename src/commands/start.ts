@@ -24,6 +24,7 @@ import {
   watchForEnd,
 } from "./service.ts";
 import type { End } from "./service.ts";
+import { runWorkflows } from "./workflows.ts";
 
 /** Starts everything, prints the ready line, and stops it all again at a signal. */
 export async function runStart({ config }: CommandContext): Promise<number> {
@@ -82,6 +83,9 @@ async function startAll(options: StartAll): Promise<void> {
     await lock.announce({ pid: process.pid, url: service.url });
     progress.done();
     printReady(service.url, folder, outcome);
+    if (!config.hasWorkflows) return;
+    const workflows = runWorkflows({ config, folder, databaseUrl, logger });
+    started.push(() => workflows.stop(end.hurry));
   } finally {
     progress.done();
   }

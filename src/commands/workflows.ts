@@ -1,0 +1,102 @@
+// Workflows beside the service, on one machine: a Temporal, unless one is named, and the worker.
+// All of it in the background: nothing waits for it, and the service works without it. Called by
+// start.ts.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { OperatorError } from "../base/operator-error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import { openClusters } from "../postgres/clusters.ts";
+import { openDatabase } from "../postgres/database.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { print } from "./command.ts";
+
+export type RunWorkflowsOptions = {
+  readonly config: Config;
+  /** The data folder, whose lock is held. */
+  readonly folder: string;
+  /** Of the control database. */
+  readonly databaseUrl: string;
+  readonly logger: Logger;
+};
+
+export type RunningWorkflows = {
+  /** Ends the worker, then the embedded Temporal; what is under way goes on at the next start. */
+  stop(hurry: Promise<void>): Promise<void>;
+};
+
+/** Few: moving events must not keep requests waiting for the database. */
+const connectionsMax = 4;
+/** A worker that hangs must not keep Postgres running. */
+const stopTimeoutMs = 15_000;
+
+/** Begins to start Temporal and the worker, and returns at once. */
+export function runWorkflows(options: RunWorkflowsOptions): RunningWorkflows {
+  const stopping = new AbortController();
+  const stops: (() => Promise<void>)[] = [];
+  const starting = start(options, stopping.signal, stops).catch((error: unknown) => {
+    if (!stopping.signal.aborted) report(error, options.logger);
+  });
+  return {
+    async stop(hurry) {
+      stopping.abort(new Error("the service is stopping"));
+      await starting;
+      for (const stop of stops.toReversed()) {
+        await Promise.race([stop(), hurry, delay(stopTimeoutMs, undefined, { ref: false })]);
+      }
+    },
+  };
+}
+
+async function start(
+  { config, folder, databaseUrl, logger }: RunWorkflowsOptions,
+  signal: AbortSignal,
+  stops: (() => Promise<void>)[],
+): Promise<void> {
+  const { temporal } = config;
+  const named = temporal.address !== undefined && { ...temporal, address: temporal.address };
+  const target = named || (await startEmbedded({ config, folder, logger }, signal, stops));
+  signal.throwIfAborted();
+  // Loaded once the service runs, which does without it.
+  const { startWorkerApp } = await import("../worker-app.ts");
+  const database = openDatabase({ url: databaseUrl, connectionsMax });
+  stops.push(() => database.close());
+  const clusters = openClusters({
+    control: database,
+    urls: config.clusters,
+    connectionsMax,
+    // The service brings them up to date.
+    prepare: assertMigrated,
+    logger,
+  });
+  stops.push(() => clusters.close());
+  const worker = await startWorkerApp({ target, database, clusters, logger });
+  stops.push(() => worker.stop());
+}
+
+async function startEmbedded(
+  { config, folder, logger }: Omit<RunWorkflowsOptions, "databaseUrl">,
+  signal: AbortSignal,
+  stops: (() => Promise<void>)[],
+) {
+  const { startTemporal } = await import("../embedded/temporal.ts");
+  const server = await startTemporal({
+    cliPath: config.temporal.cliPath,
+    path: config.path,
+    folder,
+    signal,
+    onProgress: (step) => logger.info(step),
+    onRestart: (cause) => logger.error({ cause }, "Temporal ended by itself; starting it again"),
+  });
+  stops.push(() => server.stop());
+  print(`workflows: ${server.uiUrl}`);
+  const { address, namespace } = server;
+  return { ...config.temporal, address, namespace, apiKey: undefined, tls: false };
+}
+
+function report(error: unknown, logger: Logger): void {
+  const consequence =
+    "everything works, but archives and revocations are not completed until there is one";
+  if (error instanceof OperatorError) print(`no Temporal: ${error.message}\n${consequence}`);
+  else logger.error({ err: error }, `workflows cannot run: ${consequence}`);
+}

@@ -1,0 +1,231 @@
+// Runs workflows and activities for as long as the process does: waits for Temporal to come up,
+// goes on when it was away, and ends in an orderly way. Called by worker-app.ts.
+
+import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import type { LogLevel, Logger as TemporalLogger } from "@temporalio/worker";
+import type { Logger } from "../base/logger.ts";
+import { registerSearchAttributes } from "../embedded/temporal-namespace.ts";
+import type { Activities } from "./activities.ts";
+import { readTls, taskQueue } from "./client.ts";
+import type { TemporalTarget, WorkflowClient } from "./client.ts";
+
+export type WorkflowWorker = {
+  /** Takes no new work and hands back what takes long; settles when all has ended. */
+  stop(): Promise<void>;
+};
+
+export type StartWorkerOptions = {
+  readonly target: TemporalTarget;
+  readonly client: Pick<WorkflowClient, "connection">;
+  readonly activities: Activities;
+  readonly logger: Logger;
+};
+
+const workflowsPath = new URL("./workflows.ts", import.meta.url).pathname;
+/** Each holds a connection of the worker's pools at times, most of them wait. */
+const activitiesMax = 20;
+/** Workflows kept in memory between two events of theirs. */
+const cachedWorkflowsMax = 200;
+/** Activities that notice it end at a step; the others are given up and tried again elsewhere. */
+const stopGraceMs = 2_000;
+const stopForceMs = 10_000;
+const awayLookMs = 1_000;
+const lookMs = 5_000;
+const lookTimeoutMs = 5_000;
+
+/** Begins to work as soon as Temporal can be reached. Never fails: what is wrong is logged. */
+export function startWorker(options: StartWorkerOptions): WorkflowWorker {
+  const { target, logger } = options;
+  installRuntime(logger);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const watch = watchTemporal(options, signal);
+  const code = bundleWorkflows(logger);
+  code.catch(() => {
+    // Told where it is used.
+  });
+  let worker: Worker | undefined;
+
+  async function workOnce(): Promise<void> {
+    const tls = await readTls(target);
+    const { address, namespace, apiKey } = target;
+    const connection = await NativeConnection.connect({
+      address,
+      tls,
+      ...(apiKey !== undefined && { apiKey }),
+    });
+    try {
+      worker = await Worker.create({
+        connection,
+        namespace,
+        taskQueue,
+        identity: `${hostname()} pid ${process.pid}`,
+        workflowBundle: { code: await code },
+        activities: options.activities,
+        maxConcurrentActivityTaskExecutions: activitiesMax,
+        maxCachedWorkflows: cachedWorkflowsMax,
+        shutdownGraceTime: stopGraceMs,
+        shutdownForceTime: stopForceMs,
+      });
+      if (!signal.aborted) await worker.run();
+    } finally {
+      worker = undefined;
+      await connection.close();
+    }
+  }
+
+  async function work(): Promise<void> {
+    let told: string | undefined;
+    while (!signal.aborted) {
+      await watch.reachable();
+      if (signal.aborted) return;
+      try {
+        await workOnce();
+        told = undefined;
+      } catch (error) {
+        const { message } = error as Error;
+        if (message !== told && watch.isReachable()) {
+          logger.error({ err: error }, "the worker ended; it is started again");
+          told = message;
+        }
+      }
+      await pause(awayLookMs, signal);
+    }
+  }
+
+  const working = work();
+  return {
+    async stop() {
+      stopping.abort();
+      if (worker?.getState() === "RUNNING") worker.shutdown();
+      await working;
+      await watch.ended;
+    },
+  };
+}
+
+type Watch = {
+  isReachable(): boolean;
+  /** Resolves when Temporal answers, or when the watch has ended. */
+  reachable(): Promise<void>;
+  readonly ended: Promise<void>;
+};
+
+/** Asks Temporal over and over whether it is there; logs one line when that changes. */
+function watchTemporal({ target, client, logger }: StartWorkerOptions, signal: AbortSignal): Watch {
+  const { connection } = client;
+  const { address, namespace } = target;
+  let isReachable = false;
+  let wasAsked = false;
+  let change = Promise.withResolvers<undefined>();
+
+  async function look(): Promise<void> {
+    try {
+      await connection.withDeadline(Date.now() + lookTimeoutMs, () =>
+        connection.workflowService.describeNamespace({ namespace }),
+      );
+      if (!isReachable) {
+        await addSearchAttributes(connection, namespace, logger);
+        logger.info({ address, namespace }, "Temporal is reached; workflows run");
+      }
+      isReachable = true;
+      change.resolve(undefined);
+    } catch (error) {
+      if (signal.aborted) return;
+      const { details = (error as Error).message } = error as { details?: string };
+      if (isReachable || !wasAsked) {
+        logger.warn(
+          { address, namespace, cause: details },
+          "Temporal cannot be reached; archiving and revocations are completed when it can",
+        );
+      }
+      if (isReachable) change = Promise.withResolvers();
+      isReachable = false;
+    }
+    wasAsked = true;
+  }
+
+  async function watch(): Promise<void> {
+    while (!signal.aborted) {
+      await look();
+      await pause(isReachable ? lookMs : awayLookMs, signal);
+    }
+    change.resolve(undefined);
+  }
+
+  return {
+    isReachable: () => isReachable,
+    reachable: () => change.promise,
+    ended: watch(),
+  };
+}
+
+async function addSearchAttributes(
+  connection: WorkflowClient["connection"],
+  namespace: string,
+  logger: Logger,
+): Promise<void> {
+  try {
+    await registerSearchAttributes(connection, namespace);
+  } catch (error) {
+    const { details = (error as Error).message } = error as { details?: string };
+    // Temporal Cloud lets nobody do it over this connection.
+    logger.warn(
+      { cause: details },
+      `the search attributes cannot be added to namespace ${namespace}; unless they are there, ` +
+        "workflows cannot be found by organization, scope and actor, nor stopped with their " +
+        "project. Add WaggleOrganization, WaggleScope and WaggleActor, each of type Keyword, on " +
+        "the namespace's page of Temporal Cloud, or with: temporal operator search-attribute " +
+        `create --namespace ${namespace} --type Keyword --name …`,
+    );
+  }
+}
+
+async function bundleWorkflows(logger: Logger): Promise<string> {
+  const { code } = await bundleWorkflowCode({ workflowsPath, logger: toTemporalLogger(logger) });
+  return code;
+}
+
+let isRuntimeInstalled = false;
+
+/** One runtime serves every worker of a process. */
+function installRuntime(logger: Logger): void {
+  if (isRuntimeInstalled) return;
+  isRuntimeInstalled = true;
+  Runtime.install({
+    logger: toTemporalLogger(logger),
+    // What it says of a Temporal that is away, `watchTemporal` says once.
+    telemetryOptions: { logging: { filter: { core: "ERROR", other: "ERROR" }, forward: {} } },
+    // The commands decide what a signal means.
+    shutdownSignals: [],
+  });
+}
+
+/** Temporal's own news, such as each state of a worker, are details to an operator. */
+function toTemporalLogger(logger: Logger): TemporalLogger {
+  const methods = {
+    ERROR: "error",
+    WARN: "warn",
+    INFO: "debug",
+    DEBUG: "debug",
+    TRACE: "trace",
+  } as const satisfies Record<LogLevel, keyof Logger>;
+  const log = (level: LogLevel, message: string, meta?: object) => {
+    logger[methods[level]]({ ...meta }, message);
+  };
+  return {
+    log,
+    trace: (message, meta) => log("TRACE", message, meta),
+    debug: (message, meta) => log("DEBUG", message, meta),
+    info: (message, meta) => log("INFO", message, meta),
+    warn: (message, meta) => log("WARN", message, meta),
+    error: (message, meta) => log("ERROR", message, meta),
+  };
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  // Cut short by stop, which the loops' conditions see.
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+}
