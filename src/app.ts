@@ -30,6 +30,8 @@ import { createPeople } from "./access/people.ts";
 import { applyManifest } from "./access/roles/apply-manifest.ts";
 import { loadManifest } from "./access/roles/manifest.ts";
 import { isProject } from "./access/scope.ts";
+import { createEntrance } from "./access/sign-in/entrance.ts";
+import { createSignInPages } from "./access/sign-in/pages.ts";
 import type { Logger } from "./base/logger.ts";
 import type { Config } from "./config.ts";
 import { createControlplane } from "./controlplane/controlplane.ts";
@@ -92,6 +94,13 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...{ database, audit, changes, manifest, ...caches },
     publicOrigin: config.publicUrl,
   });
+  const signInPages = createSignInPages({
+    ...{ ...people, logger, publicOrigin: config.publicUrl },
+    entrance: createEntrance({
+      ...{ oidc: config.oidc, publicOrigin: config.publicUrl },
+      ...{ database, people, logger },
+    }),
+  });
   const keys = createKeys({
     ...{ database, changes, audit, outbox, scopes, policies, ...caches },
     onUsed: (keyId) => lastUsed.note(keyId),
@@ -139,6 +148,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     },
     logger,
     version: packageVersion(),
+    pages: signInPages,
     streamEncoders: [streamEncoder(parquetContentType, StreamEventsResponseSchema, encodeParquet)],
     corsOrigins: config.corsOrigins,
     bodyLimits: config.bodyBytesMax,
