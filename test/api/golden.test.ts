@@ -18,9 +18,9 @@ import {
 } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { createKeys } from "../../src/access/keys/keys.ts";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { formatTimeText } from "../../src/transport/rest/export-times.ts";
+import { givenAKey } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { cases, sessionId, type Case, type Request } from "./golden-cases.ts";
@@ -66,12 +66,8 @@ const kinds = {
 async function setStage({ given, key }: Case): Promise<Stage> {
   const { database } = service;
   const project = await givenAProject(database, "demo");
-  const keys = createKeys({ database, cacheEntriesMax: 0, cacheAgeMs: 0 });
-  const createKey = async (kind: KeyKind) => {
-    const { projectId } = project;
-    const created = await keys.create({ kind, projectId, name: kind, createdBy: "test" });
-    return `Bearer ${created.secret}`;
-  };
+  const createKey = async (kind: KeyKind) =>
+    `Bearer ${(await givenAKey(database, project, { kind })).secret}`;
   const author = await createKey("project");
   for (const request of given) {
     const { status, body } = await callRest(request, author);

@@ -1,13 +1,13 @@
 // What callers see when a statement takes longer than it may. Source: docs/decisions.md, 10.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createKeys } from "../../src/access/keys/keys.ts";
 import { createApp } from "../../src/app.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics } from "../../src/operator/metrics.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenAKey } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 
 let given: TestDatabase;
@@ -26,10 +26,8 @@ beforeAll(async () => {
   const clusters = openTestClusters(database);
   app = await createApp({ config, database, clusters, logger, metrics: createMetrics() });
   ({ url } = await app.listen());
-  const { projectId } = await givenAProject(given.database, "demo");
-  const keys = createKeys({ database: given.database, cacheEntriesMax: 0, cacheAgeMs: 0 });
-  const options = { kind: "project", projectId, name: "key", createdBy: "test" } as const;
-  key = (await keys.create(options)).secret;
+  const project = await givenAProject(given.database, "demo");
+  key = (await givenAKey(given.database, project, { kind: "project" })).secret;
   const released = Promise.withResolvers<void>();
   const isLocked = Promise.withResolvers<void>();
   unlock = released.resolve;

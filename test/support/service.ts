@@ -1,14 +1,15 @@
 // The whole service in this process, on a database of its own and a free port. Called by tests.
 
 import { createApp } from "../../src/app.ts";
-import { createKeys } from "../../src/access/keys/keys.ts";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { createLogger } from "../../src/base/logger.ts";
+import { createOrgKey } from "../../src/commands/credentials.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics, type Metrics } from "../../src/operator/metrics.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import type { Project } from "../../src/controlplane/projects/projects.ts";
 import { createTestDatabase, openTestClusters } from "./database.ts";
+import { givenAKey } from "./keys.ts";
 import { givenAProject } from "./project.ts";
 
 export type TestService = {
@@ -20,8 +21,17 @@ export type TestService = {
   readonly projectKey: string;
   readonly readOnlyKey: string;
   readonly ingestionKey: string;
+  /** Organization-level keys with what those of a first start may do. */
+  readonly controlPlaneKey: string;
+  readonly dataPlaneKey: string;
+  /** The project with the ids of the scopes above it. */
+  readonly project: Project;
   /** Another project, in another organization. */
-  readonly otherProject: { readonly projectId: Project["projectId"]; readonly projectKey: string };
+  readonly otherProject: Project & {
+    readonly projectKey: string;
+    readonly controlPlaneKey: string;
+    readonly dataPlaneKey: string;
+  };
   /** Stops the service and drops its database. */
   stop(): Promise<void>;
 };
@@ -39,11 +49,12 @@ export async function startService(
   const app = await createApp({ config, database, clusters, logger, metrics });
   const project = await givenAProject(database, "demo");
   const other = await givenAProject(database, "other");
-  const keys = createKeys({ database, cacheEntriesMax: 0, cacheAgeMs: 0 });
-  const createKey = async (kind: KeyKind, { projectId }: Project): Promise<string> => {
-    const options = { kind, projectId, name: kind, createdBy: "test" };
-    return (await keys.create(options)).secret;
-  };
+  const createKey = async (kind: KeyKind, ofProject: Project): Promise<string> =>
+    (await givenAKey(database, ofProject, { kind })).secret;
+  const createOrgKeys = async ({ orgId }: Project) => ({
+    controlPlaneKey: await createOrgKey(database, orgId, "control_plane_api_key"),
+    dataPlaneKey: await createOrgKey(database, orgId, "data_plane_api_key"),
+  });
   const { url } = await app.listen();
   return {
     url,
@@ -54,7 +65,13 @@ export async function startService(
     projectKey: await createKey("project", project),
     readOnlyKey: await createKey("project_read_only", project),
     ingestionKey: await createKey("ingestion", project),
-    otherProject: { projectId: other.projectId, projectKey: await createKey("project", other) },
+    ...(await createOrgKeys(project)),
+    project,
+    otherProject: {
+      ...other,
+      projectKey: await createKey("project", other),
+      ...(await createOrgKeys(other)),
+    },
     async stop() {
       await app.close();
       await clusters.close();
