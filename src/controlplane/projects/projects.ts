@@ -1,6 +1,10 @@
 // Projects and the scopes above them: finding one, and making the first. Called by the command
 // line and the first start. Source: docs/spec.md, Resources and fields.
 
+import { createAudit } from "../../access/audit/audit.ts";
+import type { Audit } from "../../access/audit/audit.ts";
+import type { Actor } from "../../access/principal.ts";
+import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
@@ -28,7 +32,12 @@ export type Projects = {
 /** Name of the scopes above the first project. */
 const firstScopeName = "default";
 
-export function createProjects(database: Database): Projects {
+const firstStart: Actor = { type: "system", id: "first-start", name: "first start" };
+
+export function createProjects(
+  database: Database,
+  audit: Pick<Audit, "append"> = createAudit(database),
+): Projects {
   return {
     async find(nameOrId) {
       const [project, other] = await store.findProjects(database.sql(), nameOrId);
@@ -48,7 +57,27 @@ export function createProjects(database: Database): Projects {
           projectName,
         };
         await store.insertScopes(sql, project, firstScopeName);
+        for (const { level, id, name } of scopesOf(project)) {
+          await audit.append({
+            actor: firstStart,
+            scope: { level, id, name, orgId: project.orgId },
+            action: `${level}.create`,
+            target: { type: level, id },
+            after: { name },
+          });
+        }
         return project;
       }),
   };
+}
+
+/** From the organization down. */
+function scopesOf(project: Project): readonly Scope[] {
+  const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
+  return [
+    { level: "org", id: orgId, name: firstScopeName },
+    { level: "dataplane", id: dataplaneId, name: firstScopeName },
+    { level: "workspace", id: workspaceId, name: firstScopeName },
+    { level: "project", id: projectId, name: projectName },
+  ];
 }
