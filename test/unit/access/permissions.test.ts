@@ -1,0 +1,152 @@
+// Wildcards of permissions against a reference that lists what each pattern holds.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  anyCovers,
+  covers,
+  findPatternFault,
+  intersect,
+  overlaps,
+} from "../../../src/access/permissions.ts";
+
+/** A small world in which every permission can be written down. */
+const words = ["a", "b"];
+const pairs = words.flatMap((first) => words.map((second) => `${first}.${second}`));
+const triples = pairs.flatMap((pair) => words.map((third) => `${pair}.${third}`));
+const world = ["org", "project"].flatMap((level) =>
+  [...words, ...pairs, ...triples].map((rest) => `${level}.${rest}`),
+);
+
+/** What a pattern holds, found by comparing it part by part with every permission. */
+function held(pattern: string): readonly string[] {
+  const wanted = pattern.split(".");
+  const isOpen = wanted.at(-1) === "*";
+  const fixed = isOpen ? wanted.slice(0, -1) : wanted;
+  return world.filter((permission) => {
+    const parts = permission.split(".");
+    const begins = fixed.every((part, index) => parts[index] === part);
+    return begins && (isOpen ? parts.length > fixed.length : parts.length === fixed.length);
+  });
+}
+
+/** Patterns in the shape of the world, no longer than it is deep. */
+const pattern = fc.oneof(
+  fc.constant("*"),
+  fc.constantFrom(...world),
+  fc.constantFrom("org.*", "project.*"),
+  fc
+    .constantFrom(...world.filter((permission) => permission.split(".").length < 4))
+    .map((permission) => `${permission}.*`),
+);
+const permission = fc.constantFrom(...world);
+
+/** What is wider than a pattern by one step: its last name becomes `*`. */
+function widen(one: string): string {
+  const parts = one.split(".");
+  const names = parts.at(-1) === "*" ? parts.slice(0, -1) : parts;
+  return names.length <= 1 ? "*" : `${names.slice(0, -1).join(".")}.*`;
+}
+
+describe("covers", () => {
+  test("agrees with the reference on permissions", () => {
+    fc.assert(
+      fc.property(pattern, permission, (one, name) => {
+        expect(covers(one, name)).toBe(held(one).includes(name));
+      }),
+    );
+  });
+
+  test("of two patterns means that all the one holds, the other holds", () => {
+    fc.assert(
+      fc.property(pattern, pattern, (one, other) => {
+        const isReallyCovered = held(other).every((name) => held(one).includes(name));
+        if (covers(one, other)) expect(isReallyCovered).toBe(true);
+      }),
+    );
+  });
+
+  test("never loses a permission when a pattern is widened", () => {
+    fc.assert(
+      fc.property(pattern, permission, (one, name) => {
+        expect(covers(widen(one), one)).toBe(true);
+        if (covers(one, name)) expect(covers(widen(one), name)).toBe(true);
+      }),
+    );
+  });
+
+  test("is transitive", () => {
+    fc.assert(
+      fc.property(pattern, pattern, pattern, (one, two, three) => {
+        if (covers(one, two) && covers(two, three)) expect(covers(one, three)).toBe(true);
+      }),
+    );
+  });
+
+  test.each([
+    { pattern: "project.*", permission: "project", want: false },
+    { pattern: "project.*", permission: "projects.event.get", want: false },
+    { pattern: "project.event", permission: "project.event.get", want: false },
+    { pattern: "project.event.get", permission: "project.event.*", want: false },
+    { pattern: "project.*", permission: "*", want: false },
+    { pattern: "project.*", permission: "project.*", want: true },
+  ])("$pattern holds $permission: $want", ({ pattern: one, permission: name, want }) => {
+    expect(covers(one, name)).toBe(want);
+  });
+});
+
+describe("overlaps", () => {
+  test("agrees with the reference", () => {
+    fc.assert(
+      fc.property(pattern, pattern, (one, other) => {
+        const isShared = held(one).some((name) => held(other).includes(name));
+        expect(overlaps(one, other)).toBe(isShared);
+      }),
+    );
+  });
+});
+
+describe("anyCovers", () => {
+  test("never loses a permission when a pattern is added", () => {
+    fc.assert(
+      fc.property(fc.array(pattern), pattern, permission, (patterns, added, name) => {
+        if (anyCovers(patterns, name)) expect(anyCovers([...patterns, added], name)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("intersect", () => {
+  test("holds exactly what both lists hold", () => {
+    const patterns = fc.array(pattern, { maxLength: 4 });
+    fc.assert(
+      fc.property(patterns, patterns, permission, (ones, others, name) => {
+        const got = anyCovers(intersect(ones, others), name);
+        expect(got).toBe(anyCovers(ones, name) && anyCovers(others, name));
+      }),
+    );
+  });
+});
+
+describe("findPatternFault", () => {
+  test.each([
+    { pattern: "*", want: undefined },
+    { pattern: "org.*", want: undefined },
+    { pattern: "project.ingestion_api_key.*", want: undefined },
+    { pattern: "workspace.fine_grained_api_key_cp.post", want: undefined },
+    { pattern: "", want: "must begin with" },
+    { pattern: "org", want: "must have parts" },
+    { pattern: "org.a.b.c.d.e.f", want: "must have parts" },
+    { pattern: "team.member.get", want: "must begin with" },
+    { pattern: "org.*.get", want: "* only as the last part" },
+    { pattern: "org.Member.get", want: "must be lower-case" },
+    { pattern: "org..get", want: "must be lower-case" },
+    { pattern: "org.mem*", want: "must be lower-case" },
+    { pattern: `org.${"a".repeat(128)}`, want: "is longer than 128" },
+  ])("of $pattern says: $want", ({ pattern: text, want }) => {
+    const got = findPatternFault(text);
+
+    if (want === undefined) expect(got).toBeUndefined();
+    else expect(got).toContain(want);
+  });
+});
