@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line: waggle start | serve | migrate | doctor | keys | members | audit. Each command
-// is one file in commands/.
+// The command line: waggle start | serve | worker | migrate | doctor | keys | members |
+// sign-in-link | audit. Each command is one file in commands/.
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "./base/operator-error.ts";
@@ -12,6 +12,7 @@ import { runKeys } from "./commands/keys.ts";
 import { runMembers } from "./commands/members.ts";
 import { runMigrate } from "./commands/migrate.ts";
 import { runServe } from "./commands/serve.ts";
+import { runSignInLink } from "./commands/sign-in-link.ts";
 import { runStart } from "./commands/start.ts";
 import { runWorker } from "./commands/worker.ts";
 import { ConfigError, readConfig, settings, variableOf } from "./config.ts";
@@ -25,6 +26,7 @@ const commands: Readonly<Record<string, Command>> = {
   doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
   keys: { summary: "create, list or revoke API keys", run: runKeys },
   members: { summary: "give and take roles of people", run: runMembers },
+  "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
   audit: { summary: "verify the audit log's chains", run: runAudit },
 };
 
@@ -80,7 +82,7 @@ function report(error: unknown): number {
 
 function helpText(): string {
   const commandLines = Object.entries(commands).map(
-    ([name, { summary }]) => `  ${name.padEnd(9)}${summary}`,
+    ([name, { summary }]) => `  ${name.padEnd(14)}${summary}`,
   );
   const settingLines = settingNames.flatMap((name) => {
     const { help, fallback } = settings[name];

@@ -1,14 +1,10 @@
 // `waggle members add | list | remove`: who has which role where, for the operator of a deployment
 // whose people cannot sign in yet. Called by main.ts. Source: docs/spec.md, Authentication, 6.
 
-import { createAudit } from "../access/audit/audit.ts";
-import { createAccessChanges } from "../access/changes/changes.ts";
 import type { Member, Members } from "../access/members/members.ts";
-import { createPeople } from "../access/people.ts";
 import type { People } from "../access/people.ts";
 import type { UserPrincipal } from "../access/principal.ts";
 import { loadManifest } from "../access/roles/manifest.ts";
-import type { Manifest } from "../access/roles/manifest.ts";
 import { systemScope } from "../access/scope.ts";
 import type { Scope, ScopeLevel } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
@@ -22,6 +18,7 @@ import { print, printTable } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { findOperator } from "./local-keys.ts";
+import { createLocalPeople } from "./local-people.ts";
 
 const usage = `usage:
   waggle members add --email E-MAIL --role ROLE [SCOPE]
@@ -74,19 +71,6 @@ export async function runMembers({ config, flags, operands }: CommandContext): P
     });
   });
   return 0;
-}
-
-/** Returns people whose sign-ins nobody asks for here. */
-function createLocalPeople(database: Database, manifest: Manifest): People {
-  return createPeople({
-    database,
-    manifest,
-    audit: createAudit(database),
-    changes: createAccessChanges({ database }),
-    publicOrigin: undefined,
-    cacheEntriesMax: 0,
-    cacheAgeMs: 0,
-  });
 }
 
 /** Whoever may run this may read and write the whole database. */

@@ -2,6 +2,7 @@
 // Source: docs/design.md, "One machine, no set-up".
 
 import { resolve } from "node:path";
+import { linkMinutes } from "../access/sign-in/links.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
@@ -24,6 +25,7 @@ import {
   watchForEnd,
 } from "./service.ts";
 import type { End } from "./service.ts";
+import { createSignInLink } from "./sign-in-link.ts";
 import { runWorkflows } from "./workflows.ts";
 
 /** Starts everything, prints the ready line, and stops it all again at a signal. */
@@ -81,8 +83,14 @@ async function startAll(options: StartAll): Promise<void> {
     started.push(() => service.stop(end.hurry));
     const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
     await lock.announce({ pid: process.pid, url: service.url });
+    // A restart under a supervisor must put neither the key nor a link into its log again.
+    const isForPeople = outcome.isNew || process.stdout.isTTY;
+    const link =
+      config.oidc === undefined && isForPeople
+        ? await createSignInLink(database, config, service.url)
+        : undefined;
     progress.done();
-    printReady(service.url, folder, outcome);
+    printReady(service.url, folder, { outcome, isForPeople, link });
     if (!config.hasWorkflows) return;
     const workflows = runWorkflows({ config, folder, databaseUrl, logger });
     started.push(() => workflows.stop(end.hurry));
@@ -118,14 +126,20 @@ async function describeHolder(folder: string): Promise<string> {
   return `waggle is already running on ${folder} (${who}); it is left alone`;
 }
 
-function printReady(url: string, folder: string, outcome: CredentialsOutcome): void {
+type Ready = {
+  readonly outcome: CredentialsOutcome;
+  /** Whether somebody reads this now, so that it may show secrets. */
+  readonly isForPeople: boolean;
+  readonly link: string | undefined;
+};
+
+function printReady(url: string, folder: string, { outcome, isForPeople, link }: Ready): void {
   if (outcome.remark) print(outcome.remark);
   print(`waggle is ready on ${url}`);
   const { credentials } = outcome;
-  if (!credentials) return;
-  print(`keys: ${credentialsPath(folder)}`);
-  // A restart under a supervisor must not put the key into its log again.
-  if (!outcome.isNew && !process.stdout.isTTY) return;
+  if (credentials) print(`keys: ${credentialsPath(folder)}`);
+  if (link !== undefined) print(`sign in (once, within ${linkMinutes} minutes):\n  ${link}`);
+  if (!credentials || !isForPeople) return;
   print("try it:");
   print(`  ${exampleCurl(url, credentials.project_api_key)}`);
 }

@@ -1,0 +1,48 @@
+// `waggle sign-in-link`: a one-time link that signs the first administrator in, where no identity
+// provider is configured. Called by main.ts; start.ts prints one too.
+// Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
+
+import { resolve } from "node:path";
+import { loadManifest } from "../access/roles/manifest.ts";
+import { createSignInLinks, formatLink, linkMinutes } from "../access/sign-in/links.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import type { Config } from "../config.ts";
+import { findHolder } from "../embedded/data-folder.ts";
+import type { Database } from "../postgres/database.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { print } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { withDatabase } from "./database.ts";
+import { findOperator } from "./local-keys.ts";
+import { createLocalPeople } from "./local-people.ts";
+
+export async function runSignInLink({ config, operands }: CommandContext): Promise<number> {
+  if (operands.length > 0) throw new OperatorError("usage:\n  waggle sign-in-link");
+  if (config.oidc !== undefined) {
+    throw new OperatorError(
+      "people sign in through the identity provider that WAGGLE_OIDC_ISSUER names; to give " +
+        "somebody a role: waggle members add",
+    );
+  }
+  const holder = await findHolder(resolve(config.dataFolder));
+  const url = holder?.url ?? `http://${config.host}:${config.port}`;
+  await withDatabase(config, async (database) => {
+    await assertMigrated(database);
+    const link = await createSignInLink(database, config, url);
+    // The link alone on standard output, so that a script can take it.
+    process.stderr.write(`signs ${config.adminEmail} in, once, within ${linkMinutes} minutes:\n`);
+    print(link);
+  });
+  return 0;
+}
+
+/** Makes a link to the service at `url`; the ones made before are void. */
+export async function createSignInLink(
+  database: Database,
+  { adminEmail, publicUrl, rolesManifest }: Config,
+  url: string,
+): Promise<string> {
+  const people = createLocalPeople(database, await loadManifest(rolesManifest));
+  const links = createSignInLinks({ database, ...people });
+  return formatLink(publicUrl ?? url, await links.create(adminEmail, findOperator().actor));
+}
