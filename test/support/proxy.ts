@@ -1,0 +1,80 @@
+// A TCP door before a test's Postgres that can be shut, opened again, or left hanging. Called by
+// tests of a database that goes away.
+
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+
+export type Proxy = {
+  /** The URL of the database through the door, with a password that must never be shown. */
+  readonly url: string;
+  /** Ends every connection and refuses new ones. */
+  shut(): Promise<void>;
+  /** Takes connections again, on the same port. */
+  open(): Promise<void>;
+  /** Takes connections and passes nothing on, either way, until `open`. */
+  hang(): void;
+};
+
+export const proxyPassword = "s3cret-of-the-cluster";
+
+const postgresPort = 5432;
+
+/** Opens a door to the database of a unix-socket URL. */
+export async function startProxy(databaseUrl: string): Promise<Proxy> {
+  const target = new URL(databaseUrl);
+  const path = join(target.searchParams.get("host") ?? "", `.s.PGSQL.${postgresPort}`);
+  const sockets = new Set<Socket>();
+  let isHanging = false;
+  let server: Server | undefined;
+
+  function pair(client: Socket): void {
+    const postgres = connect({ path });
+    for (const [from, to] of [
+      [client, postgres],
+      [postgres, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (bytes) => to.write(bytes));
+      if (isHanging) from.pause();
+      // A reset is one way of closing.
+      from.on("error", () => undefined);
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  }
+
+  async function listen(port: number): Promise<number> {
+    const listening = createServer(pair);
+    server = listening;
+    await new Promise<void>((settle, fail) => {
+      listening.once("error", fail);
+      listening.listen(port, "127.0.0.1", settle);
+    });
+    return (listening.address() as AddressInfo).port;
+  }
+
+  const port = await listen(0);
+  return {
+    url: `postgres://${target.username}:${proxyPassword}@127.0.0.1:${port}${target.pathname}`,
+    async shut() {
+      const closing = server;
+      server = undefined;
+      await new Promise<void>((settle) => {
+        if (closing) closing.close(() => settle());
+        else settle();
+        for (const socket of sockets) socket.destroy();
+      });
+    },
+    async open() {
+      isHanging = false;
+      for (const socket of sockets) socket.resume();
+      if (!server) await listen(port);
+    },
+    hang() {
+      isHanging = true;
+      for (const socket of sockets) socket.pause();
+    },
+  };
+}
