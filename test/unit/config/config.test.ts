@@ -43,6 +43,38 @@ describe("readConfig", () => {
     expect(corsOrigins).toEqual(["https://a.example", "https://b.example"]);
   });
 
+  test("reads clusters from a JSON object", () => {
+    const clusters = { eu: "postgres://u:p@eu/db", "us-1_b": "postgresql:///db?host=/run" };
+
+    expect(readConfig({}, {}).clusters).toEqual({});
+    expect(readConfig({ clusters: JSON.stringify(clusters) }, {}).clusters).toEqual(clusters);
+  });
+
+  test.each([
+    { value: "postgres://u:secret@h/db", want: "must be a JSON object" },
+    { value: '{"eu": "postgres://u:secret@h/db"', want: "must be a JSON object" },
+    { value: '["postgres://u:secret@h/db"]', want: "must be a JSON object" },
+    { value: "null", want: "must be a JSON object" },
+    { value: '{"EU": "postgres://u:secret@h/db"}', want: "must have ids of 1 to 64" },
+    { value: '{"": "postgres://u:secret@h/db"}', want: "must have ids of 1 to 64" },
+    { value: `{"${"a".repeat(65)}": "postgres://u:secret@h/db"}`, want: "must have ids of" },
+    { value: '{"eu": "mysql://u:secret@h/db"}', want: "of eu must be a URL such as postgres://" },
+    { value: '{"eu": "postgres://u:secret@h:port/db"}', want: "of eu must be a URL" },
+    { value: '{"eu": {"url": "postgres://u:secret@h/db"}}', want: "of eu must be a URL" },
+  ])("refuses clusters $value, without its password", ({ value, want }) => {
+    const read = () => readConfig({}, { WAGGLE_CLUSTERS: value });
+
+    expect(read).toThrow(`WAGGLE_CLUSTERS (--clusters) ${want}`);
+    expect(read).not.toThrow("secret");
+  });
+
+  test("bounds the number of clusters", () => {
+    const ids = Array.from({ length: 65 }, (_, index) => [`c${index}`, "postgres://h/db"]);
+    const clusters = JSON.stringify(Object.fromEntries(ids));
+
+    expect(() => readConfig({ clusters }, {})).toThrow("at most 64 clusters");
+  });
+
   test("cannot be changed", () => {
     const config = readConfig({}, {});
 
