@@ -31,6 +31,12 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
+/** Returns the URL of a test's database, for another process. */
+export async function urlOf(database: Database): Promise<string> {
+  const [row] = await database.sql()<{ name: string }[]>`select current_database() as name`;
+  return databaseUrl(inject("serverUrl"), row?.name ?? "");
+}
+
 /** Opens the clusters of a test; without URLs, the database itself is the only one. */
 export function openTestClusters(
   control: Database,
