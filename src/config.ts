@@ -337,7 +337,7 @@ function parseClusters(text: string): Readonly<Record<string, string>> {
   );
 }
 
-/** The text may hold passwords, so neither it nor the parser's words, which quote it, are repeated. */
+/** The text may hold passwords: neither it nor the parser's words, which quote it, are repeated. */
 function parseObject(text: string): object {
   const wanted = 'must be a JSON object such as {"id": "postgres://user:password@host/database"}';
   let value: unknown;

@@ -1,6 +1,6 @@
-// The databases that hold events: one for each configured cluster, beside the control database. Each
-// is watched on its own, so that one that is away is refused at once and the others go on. Opened
-// by the commands, read by app.ts and the workers. Source: docs/decisions.md, 30.
+// The databases that hold events: one for each configured cluster, beside the control database.
+// Each is watched on its own, so that one that is away is refused at once and the others go on.
+// Opened by the commands, read by app.ts and the workers. Source: docs/decisions.md, 30.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
@@ -15,8 +15,8 @@ export type Clusters = {
   ids(): readonly string[];
   isKnown(clusterId: string): boolean;
   /**
-   * Returns the database of a cluster, always the same object. Fails with DATABASE_UNAVAILABLE while
-   * it does not answer or was not migrated yet, and when no such cluster is configured.
+   * Returns the database of a cluster, always the same object. Fails with DATABASE_UNAVAILABLE
+   * while it does not answer or was not migrated yet, and when no such cluster is configured.
    */
   database(clusterId: string): Database;
   /** Ids of the clusters that cannot be used now. */

@@ -66,7 +66,7 @@ export function createTracing({ clusters, onStored }: TracingOptions): TracingOf
 
   return {
     of({ clusterId }) {
-      // Asked every time: a cluster that went away is refused at once, before anything waits for it.
+      // Asked every time: a cluster that went away is refused before anything waits for it.
       const database = clusters.database(clusterId);
       const known = composed.get(database);
       if (known) return known;

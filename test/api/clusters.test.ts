@@ -1,5 +1,5 @@
-// A project's data are in the cluster of its data plane and nowhere else, and a cluster that is away
-// takes only its own projects with it. Source: docs/decisions.md, 30.
+// A project's data are in the cluster of its data plane and nowhere else, and a cluster that is
+// away takes only its own projects with it. Source: docs/decisions.md, 30.
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -141,7 +141,7 @@ async function expectOnlyEuropeAway(): Promise<void> {
 }
 
 describe("a cluster that is away", () => {
-  test("at the start takes only its own projects with it, and comes without a restart", async () => {
+  test("at the start takes only its own projects with it, and comes by itself", async () => {
     expect(await readiness()).toEqual({
       status: 200,
       body: { status: "ok", degraded: ["cluster eu"] },
