@@ -9,7 +9,7 @@ import type { Actor } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { systemScopeId } from "../../access/scope.ts";
-import { archiveEntry } from "../../outbox/outbox.ts";
+import { archiveEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Database } from "../../postgres/database.ts";
 import * as store from "./store.ts";
@@ -125,10 +125,10 @@ function levelOf({ level }: Scope): Level {
 
 function notEmpty(level: Level, children: number): ServiceError {
   const [one, many] = childNames[level];
-  const what = children === 1 ? `1 active ${one}` : `${children} active ${many}`;
+  const what = children === 1 ? `is 1 active ${one}` : `are ${children} active ${many}`;
   return new ServiceError(
     "SCOPE_NOT_EMPTY",
-    `there is ${what} inside; archive what is inside first, ` +
+    `there ${what} inside; archive what is inside first, ` +
       "or send dangerously_delete_child_scopes=true to archive all of it",
   );
 }
