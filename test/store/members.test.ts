@@ -3,8 +3,6 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
-import { createAccessChanges } from "../../src/access/changes/changes.ts";
-import { createPeople } from "../../src/access/people.ts";
 import type { People } from "../../src/access/people.ts";
 import type { UserPrincipal } from "../../src/access/principal.ts";
 import { applyManifest } from "../../src/access/roles/apply-manifest.ts";
@@ -12,6 +10,7 @@ import { loadManifest } from "../../src/access/roles/manifest.ts";
 import type { GroupRole, Manifest, Role } from "../../src/access/roles/manifest.ts";
 import { systemScope, systemScopeId } from "../../src/access/scope.ts";
 import type { Scope } from "../../src/access/scope.ts";
+import { createLocalPeople } from "../../src/commands/local-people.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import type { Project } from "../../src/controlplane/projects/projects.ts";
@@ -27,22 +26,9 @@ let people: People;
 beforeAll(async () => {
   own = await createTestDatabase();
   manifest = await loadManifest(undefined);
-  people = createTestPeople(manifest);
+  people = createLocalPeople(own.database, manifest);
 });
 afterAll(() => own.drop());
-
-function createTestPeople(ofManifest: Manifest): People {
-  const { database } = own;
-  return createPeople({
-    database,
-    manifest: ofManifest,
-    audit: createAudit(database),
-    changes: createAccessChanges({ database }),
-    publicOrigin: undefined,
-    cacheEntriesMax: 0,
-    cacheAgeMs: 0,
-  });
-}
 
 const everything: UserPrincipal = aUserPrincipal([
   { level: "system", scopeId: systemScopeId, permissions: ["*"] },
@@ -149,7 +135,7 @@ describe("add", () => {
     expect(reasons.filter((reason) => reason.startsWith("MEMBER_EXISTS"))).toHaveLength(4);
   });
 
-  test("refuses a role that permits more than the caller holds, naming the first of it", async () => {
+  test("refuses a role that permits more than the caller holds, naming what", async () => {
     const { org } = await givenAnOrg();
     const principal = principalOf(org, "org.*", "dataplane.*", "workspace.*");
     const give = (role: string) =>
@@ -526,7 +512,7 @@ describe("applyManifest", () => {
     const gone = warnings.find((warning) => "role" in warning && warning.role === "project_viewer");
     expect(gone).toMatchObject({ memberships: expect.any(Number) as number });
     const { userId } = await add((await givenAnOrg()).org, "org_member");
-    const user = await createTestPeople(without("org_member")).signIns.authenticate(
+    const user = await createLocalPeople(own.database, without("org_member")).signIns.authenticate(
       await signIn(userId),
     );
     expect(user.grants).toEqual([]);

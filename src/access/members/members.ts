@@ -163,7 +163,7 @@ function getRole(manifest: Manifest, name: string, level: ScopeLevel): Role {
   );
 }
 
-/** Throws when the caller does not hold all that a role permits here; an unknown one permits nothing. */
+/** Throws when a role permits here what the caller does not hold; one that is gone permits nothing. */
 function assertHeld(
   manifest: Manifest,
   { principal, scope, role }: { principal: Principal; scope: Scope; role: string },

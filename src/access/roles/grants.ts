@@ -13,8 +13,8 @@ export type RoleInScope = {
 };
 
 /**
- * Returns the grants of memberships and groups. A role that the manifest no longer has, or no longer
- * for that level, grants nothing.
+ * Returns the grants of memberships and groups. A role that the manifest no longer has, or no
+ * longer for that level, grants nothing.
  */
 export function grantsOf(
   manifest: Manifest,

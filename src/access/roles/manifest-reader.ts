@@ -1,5 +1,5 @@
-// Reads maps, lists and texts of a YAML document, and gathers what is wrong with them by line. Called
-// by manifest.ts.
+// Reads maps, lists and texts of a YAML document, and gathers what is wrong with them by line.
+// Called by manifest.ts.
 
 import { isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { Document, LineCounter, Node } from "yaml";

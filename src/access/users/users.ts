@@ -38,8 +38,8 @@ export type Users = {
   lock(userId: string): Promise<User | undefined>;
   /**
    * Returns who signs in through the identity provider. At the first time this is whoever has the
-   * e-mail and has not signed in so before, or somebody new; from then on it is whoever the provider
-   * called so before, and the e-mail follows the provider's unless somebody else has that one.
+   * e-mail and has not signed in so before, or somebody new; from then on it is whoever the
+   * provider called so before, and the e-mail follows the provider's unless somebody else has it.
    *
    * Undefined when the e-mail is of somebody whom the provider calls something else: the sign-in
    * is to be refused, since an address may have changed hands and its owner's roles may not.
