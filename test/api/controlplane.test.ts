@@ -481,7 +481,7 @@ describe("organizations", () => {
     expect(await call(`GET ${path}`, { credential: admin })).toMatchObject({ text: notFound });
   });
 
-  test("are made by keys with that permission, which everything in one of them is not", async () => {
+  test("are made by keys that name the permission; everything in one of them is less", async () => {
     const credential = await withKey(service.database, service.project, {
       kind: "control_plane",
       root: "org",

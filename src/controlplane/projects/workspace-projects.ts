@@ -1,4 +1,4 @@
-// The projects of workspaces: what events are logged to, and ready for them as soon as they are made.
+// The projects of workspaces: what events are logged to, ready for them as soon as they are made.
 // Called by handlers.ts with scopes that are active and allowed.
 // Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
 

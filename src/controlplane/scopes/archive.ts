@@ -1,6 +1,6 @@
 // Archiving a scope: access ends in the request's own transaction, which also asks for the workflow
-// that archives what is inside. Called by the handlers and services of every level, and by the
-// activities of that workflow. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29.
+// that archives what is inside. Called by the handlers and services of every level, and by that
+// workflow's activities. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29.
 
 import { everything } from "../../access/caller-memory.ts";
 import type { Audit } from "../../access/audit/audit.ts";
