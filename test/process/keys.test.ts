@@ -62,8 +62,34 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
     expect([made.code, revoked.code, listed.code]).toEqual([0, 0, 0]);
     expect(before).toBe(200);
     await expect.poll(() => statusWith(url, secret)).toBe(404);
-    expect(lastLine(listed.output)).toMatch(/ingestion +demo +ci +hh_ingst_.{4}….*revoked by/);
+    expect(listed.output).toMatch(
+      /ingestion +project demo +ci +hh_ingst_.{4}….*revoked by command/,
+    );
     expect(listed.output).not.toContain(secret);
+  });
+
+  test("makes a key of an organization that makes keys, which no call may", async () => {
+    const folder = await givenADataFolder();
+    await start(folder);
+    const { url, org_id: orgId, project_id: projectId } = await readCredentials(folder);
+    const flags = ["--kind", "data_plane", "--name", "ci", "--data", folder];
+    const permissions = "project.ingestion_api_key.*, project.event.get";
+
+    const made = await run(
+      ...["keys", "create", ...flags, "--org", orgId],
+      ...["--permissions", permissions, "--expires-in-days", "30"],
+    ).ended();
+    const secret = lastLine(made.output);
+    const response = await fetch(`${url}/v1/projects/${projectId}/ingestion_api_keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "made by the key" }),
+    });
+
+    expect(made.code).toBe(0);
+    expect(secret).toMatch(/^hh_fgdp_[A-Za-z0-9]{24}_[A-Za-z0-9_-]{64}$/);
+    expect(response.status).toBe(200);
+    await response.arrayBuffer();
   });
 
   test("works while the service is not running, and leaves nothing running", async () => {
@@ -121,6 +147,21 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
       name: "no kind",
       words: ["keys", "create", "--name", "x"],
       want: "waggle keys create --kind",
+    },
+    {
+      name: "a fine-grained key without permissions",
+      words: ["keys", "create", "--kind", "data_plane", "--name", "x"],
+      want: "needs --permissions",
+    },
+    {
+      name: "a fine-grained key without an end",
+      words: ["keys", "create", "--kind", "data_plane", "--name", "x", "--permissions", "*"],
+      want: "--expires-in-days must be a whole number",
+    },
+    {
+      name: "a classic key with permissions",
+      words: ["keys", "create", "--kind", "project", "--name", "x", "--permissions", "*"],
+      want: "has neither permissions nor an end",
     },
     { name: "an unknown flag", words: ["start", "--nope"], want: "--nope" },
     { name: "a bad port", words: ["start", "--port", "x"], want: "WAGGLE_PORT (--port)" },

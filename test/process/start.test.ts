@@ -52,6 +52,8 @@ describe("the first start", { timeout: timeoutMs }, () => {
       "project_name",
       "project_api_key",
       "ingestion_api_key",
+      "control_plane_api_key",
+      "data_plane_api_key",
     ]);
     expect(credentials.project_name).toBe("demo");
     expect(service.output()).toContain(`waggle is ready on ${credentials.url}`);
