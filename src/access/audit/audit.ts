@@ -32,7 +32,8 @@ export type Change = {
 
 /** A row of the log. */
 export type AuditEntry = Omit<store.AuditRow, "at" | "before" | "after"> & {
-  readonly at: Date;
+  /** To the microsecond, as it was hashed; undefined when it is no time any more. */
+  readonly at: string | undefined;
   readonly before: JsonObject | undefined;
   readonly after: JsonObject | undefined;
 };
@@ -117,7 +118,13 @@ export function createAudit(database: Database): Audit {
 }
 
 function toEntry(row: store.AuditRow): AuditEntry {
-  return { ...row, at: new Date(row.at), before: stateOf(row.before), after: stateOf(row.after) };
+  return {
+    ...row,
+    // Of a row that was tampered with, the rest is still shown.
+    at: row.at.endsWith("Z") ? row.at : undefined,
+    before: stateOf(row.before),
+    after: stateOf(row.after),
+  };
 }
 
 function stateOf(text: string | null): JsonObject | undefined {

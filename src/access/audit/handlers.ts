@@ -1,7 +1,7 @@
 // AuditService: a message in, a message out, no decisions.
 
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { JsonObject as ProtoJsonObject } from "@bufbuild/protobuf";
+import { fromJson, type JsonObject as ProtoJsonObject } from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AuditService } from "../../../gen/waggle/v1/audit_pb.js";
 import type { JsonObject } from "../../base/json.ts";
@@ -24,7 +24,8 @@ export function auditHandlers(audit: Pick<Audit, "list">): ServiceImpl<typeof Au
 function toMessage({ at, before, after, hash, previousHash, ...entry }: AuditEntry) {
   return {
     sequence: entry.sequence,
-    at: timestampFromDate(at),
+    // A Date would lose the microseconds that the hash is over.
+    ...(at !== undefined && { at: fromJson(TimestampSchema, at) }),
     actorType: entry.actorType,
     actorId: entry.actorId,
     actorName: entry.actorName,

@@ -232,11 +232,15 @@ describe("verify", () => {
     expect(rows.map(({ name }) => name).toSorted()).toEqual([...tried, ...others].toSorted());
   });
 
-  test("walks a chain of more than a page, and one of large rows", async () => {
+  test("walks a chain of more than a page", { timeout: 90_000 }, async () => {
     const long = await givenAChain(1_001);
-    const large = await givenAChain(5, { text: "x".repeat(5_000_000) });
 
     expect(await verify(long)).toMatchObject([{ rows: 1_001, fault: undefined }]);
+  });
+
+  test("walks a chain of large rows", async () => {
+    const large = await givenAChain(5, { text: "x".repeat(5_000_000) });
+
     expect(await verify(large)).toMatchObject([{ rows: 5, fault: undefined }]);
   });
 
@@ -289,7 +293,7 @@ describe("list", () => {
       after: { name: 'is "5" 🐝' },
       previousHash: entries[1]?.hash,
     });
-    expect(Math.abs((entries[0]?.at.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
+    expect(Math.abs(Date.parse(entries[0]?.at ?? "") - Date.now())).toBeLessThan(60_000);
   });
 
   test("ends a page of large rows early, and goes on after it", async () => {

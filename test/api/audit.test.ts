@@ -1,0 +1,103 @@
+// GET /v1/orgs/{org_id}/audit_log: pages of an organization's own changes.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAudit } from "../../src/access/audit/audit.ts";
+import type { Scope } from "../../src/access/scope.ts";
+import { startService } from "../support/service.ts";
+import type { TestService } from "../support/service.ts";
+
+let service: TestService;
+
+const changes = 5;
+
+beforeAll(async () => {
+  service = await startService();
+  const { orgId } = service.project;
+  const audit = createAudit(service.database);
+  const scope: Scope = { level: "org", id: orgId, name: "acme", orgId };
+  // What the start itself wrote down is not looked at here.
+  await service.database.sql()`delete from audit_log where org_id = ${orgId}`;
+  await service.database.sql()`delete from audit_heads where org_id = ${orgId}`;
+  for (let number = 1; number <= changes; number += 1) {
+    await service.database.transaction(() =>
+      audit.append({
+        actor: { type: "key", id: "k", name: "ci\0" },
+        scope,
+        action: "workspace.create",
+        target: { type: "workspace", id: `w-${number}` },
+        after: { name: `bees ${number}\0\uD800`, labels: ["a", 1, null] },
+      }),
+    );
+  }
+});
+
+afterAll(() => service.stop());
+
+type Answer = {
+  readonly success: boolean;
+  readonly data: readonly Record<string, unknown>[];
+  readonly next_cursor?: string;
+  readonly message?: string;
+};
+
+async function list(query: string, key = service.controlPlaneKey) {
+  const response = await fetch(
+    `${service.url}/v1/orgs/${service.project.orgId}/audit_log${query}`,
+    {
+      headers: { authorization: `Bearer ${key}` },
+    },
+  );
+  return { status: response.status, answer: (await response.json()) as Answer };
+}
+
+describe("GET /v1/orgs/{org_id}/audit_log", () => {
+  test("answers whole entries, newest first", async () => {
+    const { status, answer } = await list("");
+
+    expect(status).toBe(200);
+    expect(answer.data).toHaveLength(changes);
+    expect(answer.data[0]).toEqual({
+      sequence: 5,
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3,6})?Z$/) as string,
+      actor_type: "key",
+      actor_id: "k",
+      actor_name: "ci\uFFFD",
+      action: "workspace.create",
+      scope_type: "org",
+      scope_id: service.project.orgId,
+      target_type: "workspace",
+      target_id: "w-5",
+      before: null,
+      after: { name: expect.stringContaining("bees 5\0") as string, labels: ["a", 1, null] },
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      previous_hash: answer.data[1]?.["hash"],
+    });
+  });
+
+  test("goes on from its cursor to the end", async () => {
+    const sequences: unknown[] = [];
+    let query = "?limit=2";
+    for (let pages = 0; pages < changes; pages += 1) {
+      const { answer } = await list(query);
+      sequences.push(...answer.data.map(({ sequence }) => sequence));
+      if (answer.next_cursor === undefined) break;
+      query = `?limit=2&cursor=${answer.next_cursor}`;
+    }
+
+    expect(sequences).toEqual([5, 4, 3, 2, 1]);
+  });
+
+  test.each([
+    { query: "?cursor=nonsense", want: "cursor" },
+    { query: "?limit=0", want: "limit" },
+    { query: "?limit=1001", want: "limit" },
+  ])("refuses $query by its name", async ({ query, want }) => {
+    const { status, answer } = await list(query);
+
+    expect([status, answer.message]).toEqual([400, expect.stringContaining(want)]);
+  });
+
+  test("is absent to another organization's key", async () => {
+    expect((await list("", service.otherProject.controlPlaneKey)).status).toBe(404);
+  });
+});
