@@ -5,7 +5,7 @@ import { defineSearchAttributeKey } from "@temporalio/common";
 import type { SearchAttributePair } from "@temporalio/common";
 
 const organizationKey = defineSearchAttributeKey("WaggleOrganization", "KEYWORD");
-const scopeKey = defineSearchAttributeKey("WaggleScope", "KEYWORD");
+export const scopeKey = defineSearchAttributeKey("WaggleScope", "KEYWORD");
 const actorKey = defineSearchAttributeKey("WaggleActor", "KEYWORD");
 
 /** Returns the attributes of a workflow that works for an organization, on a scope of it. */

@@ -24,7 +24,7 @@ import { waitUntilQuiet } from "../archive-project/workflow.ts";
 import { describeArchive } from "../describe-work.ts";
 import { progressQuery } from "../progress.ts";
 import type { Progress } from "../progress.ts";
-import { searchAttributesOf } from "../search-attributes.ts";
+import { scopeKey, searchAttributesOf } from "../search-attributes.ts";
 import type { Child, createArchiveScopeActivities } from "./activities.ts";
 
 type Activities = ReturnType<typeof createArchiveProjectActivities> &
@@ -127,7 +127,7 @@ async function archiveChild(parent: ArchiveScopeInput, child: Child): Promise<bo
   const entry = archiveEntry(input);
   const { workflowId, workflowType } = entry;
   // A namespace may lack them; then the parent was started without.
-  const hasAttributes = workflowInfo().typedSearchAttributes.getAll().length > 0;
+  const hasAttributes = workflowInfo().typedSearchAttributes.get(scopeKey) !== undefined;
   for (let starts = 1; starts <= childStartsMax; starts += 1) {
     try {
       await executeChild(workflowType, {

@@ -1,0 +1,52 @@
+// Workflows that are under way outlive a release: what they have done so far must come out the same
+// when new code goes through it.
+
+import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import { beforeAll, describe, expect, test } from "vitest";
+import { isRecording, listHistories, type SavedHistory } from "./histories.ts";
+
+const workflowsPath = new URL("../../src/workflows/workflows.ts", import.meta.url).pathname;
+const histories = isRecording ? [] : await listHistories();
+
+let workflowBundle: { code: string };
+
+beforeAll(async () => {
+  const logger = new DefaultLogger("ERROR");
+  Runtime.install({ logger, telemetryOptions: { logging: { forward: {} } } });
+  workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
+});
+
+function replay({ history, workflowId }: SavedHistory): Promise<void> {
+  return Worker.runReplayHistory({ workflowBundle }, history, workflowId);
+}
+
+describe.skipIf(isRecording)("a saved history", () => {
+  test("is there for each kind of workflow", () => {
+    const types = new Set(histories.map(typeOf));
+
+    expect(types).toEqual(
+      new Set(["archiveDataplane", "archiveProject", "archiveWorkspace", "revokeKey"]),
+    );
+  });
+
+  test.each(histories)("replays: $name", async (saved) => {
+    await expect(replay(saved)).resolves.toBeUndefined();
+  });
+
+  test("does not replay when the workflow does something else than then", async () => {
+    const saved = histories.find(({ name }) => name === "revoke-key.json");
+    if (!saved) throw new Error("there is none of revokeKey");
+    const text = JSON.stringify(saved.history).replaceAll("confirmChange", "askSomethingElse");
+
+    const changed = { ...saved, history: JSON.parse(text) as unknown };
+
+    await expect(replay(changed)).rejects.toThrow(/[Nn]ondeterminism/);
+  });
+});
+
+function typeOf({ history }: SavedHistory): string | undefined {
+  const { events } = history as {
+    events: { workflowExecutionStartedEventAttributes?: { workflowType: { name: string } } }[];
+  };
+  return events[0]?.workflowExecutionStartedEventAttributes?.workflowType.name;
+}

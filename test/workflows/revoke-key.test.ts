@@ -1,0 +1,144 @@
+// A key's revocation, followed to the last server: on the service, a worker and Temporal as they
+// are.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
+import { createLogger } from "../../src/base/logger.ts";
+import { revokeKeyEntry } from "../../src/outbox/entry.ts";
+import { startWorkerApp, type WorkerApp } from "../../src/worker-app.ts";
+import { createWorkflowClient } from "../../src/workflows/client.ts";
+import { sayMissing } from "../clients/environment.ts";
+import { openTestClusters } from "../support/database.ts";
+import { givenAKey } from "../support/keys.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
+import { openClient, targetOf } from "../support/workflows.ts";
+import { recordHistory } from "./histories.ts";
+
+let service: TestService;
+let temporal: TestTemporal;
+let client: ReturnType<typeof openClient>;
+let worker: WorkerApp;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  const shared = await startTestTemporal();
+  sayMissing("following revocations", shared);
+  ({ missing } = shared);
+  if (shared.missing !== undefined) return;
+  temporal = shared;
+  client = openClient(temporal);
+  service = await startService();
+  const { database } = service;
+  const target = targetOf(temporal);
+  const clusters = openTestClusters(database);
+  worker = await startWorkerApp({ target, database, clusters, logger: createLogger("fatal") });
+}, 600_000);
+afterAll(async () => {
+  if (missing !== undefined) return;
+  await worker.stop();
+  await service.stop();
+  await client.close();
+  await temporal.stop();
+});
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+async function revokeAKey(): Promise<string> {
+  const { key } = await givenAKey(service.database, service.project, { kind: "project" });
+  const { projectId } = service;
+  const path = `/v1/projects/${projectId}/project_api_keys/${key.id}`;
+  const response = await fetch(`${service.url}${path}`, {
+    method: "DELETE",
+    headers: { authorization: `Bearer ${service.dataPlaneKey}` },
+  });
+  expect(response.status, await response.text()).toBe(200);
+  return key.id;
+}
+
+async function isConfirmed(keyId: string): Promise<boolean> {
+  const [row] = await service.database.sql()<{ isConfirmed: boolean }[]>`
+    select revocation_confirmed_at is not null as "isConfirmed"
+    from api_keys
+    where key_id = ${keyId}`;
+  return row?.isConfirmed ?? false;
+}
+
+async function givenADeadServer(silentMs: number): Promise<void> {
+  await service.database.sql()`
+    insert into servers (server_id, name, seen_at, change_id)
+    values (${createUuid()}, 'dead', now() - ${silentMs} * interval '1 millisecond', 0)`;
+}
+
+describe("revokeKey", () => {
+  test("records that every server has confirmed, with the servers as progress", async () => {
+    const keyId = await revokeAKey();
+
+    await vi.waitUntil(() => isConfirmed(keyId), { timeout: 25_000 });
+
+    const workflowId = `revoke-key-${keyId}`;
+    const handle = client.client.workflow.getHandle(workflowId);
+    expect(await handle.result()).toEqual({ state: "done", done: 1, left: 0 });
+    expect(await client.progressOf(workflowId)).toEqual({ state: "done", done: 1, left: 0 });
+    await recordHistory(client.client, workflowId, "revoke-key");
+  });
+
+  test("is found by organization, scope and actor, and says what it is about", async () => {
+    const keyId = await revokeAKey();
+    const { orgId, projectId } = service.project;
+    const query = `WaggleOrganization = '${orgId}' AND WaggleScope = '${projectId}'`;
+
+    const found = await vi.waitUntil(
+      async () => {
+        for await (const one of client.client.workflow.list({ query })) {
+          if (one.workflowId === `revoke-key-${keyId}`) return one;
+        }
+        return undefined;
+      },
+      { timeout: 25_000 },
+    );
+
+    expect(found.type).toBe("revokeKey");
+    expect(found.memo).toMatchObject({ key: keyId, organization: orgId, scope: projectId });
+    const description = await client.client.workflow.getHandle(found.workflowId).describe();
+    expect(await description.staticSummary()).toBe(`follow the revocation of key ${keyId}`);
+    const names = description.typedSearchAttributes.getAll().map(({ key: { name } }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(["WaggleOrganization", "WaggleScope", "WaggleActor"]),
+    );
+  });
+
+  test("waits for a server that died only until its memory has aged out", async () => {
+    // It may remember keys for another eight seconds.
+    await givenADeadServer(62_000);
+    const keyId = await revokeAKey();
+    const workflowId = `revoke-key-${keyId}`;
+
+    const progress = await vi.waitUntil(
+      async () => {
+        const now = await client.progressOf(workflowId).catch(() => undefined);
+        return now?.done === 1 ? now : undefined;
+      },
+      { timeout: 25_000 },
+    );
+    expect(progress).toMatchObject({ done: 1, left: 1 });
+    expect(await isConfirmed(keyId)).toBe(false);
+
+    await vi.waitUntil(() => isConfirmed(keyId), { timeout: 25_000 });
+  });
+});
+
+test("an entry that two processes start is one workflow, also after its end", async () => {
+  const ids = { keyId: createUuid(), orgId: createUuid(), scopeId: createUuid() };
+  const entry = revokeKeyEntry({ ...ids, changeId: 1, actor: "a test" });
+  const starters = await Promise.all([1, 2].map(() => createWorkflowClient(targetOf(temporal))));
+
+  await Promise.all(starters.map((starter) => starter.start(entry)));
+  await client.client.workflow.getHandle(entry.workflowId).result();
+  await Promise.all(starters.map((starter) => starter.start(entry)));
+
+  const query = `WorkflowId = '${entry.workflowId}'`;
+  expect((await client.client.workflow.count(query)).count).toBe(1);
+  await Promise.all(starters.map((starter) => starter.close()));
+});
