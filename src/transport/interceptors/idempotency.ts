@@ -45,7 +45,12 @@ export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Inte
     const secret = accessRuleOf(method).isSecretAnswer ? secretOf(request.header, key) : undefined;
     const isProjectData = accessRuleOf(method).scope === "";
     const bytes = await idempotencyOf(scope, isProjectData).run(
-      { scopeId: scopeIdOf(principal), route: rpcNameOf(method), key, requestHash },
+      {
+        scopeId: isProjectData ? scope.id : scopeIdOf(principal),
+        route: rpcNameOf(method),
+        key,
+        requestHash,
+      },
       async () => {
         const response = await next(request);
         if (response.stream) throw new Error("a unary call was answered by a stream");
@@ -65,7 +70,11 @@ export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Inte
   };
 }
 
-/** The principal's scope: where a key is rooted, or the person. */
+/**
+ * Whose the Idempotency-Key is on a call that is about no project's data: the scope where a key is
+ * rooted, or the person. On the others it is the project's, which the bytes of the request do not
+ * name when a person sends them.
+ */
 function scopeIdOf(principal: Principal): string {
   return principal.kind === "user" ? principal.actor.id : principal.root.id;
 }
