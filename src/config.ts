@@ -212,11 +212,10 @@ type Read = <Name extends SettingName>(name: Name) => Parsed<Name>;
 
 /** Half a provider is a mistake that would only show when somebody signs in. */
 function readOidc(read: Read): OidcConfig | undefined {
-  const [issuer, clientId, clientSecret] = [
-    read("oidc-issuer"),
-    read("oidc-client-id"),
-    read("oidc-client-secret"),
-  ];
+  const issuer = read("oidc-issuer");
+  const clientId = read("oidc-client-id");
+  const clientSecret = read("oidc-client-secret");
+  const scopes = read("oidc-scopes");
   if (issuer === undefined && clientId === "" && clientSecret === "") return undefined;
   const needed = {
     "oidc-issuer": issuer,
@@ -235,7 +234,7 @@ function readOidc(read: Read): OidcConfig | undefined {
     issuer,
     clientId,
     clientSecret,
-    scopes: read("oidc-scopes"),
+    scopes,
     groupsClaim: read("oidc-groups-claim"),
   });
 }

@@ -1,5 +1,5 @@
-// Texts of the settings of sign-in → values. Each fails with what is wrong with the text. Called by
-// config.ts. Source: OpenID Connect Discovery 1.0, 3; docs/sign-in.md.
+// Texts of the settings of sign-in → values; each fails with what is wrong with the text.
+// Called by config.ts. Source: OpenID Connect Discovery 1.0, 3; docs/sign-in.md.
 
 import { isIP } from "node:net";
 
@@ -18,9 +18,8 @@ export function parseOrigin(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isOrigin = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
   if (!isOrigin) {
-    throw new Error(
-      `must be scheme and host alone, such as https://waggle.example.org, not ${JSON.stringify(text)}`,
-    );
+    const wanted = "scheme and host alone, such as https://waggle.example.org";
+    throw new Error(`must be ${wanted}, not ${JSON.stringify(text)}`);
   }
   return url.origin;
 }

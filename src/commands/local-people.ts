@@ -1,5 +1,5 @@
-// People as a command handles them on a database, without serving requests. Called by members.ts and
-// sign-in-link.ts.
+// People as a command handles them on a database, without serving requests.
+// Called by members.ts and sign-in-link.ts.
 
 import { createAudit } from "../access/audit/audit.ts";
 import { createAccessChanges } from "../access/changes/changes.ts";

@@ -140,7 +140,7 @@ describe("a one-time link", () => {
     },
   );
 
-  test("is stored as a hash, and its making is audited when it makes an administrator", async () => {
+  test("is stored as a hash, and audited when it makes an administrator", async () => {
     const token = await links.create("second@localhost", actor);
 
     const sql = service.database.sql();

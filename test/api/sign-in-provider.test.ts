@@ -21,7 +21,7 @@ async function restartProvider({ provider, origin }: SignInSetup): Promise<void>
 }
 
 describe("with the provider away", () => {
-  test("sign-in says so, the rest works, and it works again when the provider is back", async () => {
+  test("sign-in says so, the rest works, and the provider's return is noticed", async () => {
     const setup = await givenSignIn();
     await setup.provider.stop();
     const browser = setup.openBrowser("ana");

@@ -7,6 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import type { Configuration, JWK } from "oidc-provider";
+import { vi } from "vitest";
 
 export type Account = {
   readonly email?: string;
@@ -46,7 +47,10 @@ export async function startIdentityProvider(
   const server = createServer();
   const port = await listen(server, options.port ?? 0);
   const issuer = `http://127.0.0.1:${port}`;
+  // It warns that it forgets everything when it ends, as it should here.
+  const warnings = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const provider = new Provider(issuer, configurationOf(options));
+  warnings.mockRestore();
   const serve = provider.callback();
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     asked.push((request.url ?? "").split("?")[0] ?? "");

@@ -16,9 +16,9 @@ export type IdentityProvider = {
     readonly codeVerifier: string;
   }): Promise<string>;
   /**
-   * Returns who signed in, by the URL that the browser came back to. Fails with SIGN_IN_REFUSED when
-   * the provider says no or its answer does not hold, and with SIGN_IN_UNAVAILABLE when it does not
-   * answer.
+   * Returns who signed in, by the URL that the browser came back to. Fails with SIGN_IN_REFUSED
+   * when the provider says no or its answer does not hold, and with SIGN_IN_UNAVAILABLE when it does
+   * not answer.
    */
   getIdentity(
     callbackUrl: URL,
@@ -148,7 +148,7 @@ function createDiscovery(options: IdentityProviderOptions): Discovery {
   };
 }
 
-/** In the header, as OpenID Connect has it by default; in the body where the provider wants that. */
+/** In the header, as is the default; in the body where the provider takes nothing else. */
 function authenticateClient(secret: string): client.ClientAuth {
   const inHeader = client.ClientSecretBasic(secret);
   const inBody = client.ClientSecretPost(secret);

@@ -133,7 +133,7 @@ function linkPage(token: string): PageAnswer {
   return { ...page, headers: { ...page.headers, "referrer-policy": "same-origin" } };
 }
 
-/** Begins a session in place of the one that this browser had; returns the header that hands it on. */
+/** Begins a session in place of the one that this browser had; returns its Set-Cookie header. */
 async function beginSession(
   { signIns, cookies, logger }: SignInPagesOptions,
   request: PageRequest,
