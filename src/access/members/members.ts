@@ -163,7 +163,7 @@ function getRole(manifest: Manifest, name: string, level: ScopeLevel): Role {
   );
 }
 
-/** Throws when a role permits here what the caller does not hold; one that is gone permits nothing. */
+/** Throws when a role permits here what the caller does not hold; one that is gone never does. */
 function assertHeld(
   manifest: Manifest,
   { principal, scope, role }: { principal: Principal; scope: Scope; role: string },
@@ -275,10 +275,7 @@ async function getCreator(
   { parent, email, field, principal }: AppointCreatorOptions,
 ): Promise<User> {
   if (principal.kind === "user") {
-    throw new ServiceError(
-      "INVALID_ARGUMENT",
-      `${field}: is taken from API keys only; leave it out`,
-    );
+    throw new ServiceError("INVALID_ARGUMENT", `${field}: is for API keys only; leave it out`);
   }
   const found = await users.findByEmail(email);
   // Locked before the membership is read, so that nobody takes it away meanwhile.
