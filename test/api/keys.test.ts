@@ -282,7 +282,7 @@ describe("keys create keys", () => {
     expect(answer.status).toBe(404);
   });
 
-  test("but not when they were created by a key, whatever the database says they carry", async () => {
+  test("but not when a key created them, whatever the database says they carry", async () => {
     const { database, projectId } = service;
     const { key_value: value, key_id: id } = await create(orgPath(), bodyFor("data_plane"));
     await database.sql()`
@@ -406,7 +406,7 @@ describe("lists", () => {
 });
 
 describe("Idempotency-Key", () => {
-  test("answers the same value again, and nobody else's, and keeps it nowhere readable", async () => {
+  test("answers the same value again to the same caller, and keeps it unreadable", async () => {
     const path = `/v1/projects/${service.projectId}/project_api_keys`;
     const headers = { "idempotency-key": "make one key" };
     const body = { name: "once" };

@@ -102,7 +102,7 @@ describe("a key revoked through one server", { timeout: timeoutMs }, () => {
     expect(await registeredServers()).toEqual([]);
   });
 
-  test("is refused by the other while its listening connection is cut again and again", async () => {
+  test("is refused by the other while its listening connection is cut over and over", async () => {
     const [here, there] = [await serve(testDatabase.url), await serve(testDatabase.url)];
     const cutting = setInterval(() => void cutListeners().catch(() => undefined), 20);
     onTestFinished(() => clearInterval(cutting));

@@ -150,7 +150,7 @@ describe("follow", () => {
     expect(there.forgotten.filter((subject) => subject === "aa")).toHaveLength(1);
   });
 
-  test("reads what was appended while its listening connection was cut, once it is back", async () => {
+  test("reads what was appended while its listening connection was cut", async () => {
     const there = await givenAFollower(aMinute);
     const here = aServer();
     await vi.waitFor(async () => expect(await cutListeners()).toBe(1));

@@ -198,7 +198,7 @@ describe("revoke", () => {
     await expect(there.authenticate(bearer(secret))).rejects.toEqual(notFound);
   });
 
-  test("answers KEY_REVOKED the second time, NOT_FOUND for a key that is absent or no id", async () => {
+  test("answers KEY_REVOKED the second time, NOT_FOUND where there is no key", async () => {
     const keys = aServer();
     const { key } = await aKey();
     await keys.revoke(key.id, {}, tester);
@@ -325,7 +325,7 @@ describe("revokeInside", () => {
     expect(count).toBe(row.want.length);
   });
 
-  test("goes in steps until none is left, each with one change and an audit row a key", async () => {
+  test("goes in steps until none is left, each with one change, and audits each key", async () => {
     const keys = aServer();
     const { own } = await givenKeys();
     const changesBefore = await countChanges();

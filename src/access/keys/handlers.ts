@@ -10,8 +10,7 @@ import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
 import type { KeyPolicies, KeyPolicy } from "../key-policies/key-policies.ts";
 import type { KeyKind } from "../principal.ts";
 import { toRoot } from "./keys.ts";
-import type { CreatedKey, Key, Keys } from "./keys.ts";
-import type { KeyFilter } from "./store.ts";
+import type { CreatedKey, Key, KeyFilter, Keys } from "./keys.ts";
 
 /** What the requests to create a key have in common; only fine-grained ones have the last two. */
 type CreateRequest = {

@@ -23,9 +23,10 @@ import { checkNewKey } from "./new-key.ts";
 import type { Creator, NewKey } from "./new-key.ts";
 import { createSecret, hashSecret, maskSecret, parseBearer } from "./secret.ts";
 import * as store from "./store.ts";
-import type { KeyFilter, KeyRow, Root } from "./store.ts";
+import type { KeyRow, Root } from "./store.ts";
 
 export type Key = KeyRow;
+export type KeyFilter = store.KeyFilter;
 
 export type CreatedKey = { readonly key: Key; readonly secret: string };
 

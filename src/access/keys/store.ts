@@ -199,8 +199,9 @@ export async function listKeys(
 ): Promise<KeyRow[]> {
   const afterSql = after
     ? sql`
-      and (keys.created_at, keys.key_id)
-        < (timestamptz 'epoch' + ${after.createdAtUs} * interval '1 microsecond', ${after.id}::uuid)`
+      and (keys.created_at, keys.key_id) < (
+        timestamptz 'epoch' + ${after.createdAtUs} * interval '1 microsecond', ${after.id}::uuid
+      )`
     : sql``;
   return sql<KeyRow[]>`
     ${selectKeys(sql)}
