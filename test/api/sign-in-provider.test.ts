@@ -2,7 +2,8 @@
 // us; and when too many sign in at once.
 
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startIdentityProvider } from "../support/identity-provider.ts";
+import { createIdentityProvider } from "../../src/access/sign-in/oidc.ts";
+import { clientId, startIdentityProvider } from "../support/identity-provider.ts";
 import { type SignInSetup, startSignIn, type StartSignInOptions } from "../support/sign-in.ts";
 
 async function givenSignIn(options: StartSignInOptions = {}): Promise<SignInSetup> {
@@ -86,6 +87,29 @@ describe("an answer of the provider", () => {
     expect(answer.text).not.toContain("invalid_client");
     expect(answer.text).not.toContain("secret");
   });
+});
+
+test("the log says what the provider said, without a secret or a code", async () => {
+  const redirectUri = "http://waggle.test/auth/callback";
+  const running = await startIdentityProvider({ redirectUri, accounts });
+  onTestFinished(() => running.stop());
+  const logged: unknown[] = [];
+  const provider = createIdentityProvider({
+    issuer: running.issuer,
+    clientId,
+    clientSecret: "not-the-secret",
+    scopes: ["openid"],
+    groupsClaim: "groups",
+    logger: { warn: (...entry: unknown[]) => void logged.push(entry) },
+  });
+  const query = new URLSearchParams({ code: "the-code", state: "the-state", iss: running.issuer });
+  const expected = { state: "the-state", nonce: "the-nonce", codeVerifier: "v".repeat(43) };
+
+  const work = provider.getIdentity(new URL(`${redirectUri}?${query.toString()}`), expected);
+
+  await expect(work).rejects.toMatchObject({ reason: "SIGN_IN_UNAVAILABLE" });
+  expect(JSON.stringify(logged)).toContain("invalid_client");
+  expect(JSON.stringify(logged)).not.toMatch(/not-the-secret|the-code|the-nonce|vvv/);
 });
 
 test("more than 5,000 open attempts are refused until they are too old", async () => {

@@ -197,7 +197,18 @@ const verificationCodes: ReadonlySet<string> = new Set([
 function describe(error: unknown): Readonly<Record<string, unknown>> {
   const { code, message, cause } = error as Error & { code?: unknown };
   const because = cause instanceof Error ? cause.message : undefined;
-  return { code, message, because };
+  return { code, message, because, said: findErrorCode(error) };
+}
+
+/** Returns the provider's own word for what was wrong. */
+function findErrorCode(error: unknown): string | undefined {
+  if (error instanceof client.WWWAuthenticateChallengeError) {
+    const [challenge] = error.cause;
+    return printable(challenge?.parameters.error ?? "");
+  }
+  const isAnswer =
+    error instanceof client.ResponseBodyError || error instanceof client.AuthorizationResponseError;
+  return isAnswer ? printable(error.error) : undefined;
 }
 
 /** Only what an error code may be (RFC 6749, 4.1.2.1), since it came by the browser. */
