@@ -16,9 +16,10 @@ export type IdentityProvider = {
     readonly codeVerifier: string;
   }): Promise<string>;
   /**
-   * Returns who signed in, by the URL that the browser came back to. Fails with SIGN_IN_REFUSED
-   * when the provider says no or its answer does not hold, and with SIGN_IN_UNAVAILABLE when it does
-   * not answer.
+   * Returns who signed in, by the URL that the browser came back to.
+   *
+   * Fails with SIGN_IN_REFUSED when the provider says no or its answer does not hold, and with
+   * SIGN_IN_UNAVAILABLE when it does not answer.
    */
   getIdentity(
     callbackUrl: URL,
