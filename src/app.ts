@@ -138,7 +138,9 @@ export async function createApp(options: AppOptions): Promise<App> {
       signIns: people.signIns,
       publicOrigin: config.publicUrl,
     }),
+    isAssignmentAutomatic: config.dataplaneAssignment === "automatic",
     findScope: (level, id) => scopes.find(level, id),
+    findAnyScope: (level, id) => scopes.findAny(level, id),
     idempotencyOf: (scope, isProjectData) =>
       isProjectData && isProject(scope) ? tracing.of(scope).idempotency : idempotency,
     readiness: () => getReadiness(database, clusters),

@@ -52,7 +52,7 @@ const wayOut =
   "install the temporal CLI (https://docs.temporal.io/cli) or name it with TEMPORAL_CLI_PATH, " +
   "or set TEMPORAL_ADDRESS to a Temporal of your own";
 
-/** Returns the path of a Temporal CLI that runs. Fails with OperatorError, which says what to do. */
+/** Returns the path of a Temporal CLI that runs. Fails with OperatorError that says what to do. */
 export async function findTemporal(options: FindTemporalOptions): Promise<string> {
   const { cliPath, path, signal } = options;
   if (cliPath !== undefined) {

@@ -24,7 +24,7 @@ export type Ports = { readonly port: number; readonly uiPort: number };
 
 export const host = "127.0.0.1";
 
-/** Below those that systems hand out for outgoing connections: else one may be taken at a restart. */
+/** Below those that systems give to outgoing connections: one could be taken at a restart. */
 const portMin = 17_000;
 const portMax = 29_999;
 const portTriesMax = 100;

@@ -29,6 +29,8 @@ export type AccessRule = {
   /** As `scope` of the option. */
   readonly scope: string;
   readonly isSecretAnswer: boolean;
+  /** Denied where data planes are assigned automatically. */
+  readonly isManualOnly: boolean;
 };
 
 const bare = {
@@ -37,6 +39,7 @@ const bare = {
   batchPaths: [],
   scope: "",
   isSecretAnswer: false,
+  isManualOnly: false,
 };
 
 /** Reveal nothing of any tenant, and tools call them without a key. */
@@ -124,5 +127,6 @@ function fromOption(method: DescMethod): AccessRule {
     batchPaths: option.batchPaths,
     scope: option.scope,
     isSecretAnswer: option.secretAnswer,
+    isManualOnly: option.manualAssignment,
   };
 }

@@ -1,5 +1,6 @@
 // What a request carries beside its message: the caller, the scope, its id, faults of single batch
-// items, and whether it asked for a projection. Written by the gate and the REST reader, read by handlers.
+// items, and whether it asked for a projection. Written by the gate and the REST reader, read by
+// handlers.
 
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Actor, Principal } from "../access/principal.ts";
@@ -12,6 +13,10 @@ export const principalKey = createContextKey<Principal | undefined>(undefined, {
 
 export const scopeKey = createContextKey<Scope | undefined>(undefined, {
   description: "the scope that the call is about, set by the authorize interceptor",
+});
+
+export const isScopeGoneKey = createContextKey(false, {
+  description: "the scope is archived, and only an answer kept for it may be given",
 });
 
 export const requestIdKey = createContextKey("", { description: "x-request-id of the call" });

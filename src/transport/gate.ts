@@ -5,6 +5,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { Authenticator, Credentials } from "../access/authenticate.ts";
+import { ServiceError } from "../base/errors.ts";
 import { accessRuleOf, assertKindAllowed } from "./access-rules.ts";
 import { principalKey } from "./context.ts";
 import type { CallLog } from "./interceptors/log.ts";
@@ -20,7 +21,14 @@ export type GateCall = {
 /** Throws ServiceError NOT_FOUND on every denial and KEY_UNVERIFIABLE when no one can tell. */
 export type Gate = (call: GateCall) => Promise<void>;
 
-export function createGate(authenticate: Authenticator, callLog: CallLog): Gate {
+export type GateOptions = {
+  readonly authenticate: Authenticator;
+  /** Whether a deployment gives each organization its data plane by itself. */
+  readonly isAssignmentAutomatic: boolean;
+};
+
+export function createGate(options: GateOptions, callLog: CallLog): Gate {
+  const { authenticate, isAssignmentAutomatic } = options;
   return async ({ method, protocol, credentials, values }) => {
     const rule = accessRuleOf(method);
     if (rule.keyKinds === undefined) return;
@@ -29,6 +37,9 @@ export function createGate(authenticate: Authenticator, callLog: CallLog): Gate 
       const principal = await authenticate(credentials);
       values.set(principalKey, principal);
       assertKindAllowed(rule, principal);
+      if (rule.isManualOnly && isAssignmentAutomatic) {
+        throw new ServiceError("NOT_FOUND", "data planes are assigned automatically");
+      }
     } catch (error) {
       callLog.end({ method, protocol, values, startedAtMs, error });
       throw error;

@@ -8,14 +8,13 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import type { Authenticator } from "../access/authenticate.ts";
 import type { Reason } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { BodyLimits } from "./access-rules.ts";
 import { createAdmission } from "./admission.ts";
 import type { MethodImplSpec } from "./connect-adapter.ts";
 import { createCors } from "./cors.ts";
-import { createGate } from "./gate.ts";
+import { createGate, type GateOptions } from "./gate.ts";
 import { healthHandlers } from "./health.ts";
 import {
   assertScopeIsReadable,
@@ -39,28 +38,30 @@ import { createRequestListener, type Readiness } from "./routes.ts";
 import { createRpcServer } from "./rpc.ts";
 import { createTransportServer, type TransportServer } from "./server.ts";
 
-export type TransportOptions = Deadlines & {
-  /** Adds the services; each rpc of them answers under every protocol. */
-  readonly services: (router: ServiceRouter) => void;
-  readonly authenticate: Authenticator;
-  readonly findScope: FindScope;
-  readonly idempotencyOf: IdempotencyOf;
-  readonly readiness: () => Promise<Readiness>;
-  readonly findDatabaseFault: (error: unknown) => Reason | undefined;
-  readonly observe: (call: CallObservation) => void;
-  readonly logger: Logger;
-  readonly version: string;
-  readonly streamEncoders: readonly StreamEncoder[];
-  /** Plain pages beside the rpcs. */
-  readonly pages?: Pages;
-  readonly corsOrigins: readonly string[];
-  readonly bodyLimits: BodyLimits;
-  readonly bytesInFlightMax: number;
-  readonly bodyStallMs: number;
-  readonly drainTimeoutMs: number;
-  /** Whether calls make OpenTelemetry spans of the service's own. */
-  readonly isTracing: boolean;
-};
+export type TransportOptions = Deadlines &
+  GateOptions & {
+    /** Adds the services; each rpc of them answers under every protocol. */
+    readonly services: (router: ServiceRouter) => void;
+    readonly findScope: FindScope;
+    /** Finds archived scopes too. */
+    readonly findAnyScope: FindScope;
+    readonly idempotencyOf: IdempotencyOf;
+    readonly readiness: () => Promise<Readiness>;
+    readonly findDatabaseFault: (error: unknown) => Reason | undefined;
+    readonly observe: (call: CallObservation) => void;
+    readonly logger: Logger;
+    readonly version: string;
+    readonly streamEncoders: readonly StreamEncoder[];
+    /** Plain pages beside the rpcs. */
+    readonly pages?: Pages;
+    readonly corsOrigins: readonly string[];
+    readonly bodyLimits: BodyLimits;
+    readonly bytesInFlightMax: number;
+    readonly bodyStallMs: number;
+    readonly drainTimeoutMs: number;
+    /** Whether calls make OpenTelemetry spans of the service's own. */
+    readonly isTracing: boolean;
+  };
 
 export type ServiceRouter = {
   service<Desc extends DescService>(service: Desc, implementation: ServiceImpl<Desc>): void;
@@ -79,14 +80,14 @@ export function createTransport(options: TransportOptions): Transport {
   const callLog = createCallLog(logger, options.observe);
   const mapError = createErrorMapper(options);
   const shared = {
-    gate: createGate(options.authenticate, callLog),
+    gate: createGate(options, callLog),
     // The outermost first.
     interceptors: [
       createLogInterceptor(callLog),
       ...(options.isTracing ? [createTraceInterceptor()] : []),
       createErrorInterceptor(mapError),
       createDeadlineInterceptor(options),
-      createAuthorizeInterceptor(options.findScope),
+      createAuthorizeInterceptor(options),
       validateInterceptor,
       createIdempotencyInterceptor(options.idempotencyOf),
     ],

@@ -219,6 +219,24 @@ describe("archiving a workspace", () => {
     expect((await call(`GET /v1/workspaces/${id}`)).status).toBe(200);
   });
 
+  test("is answered once more under the same Idempotency-Key, and only under it", async () => {
+    const id = await aWorkspace();
+    const first = await call(path(id), { idempotencyKey: "archive-1" });
+
+    const again = await call(path(id), { idempotencyKey: "archive-1" });
+    const other = await call(path(id), { idempotencyKey: "archive-2" });
+    const renaming = await call(`PUT /v1/workspaces/${id}`, {
+      body: { name: "x" },
+      idempotencyKey: "archive-3",
+    });
+
+    expect(first.status).toBe(200);
+    expect(again).toEqual(first);
+    for (const got of [other, renaming]) {
+      expect(got).toMatchObject({ status: 404, text: notFound });
+    }
+  });
+
   test("with the flag ends access to it and everything inside at once", async () => {
     const body = { name: createUuid() };
     const made = await call(`POST ${planePath(service)}/workspaces`, { body });
@@ -349,6 +367,7 @@ describe("data planes that are assigned automatically", () => {
 
     for (const [route, body] of [
       [`POST /v1/orgs/${orgId}/virtual_dataplanes`, { name: "second", cluster_id: "default" }],
+      [`POST /v1/orgs/${orgId}/virtual_dataplanes`, {}],
       [`PUT ${path}`, { name: "second" }],
       [`DELETE ${path}?dangerously_delete_child_scopes=true`, undefined],
       [`DELETE ${path}`, undefined],

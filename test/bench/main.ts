@@ -1,13 +1,15 @@
-// `npm run bench -- ingest|read`: measures the whole service on this machine and prints tables.
-// Results are kept in docs/benchmarks.md.
+// `npm run bench -- ingest|read|access`: measures the whole service on this machine and
+// prints tables. Results are kept in docs/benchmarks.md.
 
 import { parseArgs } from "node:util";
+import { benchAccess } from "./access.ts";
 import { benchIngest } from "./ingest.ts";
 import { loadNames } from "./loads.ts";
 import { benchRead } from "./read.ts";
 
 const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only LOAD] [--node FLAG]…
        npm run bench -- read [--runs N] [--events N] [--node FLAG]…
+       npm run bench -- access [--rounds N] [--runs N]
 loads: ${loadNames.join(", ")}`;
 
 const { values, positionals } = parseArgs({
@@ -35,6 +37,13 @@ switch (positionals[0]) {
       runs: Number(values.runs),
       events: Number(values.events ?? 1_000_000),
       nodeFlags: values.node,
+    });
+    break;
+  case "access":
+    await benchAccess({
+      rounds: Number(values.rounds),
+      requests: 3_000,
+      revocations: 10 * Number(values.runs),
     });
     break;
   default:

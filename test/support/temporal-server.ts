@@ -1,5 +1,5 @@
-// The Temporal server of a test run. Its program is fetched before any test, once for a machine; the
-// server is started when the first test asks for it, since most runs need none. Called by
+// The Temporal server of a test run. Its program is fetched before any test, once for a machine;
+// the server is started when the first test asks for it, since most runs need none. Called by
 // test/support/global-setup.ts, in vitest's own process.
 
 import { mkdtemp, rm } from "node:fs/promises";

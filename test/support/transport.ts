@@ -86,7 +86,9 @@ export async function startTransport(
       const reason = authorization === unverifiableKey ? "KEY_UNVERIFIABLE" : "NOT_FOUND";
       return Promise.reject(new ServiceError(reason, "no such key"));
     },
+    isAssignmentAutomatic: true,
     findScope: () => Promise.resolve(undefined),
+    findAnyScope: () => Promise.resolve(undefined),
     idempotencyOf: () => ({ run: (_claim, work) => work() }),
     readiness: () => Promise.resolve({ ready: true, missing: [], degraded: [] }),
     findDatabaseFault: () => undefined,

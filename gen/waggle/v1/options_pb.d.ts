@@ -88,6 +88,13 @@ export declare type Access = Message<"waggle.v1.Access"> & {
    * @generated from field: bool secret_answer = 9;
    */
   secretAnswer: boolean;
+
+  /**
+   * Denied to everybody on deployments that assign data planes automatically (docs/decisions.md, 13).
+   *
+   * @generated from field: bool manual_assignment = 10;
+   */
+  manualAssignment: boolean;
 };
 
 /**

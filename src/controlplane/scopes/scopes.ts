@@ -15,6 +15,8 @@ export type Scopes = {
    * when something above it is. An id that is no UUID names nothing.
    */
   find(level: ScopeLevel, id: string): Promise<Scope | undefined>;
+  /** Returns a scope whether it is archived or not; undefined when there never was one. */
+  findAny(level: ScopeLevel, id: string): Promise<Scope | undefined>;
   /**
    * Returns a scope that stays active, with everything above it, until the ambient transaction
    * ends: what is put inside is there when it is archived. Waits for one that archives.
@@ -46,6 +48,7 @@ export function createScopes(database: Database): Scopes {
 
   return {
     find: (level, id) => find(level, id, "active"),
+    findAny: (level, id) => find(level, id, "any"),
 
     async hold(level, id) {
       if (!database.isInTransaction()) throw new Error("scopes.hold outside a transaction");

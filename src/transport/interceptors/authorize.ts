@@ -9,8 +9,9 @@ import type { Principal } from "../../access/principal.ts";
 import { systemScope } from "../../access/scope.ts";
 import type { Scope, ScopeLevel } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { accessRuleOf } from "../access-rules.ts";
-import { principalKey, scopeKey } from "../context.ts";
+import { type AccessRule, accessRuleOf } from "../access-rules.ts";
+import { isScopeGoneKey, principalKey, scopeKey } from "../context.ts";
+import { idempotencyHeader } from "./idempotency.ts";
 
 export type FindScope = (level: ScopeLevel, id: string) => Promise<Scope | undefined>;
 
@@ -28,21 +29,27 @@ const fieldLevels: Readonly<Record<string, ScopeLevel>> = {
 /** Stands for the level of the scope at the beginning of a permission. */
 const anyLevel = "{scope}";
 
-export function createAuthorizeInterceptor(findScope: FindScope): Interceptor {
+export type AuthorizeOptions = {
+  readonly findScope: FindScope;
+  /** Finds archived scopes too. */
+  readonly findAnyScope: FindScope;
+};
+
+type Request = Parameters<ReturnType<Interceptor>>[0];
+
+export function createAuthorizeInterceptor(options: AuthorizeOptions): Interceptor {
   return (next) => async (request) => {
     const { method, contextValues } = request;
     const rule = accessRuleOf(method);
     if (rule.keyKinds === undefined || rule.scope === "any") return next(request);
     const principal = contextValues.get(principalKey);
     if (!principal) throw new Error("the gate let a call without a caller pass");
-    const scope =
-      rule.scope === ""
-        ? await projectOfCall(principal, request.header.get(projectHeader), findScope)
-        : await scopeOfMessage(
-            rule.scope,
-            request.stream ? undefined : { schema: method.input, message: request.message },
-            findScope,
-          );
+    let scope = await findScopeOf(rule, principal, request, options.findScope);
+    if (!scope && request.header.has(idempotencyHeader)) {
+      // The call may be sent again that archived it: its answer is kept, and nothing else is there.
+      scope = await findScopeOf(rule, principal, request, options.findAnyScope);
+      contextValues.set(isScopeGoneKey, true);
+    }
     const permission = scope && rule.permission.replace(anyLevel, scope.level);
     const demand = { permission: permission ?? "", keyKinds: rule.keyKinds };
     if (!scope || !isAllowed(principal, demand, scope)) {
@@ -51,6 +58,16 @@ export function createAuthorizeInterceptor(findScope: FindScope): Interceptor {
     contextValues.set(scopeKey, scope);
     return next(request);
   };
+}
+
+async function findScopeOf(
+  rule: AccessRule,
+  principal: Principal,
+  { header, stream, method, message }: Request,
+  find: FindScope,
+): Promise<Scope | undefined> {
+  if (rule.scope === "") return projectOfCall(principal, header.get(projectHeader), find);
+  return scopeOfMessage(rule.scope, stream ? undefined : { schema: method.input, message }, find);
 }
 
 async function projectOfCall(

@@ -4,17 +4,23 @@
 import { createHash } from "node:crypto";
 import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
+import type { ContextValues, Interceptor, UnaryResponse } from "@connectrpc/connect";
 import type { Idempotency } from "../../access/idempotency/idempotency.ts";
 import { openAnswer, sealAnswer } from "../../access/idempotency/seal.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
-import { answerMetadataKey, principalKey, requestDigestKey, scopeKey } from "../context.ts";
+import {
+  answerMetadataKey,
+  isScopeGoneKey,
+  principalKey,
+  requestDigestKey,
+  scopeKey,
+} from "../context.ts";
 import { rpcNameOf } from "./log.ts";
 
-const headerName = "idempotency-key";
+export const idempotencyHeader = "idempotency-key";
 const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
 /**
@@ -26,10 +32,11 @@ export type IdempotencyOf = (scope: Scope, isProjectData: boolean) => Idempotenc
 /** The interceptor next to the handlers, so that what it keeps is the handler's own answer. */
 export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Interceptor {
   return (next) => async (request) => {
-    const key = request.header.get(headerName);
+    const key = request.header.get(idempotencyHeader);
     const principal = request.contextValues.get(principalKey);
     const scope = request.contextValues.get(scopeKey);
     if (key === null || request.stream || !principal || !scope || !isWrite(request.method)) {
+      assertScopeIsThere(request.contextValues);
       return next(request);
     }
     if (!keyPattern.test(key)) {
@@ -52,6 +59,7 @@ export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Inte
         requestHash,
       },
       async () => {
+        assertScopeIsThere(request.contextValues);
         const response = await next(request);
         if (response.stream) throw new Error("a unary call was answered by a stream");
         const answer = toBinary(method.output, response.message);
@@ -68,6 +76,11 @@ export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Inte
       message: fromBinary(method.output, secret === undefined ? bytes : openKept(bytes, secret)),
     };
   };
+}
+
+/** Throws where only a kept answer could be given, because the scope is archived. */
+function assertScopeIsThere(values: ContextValues): void {
+  if (values.get(isScopeGoneKey)) throw new ServiceError("NOT_FOUND", "the scope is archived");
 }
 
 /**

@@ -1,0 +1,183 @@
+// What a key costs a request, and how soon a revoked key is refused by another server. Called by
+// main.ts. The peers of the same run: a call that asks for no key, and a bare NOTIFY.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { Agent, request } from "node:http";
+import { once } from "node:events";
+import { openDatabase } from "../../src/postgres/database.ts";
+import { type BenchService, startService } from "./service.ts";
+import { describeMachine, formatTable, median } from "./table.ts";
+
+export type AccessOptions = {
+  readonly rounds: number;
+  readonly requests: number;
+  readonly revocations: number;
+};
+
+type Call = {
+  readonly method: string;
+  readonly url: string;
+  readonly key?: string | undefined;
+  readonly body?: unknown;
+};
+
+type Answer = { readonly status: number; readonly text: string };
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+export async function benchAccess(options: AccessOptions): Promise<void> {
+  console.log(describeMachine());
+  const service = await startService();
+  const other = await startSecond(service.databaseUrl);
+  try {
+    await benchOverhead(service.credentials, options);
+    await benchRevocation(service, other.url, options);
+  } finally {
+    agent.destroy();
+    await other.stop();
+    await service.stop();
+  }
+}
+
+/** One request at a time over one connection, both kinds in turn, so that noise hits both. */
+async function benchOverhead(
+  { url, project_api_key: key }: { readonly url: string; readonly project_api_key: string },
+  { rounds, requests }: AccessOptions,
+): Promise<void> {
+  const open = { method: "POST", url: `${url}/grpc.health.v1.Health/Check`, body: {} };
+  const withKey = { method: "POST", url: `${url}/waggle.v1.MeService/GetMe`, key, body: {} };
+  await timeCalls(open, requests);
+  await timeCalls(withKey, requests);
+  const rows: (string | number)[][] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const openUs = await timeCalls(open, requests);
+    const keyUs = await timeCalls(withKey, requests);
+    rows.push([String(round), openUs, keyUs, keyUs - openUs, keyUs / openUs]);
+  }
+  console.log(`\nA call with a cached key against one that asks for none, p50 of ${requests}:`);
+  console.log(formatTable(["round", "open µs", "key µs", "difference µs", "ratio"], rows));
+}
+
+async function timeCalls(call: Call, count: number): Promise<number> {
+  const timesUs: number[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const startedAtMs = performance.now();
+    const { status } = await send(call);
+    if (status !== 200) throw new Error(`${call.url} answered ${status}`);
+    timesUs.push((performance.now() - startedAtMs) * 1_000);
+  }
+  return median(timesUs);
+}
+
+async function benchRevocation(
+  { databaseUrl, credentials }: BenchService,
+  otherUrl: string,
+  { revocations }: AccessOptions,
+): Promise<void> {
+  const keys = `${credentials.url}/v1/projects/${credentials.project_id}/ingestion_api_keys`;
+  const creator = credentials.data_plane_api_key;
+  const callsMs: number[] = [];
+  const refusedMs: number[] = [];
+  const notifyMs: number[] = [];
+  for (let index = 0; index < revocations; index += 1) {
+    const body = { name: `bench ${index}` };
+    const created = await send({ method: "POST", url: keys, key: creator, body });
+    const { key_value: key, key_id: id } = (
+      JSON.parse(created.text) as { data: { key_value: string; key_id: string } }
+    ).data;
+    const use = { method: "GET", url: `${otherUrl}/v1/me`, key };
+    if ((await send(use)).status !== 200) throw new Error("a new key is refused");
+    const startedAtMs = performance.now();
+    const revoked = await send({ method: "DELETE", url: `${keys}/${id}`, key: creator });
+    if (revoked.status !== 200) throw new Error(`revoking answered ${revoked.text}`);
+    const answeredAtMs = performance.now();
+    while ((await send(use)).status === 200);
+    callsMs.push(answeredAtMs - startedAtMs);
+    refusedMs.push(performance.now() - answeredAtMs);
+    notifyMs.push(await timeNotify(databaseUrl));
+  }
+  const row = (name: string, values: readonly number[]) => [
+    name,
+    median(values),
+    Math.max(...values),
+    median(values) / median(notifyMs),
+  ];
+  console.log(`\nRevoking through one server, using the key at another, ${revocations} times:`);
+  console.log(
+    formatTable(
+      ["", "p50 ms", "max ms", "× NOTIFY"],
+      [
+        row("the revoking call", callsMs),
+        row("from its answer until the other server refuses", refusedMs),
+        row("a bare NOTIFY, sent and heard", notifyMs),
+      ],
+    ),
+  );
+}
+
+async function timeNotify(url: string): Promise<number> {
+  const database = openDatabase({ url, connectionsMax: 2 });
+  try {
+    const heard = Promise.withResolvers<undefined>();
+    await database.listen(
+      "bench",
+      () => heard.resolve(undefined),
+      () => undefined,
+    );
+    await database.sql()`select 1`;
+    const startedAtMs = performance.now();
+    await database.sql()`select pg_notify('bench', '')`;
+    await heard.promise;
+    return performance.now() - startedAtMs;
+  } finally {
+    await database.close();
+  }
+}
+
+function send({ method, url, key, body }: Call): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const sent = request(url, { method, agent, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+type Second = { readonly url: string; stop(): Promise<void> };
+
+async function startSecond(databaseUrl: string): Promise<Second> {
+  const main = new URL("../../src/main.ts", import.meta.url).pathname;
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [main, "serve", "--port", "0", "--operator-port", "0", "--log-level", "fatal"],
+    {
+      env: { PATH: process.env["PATH"], DATABASE_URL: databaseUrl },
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  let output = "";
+  for await (const chunk of child.stdout ?? []) {
+    output += String(chunk);
+    const url = /waggle is ready on (\S+)/.exec(output)?.[1];
+    if (url === undefined) continue;
+    child.stdout?.resume();
+    return {
+      url,
+      async stop() {
+        child.kill("SIGTERM");
+        if (child.exitCode === null) await once(child, "exit");
+      },
+    };
+  }
+  throw new Error(`the second server ended: ${output}`);
+}
