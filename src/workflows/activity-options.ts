@@ -3,14 +3,10 @@
 
 import type { ActivityOptions } from "@temporalio/workflow";
 
-const retry = { initialInterval: "1 second", maximumInterval: "1 minute" } as const;
-
-/** For a statement or two; the limit is that of a statement, and some time for a connection. */
-export const shortActivity: ActivityOptions = { startToCloseTimeout: "90 seconds", retry };
-
-/** For what takes steps, with heartbeats: a worker that dies is noticed soon. */
-export const longActivity: ActivityOptions = {
+export const activityOptions: ActivityOptions = {
+  // Each takes seconds; this is for one that hangs.
   startToCloseTimeout: "10 minutes",
+  // A worker that dies is noticed soon.
   heartbeatTimeout: "15 seconds",
-  retry,
+  retry: { initialInterval: "1 second", maximumInterval: "1 minute" },
 };

@@ -10,15 +10,28 @@ type Activity = (...words: never[]) => Promise<unknown>;
 const heartbeatMs = 3_000;
 const serverErrorMin = 500;
 
-/** Returns activities that Temporal does not try again where that could not help. */
+/**
+ * Returns activities that show signs of life while they run, so that Temporal gives them to another
+ * worker soon after this one has died, and that are not tried again where that could not help.
+ */
 export function toActivities<T extends Readonly<Record<string, Activity>>>(activities: T): T {
   return Object.fromEntries(
     Object.entries(activities).map(([name, activity]) => [
       name,
-      (...words: never[]) => activity(...words).catch(refuse),
+      (...words: never[]) => withHeartbeats(() => activity(...words)).catch(refuse),
     ]),
     // The same names and signatures.
   ) as unknown as T;
+}
+
+async function withHeartbeats(work: () => Promise<unknown>): Promise<unknown> {
+  const context = Context.current();
+  const timer = setInterval(() => context.heartbeat(), heartbeatMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 function refuse(error: unknown): never {
@@ -27,18 +40,9 @@ function refuse(error: unknown): never {
   throw ApplicationFailure.nonRetryable(error.message, error.reason);
 }
 
-/**
- * Runs a long activity's work with heartbeats, so that Temporal gives it to another worker soon
- * after this one has died. `signal` is aborted when the activity is cancelled or this worker stops.
- */
-export async function withHeartbeats<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const context = Context.current();
-  const timer = setInterval(() => context.heartbeat(), heartbeatMs);
-  try {
-    return await work(context.cancellationSignal);
-  } finally {
-    clearInterval(timer);
-  }
+/** Returns what is aborted when the running activity is cancelled, or its worker stops. */
+export function stopSignal(): AbortSignal {
+  return Context.current().cancellationSignal;
 }
 
 /** Tells whether this is not the first attempt, so that one before may have done a part. */

@@ -82,13 +82,11 @@ test("a data plane is archived exactly once though worker and Temporal are kille
     if (progress) seen.push(progress.done);
     return progress;
   };
-  await vi.waitUntil(async () => ((await look())?.done ?? 0) > 0, { timeout: 90_000 });
+  await vi.waitUntil(async () => (await countArchived(projectIds)) > 0, { timeout: 90_000 });
   worker.kill("SIGKILL");
   process.kill(temporal.pid, "SIGKILL");
   await worker.ended();
-  const { count: archivedAtKill } = await fingerprintOf(database, "archived_events", projectIds);
-  expect(archivedAtKill).toBeGreaterThan(0);
-  expect(archivedAtKill).toBeLessThan(eventsTotal);
+  expect(await countArchived(projectIds)).toBeLessThan(eventsTotal);
   worker = await startWorker(temporal);
 
   await vi.waitUntil(async () => (await look())?.state === "done", {
@@ -156,6 +154,14 @@ async function statuses(keys: readonly string[]): Promise<readonly number[]> {
 
 async function aFixed404(): Promise<string> {
   return (await listEvents("hh_nobody")).text();
+}
+
+async function countArchived(projectIds: readonly string[]): Promise<number> {
+  const [row] = await service.database.sql()<{ count: number }[]>`
+    select count(*)::integer as count
+    from archived_events
+    where project_id = any(${projectIds}::uuid[])`;
+  return row?.count ?? -1;
 }
 
 async function countDerived(projectIds: readonly string[]): Promise<number> {

@@ -3,7 +3,16 @@
 
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import type { Client } from "@temporalio/client";
-import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import { temporal } from "@temporalio/proto";
+
+const { History } = temporal.api.history.v1;
+
+export type SavedHistory = {
+  /** Of the file. */
+  readonly name: string;
+  readonly workflowId: string;
+  readonly history: temporal.api.history.v1.History;
+};
 
 const folder = new URL("./histories/", import.meta.url);
 
@@ -17,23 +26,21 @@ export async function recordHistory(
 ): Promise<void> {
   if (!isRecording) return;
   const history = await client.workflow.getHandle(workflowId).fetchHistory();
-  const saved = { workflowId, history: JSON.parse(historyToJSON(history)) as unknown };
+  const plain = History.toObject(History.fromObject(history), {
+    ...{ longs: String, enums: String, bytes: String, defaults: false },
+  });
   await mkdir(folder, { recursive: true });
-  await writeFile(new URL(`${name}.json`, folder), `${JSON.stringify(saved, null, 1)}\n`);
+  const text = JSON.stringify({ workflowId, history: plain }, undefined, 1);
+  await writeFile(new URL(`${name}.json`, folder), `${text}\n`);
 }
-
-export type SavedHistory = {
-  readonly name: string;
-  readonly workflowId: string;
-  readonly history: unknown;
-};
 
 export async function listHistories(): Promise<readonly SavedHistory[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".json")).toSorted();
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(new URL(name, folder), "utf8");
-      return { name, ...(JSON.parse(text) as Omit<SavedHistory, "name">) };
+      const saved = JSON.parse(text) as { workflowId: string; history: Record<string, unknown> };
+      return { ...saved, name, history: History.fromObject(saved.history) };
     }),
   );
 }

@@ -36,17 +36,14 @@ describe.skipIf(isRecording)("a saved history", () => {
   test("does not replay when the workflow does something else than then", async () => {
     const saved = histories.find(({ name }) => name === "revoke-key.json");
     if (!saved) throw new Error("there is none of revokeKey");
-    const text = JSON.stringify(saved.history).replaceAll("confirmChange", "askSomethingElse");
+    for (const { activityTaskScheduledEventAttributes: scheduled } of saved.history.events) {
+      if (scheduled?.activityType) scheduled.activityType.name = "somethingElse";
+    }
 
-    const changed = { ...saved, history: JSON.parse(text) as unknown };
-
-    await expect(replay(changed)).rejects.toThrow(/[Nn]ondeterminism/);
+    await expect(replay(saved)).rejects.toThrow(/[Nn]ondeterminism/);
   });
 });
 
-function typeOf({ history }: SavedHistory): string | undefined {
-  const { events } = history as {
-    events: { workflowExecutionStartedEventAttributes?: { workflowType: { name: string } } }[];
-  };
-  return events[0]?.workflowExecutionStartedEventAttributes?.workflowType.name;
+function typeOf({ history }: SavedHistory): string | null | undefined {
+  return history.events[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name;
 }

@@ -7,7 +7,7 @@ import type { Archives } from "../../controlplane/scopes/archive.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { ArchiveInput } from "../../outbox/entry.ts";
 import type { EventArchive, EventCounts, ProjectPlace } from "../../tracing/archive/archive.ts";
-import { isRetry, toActivities, withHeartbeats } from "../activity.ts";
+import { isRetry, stopSignal, toActivities } from "../activity.ts";
 import { isAboutSearchAttributes } from "../client.ts";
 import type { WorkflowClient } from "../client.ts";
 
@@ -22,9 +22,12 @@ export type ArchiveActivitiesOptions = {
 /** An archived scope and who archived it. */
 export type ArchivedScope = Pick<ArchiveInput, "level" | "id" | "actor">;
 
+/** `isEnd` when there was nothing more to move. */
+export type MoveStep = { readonly left: number; readonly isEnd: boolean };
+
 const keysPerStepMax = 500;
 /** After so much the workflow is told, so that its progress can be asked for. */
-const eventsPerActivityMax = 20_000;
+const eventsPerActivityMax = 5_000;
 const activityMs = 5_000;
 const workflowsPerStepMax = 100;
 
@@ -49,16 +52,14 @@ export function createArchiveProjectActivities(options: ArchiveActivitiesOptions
       archives.markArchived(level, id, actor),
 
     /** Revokes every key that is rooted at a scope or inside it; returns how many it still found. */
-    revokeKeys: ({ level, id, actor }: ArchivedScope): Promise<number> =>
-      withHeartbeats(async (signal) => {
-        let revoked = 0;
-        for (;;) {
-          const step = await keys.revokeInside(level, id, actor, keysPerStepMax);
-          if (step === 0) return revoked;
-          revoked += step;
-          signal.throwIfAborted();
-        }
-      }),
+    async revokeKeys({ level, id, actor }: ArchivedScope): Promise<number> {
+      for (let revoked = 0; ;) {
+        const step = await keys.revokeInside(level, id, actor, keysPerStepMax);
+        if (step === 0) return revoked;
+        revoked += step;
+        stopSignal().throwIfAborted();
+      }
+    },
 
     /** Asks what runs on a project to end, or ends it by force; returns how many it found. */
     async stopRunning(projectId: string, how: "cancel" | "terminate"): Promise<number> {
@@ -74,28 +75,26 @@ export function createArchiveProjectActivities(options: ArchiveActivitiesOptions
       eventArchive.countEvents([await placeOf(projectId)]),
 
     /** Moves events for a while; returns how many are left of those that the caller knew of. */
-    moveEvents: (projectId: string, leftBefore: number): Promise<{ left: number; end: boolean }> =>
-      withHeartbeats(async (signal) => {
-        const place = await placeOf(projectId);
-        // What an attempt before this one has moved, nobody was told.
-        let left = isRetry() ? (await eventArchive.countEvents([place])).left : leftBefore;
-        const deadline = Date.now() + activityMs;
-        for (let moved = 0; moved < eventsPerActivityMax && Date.now() < deadline;) {
-          const step = await eventArchive.moveSome(place);
-          if (step === 0) return { left: 0, end: true };
-          moved += step;
-          left = Math.max(0, left - step);
-          signal.throwIfAborted();
-        }
-        return { left, end: false };
-      }),
+    async moveEvents(projectId: string, leftBefore: number): Promise<MoveStep> {
+      const place = await placeOf(projectId);
+      // What an attempt before this one has moved, nobody was told.
+      let left = isRetry() ? (await eventArchive.countEvents([place])).left : leftBefore;
+      const deadline = Date.now() + activityMs;
+      for (let moved = 0; moved < eventsPerActivityMax && Date.now() < deadline;) {
+        const step = await eventArchive.moveSome(place);
+        if (step === 0) return { left: 0, isEnd: true };
+        moved += step;
+        left = Math.max(0, left - step);
+        stopSignal().throwIfAborted();
+      }
+      return { left, isEnd: false };
+    },
 
     /** Deletes what was derived from the events. */
-    deleteDerived: (projectId: string): Promise<void> =>
-      withHeartbeats(async (signal) => {
-        const place = await placeOf(projectId);
-        while ((await eventArchive.deleteSomeDerived(place)) > 0) signal.throwIfAborted();
-      }),
+    async deleteDerived(projectId: string): Promise<void> {
+      const place = await placeOf(projectId);
+      while ((await eventArchive.deleteSomeDerived(place)) > 0) stopSignal().throwIfAborted();
+    },
   });
 }
 

@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { ArchiveInput } from "../../outbox/entry.ts";
-import { longActivity, shortActivity } from "../activity-options.ts";
+import { activityOptions } from "../activity-options.ts";
 import { progressQuery } from "../progress.ts";
 import type { Progress } from "../progress.ts";
 import { waitForServers } from "../wait-for-servers/workflow.ts";
@@ -18,9 +18,8 @@ import type { createArchiveProjectActivities } from "./activities.ts";
 
 type Activities = ReturnType<typeof createArchiveProjectActivities>;
 
-const { markArchived, stopRunning } = proxyActivities<Activities>(shortActivity);
-const { revokeKeys, countEvents, moveEvents, deleteDerived } =
-  proxyActivities<Activities>(longActivity);
+const { markArchived, stopRunning, revokeKeys, countEvents, moveEvents, deleteDerived } =
+  proxyActivities<Activities>(activityOptions);
 
 /** How a workflow that continues as new, or a child, begins. */
 export type ArchiveProjectInput = ArchiveInput & {
@@ -60,16 +59,12 @@ export async function archiveProject(input: ArchiveProjectInput): Promise<Progre
     total = done + left;
     progress = { state: "moving events", done, left };
   }
-  for (let end = false; !end;) {
-    const step = await moveEvents(id, progress.left);
-    end = step.end;
-    progress = { ...progress, left: step.left, done: total - step.left };
-    if (!end && workflowInfo().continueAsNewSuggested) {
-      await continueAsNew<typeof archiveProject>({
-        ...input,
-        moving: { total, left: step.left },
-      });
-    }
+  for (;;) {
+    const { left, isEnd } = await moveEvents(id, progress.left);
+    progress = { ...progress, left, done: total - left };
+    if (isEnd) break;
+    if (!workflowInfo().continueAsNewSuggested) continue;
+    await continueAsNew<typeof archiveProject>({ ...input, moving: { total, left } });
   }
   progress = { ...progress, state: "deleting what was derived from events" };
   await deleteDerived(id);

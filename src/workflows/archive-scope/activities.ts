@@ -1,11 +1,11 @@
 // What the workflows that archive organizations, data planes and workspaces look up. Called by
 // workflow.ts through Temporal.
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { ArchiveInput } from "../../outbox/entry.ts";
-import { toActivities, withHeartbeats } from "../activity.ts";
+import { stopSignal, toActivities } from "../activity.ts";
 import type { ArchiveActivitiesOptions } from "../archive-project/activities.ts";
 import type { WorkflowState } from "../client.ts";
-import { setTimeout as delay } from "node:timers/promises";
 
 type Scope = Pick<ArchiveInput, "level" | "id">;
 
@@ -21,6 +21,8 @@ export type InsideCounts = {
 const childrenPerPage = 50;
 const projectsPerPage = 500;
 const waitPollMs = 2_000;
+/** Well below the time-out of an activity; then it is called again. */
+const waitMs = 120_000;
 
 export function createArchiveScopeActivities(options: ArchiveActivitiesOptions) {
   const { archives, scopes, eventArchive, client } = options;
@@ -31,29 +33,29 @@ export function createArchiveScopeActivities(options: ArchiveActivitiesOptions) 
     },
 
     /** Counts the projects inside a scope, and their events. */
-    countInside: ({ level, id }: Scope): Promise<InsideCounts> =>
-      withHeartbeats(async (signal) => {
-        const counts = { projects: 0, done: 0, left: 0 };
-        for (let afterId: string | undefined; ;) {
-          const page = await scopes.listProjects(level, id, { afterId, limit: projectsPerPage });
-          const { done, left } = await eventArchive.countEvents(page);
-          counts.projects += page.length;
-          counts.done += done;
-          counts.left += left;
-          afterId = page.at(-1)?.projectId;
-          if (page.length < projectsPerPage) return counts;
-          signal.throwIfAborted();
-        }
-      }),
+    async countInside({ level, id }: Scope): Promise<InsideCounts> {
+      const counts = { projects: 0, done: 0, left: 0 };
+      let afterId: string | undefined;
+      for (;;) {
+        const page = await scopes.listProjects(level, id, { afterId, limit: projectsPerPage });
+        const { done, left } = await eventArchive.countEvents(page);
+        counts.projects += page.length;
+        counts.done += done;
+        counts.left += left;
+        afterId = page.at(-1)?.projectId;
+        if (page.length < projectsPerPage) return counts;
+        stopSignal().throwIfAborted();
+      }
+    },
 
-    /** Waits for the end of a workflow that somebody else has started. */
-    waitForWorkflow: (workflowId: string): Promise<WorkflowState> =>
-      withHeartbeats(async (signal) => {
-        for (;;) {
-          const state = await client.getState(workflowId);
-          if (state !== "running") return state;
-          await delay(waitPollMs, undefined, { signal });
-        }
-      }),
+    /** Waits a while for the end of a workflow that somebody else has started. */
+    async waitForWorkflow(workflowId: string): Promise<WorkflowState> {
+      const deadline = Date.now() + waitMs;
+      for (;;) {
+        const state = await client.getState(workflowId);
+        if (state !== "running" || Date.now() > deadline) return state;
+        await delay(waitPollMs, undefined, { signal: stopSignal() });
+      }
+    },
   });
 }

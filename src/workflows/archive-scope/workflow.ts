@@ -18,9 +18,10 @@ import {
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/common";
 import { archiveEntry } from "../../outbox/entry.ts";
 import type { ArchiveInput } from "../../outbox/entry.ts";
-import { longActivity, shortActivity } from "../activity-options.ts";
+import { activityOptions } from "../activity-options.ts";
 import type { createArchiveProjectActivities } from "../archive-project/activities.ts";
 import { waitUntilQuiet } from "../archive-project/workflow.ts";
+import type { WorkflowState } from "../client.ts";
 import { describeArchive } from "../describe-work.ts";
 import { progressQuery } from "../progress.ts";
 import type { Progress } from "../progress.ts";
@@ -30,8 +31,8 @@ import type { Child, createArchiveScopeActivities } from "./activities.ts";
 type Activities = ReturnType<typeof createArchiveProjectActivities> &
   ReturnType<typeof createArchiveScopeActivities>;
 
-const { markArchived, listChildren } = proxyActivities<Activities>(shortActivity);
-const { revokeKeys, countInside, waitForWorkflow } = proxyActivities<Activities>(longActivity);
+const { markArchived, revokeKeys, listChildren, countInside, waitForWorkflow } =
+  proxyActivities<Activities>(activityOptions);
 
 /** How a workflow that continues as new, or a child, begins. */
 export type ArchiveScopeInput = ArchiveInput & {
@@ -52,7 +53,7 @@ const childStartsMax = 3;
 /** Named in the failure; the rest are counted. */
 const failedNamedMax = 20;
 /** Counting costs the database something: less often the longer it all takes. */
-const countMsMin = 2_000;
+const countMsMin = 1_000;
 const countMsMax = 300_000;
 
 export async function archiveOrganization(input: ArchiveScopeInput): Promise<Progress> {
@@ -83,7 +84,7 @@ async function archiveScope(input: ArchiveScopeInput): Promise<Progress> {
   }
   const counting = new CancellationScope();
   const counted = counting.run(async () => {
-    for (let ms = countMsMin; !workflowInfo().continueAsNewSuggested; ms = ms * 1.5) {
+    for (let ms = countMsMin; !workflowInfo().continueAsNewSuggested; ms *= 1.3) {
       Object.assign(progress, await countInside(input));
       await sleep(Math.min(ms, countMsMax));
     }
@@ -145,7 +146,10 @@ async function archiveChild(parent: ArchiveScopeInput, child: Child): Promise<bo
       if (CancellationScope.current().consideredCancelled) throw error;
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) return false;
     }
-    if ((await waitForWorkflow(workflowId)) !== "failed") return true;
+    let state: WorkflowState;
+    do state = await waitForWorkflow(workflowId);
+    while (state === "running");
+    if (state !== "failed") return true;
   }
   return false;
 }

@@ -3,14 +3,14 @@
 
 import { proxyActivities, setHandler } from "@temporalio/workflow";
 import type { RevokeKeyInput } from "../../outbox/entry.ts";
-import { shortActivity } from "../activity-options.ts";
+import { activityOptions } from "../activity-options.ts";
 import { progressQuery } from "../progress.ts";
 import type { Progress } from "../progress.ts";
 import { waitForServers } from "../wait-for-servers/workflow.ts";
 import type { createRevokeKeyActivities } from "./activities.ts";
 
 const { recordConfirmation } =
-  proxyActivities<ReturnType<typeof createRevokeKeyActivities>>(shortActivity);
+  proxyActivities<ReturnType<typeof createRevokeKeyActivities>>(activityOptions);
 
 /** Returns the progress as it was at the end. */
 export async function revokeKey({ keyId, changeId }: RevokeKeyInput): Promise<Progress> {

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { AccessChanges, Confirmation } from "../../access/changes/changes.ts";
-import { toActivities, withHeartbeats } from "../activity.ts";
+import { stopSignal, toActivities } from "../activity.ts";
 
 /** Servers answer a notification in milliseconds. */
 const pollMs = 200;
@@ -16,15 +16,14 @@ export function createWaitForServersActivities({
 }) {
   return toActivities({
     /** Waits a while until every live server has confirmed a change; returns how many have. */
-    confirmChange: (changeId: number): Promise<Confirmation> =>
-      withHeartbeats(async (signal) => {
-        const deadline = Date.now() + answerMs;
-        for (;;) {
-          const confirmation = await changes.confirmedBy(changeId);
-          const isDone = confirmation.confirmed >= confirmation.live;
-          if (isDone || Date.now() > deadline) return confirmation;
-          await delay(pollMs, undefined, { signal });
-        }
-      }),
+    async confirmChange(changeId: number): Promise<Confirmation> {
+      const deadline = Date.now() + answerMs;
+      for (;;) {
+        const confirmation = await changes.confirmedBy(changeId);
+        const isDone = confirmation.confirmed >= confirmation.live;
+        if (isDone || Date.now() > deadline) return confirmation;
+        await delay(pollMs, undefined, { signal: stopSignal() });
+      }
+    },
   });
 }

@@ -2,11 +2,11 @@
 // workflows that revoke keys and archive scopes. Source: docs/decisions.md, 32.
 
 import { proxyActivities } from "@temporalio/workflow";
-import { longActivity } from "../activity-options.ts";
+import { activityOptions } from "../activity-options.ts";
 import type { createWaitForServersActivities } from "./activities.ts";
 
 const { confirmChange } =
-  proxyActivities<ReturnType<typeof createWaitForServersActivities>>(longActivity);
+  proxyActivities<ReturnType<typeof createWaitForServersActivities>>(activityOptions);
 
 /**
  * What a server remembers ages out by itself within a minute, and a lookup under way with it; a
