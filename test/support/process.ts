@@ -62,9 +62,11 @@ async function waitForEnd(child: ChildProcess, output: () => string): Promise<En
   return { code, output: output() };
 }
 
-/** Starts the service on a data folder and waits for its ready line. */
+/** Starts the service on a data folder, without workflows, and waits for its ready line. */
 export async function start(folder: string, ...flags: readonly string[]): Promise<Process> {
-  const service = run("start", "--data", folder, "--port", "0", "--operator-port", "0", ...flags);
+  const ports = ["--port", "0", "--operator-port", "0"];
+  // The last flag of a name counts.
+  const service = run("start", "--data", folder, ...ports, "--workflows", "off", ...flags);
   let end: Ended | undefined;
   void service.ended().then((ended) => (end = ended));
   await vi.waitUntil(() => end ?? service.output().includes("waggle is ready on"), {

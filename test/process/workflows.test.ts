@@ -1,0 +1,105 @@
+// Workflows beside the service and in a process of their own, with and without a Temporal.
+
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { sayMissing } from "../clients/environment.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { givenADataFolder, processesOf, readCredentials, run, start } from "../support/process.ts";
+import { startTestTemporal } from "../support/temporal.ts";
+
+let missing: string | undefined;
+
+beforeAll(async () => {
+  // Where the shared server runs, the program is there.
+  const shared = await startTestTemporal();
+  ({ missing } = shared);
+  sayMissing("workflows in processes", shared);
+  if (shared.missing === undefined) await shared.stop();
+}, 600_000);
+
+describe("waggle start", () => {
+  beforeEach(({ skip }) => {
+    if (missing !== undefined) skip(missing);
+  });
+
+  test("is ready before Temporal, prints where to watch it, and leaves nothing behind", async () => {
+    const folder = await givenADataFolder();
+    const service = await start(folder, "--workflows", "on", "--log-level", "info");
+
+    const uiUrl = await vi.waitUntil(() => /^workflows: (http:\S+)$/m.exec(service.output())?.[1], {
+      timeout: 25_000,
+    });
+    expect(service.output().indexOf("waggle is ready on")).toBeLessThan(
+      service.output().indexOf("workflows: "),
+    );
+    expect((await fetch(uiUrl)).status).toBe(200);
+    await vi.waitUntil(() => service.output().includes("Temporal is reached; workflows run"), {
+      timeout: 25_000,
+    });
+
+    service.kill("SIGTERM");
+    expect((await service.ended()).code).toBe(0);
+    expect(await processesOf(folder)).toEqual([]);
+  }, 90_000);
+
+  test("stops at once when a signal comes while Temporal is starting", async () => {
+    const folder = await givenADataFolder();
+    const service = await start(folder, "--workflows", "on");
+
+    service.kill("SIGTERM");
+
+    expect((await service.ended()).code).toBe(0);
+    expect(await processesOf(folder)).toEqual([]);
+  }, 60_000);
+});
+
+describe("waggle start without a Temporal", () => {
+  test("says so once, and works", async () => {
+    const folder = await givenADataFolder();
+    const service = await start(
+      folder,
+      ...["--workflows", "on", "--temporal-cli-path", "/nowhere/temporal"],
+    );
+
+    await vi.waitUntil(() => service.output().includes("no Temporal: "), { timeout: 25_000 });
+
+    expect(service.output()).toContain("TEMPORAL_CLI_PATH names /nowhere/temporal");
+    expect(service.output()).toContain("everything works, but archives and revocations");
+    const { url, project_api_key: key } = await readCredentials(folder);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    const response = await fetch(`${url}/events`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ event: { event_type: "tool", event_name: "a", inputs: {} } }),
+    });
+    expect(response.status).toBe(200);
+  }, 60_000);
+});
+
+describe("waggle worker", () => {
+  test("needs a database and a Temporal by name", async () => {
+    const { code, output } = await run("worker").ended();
+
+    expect(code).toBe(1);
+    expect(output).toContain("worker needs DATABASE_URL and TEMPORAL_ADDRESS");
+  });
+
+  test("waits for Temporal with one line, and ends when it is told to", async () => {
+    const own = await createTestDatabase();
+    const worker = run(
+      ...["worker", "--database-url", own.url, "--temporal-address", "127.0.0.1:1"],
+    );
+    await vi.waitUntil(() => worker.output().includes("Temporal cannot be reached"), {
+      timeout: 25_000,
+    });
+    // Long enough for three more looks.
+    await new Promise((settle) => setTimeout(settle, 3_500));
+
+    worker.kill("SIGTERM");
+    const { code, output } = await worker.ended();
+
+    expect(code).toBe(0);
+    expect(output).toContain("waggle works on the workflows of 127.0.0.1:1, namespace default");
+    expect(output.match(/cannot be reached/g)).toHaveLength(1);
+    await own.drop();
+  }, 60_000);
+});
