@@ -3,6 +3,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import type { KeyKind } from "../principal.ts";
 import type { ScopeLevel } from "../scope.ts";
 
@@ -122,7 +123,7 @@ function selectKeys(sql: Sql): Fragment {
   return sql`
     select
       keys.key_id as id,
-      (extract(epoch from keys.created_at) * 1000000)::bigint as "createdAtUs",
+      ${selectCreatedAtUs(sql, "keys.created_at")},
       keys.kind,
       keys.name,
       keys.description,
@@ -197,15 +198,10 @@ export async function listKeys(
   filter: KeyFilter,
   { limit, after }: PageOptions,
 ): Promise<KeyRow[]> {
-  const afterSql = after
-    ? sql`
-      and (keys.created_at, keys.key_id) < (
-        timestamptz 'epoch' + ${after.createdAtUs} * interval '1 microsecond', ${after.id}::uuid
-      )`
-    : sql``;
   return sql<KeyRow[]>`
     ${selectKeys(sql)}
-    where ${matches(sql, filter)} ${afterSql}
+    where ${matches(sql, filter)}
+      and ${isBefore(sql, ["keys.created_at", "keys.key_id"], after)}
     order by keys.created_at desc, keys.key_id desc
     limit ${limit + 1}`;
 }

@@ -1,7 +1,8 @@
 // SQL of memberships: who has which role where. Called by members.ts.
 
-import type { PageOptions } from "../../base/pages.ts";
+import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import type { RoleInScope } from "../roles/grants.ts";
 import type { Scope } from "../scope.ts";
 
@@ -13,7 +14,7 @@ export type MemberRow = RoleInScope & {
   readonly createdBy: string;
 };
 
-export type ListedMemberRow = MemberRow & { readonly createdAtUs: number; readonly id: string };
+export type ListedMemberRow = MemberRow & Position;
 
 type ScopeName = Pick<Scope, "level" | "id">;
 
@@ -97,18 +98,15 @@ export async function listMembers(
   scope: ScopeName,
   { limit, after }: PageOptions,
 ): Promise<readonly ListedMemberRow[]> {
-  const position = after
-    ? sql`and (memberships.created_at, memberships.user_id) > (
-        to_timestamp(0) + ${after.createdAtUs} * interval '1 microsecond', ${after.id})`
-    : sql``;
   return sql<ListedMemberRow[]>`
     select
       ${columns(sql)},
       memberships.user_id as id,
-      (extract(epoch from memberships.created_at) * 1000000)::bigint as "createdAtUs"
+      ${selectCreatedAtUs(sql, "memberships.created_at")}
     from memberships
     join users using (user_id)
-    where level = ${scope.level} and scope_id = ${scope.id} ${position}
+    where level = ${scope.level} and scope_id = ${scope.id}
+      and ${isAfter(sql, ["memberships.created_at", "memberships.user_id"], after)}
     order by memberships.created_at, memberships.user_id
     limit ${limit + 1}`;
 }

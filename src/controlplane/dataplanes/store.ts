@@ -2,6 +2,7 @@
 
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
 
 export type DataplaneRow = Position & {
   readonly name: string;
@@ -25,7 +26,7 @@ const columns = (sql: Sql) => sql`
   name,
   cluster_id as "clusterId",
   created_at as "createdAt",
-  (extract(epoch from created_at) * 1000000)::bigint as "createdAtUs",
+  ${selectCreatedAtUs(sql, "created_at")},
   updated_at as "updatedAt",
   org_id as "orgId"`;
 
@@ -69,13 +70,7 @@ export async function listDataplanes(
     from dataplanes
     where org_id = ${orgId}
       and archived_at is null
-      ${
-        after
-          ? sql`and (created_at, dataplane_id) > (
-              timestamptz 'epoch' + ${after.createdAtUs}::bigint * interval '1 microsecond',
-              ${after.id}::uuid)`
-          : sql``
-      }
+      and ${isAfter(sql, ["created_at", "dataplane_id"], after)}
     order by created_at, dataplane_id
     limit ${limit + 1}`;
 }

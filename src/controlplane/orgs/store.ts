@@ -3,6 +3,7 @@
 import type { ScopeLevel } from "../../access/scope.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
 
 export type OrgRow = Position & {
   readonly name: string;
@@ -18,7 +19,7 @@ const columns = (sql: Sql) => sql`
   org_id as id,
   name,
   created_at as "createdAt",
-  (extract(epoch from created_at) * 1000000)::bigint as "createdAtUs",
+  ${selectCreatedAtUs(sql, "created_at")},
   updated_at as "updatedAt"`;
 
 export async function findOrg(sql: Sql, id: string): Promise<OrgRow | undefined> {
@@ -54,13 +55,7 @@ export async function listOrgs(
     from organizations
     where archived_at is null
       ${reach === "all" ? sql`` : reachSql(sql, reach)}
-      ${
-        after
-          ? sql`and (created_at, org_id) > (
-              timestamptz 'epoch' + ${after.createdAtUs}::bigint * interval '1 microsecond',
-              ${after.id}::uuid)`
-          : sql``
-      }
+      and ${isAfter(sql, ["created_at", "org_id"], after)}
     order by created_at, org_id
     limit ${limit + 1}`;
 }

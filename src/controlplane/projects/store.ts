@@ -3,6 +3,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
 
 export type ProjectRow = {
   readonly orgId: string;
@@ -81,7 +82,7 @@ const columns = (sql: Sql) => sql`
   projects.name,
   projects.description,
   projects.created_at as "createdAt",
-  (extract(epoch from projects.created_at) * 1000000)::bigint as "createdAtUs",
+  ${selectCreatedAtUs(sql, "projects.created_at")},
   projects.updated_at as "updatedAt",
   org_id as "orgId",
   workspace_id as "workspaceId"`;
@@ -131,13 +132,7 @@ export async function listProjects(
     join dataplanes using (dataplane_id)
     where workspace_id = ${workspaceId}
       and projects.archived_at is null
-      ${
-        after
-          ? sql`and (projects.created_at, project_id) > (
-              timestamptz 'epoch' + ${after.createdAtUs}::bigint * interval '1 microsecond',
-              ${after.id}::uuid)`
-          : sql``
-      }
+      and ${isAfter(sql, ["projects.created_at", "project_id"], after)}
     order by projects.created_at, project_id
     limit ${limit + 1}`;
 }

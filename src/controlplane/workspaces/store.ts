@@ -2,6 +2,7 @@
 
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
 
 export type WorkspaceRow = Position & {
   readonly name: string;
@@ -25,7 +26,7 @@ const columns = (sql: Sql) => sql`
   workspaces.name,
   workspaces.description,
   workspaces.created_at as "createdAt",
-  (extract(epoch from workspaces.created_at) * 1000000)::bigint as "createdAtUs",
+  ${selectCreatedAtUs(sql, "workspaces.created_at")},
   workspaces.updated_at as "updatedAt",
   org_id as "orgId",
   dataplane_id as "dataplaneId"`;
@@ -72,13 +73,7 @@ export async function listWorkspaces(
     join dataplanes using (dataplane_id)
     where dataplane_id = ${dataplaneId}
       and workspaces.archived_at is null
-      ${
-        after
-          ? sql`and (workspaces.created_at, workspace_id) > (
-              timestamptz 'epoch' + ${after.createdAtUs}::bigint * interval '1 microsecond',
-              ${after.id}::uuid)`
-          : sql``
-      }
+      and ${isAfter(sql, ["workspaces.created_at", "workspace_id"], after)}
     order by workspaces.created_at, workspace_id
     limit ${limit + 1}`;
 }
