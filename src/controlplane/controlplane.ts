@@ -3,6 +3,7 @@
 
 import type { Audit } from "../access/audit/audit.ts";
 import type { AccessChanges } from "../access/changes/changes.ts";
+import type { Members } from "../access/members/members.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { Database } from "../postgres/database.ts";
 import { createDataplanes } from "./dataplanes/dataplanes.ts";
@@ -13,7 +14,6 @@ import { createWorkspaceProjects } from "./projects/workspace-projects.ts";
 import type { WorkspaceProjects } from "./projects/workspace-projects.ts";
 import { createArchives } from "./scopes/archive.ts";
 import type { Archives } from "./scopes/archive.ts";
-import type { AppointCreator } from "./scopes/creator.ts";
 import type { Scopes } from "./scopes/scopes.ts";
 import { createWorkspaces } from "./workspaces/workspaces.ts";
 import type { Workspaces } from "./workspaces/workspaces.ts";
@@ -32,19 +32,17 @@ export type ControlplaneOptions = Pick<DataplanesOptions, "clusters" | "assignme
   readonly audit: Pick<Audit, "append">;
   readonly changes: Pick<AccessChanges, "append">;
   readonly outbox: Outbox;
-  readonly members: { readonly appointCreator: AppointCreator };
+  readonly members: Pick<Members, "appointCreator">;
 };
 
 export function createControlplane(options: ControlplaneOptions): Controlplane {
-  const { appointCreator } = options.members;
   const archives = createArchives(options);
-  const shared = { ...options, appointCreator };
-  const dataplanes = createDataplanes({ ...shared, archives });
+  const dataplanes = createDataplanes({ ...options, archives });
   return {
     archives,
     dataplanes,
-    orgs: createOrgs({ ...shared, dataplanes }),
-    workspaces: createWorkspaces(shared),
-    projects: createWorkspaceProjects(shared),
+    orgs: createOrgs({ ...options, dataplanes }),
+    workspaces: createWorkspaces(options),
+    projects: createWorkspaceProjects(options),
   };
 }

@@ -3,6 +3,7 @@
 // Source: docs/spec.md, "Control plane"; docs/decisions.md, 12, 13, 28 to 30.
 
 import type { Audit } from "../../access/audit/audit.ts";
+import type { Members } from "../../access/members/members.ts";
 import type { Actor, Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -11,7 +12,6 @@ import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { Archived, ArchiveOptions, Archives } from "../scopes/archive.ts";
-import type { AppointCreator } from "../scopes/creator.ts";
 import { assertName, refuseTakenName } from "../scopes/names.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import * as store from "./store.ts";
@@ -55,7 +55,7 @@ export type DataplanesOptions = {
   readonly scopes: Pick<Scopes, "hold">;
   readonly audit: Pick<Audit, "append">;
   readonly archives: Pick<Archives, "archive">;
-  readonly appointCreator: AppointCreator;
+  readonly members: Pick<Members, "appointCreator">;
   readonly clusters: { isKnown(clusterId: string): boolean };
   readonly assignment: "automatic" | "manual";
 };
@@ -68,7 +68,7 @@ const namePattern = /^(?! )[\p{L}\p{M}\p{Nd} _'&-]*$/u;
 const alphanumeric = /[\p{L}\p{Nd}]/u;
 
 export function createDataplanes(options: DataplanesOptions): Dataplanes {
-  const { database, scopes, audit, archives, appointCreator, clusters, assignment } = options;
+  const { database, scopes, audit, archives, members, clusters, assignment } = options;
 
   function assertManual(): void {
     if (assignment === "manual") return;
@@ -93,7 +93,7 @@ export function createDataplanes(options: DataplanesOptions): Dataplanes {
     // Before the audit log, whose lock comes after those of people everywhere.
     if (creator !== undefined) {
       const field = "dataplane_creator";
-      await appointCreator({ parent: org, created, email: creator, field, principal });
+      await members.appointCreator({ parent: org, created, email: creator, field, principal });
     }
     await audit.append({
       actor: principal.actor,

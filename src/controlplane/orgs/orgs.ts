@@ -2,6 +2,7 @@
 // Source: docs/spec.md, "What the service does", 7; docs/decisions.md, 12, 13, 28.
 
 import type { Audit } from "../../access/audit/audit.ts";
+import type { Members } from "../../access/members/members.ts";
 import { anyCovers } from "../../access/permissions.ts";
 import type { Actor, Grant, Principal } from "../../access/principal.ts";
 import { systemScope } from "../../access/scope.ts";
@@ -12,7 +13,6 @@ import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Dataplanes } from "../dataplanes/dataplanes.ts";
-import type { AppointCreator } from "../scopes/creator.ts";
 import { assertName, refuseTakenName } from "../scopes/names.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import * as store from "./store.ts";
@@ -48,13 +48,13 @@ export type OrgsOptions = {
   readonly scopes: Pick<Scopes, "hold">;
   readonly audit: Pick<Audit, "append">;
   readonly dataplanes: Pick<Dataplanes, "createFirst">;
-  readonly appointCreator: AppointCreator;
+  readonly members: Pick<Members, "appointCreator">;
 };
 
 const listPermission = "org.scope.list";
 
 export function createOrgs(options: OrgsOptions): Orgs {
-  const { database, scopes, audit, dataplanes, appointCreator } = options;
+  const { database, scopes, audit, dataplanes, members } = options;
 
   async function get(id: string): Promise<Org> {
     const row = await store.findOrg(database.sql(), id);
@@ -81,7 +81,13 @@ export function createOrgs(options: OrgsOptions): Orgs {
         await dataplanes.createFirst(created, principal);
         if (creator !== undefined) {
           const field = "org_creator";
-          await appointCreator({ parent: systemScope, created, email: creator, field, principal });
+          await members.appointCreator({
+            parent: systemScope,
+            created,
+            email: creator,
+            field,
+            principal,
+          });
         }
         return get(id);
       });

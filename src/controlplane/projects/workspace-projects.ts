@@ -3,6 +3,7 @@
 // Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
 
 import type { Audit } from "../../access/audit/audit.ts";
+import type { Members } from "../../access/members/members.ts";
 import type { Actor, Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -11,7 +12,6 @@ import type { ProjectId } from "../../base/ids.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { AppointCreator } from "../scopes/creator.ts";
 import { assertChange, assertDescription, assertName, refuseTakenName } from "../scopes/names.ts";
 import type { DescribedChange } from "../scopes/names.ts";
 import type { Scopes } from "../scopes/scopes.ts";
@@ -51,11 +51,11 @@ export type WorkspaceProjectsOptions = {
   readonly database: Database;
   readonly scopes: Pick<Scopes, "hold">;
   readonly audit: Pick<Audit, "append">;
-  readonly appointCreator: AppointCreator;
+  readonly members: Pick<Members, "appointCreator">;
 };
 
 export function createWorkspaceProjects(options: WorkspaceProjectsOptions): WorkspaceProjects {
-  const { database, scopes, audit, appointCreator } = options;
+  const { database, scopes, audit, members } = options;
 
   async function get(id: string): Promise<WorkspaceProject> {
     const row = await store.findProject(database.sql(), id);
@@ -82,7 +82,7 @@ export function createWorkspaceProjects(options: WorkspaceProjectsOptions): Work
         // Before the audit log, whose lock comes after those of people everywhere.
         if (creator !== undefined) {
           const field = "project_creator";
-          await appointCreator({ parent, created, email: creator, field, principal });
+          await members.appointCreator({ parent, created, email: creator, field, principal });
         }
         await audit.append({
           actor: principal.actor,

@@ -2,6 +2,7 @@
 // Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
 
 import type { Audit } from "../../access/audit/audit.ts";
+import type { Members } from "../../access/members/members.ts";
 import type { Actor, Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -9,7 +10,6 @@ import { createUuid } from "../../base/ids.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { AppointCreator } from "../scopes/creator.ts";
 import { assertChange, assertDescription, assertName, refuseTakenName } from "../scopes/names.ts";
 import type { DescribedChange } from "../scopes/names.ts";
 import type { Scopes } from "../scopes/scopes.ts";
@@ -49,11 +49,11 @@ export type WorkspacesOptions = {
   readonly database: Database;
   readonly scopes: Pick<Scopes, "hold">;
   readonly audit: Pick<Audit, "append">;
-  readonly appointCreator: AppointCreator;
+  readonly members: Pick<Members, "appointCreator">;
 };
 
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
-  const { database, scopes, audit, appointCreator } = options;
+  const { database, scopes, audit, members } = options;
 
   async function get(id: string): Promise<Workspace> {
     const row = await store.findWorkspace(database.sql(), id);
@@ -74,7 +74,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         // Before the audit log, whose lock comes after those of people everywhere.
         if (creator !== undefined) {
           const field = "workspace_creator";
-          await appointCreator({ parent, created, email: creator, field, principal });
+          await members.appointCreator({ parent, created, email: creator, field, principal });
         }
         await audit.append({
           actor: principal.actor,
