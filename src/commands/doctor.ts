@@ -8,6 +8,7 @@ import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { findHolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres } from "../embedded/postgres.ts";
+import { findInstalledTemporal } from "../embedded/temporal-binary.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
@@ -24,6 +25,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   database: checkDatabase,
   clusters: checkClusters,
   port: checkPort,
+  temporal: checkTemporal,
 };
 
 /** Returns 1 when any check has advice. */
@@ -92,6 +94,30 @@ async function checkUrl(url: string, setting: string): Promise<Finding> {
     return { found, advice: `check ${setting} (its host, password and database) and the server` };
   } finally {
     await database.close();
+  }
+}
+
+/** Without one everything works but the completion of archives and revocations. */
+async function checkTemporal(config: Config): Promise<Finding> {
+  const { address, namespace, cliPath } = config.temporal;
+  if (address !== undefined) {
+    // Loaded here: no other check needs Temporal's client, which is large.
+    const { createWorkflowClient } = await import("../workflows/client.ts");
+    const client = await createWorkflowClient({ ...config.temporal, address });
+    const fault = await client.findFault().finally(() => client.close());
+    const found = `${address}, namespace ${namespace}: ${fault ?? "answers"}`;
+    if (fault === undefined) return { found };
+    const advice = "check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_TLS";
+    return { found, advice };
+  }
+  if (!config.hasWorkflows) return { found: "none, as workflows are off" };
+  const folder = resolve(config.dataFolder);
+  const { signal } = new AbortController();
+  try {
+    const found = await findInstalledTemporal({ cliPath, path: config.path, folder, signal });
+    return { found: `embedded, ${found ?? "which waggle start fetches first"}` };
+  } catch (error) {
+    return { found: "none", advice: (error as Error).message };
   }
 }
 

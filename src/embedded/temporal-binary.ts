@@ -54,6 +54,18 @@ const wayOut =
 
 /** Returns the path of a Temporal CLI that runs. Fails with OperatorError that says what to do. */
 export async function findTemporal(options: FindTemporalOptions): Promise<string> {
+  const installed = await findInstalledTemporal(options);
+  if (installed !== undefined) return installed;
+  return fetchBinary(options, await openFolder(options.cacheFolder ?? userCacheFolder(), options));
+}
+
+/**
+ * Returns the path of a Temporal CLI that is there already, or undefined. Fails with OperatorError
+ * when `cliPath` names none.
+ */
+export async function findInstalledTemporal(
+  options: Pick<FindTemporalOptions, "cliPath" | "path" | "folder" | "signal" | "cacheFolder">,
+): Promise<string | undefined> {
   const { cliPath, path, signal } = options;
   if (cliPath !== undefined) {
     const fault = await findFault(cliPath, signal);
@@ -70,7 +82,7 @@ export async function findTemporal(options: FindTemporalOptions): Promise<string
     const cached = join(folder, binaryName());
     if (await isExecutable(cached)) return cached;
   }
-  return fetchBinary(options, await openFolder(cacheFolder, options));
+  return undefined;
 }
 
 function binaryName(): string {
@@ -82,7 +94,7 @@ function userCacheFolder(): string {
   return join(homedir(), caches, "waggle");
 }
 
-function spareFolder({ folder }: FindTemporalOptions): string {
+function spareFolder({ folder }: Pick<FindTemporalOptions, "folder">): string {
   return join(folder, "temporal/cli");
 }
 

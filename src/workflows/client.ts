@@ -26,6 +26,8 @@ export type WorkflowState = "running" | "completed" | "failed" | "absent";
 export type WorkflowClient = WorkflowStarter & {
   /** What it speaks over; connects when it is first used, and again whenever that broke. */
   readonly connection: Connection;
+  /** Asks for the namespace; returns why it cannot be used now, or undefined. */
+  findFault(): Promise<string | undefined>;
   getState(workflowId: string): Promise<WorkflowState>;
   /**
    * Returns ids of running workflows on a scope, at most `limit`, but not of those types. Temporal
@@ -105,6 +107,15 @@ export async function createWorkflowClient(target: TemporalTarget): Promise<Work
         await within(() => startWithAttributes(entry));
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+    },
+
+    async findFault() {
+      try {
+        await within(() => connection.workflowService.describeNamespace({ namespace }));
+        return undefined;
+      } catch (error) {
+        return isGrpcServiceError(error) ? error.details : (error as Error).message;
       }
     },
 

@@ -18,7 +18,7 @@ export type WorkflowWorker = {
 
 export type StartWorkerOptions = {
   readonly target: TemporalTarget;
-  readonly client: Pick<WorkflowClient, "connection">;
+  readonly client: Pick<WorkflowClient, "connection" | "findFault">;
   readonly activities: Activities;
   readonly logger: Logger;
 };
@@ -33,7 +33,6 @@ const stopGraceMs = 2_000;
 const stopForceMs = 10_000;
 const awayLookMs = 1_000;
 const lookMs = 5_000;
-const lookTimeoutMs = 5_000;
 
 /** Begins to work as soon as Temporal can be reached. Never fails: what is wrong is logged. */
 export function startWorker(options: StartWorkerOptions): WorkflowWorker {
@@ -115,35 +114,28 @@ type Watch = {
 
 /** Asks Temporal over and over whether it is there; logs one line when that changes. */
 function watchTemporal({ target, client, logger }: StartWorkerOptions, signal: AbortSignal): Watch {
-  const { connection } = client;
   const { address, namespace } = target;
   let isReachable = false;
   let wasAsked = false;
   let change = Promise.withResolvers<undefined>();
 
   async function look(): Promise<void> {
-    try {
-      await connection.withDeadline(Date.now() + lookTimeoutMs, () =>
-        connection.workflowService.describeNamespace({ namespace }),
-      );
-      if (!isReachable) {
-        await addSearchAttributes(connection, namespace, logger);
-        logger.info({ address, namespace }, "Temporal is reached; workflows run");
-      }
-      isReachable = true;
+    const fault = await client.findFault();
+    if (signal.aborted) return;
+    if (fault === undefined && !isReachable) {
+      await addSearchAttributes(client.connection, namespace, logger);
+      logger.info({ address, namespace }, "Temporal is reached; workflows run");
       change.resolve(undefined);
-    } catch (error) {
-      if (signal.aborted) return;
-      const { details = (error as Error).message } = error as { details?: string };
-      if (isReachable || !wasAsked) {
-        logger.warn(
-          { address, namespace, cause: details },
-          "Temporal cannot be reached; archiving and revocations are completed when it can",
-        );
-      }
-      if (isReachable) change = Promise.withResolvers();
-      isReachable = false;
     }
+    if (fault !== undefined && (isReachable || !wasAsked)) {
+      logger.warn(
+        { address, namespace, cause: fault },
+        "Temporal cannot be reached; archiving and revocations are completed when it can",
+      );
+    }
+    // Not earlier: the worker waits for the first one.
+    if (fault !== undefined && isReachable) change = Promise.withResolvers();
+    isReachable = fault === undefined;
     wasAsked = true;
   }
 

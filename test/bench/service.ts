@@ -49,6 +49,8 @@ export async function startService(nodeFlags: readonly string[] = []): Promise<B
       "0",
       "--operator-port",
       "0",
+      "--workflows",
+      "off",
     ],
     { env: { PATH: process.env["PATH"], TZ: "UTC" }, stdio: ["ignore", log.fd, log.fd] },
   );

@@ -21,7 +21,7 @@ describe("waggle start", () => {
     if (missing !== undefined) skip(missing);
   });
 
-  test("is ready before Temporal, prints where to watch it, and leaves nothing behind", async () => {
+  test("is ready before Temporal, says where to watch it, and leaves nothing behind", async () => {
     const folder = await givenADataFolder();
     const service = await start(folder, "--workflows", "on", "--log-level", "info");
 

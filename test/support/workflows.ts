@@ -72,7 +72,7 @@ export async function givenEvents(
     values (${projectId}, 'model', 'inputs.text', 1)`;
 }
 
-/** A number and a sum over ids and contents, which no event lost, doubled or changed leaves alike. */
+/** A number, and a sum over ids and contents: a lost, doubled or changed event changes them. */
 export type Fingerprint = { readonly count: number; readonly sum: string };
 
 export async function fingerprintOf(

@@ -17,7 +17,7 @@ export type EventArchive = {
    * any time, so a step that was cut off is simply taken again.
    */
   moveSome(place: ProjectPlace): Promise<number>;
-  /** Deletes some of what was derived from the events; returns how many rows, 0 when none is left. */
+  /** Deletes some of what was derived from the events; returns how many rows, 0 at the end. */
   deleteSomeDerived(place: ProjectPlace): Promise<number>;
   /** Counts over projects, which may be in several clusters. */
   countEvents(places: readonly ProjectPlace[]): Promise<EventCounts>;

@@ -51,7 +51,7 @@ export function createArchiveProjectActivities(options: ArchiveActivitiesOptions
     markArchived: ({ level, id, actor }: ArchivedScope): Promise<void> =>
       archives.markArchived(level, id, actor),
 
-    /** Revokes every key that is rooted at a scope or inside it; returns how many it still found. */
+    /** Revokes every key that is rooted at a scope or inside it; returns how many there were. */
     async revokeKeys({ level, id, actor }: ArchivedScope): Promise<number> {
       for (let revoked = 0; ;) {
         const step = await keys.revokeInside(level, id, actor, keysPerStepMax);

@@ -29,7 +29,7 @@ export type ArchiveProjectInput = ArchiveInput & {
   readonly moving?: { readonly total: number; readonly left: number };
 };
 
-/** The longest time of a call that writes events: one let in before access ended is over by then. */
+/** The longest time of a call that writes events: one let in before is over by then. */
 export const writeTimeoutMs = 30_000;
 
 /** So long may what runs on the project take to end when it is asked to. */

@@ -27,7 +27,7 @@ const waitMs = 120_000;
 export function createArchiveScopeActivities(options: ArchiveActivitiesOptions) {
   const { archives, scopes, eventArchive, client } = options;
   return toActivities({
-    /** Returns a page of what is directly inside a scope, in order of id; an empty one at the end. */
+    /** Returns a page of what is directly inside a scope, in order of id; empty at the end. */
     async listChildren({ level, id }: Scope, afterId?: string): Promise<readonly Child[]> {
       return archives.listChildren(level, id, afterId, childrenPerPage);
     },
