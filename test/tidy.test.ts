@@ -134,12 +134,24 @@ function importsOf({ path, text }: SourceFile): string[] {
   );
 }
 
+function withoutTypes({ path, text }: SourceFile): SourceFile {
+  return { path, text: text.replace(/^import type [^;]+;$/gm, "") };
+}
+
 type Rule = {
   readonly name: string;
   readonly files: RegExp;
   readonly except?: RegExp;
   readonly forbidden: RegExp;
+  /** Whether types may be imported from anywhere. */
+  readonly isTypeAllowed?: boolean;
 };
+
+/** What Temporal bundles and runs again and again from a history. */
+const deterministic = new RegExp(
+  "^src/(outbox/entry|workflows/([^/]+/workflow|workflows|progress|search-attributes" +
+    "|describe-work|activity-options))\\.ts$",
+);
 
 /** Who may import whom; the table of ARCHITECTURE.md, Layers. */
 const importRules: readonly Rule[] = [
@@ -170,6 +182,25 @@ const importRules: readonly Rule[] = [
     forbidden: /^src\/(evaluation|generation|controlplane)\//,
   },
   {
+    name: "workflows do nothing by themselves: no I/O is in their bundle",
+    files: deterministic,
+    isTypeAllowed: true,
+    forbidden: new RegExp(
+      `^(?!@temporalio/(workflow|common)$)(?!${deterministic.source.slice(1)})`,
+    ),
+  },
+  {
+    name: "workflows and activities call services, not stores",
+    files: /^src\/workflows\//,
+    forbidden: /(^|\/)store\.ts$|^src\/postgres\/|^postgres$/,
+  },
+  {
+    name: "Temporal is spoken to where workflows are, and where it is started",
+    files: /^src\//,
+    except: /^src\/(workflows|embedded)\//,
+    forbidden: /^@temporalio\//,
+  },
+  {
     name: "Connect's unversioned protocol parts stay in one file",
     files: /^src\//,
     except: /^src\/transport\/connect-adapter\.ts$/,
@@ -178,10 +209,10 @@ const importRules: readonly Rule[] = [
 ];
 
 describe("imports", () => {
-  test.each(importRules)("$name", ({ files, except, forbidden }) => {
+  test.each(importRules)("$name", ({ files, except, forbidden, isTypeAllowed }) => {
     const ruled = sources.filter(({ path }) => files.test(path) && !except?.test(path));
     const got = ruled.flatMap((file) =>
-      importsOf(file)
+      importsOf(isTypeAllowed ? withoutTypes(file) : file)
         .filter((target) => forbidden.test(target))
         .map((target) => `${file.path} imports ${target}`),
     );

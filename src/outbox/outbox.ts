@@ -6,8 +6,6 @@ import type { Database } from "../postgres/database.ts";
 import type { OutboxEntry } from "./entry.ts";
 import * as store from "./store.ts";
 
-export { archiveEntry, revokeKeyEntry } from "./entry.ts";
-
 export type Outbox = {
   /**
    * Has a workflow started once the ambient transaction has committed, and not when it is undone.
