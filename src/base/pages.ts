@@ -41,19 +41,26 @@ export function parseCursor(cursor: string): Position {
   return { createdAtUs: createdAtUs as number, id };
 }
 
-/**
- * Reads the `limit` and `cursor` of a list request: 1 to 1,000, 100 when absent. Throws
- * INVALID_ARGUMENT naming the one that is wrong.
- */
-export function parsePageOptions(request: {
+/** What a list request says of its page. */
+export type PageRequest = {
+  /** 1 to 1,000; 100 when absent. */
   readonly limit?: number | undefined;
+  /** `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
-}): PageOptions {
-  const { limit = pageLimitDefault, cursor } = request;
-  if (!Number.isInteger(limit) || limit < 1 || limit > pageLimitMax) {
-    throw new ServiceError("INVALID_ARGUMENT", `limit: must be from 1 to ${pageLimitMax}`);
-  }
-  return { limit, after: cursor === undefined ? undefined : parseCursor(cursor) };
+};
+
+/** Reads the page of a list request. Throws INVALID_ARGUMENT naming the field that is wrong. */
+export function parsePageOptions({ limit, cursor }: PageRequest): PageOptions {
+  return {
+    limit: parsePageLimit(limit),
+    after: cursor === undefined ? undefined : parseCursor(cursor),
+  };
+}
+
+/** Returns the limit of a page. Throws INVALID_ARGUMENT when it is out of range. */
+export function parsePageLimit(limit = pageLimitDefault): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= pageLimitMax) return limit;
+  throw new ServiceError("INVALID_ARGUMENT", `limit: must be from 1 to ${pageLimitMax}`);
 }
 
 /** Returns the page of rows of which the store was asked for one more than `limit`. */
@@ -62,4 +69,16 @@ export function toPage<Row extends Position>(rows: readonly Row[], limit: number
   const last = items.at(-1);
   const hasMore = rows.length > limit && last !== undefined;
   return { items, nextCursor: hasMore ? formatCursor(last) : undefined };
+}
+
+/** Returns the answer to a list request, with a message for each item. */
+export function toPageAnswer<T, Message>(
+  { items, nextCursor }: Page<T>,
+  toMessage: (item: T) => Message,
+) {
+  return {
+    success: true,
+    data: items.map(toMessage),
+    ...(nextCursor !== undefined && { nextCursor }),
+  };
 }

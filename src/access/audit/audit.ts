@@ -6,7 +6,8 @@ import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { pageLimitDefault, pageLimitMax } from "../../base/pages.ts";
+import { parsePageLimit } from "../../base/pages.ts";
+import type { Page, PageRequest } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Actor } from "../principal.ts";
 import { chainOf, systemScope } from "../scope.ts";
@@ -38,19 +39,6 @@ export type AuditEntry = Omit<store.AuditRow, "at" | "before" | "after"> & {
   readonly after: JsonObject | undefined;
 };
 
-export type AuditPage = {
-  readonly entries: readonly AuditEntry[];
-  /** Absent at the end. */
-  readonly nextCursor: string | undefined;
-};
-
-export type ListAuditOptions = {
-  /** 1 to 1,000; 100 when absent. A page of large rows may hold fewer. */
-  readonly limit?: number | undefined;
-  /** `nextCursor` of the page before. */
-  readonly cursor?: string | undefined;
-};
-
 export type Audit = {
   /**
    * Writes a change down in the ambient transaction of the control database, so that both are kept
@@ -58,8 +46,11 @@ export type Audit = {
    * last. Throws outside a transaction, which is a bug of the caller.
    */
   append(change: Change): Promise<void>;
-  /** Returns an organization's changes, newest first. INVALID_ARGUMENT names a wrong option. */
-  list(orgId: string, options: ListAuditOptions): Promise<AuditPage>;
+  /**
+   * Returns an organization's changes, newest first; a page of large rows may hold fewer than the
+   * limit. INVALID_ARGUMENT names a wrong option.
+   */
+  list(orgId: string, page: PageRequest): Promise<Page<AuditEntry>>;
   /** Returns the chain of an organization, archived or not, by its id or name, or of `system`. */
   findChain(orgIdOrName: string): Promise<string | undefined>;
   /** Checks one chain, or each in turn, and says of each what is wrong first. Changes nothing. */
@@ -93,15 +84,13 @@ export function createAudit(database: Database): Audit {
       await store.insertRow(sql, { ...columns, previousHash: head.hash, hash });
     },
 
-    async list(orgId, { limit = pageLimitDefault, cursor }) {
-      if (!Number.isInteger(limit) || limit < 1 || limit > pageLimitMax) {
-        throw new ServiceError("INVALID_ARGUMENT", `limit: must be from 1 to ${pageLimitMax}`);
-      }
+    async list(orgId, { limit: limitAsked, cursor }) {
+      const limit = parsePageLimit(limitAsked);
       const below = cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(cursor);
       const rows = await store.listRowsBelow(database.sql(), orgId, { below, limit });
       const last = rows.at(-1);
       return {
-        entries: rows.map(toEntry),
+        items: rows.map(toEntry),
         // A chain begins at 1, whatever stands before this page.
         nextCursor: last && last.sequence > 1 ? formatCursor(last.sequence) : undefined,
       };

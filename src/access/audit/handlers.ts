@@ -5,18 +5,15 @@ import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AuditService } from "../../../gen/waggle/v1/audit_pb.js";
 import type { JsonObject } from "../../base/json.ts";
+import { toPageAnswer } from "../../base/pages.ts";
 import { scopeOf } from "../../transport/context.ts";
 import type { Audit, AuditEntry } from "./audit.ts";
 
 export function auditHandlers(audit: Pick<Audit, "list">): ServiceImpl<typeof AuditService> {
   return {
     async listAuditLog({ limit, cursor }, context) {
-      const { entries, nextCursor } = await audit.list(scopeOf(context).id, { limit, cursor });
-      return {
-        success: true,
-        data: entries.map(toMessage),
-        ...(nextCursor !== undefined && { nextCursor }),
-      };
+      const page = await audit.list(scopeOf(context).id, { limit, cursor });
+      return toPageAnswer(page, toMessage);
     },
   };
 }

@@ -5,7 +5,8 @@ import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ApiKeyService } from "../../../gen/waggle/v1/api_key_pb.js";
-import { parsePageOptions } from "../../base/pages.ts";
+import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
+import type { PageRequest } from "../../base/pages.ts";
 import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
 import type { KeyPolicies, KeyPolicy } from "../key-policies/key-policies.ts";
 import type { KeyKind } from "../principal.ts";
@@ -20,10 +21,6 @@ type CreateRequest = {
   readonly expiresAt?: Timestamp | undefined;
 };
 
-type ListRequest = {
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-};
 type KeyRequest = { readonly keyId: string };
 
 export function apiKeyHandlers(
@@ -85,13 +82,9 @@ function callsOfKind(keys: Keys, kind: KeyKind) {
       return { success: true, data: toCreatedMessage(created) };
     },
 
-    list: async (request: ListRequest, context: HandlerContext) => {
+    list: async (request: PageRequest, context: HandlerContext) => {
       const page = await keys.list(filterOf(context), parsePageOptions(request));
-      return {
-        success: true,
-        data: page.items.map(toMessage),
-        ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
-      };
+      return toPageAnswer(page, toMessage);
     },
 
     get: async ({ keyId }: KeyRequest, context: HandlerContext) => {

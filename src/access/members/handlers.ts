@@ -4,7 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { MemberSchema, MemberService } from "../../../gen/waggle/v1/member_pb.js";
-import { parsePageOptions } from "../../base/pages.ts";
+import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import { principalOf, scopeOf } from "../../transport/context.ts";
 import type { Manifest } from "../roles/manifest.ts";
 import type { Member, Members } from "./members.ts";
@@ -21,11 +21,7 @@ export function memberHandlers(
     },
     async listMembers(request, context) {
       const page = await members.list(scopeOf(context), parsePageOptions(request));
-      return {
-        success: true,
-        data: page.items.map(toMessage),
-        ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
-      };
+      return toPageAnswer(page, toMessage);
     },
     async updateMember({ userId, role }, context) {
       const caller = { scope: scopeOf(context), principal: principalOf(context) };

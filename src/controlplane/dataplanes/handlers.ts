@@ -4,7 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { DataPlaneSchema, DataPlaneService } from "../../../gen/waggle/v1/dataplane_pb.js";
-import { parsePageOptions } from "../../base/pages.ts";
+import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
 import { toArchivedMessage } from "../scopes/archived-message.ts";
 import type { Dataplane, Dataplanes } from "./dataplanes.ts";
@@ -21,11 +21,7 @@ export function dataplaneHandlers(dataplanes: Dataplanes): ServiceImpl<typeof Da
     },
     async listDataPlanes(request, context) {
       const page = await dataplanes.list(scopeOf(context).id, parsePageOptions(request));
-      return {
-        success: true,
-        data: page.items.map(toMessage),
-        ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
-      };
+      return toPageAnswer(page, toMessage);
     },
     async updateDataPlane({ name }, context) {
       const updated = await dataplanes.rename(scopeOf(context).id, name, actorOf(context));

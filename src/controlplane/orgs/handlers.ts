@@ -7,7 +7,7 @@ import type {
   OrganizationSchema,
   OrganizationService,
 } from "../../../gen/waggle/v1/organization_pb.js";
-import { parsePageOptions } from "../../base/pages.ts";
+import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
 import type { Archives } from "../scopes/archive.ts";
 import { toArchivedMessage } from "../scopes/archived-message.ts";
@@ -27,11 +27,7 @@ export function orgHandlers(
     },
     async listOrganizations(request, context) {
       const page = await orgs.list(principalOf(context), parsePageOptions(request));
-      return {
-        success: true,
-        data: page.items.map(toMessage),
-        ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
-      };
+      return toPageAnswer(page, toMessage);
     },
     async updateOrganization({ name }, context) {
       const updated = await orgs.rename(scopeOf(context).id, name, actorOf(context));

@@ -4,7 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ProjectSchema, ProjectService } from "../../../gen/waggle/v1/project_pb.js";
-import { parsePageOptions } from "../../base/pages.ts";
+import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
 import type { Archives } from "../scopes/archive.ts";
 import { toArchivedMessage } from "../scopes/archived-message.ts";
@@ -25,11 +25,7 @@ export function projectHandlers(
     },
     async listProjects(request, context) {
       const page = await projects.list(scopeOf(context).id, parsePageOptions(request));
-      return {
-        success: true,
-        data: page.items.map(toMessage),
-        ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
-      };
+      return toPageAnswer(page, toMessage);
     },
     async updateProject({ name, description }, context) {
       const change = { name, description };

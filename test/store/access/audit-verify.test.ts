@@ -266,7 +266,7 @@ describe("list", () => {
     let cursor: string | undefined;
     for (let pages = 0; pages < 5; pages += 1) {
       const page = await audit.list(orgId, { limit: 2, cursor });
-      sequences.push(...page.entries.map(({ sequence }) => sequence));
+      sequences.push(...page.items.map(({ sequence }) => sequence));
       cursor = page.nextCursor;
       if (cursor === undefined) break;
     }
@@ -276,7 +276,7 @@ describe("list", () => {
   });
 
   test("answers whole entries", async () => {
-    const { entries } = await audit.list(orgId, {});
+    const { items: entries } = await audit.list(orgId, {});
 
     expect(entries[0]).toMatchObject({
       orgId,
@@ -301,8 +301,8 @@ describe("list", () => {
     const first = await audit.list(large, {});
     const second = await audit.list(large, { cursor: first.nextCursor });
 
-    expect(first.entries.map(({ sequence }) => sequence)).toEqual([5, 4, 3, 2]);
-    expect(second.entries.map(({ sequence }) => sequence)).toEqual([1]);
+    expect(first.items.map(({ sequence }) => sequence)).toEqual([5, 4, 3, 2]);
+    expect(second.items.map(({ sequence }) => sequence)).toEqual([1]);
   });
 
   test.each(["", "x", "MA", "LTE", "OTk5OTk5OTk5OTk5OTk5OTk5"])(
