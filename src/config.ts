@@ -123,6 +123,7 @@ export const settings = {
   "oidc-client-secret": setting("", "and its secret; better as a variable", parseText),
   "oidc-scopes": setting("openid email profile", "what to ask it for", parseScopes),
   "oidc-groups-claim": setting("groups", "claim that lists a person's groups", parseText),
+  "oidc-trust-email": setting("off", "take e-mails as verified unless it denies it", parseSwitch),
   "roles-manifest": setting("", "YAML file in place of the built-in roles", parseOptional),
   "admin-email": setting("admin@localhost", "administrator without a provider", parseEmail),
   "dataplane-assignment": setting(
@@ -236,6 +237,7 @@ function readOidc(read: Read): OidcConfig | undefined {
     clientSecret,
     scopes,
     groupsClaim: read("oidc-groups-claim"),
+    isEmailTrusted: read("oidc-trust-email"),
   });
 }
 

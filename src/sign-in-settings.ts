@@ -10,6 +10,8 @@ export type OidcConfig = {
   readonly clientSecret: string;
   readonly scopes: readonly string[];
   readonly groupsClaim: string;
+  /** Takes an e-mail as verified where the provider does not say whether it is. */
+  readonly isEmailTrusted: boolean;
 };
 
 /** Returns the origin of a URL that is nothing else; undefined for an empty text. */

@@ -100,6 +100,7 @@ test("the log says what the provider said, without a secret or a code", async ()
     clientSecret: "not-the-secret",
     scopes: ["openid"],
     groupsClaim: "groups",
+    isEmailTrusted: false,
     logger: { warn: (...entry: unknown[]) => void logged.push(entry) },
   });
   const query = new URLSearchParams({ code: "the-code", state: "the-state", iss: running.issuer });

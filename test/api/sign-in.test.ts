@@ -11,6 +11,9 @@ const accounts: Record<string, Account> = {
   nobody: {},
   unverified: { email: "unverified@example.org", email_verified: false },
   unverified_text: { email: "unverified@example.org", email_verified: "false" },
+  unsaid: { email: "unsaid@example.org", email_verified: undefined },
+  kelvin: { email: "\u212aim@example.org" },
+  kim: { email: "Kim@example.org" },
   other_ana: { email: "ana@example.org" },
 };
 const threeHoursMs = 3 * 3_600_000;
@@ -288,6 +291,7 @@ describe("a sign-in is refused", () => {
     { account: "nobody", because: "did not say your e-mail" },
     { account: "unverified", because: "is not verified" },
     { account: "unverified_text", because: "is not verified" },
+    { account: "unsaid", because: "does not say whether" },
   ])("for $account: $because", async ({ account, because }) => {
     const browser = setup.openBrowser(account);
     const url = await setup.callbackUrlOf(browser);
@@ -301,6 +305,17 @@ describe("a sign-in is refused", () => {
     const url = await setup.callbackUrlOf(browser);
 
     expect(await refusalOf(url, browser)).toContain("another account at the identity provider");
+  });
+
+  test("for nobody whose e-mail only looks like another's: they are two people", async () => {
+    const [kelvin, kim] = [await setup.signIn("kelvin"), await setup.signIn("kim")];
+    const ids = [];
+    for (const { browser } of [kelvin, kim]) {
+      const { text } = await browser.visit(`${setup.origin}/v1/me`);
+      ids.push((JSON.parse(text) as { data: { id: string } }).data.id);
+    }
+
+    expect(new Set(ids).size).toBe(2);
   });
 
   test("as JSON for whoever asks for that", async () => {

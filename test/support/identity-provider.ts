@@ -11,7 +11,8 @@ import { vi } from "vitest";
 
 export type Account = {
   readonly email?: string;
-  readonly email_verified?: boolean | string;
+  /** True unless it says otherwise; undefined leaves the claim out. */
+  readonly email_verified?: boolean | string | undefined;
   readonly name?: string;
   readonly groups?: readonly string[] | string;
 };
@@ -107,7 +108,8 @@ function configurationOf(options: IdentityProviderOptions): Configuration {
     findAccount: (_context, subject) => {
       const account = accounts[subject];
       if (!account) return undefined;
-      return { accountId: subject, claims: () => ({ sub: subject, ...account }) };
+      const verified = account.email === undefined ? {} : { email_verified: true };
+      return { accountId: subject, claims: () => ({ sub: subject, ...verified, ...account }) };
     },
     async loadExistingGrant({ oidc }) {
       const { client, session, provider } = oidc;

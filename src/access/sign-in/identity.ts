@@ -22,37 +22,62 @@ export type Identity = {
 const groupsMax = 1_000;
 const groupLengthMax = 256;
 
+export type IdentityOptions = {
+  /** Claim that lists the person's groups. */
+  readonly groupsClaim: string;
+  /** Takes an e-mail as verified where the provider does not say whether it is. */
+  readonly isEmailTrusted: boolean;
+};
+
 /** Tells whether the ID token leaves open what userinfo may say. */
 export function lacksClaims(idToken: Claims, groupsClaim: string): boolean {
-  return idToken["email"] === undefined || idToken[groupsClaim] === undefined;
+  const wanted = ["email", "email_verified", groupsClaim];
+  return wanted.some((name) => idToken[name] === undefined);
 }
 
-/** Fails with SIGN_IN_REFUSED where the e-mail is absent or known to be unverified. */
-export function toIdentity(claims: Claims, groupsClaim: string): Identity {
+/**
+ * Adds what userinfo says to what the ID token says. The token is signed: where both say something,
+ * it holds, and whether an e-mail is verified is believed of that very e-mail alone.
+ */
+export function mergeClaims(idToken: Claims, more: Claims): Claims {
+  const isOfOther = idToken["email"] !== undefined && idToken["email"] !== more["email"];
+  return { ...more, ...(isOfOther && { email_verified: undefined }), ...idToken };
+}
+
+/** Fails with SIGN_IN_REFUSED where the e-mail is absent or not said to be verified. */
+export function toIdentity(
+  claims: Claims,
+  { groupsClaim, isEmailTrusted }: IdentityOptions,
+): Identity {
   const { iss, sub, exp, name } = claims;
   return {
     // These three were checked with the token.
     issuer: String(iss),
     subject: String(sub),
     tokenExpiresAtMs: Number(exp) * 1_000,
-    email: readEmail(claims),
+    email: readEmail(claims, isEmailTrusted),
     name: typeof name === "string" ? name : undefined,
     groups: readGroups(claims[groupsClaim]),
   };
 }
 
-function readEmail({ email: text, email_verified: verified }: Claims): string {
+function readEmail(
+  { email: text, email_verified: verified }: Claims,
+  isEmailTrusted: boolean,
+): string {
   const email = typeof text === "string" ? parseEmail(text) : undefined;
   if (email === undefined) {
     throw refused("The identity provider did not say your e-mail address, which is needed here.");
   }
   // Some providers send the text.
-  if (verified === false || verified === "false") {
-    throw refused(
-      "The identity provider says that your e-mail address is not verified. Verify it there first.",
-    );
-  }
-  return email;
+  if (verified === true || verified === "true") return email;
+  if (verified === undefined && isEmailTrusted) return email;
+  throw refused(
+    verified === undefined
+      ? "The identity provider does not say whether your e-mail address is verified. Whoever runs " +
+          "this service can set it to take such addresses as verified."
+      : "The identity provider says that your e-mail address is not verified. Verify it there first.",
+  );
 }
 
 function isStorable(text: string): boolean {

@@ -5,7 +5,8 @@
 import * as client from "openid-client";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { type Claims, type Identity, lacksClaims, toIdentity } from "./identity.ts";
+import { lacksClaims, mergeClaims, toIdentity } from "./identity.ts";
+import type { Claims, Identity, IdentityOptions } from "./identity.ts";
 
 export type IdentityProvider = {
   /** Returns where to send the browser. Fails with SIGN_IN_UNAVAILABLE. */
@@ -31,14 +32,12 @@ export type IdentityProvider = {
   ): Promise<Identity>;
 };
 
-export type IdentityProviderOptions = {
+export type IdentityProviderOptions = IdentityOptions & {
   /** https, or http on this machine. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scopes: readonly string[];
-  /** Claim that lists the person's groups. */
-  readonly groupsClaim: string;
   readonly logger: Pick<Logger, "warn">;
   readonly now?: () => number;
 };
@@ -90,8 +89,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
         const idToken = tokens.claims();
         if (!idToken) throw new Error("a checked answer without an ID token");
         const more = await fetchMore(configuration, tokens.access_token, idToken);
-        // The ID token is signed: where both say something, it holds.
-        return toIdentity({ ...more, ...idToken }, groupsClaim);
+        return toIdentity(mergeClaims(idToken, more), options);
       }),
   };
 

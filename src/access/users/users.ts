@@ -55,14 +55,19 @@ export type UsersOptions = {
 };
 
 const emailLengthMax = 254;
-const emailPattern = /^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u;
+/** Without what nobody sees: controls, zero-width characters, marks that turn the text around. */
+const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}]+$/u;
 const nameLengthMax = 256;
 /** Each attempt that ends without a result saw somebody else make the same person. */
 const attemptsMax = 3;
 
-/** Returns an e-mail as it is stored, or undefined when the text is none. */
+/**
+ * Returns an e-mail as it is stored, or undefined when the text is none. Only A to Z are lowered:
+ * Unicode's rules make `k` of the Kelvin sign too, and so one person's address of another's.
+ */
 export function parseEmail(text: string): string | undefined {
-  const email = text.trim().toLowerCase();
+  const trimmed = text.replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
+  const email = trimmed.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   return email.length <= emailLengthMax && emailPattern.test(email) ? email : undefined;
 }
 

@@ -34,6 +34,7 @@ describe("readConfig", () => {
       clientSecret: "a secret",
       scopes: ["openid", "email", "groups"],
       groupsClaim: "roles",
+      isEmailTrusted: false,
     });
   });
 
