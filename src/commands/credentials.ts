@@ -12,7 +12,7 @@ import { createProjects } from "../controlplane/projects/projects.ts";
 import type { Project } from "../controlplane/projects/projects.ts";
 import { readJson, writeJson } from "../embedded/data-folder.ts";
 import type { Database } from "../postgres/database.ts";
-import { createLocalKeys } from "./local-keys.ts";
+import { createLocalKeys } from "./local-access.ts";
 
 /** credentials.json, as clients and `npm run demo` read it. */
 export type Credentials = {

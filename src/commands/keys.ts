@@ -20,7 +20,7 @@ import { print, printTable } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
-import { createLocalKeys, findOperator } from "./local-keys.ts";
+import { createLocalKeys, findOperator } from "./local-access.ts";
 
 const usage = `usage:
   waggle keys create --kind ${keyKinds.join("|")} --name NAME

@@ -17,8 +17,7 @@ import { assertMigrated } from "../postgres/migrate.ts";
 import { print, printTable } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { withDatabase } from "./database.ts";
-import { findOperator } from "./local-keys.ts";
-import { createLocalPeople } from "./local-people.ts";
+import { createLocalPeople, findOperator } from "./local-access.ts";
 
 const usage = `usage:
   waggle members add --email E-MAIL --role ROLE [SCOPE]

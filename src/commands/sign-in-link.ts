@@ -13,8 +13,7 @@ import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { withDatabase } from "./database.ts";
-import { findOperator } from "./local-keys.ts";
-import { createLocalPeople } from "./local-people.ts";
+import { createLocalPeople, findOperator } from "./local-access.ts";
 
 export async function runSignInLink({ config, operands }: CommandContext): Promise<number> {
   if (operands.length > 0) throw new OperatorError("usage:\n  waggle sign-in-link");

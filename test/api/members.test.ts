@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemberService } from "../../gen/waggle/v1/member_pb.js";
 import type { People } from "../../src/access/people.ts";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
-import { createLocalPeople } from "../../src/commands/local-people.ts";
+import { createLocalPeople } from "../../src/commands/local-access.ts";
 import { givenAKey, scopeOfOrg } from "../support/keys.ts";
 import { startService, type TestService } from "../support/service.ts";
 

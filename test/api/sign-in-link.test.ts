@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Actor } from "../../src/access/principal.ts";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
 import { createSignInLinks, type SignInLinks } from "../../src/access/sign-in/links.ts";
-import { createLocalPeople } from "../../src/commands/local-people.ts";
+import { createLocalPeople } from "../../src/commands/local-access.ts";
 import { type Browser, type BrowserAnswer, openBrowser } from "../support/browser.ts";
 import { startService, type TestService } from "../support/service.ts";
 

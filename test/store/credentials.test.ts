@@ -11,7 +11,7 @@ import { systemScope } from "../../src/access/scope.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
 import { credentialsPath, ensureCredentials } from "../../src/commands/credentials.ts";
 import type { Credentials, CredentialsOutcome } from "../../src/commands/credentials.ts";
-import { createLocalKeys } from "../../src/commands/local-keys.ts";
+import { createLocalKeys } from "../../src/commands/local-access.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { createTestDatabase } from "../support/database.ts";
 

@@ -10,7 +10,7 @@ import { loadManifest } from "../../src/access/roles/manifest.ts";
 import type { GroupRole, Manifest, Role } from "../../src/access/roles/manifest.ts";
 import { systemScope, systemScopeId } from "../../src/access/scope.ts";
 import type { Scope } from "../../src/access/scope.ts";
-import { createLocalPeople } from "../../src/commands/local-people.ts";
+import { createLocalPeople } from "../../src/commands/local-access.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import type { Project } from "../../src/controlplane/projects/projects.ts";

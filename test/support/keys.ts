@@ -1,6 +1,6 @@
 // Keys for a test, made as the command line makes them. Called by tests.
 
-import { createLocalKeys, findOperator } from "../../src/commands/local-keys.ts";
+import { createLocalKeys, findOperator } from "../../src/commands/local-access.ts";
 import type { CreatedKey } from "../../src/access/keys/keys.ts";
 import type { NewKey } from "../../src/access/keys/new-key.ts";
 import type { KeyKind } from "../../src/access/principal.ts";

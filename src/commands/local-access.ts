@@ -1,5 +1,5 @@
-// Keys as a command handles them on a database, without serving requests. Called by keys.ts and
-// credentials.ts.
+// Keys and people as a command handles them on a database, without serving requests, and who it is
+// that does. Called by the commands.
 
 import { userInfo } from "node:os";
 import { createAudit } from "../access/audit/audit.ts";
@@ -8,19 +8,36 @@ import { createKeyPolicies } from "../access/key-policies/key-policies.ts";
 import { createKeys } from "../access/keys/keys.ts";
 import type { Keys } from "../access/keys/keys.ts";
 import type { LocalCreator } from "../access/keys/new-key.ts";
+import { createPeople } from "../access/people.ts";
+import type { People } from "../access/people.ts";
+import type { Manifest } from "../access/roles/manifest.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import { createOutbox } from "../outbox/outbox.ts";
 import type { Database } from "../postgres/database.ts";
 
-/** Returns keys that remember no caller. */
+/** Nobody calls a command: it remembers no caller. */
+const noMemory = { cacheEntriesMax: 0, cacheAgeMs: 0 };
+
+/** Returns keys on a database. */
 export function createLocalKeys(database: Database): Keys {
   const audit = createAudit(database);
   const changes = createAccessChanges({ database });
   const scopes = createScopes(database);
   const policies = createKeyPolicies({ database, changes, audit, scopes });
   const outbox = createOutbox(database);
-  const memory = { cacheEntriesMax: 0, cacheAgeMs: 0 };
-  return createKeys({ database, changes, audit, outbox, scopes, policies, ...memory });
+  return createKeys({ database, changes, audit, outbox, scopes, policies, ...noMemory });
+}
+
+/** Returns people whose sign-ins nobody asks for here. */
+export function createLocalPeople(database: Database, manifest: Manifest): People {
+  return createPeople({
+    database,
+    manifest,
+    audit: createAudit(database),
+    changes: createAccessChanges({ database }),
+    publicOrigin: undefined,
+    ...noMemory,
+  });
 }
 
 /** Returns who works at the command line, for the record. */
