@@ -2,7 +2,7 @@
 // before every handler, and by services that hand permissions on.
 // Source: docs/spec.md, Authentication; docs/decisions.md, 33, 35.
 
-import { anyCovers, isKeyCreation } from "./permissions.ts";
+import { anyCovers, findKeyCreation } from "./permissions.ts";
 import type { KeyKind, KeyPrincipal, Principal } from "./principal.ts";
 import { isWithin } from "./scope.ts";
 import type { Scope } from "./scope.ts";
@@ -40,11 +40,14 @@ export function holds(principal: Principal, permission: string, scope: Scope): b
   );
 }
 
-/** The organization's policy, and the rule that keys made by keys make none. */
+/**
+ * The organization's policy, and the rule that keys make keys only where a person made them, for a
+ * whole organization. A pattern that holds such a permission among others is one of them.
+ */
 function isWithinBounds(principal: Principal, permission: string): boolean {
   if (principal.kind === "user") return true;
   if (!anyCovers(principal.policy, permission)) return false;
-  if (!isKeyCreation(permission)) return true;
+  if (findKeyCreation(permission) === undefined) return true;
   return principal.mayCreateKeys && principal.root.level === "org";
 }
 

@@ -58,9 +58,6 @@ export function findPatternFault(pattern: string): string | undefined {
   return undefined;
 }
 
-/** Permissions to create keys, by what is behind the level. */
-const keyCreation = /^[a-z]+\.(ingestion|project|ro_project|fine_grained)_api_key(_cp|_dp)?\.post$/;
-
 const creatingPermissions: readonly string[] = [
   "project.ingestion_api_key.post",
   "project.project_api_key.post",
@@ -71,11 +68,6 @@ const creatingPermissions: readonly string[] = [
   "org.fine_grained_api_key_dp.post",
   "org.fine_grained_api_key_cp.post",
 ];
-
-/** Tells whether a permission is one to create keys. */
-export function isKeyCreation(permission: string): boolean {
-  return keyCreation.test(permission);
-}
 
 /** Returns the first permission to create keys that a pattern holds. */
 export function findKeyCreation(pattern: string): string | undefined {

@@ -8,7 +8,7 @@ import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
 import { holds } from "../authorize.ts";
-import { anyCovers, findKeyCreation } from "../permissions.ts";
+import { anyCovers } from "../permissions.ts";
 import type { Actor, Principal } from "../principal.ts";
 import { permissionsOf } from "../roles/grants.ts";
 import type { RoleInScope } from "../roles/grants.ts";
@@ -169,19 +169,13 @@ function assertHeld(
   { principal, scope, role }: { principal: Principal; scope: Scope; role: string },
 ): void {
   const missing = permissionsOf(manifest, { role, level: scope.level }).find(
-    (pattern) => !holds(principal, pattern, scope) || isKeyCreationDenied(principal, pattern),
+    (pattern) => !holds(principal, pattern, scope),
   );
   if (missing === undefined) return;
   throw new ServiceError(
     "PERMISSION_NOT_HELD",
     `role: ${role} permits ${missing}, which the caller does not hold here`,
   );
-}
-
-/** A key made by a key makes no keys, and so no people who make them. */
-function isKeyCreationDenied(principal: Principal, pattern: string): boolean {
-  if (principal.kind === "user" || principal.mayCreateKeys) return false;
-  return findKeyCreation(pattern) !== undefined;
 }
 
 type Gift = {

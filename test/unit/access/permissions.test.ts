@@ -2,13 +2,17 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ApiKeyService } from "../../../gen/waggle/v1/api_key_pb.js";
 import {
   anyCovers,
   covers,
+  findKeyCreation,
   findPatternFault,
   intersect,
   overlaps,
 } from "../../../src/access/permissions.ts";
+import { accessRuleOf } from "../../../src/transport/access-rules.ts";
+import { permissionsOf } from "../../../src/transport/interceptors/authorize.ts";
 
 /** A small world in which every permission can be written down. */
 const words = ["a", "b"];
@@ -148,5 +152,25 @@ describe("findPatternFault", () => {
 
     if (want === undefined) expect(got).toBeUndefined();
     else expect(got).toContain(want);
+  });
+});
+
+describe("findKeyCreation", () => {
+  test("knows the permission of every call that makes a key", () => {
+    const making = ApiKeyService.methods.filter((method) => accessRuleOf(method).isSecretAnswer);
+    const permissions = making.flatMap((method) => permissionsOf(method));
+
+    expect(permissions.length).toBeGreaterThanOrEqual(8);
+    for (const permission of permissions) expect(findKeyCreation(permission)).toBe(permission);
+  });
+
+  test.each([
+    { pattern: "*", want: true },
+    { pattern: "workspace.*", want: true },
+    { pattern: "org.fine_grained_api_key_cp.*", want: true },
+    { pattern: "org.fine_grained_api_key_cp.get", want: false },
+    { pattern: "project.event.*", want: false },
+  ])("of $pattern is $want", ({ pattern, want }) => {
+    expect(findKeyCreation(pattern) !== undefined).toBe(want);
   });
 });
