@@ -8,8 +8,8 @@ import type { LocalCreator, NewKey } from "../access/keys/new-key.ts";
 import { systemScope } from "../access/scope.ts";
 import type { Scope } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
-import { createProjects } from "../controlplane/projects/projects.ts";
-import type { Project } from "../controlplane/projects/projects.ts";
+import { createLocalProjects, firstStart } from "../controlplane/projects/local-projects.ts";
+import type { LocalProject } from "../controlplane/projects/local-projects.ts";
 import { readJson, writeJson } from "../embedded/data-folder.ts";
 import type { Database } from "../postgres/database.ts";
 import { createLocalKeys } from "./local-access.ts";
@@ -57,7 +57,7 @@ export async function ensureCredentials(
 ): Promise<CredentialsOutcome> {
   const path = credentialsPath(dataFolder);
   const kept = await readJson<Credentials>(path);
-  const projects = createProjects(database);
+  const projects = createLocalProjects(database);
 
   const first = await database.transaction(async () => {
     const project = await projects.createFirst(firstProjectName);
@@ -85,7 +85,7 @@ async function replaceCredentials(
   database: Database,
   { path, url, isKept }: { readonly path: string; readonly url: string; readonly isKept: boolean },
 ): Promise<CredentialsOutcome> {
-  const project = await createProjects(database).find(firstProjectName);
+  const project = await createLocalProjects(database).find(firstProjectName);
   if (!project) {
     const remark = `no project ${firstProjectName}: make a key with "waggle keys create --project"`;
     return { credentials: undefined, isNew: false, remark };
@@ -107,12 +107,9 @@ async function setAside(path: string): Promise<string> {
 type OrgKeys = Pick<Credentials, "control_plane_api_key" | "data_plane_api_key">;
 type FirstKeys = OrgKeys & Pick<Credentials, "project_api_key" | "ingestion_api_key">;
 
-const firstStart: LocalCreator = {
-  kind: "system",
-  actor: { type: "system", id: "first-start", name: "first start" },
-};
+const creator: LocalCreator = { kind: "system", actor: firstStart };
 
-async function createFirstKeys(database: Database, project: Project): Promise<FirstKeys> {
+async function createFirstKeys(database: Database, project: LocalProject): Promise<FirstKeys> {
   const keys = createLocalKeys(database);
   const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
   const root: Scope = {
@@ -120,7 +117,7 @@ async function createFirstKeys(database: Database, project: Project): Promise<Fi
     ...{ orgId, dataplaneId, workspaceId, projectId },
   };
   const create = async (kind: "project" | "ingestion", name: string) =>
-    (await keys.create({ kind, root, name, creator: firstStart })).secret;
+    (await keys.create({ kind, root, name, creator })).secret;
   return {
     project_api_key: await create("project", "first project key"),
     ingestion_api_key: await create("ingestion", "first ingestion key"),
@@ -170,7 +167,7 @@ export async function createOrgKey(
     ...orgKeys[field],
     root: { level: "org", id: orgId, name: "", orgId },
     expiresAt: new Date(Date.now() + yearMs),
-    creator: firstStart,
+    creator,
   });
   return secret;
 }
@@ -200,7 +197,7 @@ async function isGood(database: Database, key: string | undefined): Promise<bool
   }
 }
 
-function toCredentials(url: string, project: Project, keys: FirstKeys): Credentials {
+function toCredentials(url: string, project: LocalProject, keys: FirstKeys): Credentials {
   return {
     url,
     org_id: project.orgId,

@@ -12,7 +12,7 @@ import { OperatorError } from "../base/operator-error.ts";
 import { pageLimitMax } from "../base/pages.ts";
 import type { Position } from "../base/pages.ts";
 import type { Flags } from "../config.ts";
-import { createProjects } from "../controlplane/projects/projects.ts";
+import { createLocalProjects } from "../controlplane/projects/local-projects.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
@@ -128,7 +128,7 @@ async function findRoot(database: Database, flags: Flags): Promise<Scope | undef
 }
 
 async function getProject(database: Database, nameOrId: string): Promise<Scope> {
-  const project = await createProjects(database).find(nameOrId).catch(explain);
+  const project = await createLocalProjects(database).find(nameOrId).catch(explain);
   const scope = project && (await createScopes(database).find("project", project.projectId));
   if (!scope) throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
   return scope;

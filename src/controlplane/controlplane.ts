@@ -10,8 +10,8 @@ import { createDataplanes } from "./dataplanes/dataplanes.ts";
 import type { Dataplanes, DataplanesOptions } from "./dataplanes/dataplanes.ts";
 import { createOrgs } from "./orgs/orgs.ts";
 import type { Orgs } from "./orgs/orgs.ts";
-import { createWorkspaceProjects } from "./projects/workspace-projects.ts";
-import type { WorkspaceProjects } from "./projects/workspace-projects.ts";
+import { createProjects } from "./projects/projects.ts";
+import type { Projects } from "./projects/projects.ts";
 import { createArchives } from "./scopes/archive.ts";
 import type { Archives } from "./scopes/archive.ts";
 import type { Scopes } from "./scopes/scopes.ts";
@@ -23,7 +23,7 @@ export type Controlplane = {
   readonly orgs: Orgs;
   readonly dataplanes: Dataplanes;
   readonly workspaces: Workspaces;
-  readonly projects: WorkspaceProjects;
+  readonly projects: Projects;
 };
 
 export type ControlplaneOptions = Pick<DataplanesOptions, "clusters" | "assignment"> & {
@@ -43,6 +43,6 @@ export function createControlplane(options: ControlplaneOptions): Controlplane {
     dataplanes,
     orgs: createOrgs({ ...options, dataplanes }),
     workspaces: createWorkspaces(options),
-    projects: createWorkspaceProjects(options),
+    projects: createProjects(options),
   };
 }

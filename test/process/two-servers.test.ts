@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { createOrgKey } from "../../src/commands/credentials.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -20,7 +20,7 @@ const revocationMsMax = 60_000;
 type Server = { readonly url: string; readonly process: Process };
 
 let testDatabase: TestDatabase;
-let project: Project;
+let project: LocalProject;
 let dataPlaneKey: string;
 
 beforeEach(async () => {

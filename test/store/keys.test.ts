@@ -14,7 +14,7 @@ import type { Actor, UserPrincipal } from "../../src/access/principal.ts";
 import { systemScope } from "../../src/access/scope.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
-import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { createOutbox } from "../../src/outbox/outbox.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
@@ -24,7 +24,7 @@ import { givenAKey, scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 
 let testDatabase: TestDatabase;
-let project: Project;
+let project: LocalProject;
 const servers: Server[] = [];
 
 beforeAll(async () => {
@@ -130,13 +130,13 @@ describe("authenticate", () => {
     const keys = aServer();
     const { database } = testDatabase;
     const archive = {
-      projects: (p: Project) => database.sql()`
+      projects: (p: LocalProject) => database.sql()`
         update projects set archived_at = now() where project_id = ${p.projectId}`,
-      workspaces: (p: Project) => database.sql()`
+      workspaces: (p: LocalProject) => database.sql()`
         update workspaces set archived_at = now() where workspace_id = ${p.workspaceId}`,
-      dataplanes: (p: Project) => database.sql()`
+      dataplanes: (p: LocalProject) => database.sql()`
         update dataplanes set archived_at = now() where dataplane_id = ${p.dataplaneId}`,
-      organizations: (p: Project) => database.sql()`
+      organizations: (p: LocalProject) => database.sql()`
         update organizations set archived_at = now() where org_id = ${p.orgId}`,
     };
 
@@ -293,7 +293,7 @@ describe("revokeInside", () => {
     };
   }
 
-  const rootOf = (own: Project, level: "org" | "workspace") =>
+  const rootOf = (own: LocalProject, level: "org" | "workspace") =>
     ({ level, id: level === "org" ? own.orgId : own.workspaceId }) as const;
 
   test.each([

@@ -13,7 +13,7 @@ import type { Scope } from "../../src/access/scope.ts";
 import { createLocalPeople } from "../../src/commands/local-access.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
-import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { aKeyPrincipal, aUserPrincipal } from "../support/controlplane.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -45,7 +45,7 @@ function anEmail(): string {
   return `person-${count}@example.org`;
 }
 
-async function givenAnOrg(): Promise<{ readonly org: Scope; readonly project: Project }> {
+async function givenAnOrg(): Promise<{ readonly org: Scope; readonly project: LocalProject }> {
   const project = await givenAProject(own.database);
   return { org: scopeOfOrg(project), project };
 }
@@ -163,6 +163,20 @@ describe("add", () => {
 
     expect(await reasonOf(give("project_admin"))).toMatch(/^PERMISSION_NOT_HELD /);
     expect(await reasonOf(give("project_member"))).toBe("none");
+  });
+
+  test("by a key of a workspace, which makes no keys itself, gives nobody that right", async () => {
+    const { project } = await givenAnOrg();
+    const { orgId, dataplaneId, workspaceId } = project;
+    const scope: Scope = {
+      ...{ level: "workspace", id: workspaceId, name: "a workspace" },
+      ...{ orgId, dataplaneId, workspaceId },
+    };
+    const give = (role: string) =>
+      people.members.add({ scope, email: anEmail(), role, principal: aKeyPrincipal(scope) });
+
+    expect(await reasonOf(give("workspace_admin"))).toMatch(/^PERMISSION_NOT_HELD /);
+    expect(await reasonOf(give("workspace_member"))).toBe("none");
   });
 
   test("ends the sign-ins of the person alone", async () => {

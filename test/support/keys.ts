@@ -5,11 +5,11 @@ import type { CreatedKey } from "../../src/access/keys/keys.ts";
 import type { NewKey } from "../../src/access/keys/new-key.ts";
 import type { KeyKind } from "../../src/access/principal.ts";
 import type { Scope } from "../../src/access/scope.ts";
-import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import type { Database } from "../../src/postgres/database.ts";
 
 /** Returns a project of a test as a scope. */
-export function scopeOfProject(project: Project): Scope & { readonly level: "project" } {
+export function scopeOfProject(project: LocalProject): Scope & { readonly level: "project" } {
   const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
   return {
     ...{ level: "project", id: projectId, name: projectName },
@@ -18,14 +18,14 @@ export function scopeOfProject(project: Project): Scope & { readonly level: "pro
 }
 
 /** Returns the organization of a project of a test. */
-export function scopeOfOrg({ orgId }: Project): Scope {
+export function scopeOfOrg({ orgId }: LocalProject): Scope {
   return { level: "org", id: orgId, name: orgId, orgId };
 }
 
 /** Makes a key, by default one of the project named by its kind. */
 export function givenAKey(
   database: Database,
-  project: Project,
+  project: LocalProject,
   options: Partial<NewKey> & { readonly kind: KeyKind },
 ): Promise<CreatedKey> {
   return createLocalKeys(database).create({

@@ -3,12 +3,15 @@
 
 import { createUuid } from "../../src/base/ids.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
-import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { insertScopes } from "../../src/controlplane/projects/store.ts";
 import type { Database } from "../../src/postgres/database.ts";
 
 /** Makes a project in an organization, data plane and workspace of its own. */
-export async function givenAProject(database: Database, projectName = "demo"): Promise<Project> {
+export async function givenAProject(
+  database: Database,
+  projectName = "demo",
+): Promise<LocalProject> {
   const project = {
     orgId: createUuid(),
     dataplaneId: createUuid(),

@@ -7,7 +7,7 @@ import { createOrgKey } from "../../src/commands/credentials.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics, type Metrics } from "../../src/operator/metrics.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { createTestDatabase, openTestClusters } from "./database.ts";
 import { givenAKey } from "./keys.ts";
 import { givenAProject } from "./project.ts";
@@ -16,7 +16,7 @@ export type TestService = {
   readonly url: string;
   readonly database: Database;
   readonly metrics: Metrics;
-  readonly projectId: Project["projectId"];
+  readonly projectId: LocalProject["projectId"];
   readonly projectName: string;
   readonly projectKey: string;
   readonly readOnlyKey: string;
@@ -25,9 +25,9 @@ export type TestService = {
   readonly controlPlaneKey: string;
   readonly dataPlaneKey: string;
   /** The project with the ids of the scopes above it. */
-  readonly project: Project;
+  readonly project: LocalProject;
   /** Another project, in another organization. */
-  readonly otherProject: Project & {
+  readonly otherProject: LocalProject & {
     readonly projectKey: string;
     readonly controlPlaneKey: string;
     readonly dataPlaneKey: string;
@@ -49,9 +49,9 @@ export async function startService(
   const app = await createApp({ config, database, clusters, logger, metrics });
   const project = await givenAProject(database, "demo");
   const other = await givenAProject(database, "other");
-  const createKey = async (kind: KeyKind, ofProject: Project): Promise<string> =>
+  const createKey = async (kind: KeyKind, ofProject: LocalProject): Promise<string> =>
     (await givenAKey(database, ofProject, { kind })).secret;
-  const createOrgKeys = async ({ orgId }: Project) => ({
+  const createOrgKeys = async ({ orgId }: LocalProject) => ({
     controlPlaneKey: await createOrgKey(database, orgId, "control_plane_api_key"),
     dataPlaneKey: await createOrgKey(database, orgId, "data_plane_api_key"),
   });

@@ -7,11 +7,11 @@ import { createSecret, hashSecret, maskSecret } from "../../src/access/keys/secr
 import type { KeyKind } from "../../src/access/principal.ts";
 import { systemScopeId } from "../../src/access/scope.ts";
 import type { ScopeLevel } from "../../src/access/scope.ts";
-import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import type { Database } from "../../src/postgres/database.ts";
 
 /** A project with the scopes above it. */
-export type Tenant = Project;
+export type Tenant = LocalProject;
 
 /** Headers that say who calls. */
 export type Credential = Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@
 import { Client } from "@temporalio/client";
 import { createUuid } from "../../src/base/ids.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
-import type { Project } from "../../src/controlplane/projects/projects.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { openConnection } from "../../src/embedded/temporal-namespace.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import type { TemporalTarget } from "../../src/workflows/client.ts";
@@ -14,7 +14,7 @@ export type TestDataplane = {
   readonly orgId: string;
   readonly dataplaneId: string;
   readonly workspaceIds: readonly string[];
-  readonly projects: readonly Project[];
+  readonly projects: readonly LocalProject[];
 };
 
 /** Makes a data plane in an organization that is there. */
@@ -29,7 +29,7 @@ export async function givenADataplane(
     insert into dataplanes (dataplane_id, org_id, name)
     values (${dataplaneId}, ${orgId}, ${dataplaneId})`;
   const workspaceIds = Array.from({ length: size.workspaces }, () => createUuid());
-  const projects: Project[] = [];
+  const projects: LocalProject[] = [];
   for (const workspaceId of workspaceIds) {
     await sql`
       insert into workspaces (workspace_id, dataplane_id, name)

@@ -8,10 +8,10 @@ import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
 import type { Archives } from "../scopes/archive.ts";
 import { toArchivedMessage } from "../scopes/archived-message.ts";
-import type { WorkspaceProject, WorkspaceProjects } from "./workspace-projects.ts";
+import type { Project, Projects } from "./projects.ts";
 
 export function projectHandlers(
-  projects: WorkspaceProjects,
+  projects: Projects,
   archives: Pick<Archives, "archive">,
 ): ServiceImpl<typeof ProjectService> {
   return {
@@ -40,7 +40,7 @@ export function projectHandlers(
   };
 }
 
-function toMessage(project: WorkspaceProject): MessageInitShape<typeof ProjectSchema> {
+function toMessage(project: Project): MessageInitShape<typeof ProjectSchema> {
   return {
     id: project.id,
     name: project.name,

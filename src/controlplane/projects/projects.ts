@@ -1,83 +1,129 @@
-// Projects and the scopes above them: finding one, and making the first. Called by the command
-// line and the first start. Source: docs/spec.md, Resources and fields.
+// Projects: what events are logged to, ready for them as soon as they are made.
+// Called by handlers.ts with scopes that are active and allowed.
+// Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
 
-import { createAudit } from "../../access/audit/audit.ts";
 import type { Audit } from "../../access/audit/audit.ts";
-import type { Actor } from "../../access/principal.ts";
+import type { Members } from "../../access/members/members.ts";
+import type { Actor, Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
+import { toPage } from "../../base/pages.ts";
+import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
+import { assertChange, assertDescription, assertName, refuseTakenName } from "../scopes/names.ts";
+import type { DescribedChange } from "../scopes/names.ts";
+import type { Scopes } from "../scopes/scopes.ts";
 import * as store from "./store.ts";
 import type { ProjectRow } from "./store.ts";
 
 export type Project = ProjectRow;
 
-export type Projects = {
-  /**
-   * Returns the active project with this name or id.
-   *
-   * Fails with INVALID_ARGUMENT when several have the name.
-   */
-  find(nameOrId: string): Promise<Project | undefined>;
-  /**
-   * Makes the first organization, data plane, workspace and a project in them, and returns the
-   * project; undefined when there is an organization already. Inside a transaction of the caller's
-   * other processes wait until it ends.
-   */
-  createFirst(projectName: string): Promise<Project | undefined>;
+export type CreateProjectOptions = {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** E-mail of a member of the workspace, who becomes administrator; nobody when undefined. */
+  readonly creator: string | undefined;
 };
 
-/** Name of the scopes above the first project. */
-const firstScopeName = "default";
+export type Projects = {
+  /**
+   * Makes a project in a workspace.
+   *
+   * Fails with NAME_TAKEN, with INVALID_ARGUMENT naming the field, and with NOT_FOUND when the
+   * workspace has been archived meanwhile.
+   */
+  create(workspace: Scope, options: CreateProjectOptions, principal: Principal): Promise<Project>;
+  /** Returns an active project. Fails with NOT_FOUND. */
+  get(id: string): Promise<Project>;
+  /** Returns a page of a workspace's active projects, the oldest first. */
+  list(workspaceId: string, page: PageOptions): Promise<Page<Project>>;
+  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT when it changes nothing at all. */
+  update(id: string, change: DescribedChange, actor: Actor): Promise<Project>;
+};
 
-const firstStart: Actor = { type: "system", id: "first-start", name: "first start" };
+export type ProjectsOptions = {
+  readonly database: Database;
+  readonly scopes: Pick<Scopes, "hold">;
+  readonly audit: Pick<Audit, "append">;
+  readonly members: Pick<Members, "appointCreator">;
+};
 
-export function createProjects(
-  database: Database,
-  audit: Pick<Audit, "append"> = createAudit(database),
-): Projects {
+export function createProjects(options: ProjectsOptions): Projects {
+  const { database, scopes, audit, members } = options;
+
+  async function get(id: string): Promise<Project> {
+    const row = await store.findProject(database.sql(), id);
+    if (!row) throw new ServiceError("NOT_FOUND", "no active project");
+    return row;
+  }
+
   return {
-    async find(nameOrId) {
-      const [project, other] = await store.findProjects(database.sql(), nameOrId);
-      if (other) {
-        throw new ServiceError("INVALID_ARGUMENT", `several projects are named ${nameOrId}`);
-      }
-      return project;
-    },
-    createFirst: (projectName) =>
-      database.transaction(async (sql) => {
-        if (await store.lockAndHasOrganization(sql)) return undefined;
-        const project = {
-          orgId: createUuid(),
-          dataplaneId: createUuid(),
-          workspaceId: createUuid(),
-          projectId: createUuid() as ProjectId,
-          projectName,
+    async create(workspace, { name, description, creator }, principal) {
+      assertName(name);
+      if (description !== undefined) assertDescription(description);
+      return database.transaction(async (sql) => {
+        const parent = await scopes.hold("workspace", workspace.id);
+        const id = createUuid();
+        const row = { id, name, description: description || null, workspaceId: parent.id };
+        await refuseTakenName(store.insertProject(sql, row));
+        const created: Scope = {
+          ...parent,
+          level: "project",
+          id,
+          name,
+          projectId: id as ProjectId,
         };
-        await store.insertScopes(sql, project, firstScopeName);
-        for (const { level, id, name } of scopesOf(project)) {
-          await audit.append({
-            actor: firstStart,
-            scope: { level, id, name, orgId: project.orgId },
-            action: `${level}.create`,
-            target: { type: level, id },
-            after: { name },
-          });
+        // Before the audit log, whose lock comes after those of people everywhere.
+        if (creator !== undefined) {
+          const field = "project_creator";
+          await members.appointCreator({ parent, created, email: creator, field, principal });
         }
-        return project;
-      }),
+        await audit.append({
+          actor: principal.actor,
+          scope: created,
+          action: "project.create",
+          target: { type: "project", id },
+          after: stateOf(row),
+        });
+        return get(id);
+      });
+    },
+
+    get,
+
+    async list(workspaceId, page) {
+      return toPage(await store.listProjects(database.sql(), workspaceId, page), page.limit);
+    },
+
+    async update(id, { name, description }, actor) {
+      assertChange({ name, description });
+      return database.transaction(async (sql) => {
+        const scope = await scopes.hold("project", id);
+        const before = await store.lockProject(sql, scope.id);
+        if (!before) throw new ServiceError("NOT_FOUND", "no active project");
+        const after = {
+          id: scope.id,
+          name: name ?? before.name,
+          description: description === undefined ? before.description : description || null,
+        };
+        if (after.name === before.name && after.description === before.description) return before;
+        await refuseTakenName(store.updateProject(sql, after));
+        await audit.append({
+          actor,
+          scope,
+          action: "project.update",
+          target: { type: "project", id: scope.id },
+          before: stateOf(before),
+          after: stateOf(after),
+        });
+        return get(scope.id);
+      });
+    },
   };
 }
 
-/** From the organization down. */
-function scopesOf(project: Project): readonly Scope[] {
-  const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
-  return [
-    { level: "org", id: orgId, name: firstScopeName },
-    { level: "dataplane", id: dataplaneId, name: firstScopeName },
-    { level: "workspace", id: workspaceId, name: firstScopeName },
-    { level: "project", id: projectId, name: projectName },
-  ];
+function stateOf({ name, description }: Pick<Project, "name" | "description">) {
+  return { name, description };
 }

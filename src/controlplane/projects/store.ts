@@ -1,11 +1,11 @@
-// SQL of projects and the scopes above them. Called by projects.ts and workspace-projects.ts.
+// SQL of projects and the scopes above them. Called by projects.ts and local-projects.ts.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
 
-export type ProjectRow = {
+export type LocalProjectRow = {
   readonly orgId: string;
   readonly dataplaneId: string;
   readonly workspaceId: string;
@@ -24,7 +24,7 @@ export async function lockAndHasOrganization(sql: Sql): Promise<boolean> {
 }
 
 /** Adds an organization, a data plane, a workspace and a project, each in the one before. */
-export async function insertScopes(sql: Sql, row: ProjectRow, name: string): Promise<void> {
+export async function insertScopes(sql: Sql, row: LocalProjectRow, name: string): Promise<void> {
   await sql`insert into organizations (org_id, name) values (${row.orgId}, ${name})`;
   await sql`
     insert into dataplanes (dataplane_id, org_id, name)
@@ -38,8 +38,8 @@ export async function insertScopes(sql: Sql, row: ProjectRow, name: string): Pro
 }
 
 /** Returns the active projects with this name or this id in text form, the oldest first. */
-export async function findProjects(sql: Sql, nameOrId: string): Promise<ProjectRow[]> {
-  return sql<ProjectRow[]>`
+export async function findProjects(sql: Sql, nameOrId: string): Promise<LocalProjectRow[]> {
+  return sql<LocalProjectRow[]>`
     select
       org_id as "orgId",
       dataplane_id as "dataplaneId",
@@ -59,7 +59,7 @@ export async function findProjects(sql: Sql, nameOrId: string): Promise<ProjectR
     limit 2`;
 }
 
-export type ListedProjectRow = Position & {
+export type ProjectRow = Position & {
   readonly name: string;
   readonly description: string | null;
   readonly createdAt: Date;
@@ -70,7 +70,7 @@ export type ListedProjectRow = Position & {
 
 export async function insertProject(
   sql: Sql,
-  row: Pick<ListedProjectRow, "id" | "name" | "description" | "workspaceId">,
+  row: Pick<ProjectRow, "id" | "name" | "description" | "workspaceId">,
 ): Promise<void> {
   await sql`
     insert into projects (project_id, workspace_id, name, description)
@@ -87,8 +87,8 @@ const columns = (sql: Sql) => sql`
   org_id as "orgId",
   workspace_id as "workspaceId"`;
 
-export async function findProject(sql: Sql, id: string): Promise<ListedProjectRow | undefined> {
-  const [row] = await sql<ListedProjectRow[]>`
+export async function findProject(sql: Sql, id: string): Promise<ProjectRow | undefined> {
+  const [row] = await sql<ProjectRow[]>`
     select ${columns(sql)}
     from projects
     join workspaces using (workspace_id)
@@ -98,8 +98,8 @@ export async function findProject(sql: Sql, id: string): Promise<ListedProjectRo
 }
 
 /** The same, and no other writer changes it until the transaction ends. */
-export async function lockProject(sql: Sql, id: string): Promise<ListedProjectRow | undefined> {
-  const [row] = await sql<ListedProjectRow[]>`
+export async function lockProject(sql: Sql, id: string): Promise<ProjectRow | undefined> {
+  const [row] = await sql<ProjectRow[]>`
     select ${columns(sql)}
     from projects
     join workspaces using (workspace_id)
@@ -111,7 +111,7 @@ export async function lockProject(sql: Sql, id: string): Promise<ListedProjectRo
 
 export async function updateProject(
   sql: Sql,
-  { id, name, description }: Pick<ListedProjectRow, "id" | "name" | "description">,
+  { id, name, description }: Pick<ProjectRow, "id" | "name" | "description">,
 ): Promise<void> {
   await sql`
     update projects
@@ -124,8 +124,8 @@ export async function listProjects(
   sql: Sql,
   workspaceId: string,
   { limit, after }: PageOptions,
-): Promise<ListedProjectRow[]> {
-  return sql<ListedProjectRow[]>`
+): Promise<ProjectRow[]> {
+  return sql<ProjectRow[]>`
     select ${columns(sql)}
     from projects
     join workspaces using (workspace_id)

@@ -1,7 +1,7 @@
 // The first start's organization, data plane, workspace and project against a real Postgres.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createProjects } from "../../../src/controlplane/projects/projects.ts";
+import { createLocalProjects } from "../../../src/controlplane/projects/local-projects.ts";
 import { createScopes } from "../../../src/controlplane/scopes/scopes.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import type { TestDatabase } from "../../support/database.ts";
@@ -16,7 +16,7 @@ afterAll(() => testDatabase.drop());
 
 test("the first project is made once, on the default cluster, and written down", async () => {
   const { database } = testDatabase;
-  const projects = createProjects(database);
+  const projects = createLocalProjects(database);
 
   const made = await Promise.all([projects.createFirst("demo"), projects.createFirst("demo")]);
 
