@@ -1,6 +1,6 @@
 // A bare TCP client: sends bytes as told and gathers what comes back. Called by tests of the port.
 
-import { connect, type Socket } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
 export type RawConnection = {
   readonly socket: Socket;
@@ -50,4 +50,13 @@ export function openRaw(url: string): RawConnection {
     until: (pattern, timeoutMs = 5_000) =>
       poll(() => pattern.test(text), String(pattern), timeoutMs),
   };
+}
+
+/** Returns a port that nothing listened on a moment ago. */
+export async function aFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((settle) => server.close(settle));
+  return port;
 }

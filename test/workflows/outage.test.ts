@@ -1,8 +1,6 @@
 // With Temporal away: archiving and revoking answer and end access, and what is left of them is
 // done when Temporal is back. What runs on an archived project is ended.
 
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +12,7 @@ import { searchAttributesOf } from "../../src/workflows/search-attributes.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { aFreePort } from "../support/socket.ts";
 import { startTestTemporal } from "../support/temporal.ts";
 import { temporalFrom } from "../support/temporal-server.ts";
 import { fingerprintOf, givenEvents, openClient, targetOf } from "../support/workflows.ts";
@@ -122,14 +121,6 @@ async function start(port: number): Promise<EmbeddedTemporal> {
   const temporal = await startTemporal({ ...temporalFrom(), folder, signal, onRestart, port });
   started.unshift(() => temporal.stop());
   return temporal;
-}
-
-async function aFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((settle) => server.close(settle));
-  return port;
 }
 
 function request(method: string, path: string, key: string): Promise<Response> {

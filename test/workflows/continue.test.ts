@@ -1,0 +1,118 @@
+// Workflows whose history grows long go on as new runs, and know how far they were: on a Temporal
+// that calls a short history long.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { createLogger } from "../../src/base/logger.ts";
+import { findTemporal } from "../../src/embedded/temporal-binary.ts";
+import { openConnection, registerSearchAttributes } from "../../src/embedded/temporal-namespace.ts";
+import { startWorkerApp } from "../../src/worker-app.ts";
+import { sayMissing } from "../clients/environment.ts";
+import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { aFreePort } from "../support/socket.ts";
+import { givenAProject } from "../support/project.ts";
+import { temporalFrom } from "../support/temporal-server.ts";
+import {
+  fingerprintOf,
+  givenADataplane,
+  givenEvents,
+  openClient,
+  targetOf,
+} from "../support/workflows.ts";
+import { aControlplane } from "../support/controlplane.ts";
+import { recordHistory } from "./histories.ts";
+
+/** Events of a history; a server's own limit is some thousands. */
+const longHistory = 60;
+
+let own: TestDatabase;
+let folder: string;
+let address: string;
+let server: ChildProcess | undefined;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  own = await createTestDatabase();
+  folder = await mkdtemp(join(tmpdir(), "waggle-continue-"));
+  const { signal } = new AbortController();
+  const binary = await findTemporal({ ...temporalFrom(), folder, signal }).catch(
+    (error: unknown) => {
+      missing = (error as Error).message;
+      sayMissing("long histories", { missing });
+    },
+  );
+  if (binary === undefined) return;
+  const port = await aFreePort();
+  address = `127.0.0.1:${port}`;
+  server = spawn(
+    binary,
+    [
+      ...["server", "start-dev", "--headless", "--port", String(port), "--log-level", "never"],
+      ...["--dynamic-config-value", `limit.historyCount.suggestContinueAsNew=${longHistory}`],
+    ],
+    { env: { HOME: folder }, stdio: "ignore" },
+  );
+  const connection = openConnection(address);
+  await vi.waitUntil(
+    () =>
+      registerSearchAttributes(connection, "default").then(
+        () => true,
+        () => false,
+      ),
+    { timeout: 30_000, interval: 200 },
+  );
+  await connection.close();
+}, 600_000);
+afterAll(async () => {
+  server?.kill("SIGKILL");
+  await own.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+test("a long archive goes on as a new run, and counts on", async () => {
+  const { database } = own;
+  const { orgId } = await givenAProject(database);
+  const size = { workspaces: 1, projectsEach: 55 };
+  const { projects, workspaceIds } = await givenADataplane(database, orgId, size);
+  const [workspaceId = ""] = workspaceIds;
+  const projectIds = projects.map(({ projectId }) => projectId);
+  const [largeId = ""] = projectIds;
+  await givenEvents(database, largeId, 40_000);
+  const before = await fingerprintOf(database, "events", projectIds);
+  const { scopes, archives } = await aControlplane({ database });
+  const scope = await scopes.find("workspace", workspaceId);
+  if (!scope) throw new Error("there is no workspace");
+  const actor = { type: "operator", id: "test", name: "a test" } as const;
+  const { workflowId } = await archives.archive(scope, { withChildren: true, actor });
+  const target = targetOf({ address, namespace: "default" });
+  const clusters = openTestClusters(database);
+  const logger = createLogger("fatal");
+  const app = await startWorkerApp({ target, database, clusters, logger });
+  const client = openClient(target);
+  try {
+    await vi.waitUntil(() => client.stateOf(workflowId).catch(() => undefined), {
+      timeout: 60_000,
+    });
+
+    const result = (await client.client.workflow.getHandle(workflowId).result()) as unknown;
+
+    expect(result).toMatchObject({ state: "done", done: 40_000, left: 0, projects: 55 });
+    expect(result).toMatchObject({ children_done: 55 });
+    expect(await fingerprintOf(database, "archived_events", projectIds)).toEqual(before);
+    const runsOf = async (id: string) =>
+      (await client.client.workflow.count(`WorkflowId = '${id}'`)).count;
+    expect(await runsOf(workflowId)).toBeGreaterThan(1);
+    expect(await runsOf(`archive-project-${largeId}`)).toBeGreaterThan(1);
+    await recordHistory(client.client, workflowId, "archive-workspace-continued");
+    await recordHistory(client.client, `archive-project-${largeId}`, "archive-project-continued");
+  } finally {
+    await app.stop();
+    await client.close();
+  }
+}, 300_000);
