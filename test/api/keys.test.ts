@@ -196,6 +196,14 @@ test("a revoked key stops working at once, and can be neither changed nor delete
   });
 });
 
+test("a fine-grained key may end in the last second of 9999, which means never to many", async () => {
+  const body = bodyFor("data_plane", { expires_at: "9999-12-31T23:59:59.999Z" });
+
+  const made = await create(fineGrainedPath(), body);
+
+  expect(made["expires_at"]).toBe("9999-12-31T23:59:59.999Z");
+});
+
 describe("a new fine-grained key is refused", () => {
   test.each([
     { name: "without an end", body: { expires_at: undefined }, want: /expires_at/ },
@@ -349,6 +357,35 @@ describe("the organization's policy", () => {
     await put(["*"]);
 
     expect([before, narrowed, await list()]).toEqual([200, 404, 200]);
+  });
+
+  test("is not replaced by nothing", async () => {
+    const key = service.otherProject.controlPlaneKey;
+    await put(allOfKeys);
+
+    for (const body of [undefined, {}, { permissions: null }, { permissions: [] }]) {
+      const answer = await call("PUT", policyPath(), { key, body });
+      expect(answer).toMatchObject({ status: 400, body: { errorCode: "INVALID_ARGUMENT" } });
+      expect(answer.body.message).toMatch(/^permissions: /);
+    }
+    const after = await call("GET", policyPath(), { key });
+    expect(after.body.data).toMatchObject({ permissions: allOfKeys });
+  });
+
+  test("never shuts out the key that may mend it", async () => {
+    const key = service.otherProject.controlPlaneKey;
+    const organization = `/v1/orgs/${service.otherProject.orgId}`;
+
+    await put(["project.event.get"]);
+    const read = await call("GET", policyPath(), { key });
+    const other = await call("GET", organization, { key });
+    const me = await call("GET", "/v1/me", { key });
+    const mended = await put(["*"]);
+
+    const left = ["project.event.get", "org.api_key_policy.get", "org.api_key_policy.put"];
+    expect(me.body.data).toMatchObject({ grants: [{ permissions: left }, { permissions: [] }] });
+    expect([read.status, other.status, mended.status]).toEqual([200, 404, 200]);
+    expect((await call("GET", organization, { key })).status).toBe(200);
   });
 
   test.each([

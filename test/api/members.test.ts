@@ -328,7 +328,13 @@ describe("GET /v1/me", () => {
         {
           scope_type: "org",
           scope_id: orgId,
-          permissions: ["org.scope.*", "workspace.scope.get"],
+          // The policy itself is never taken from who holds it.
+          permissions: [
+            "org.scope.*",
+            "org.api_key_policy.get",
+            "org.api_key_policy.put",
+            "workspace.scope.get",
+          ],
         },
       ],
       expires_at: expect.any(String) as string,

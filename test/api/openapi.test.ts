@@ -32,7 +32,7 @@ afterAll(() => service.stop());
 
 /** Returns what is wrong with a value by a schema of the document. */
 function faults(schema: object, value: unknown): unknown {
-  const ajv = new Ajv2020({ strict: false });
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
   const validate = ajv.compile({ ...schema, components: document.components });
   return validate(value) ? [] : validate.errors;
 }
@@ -126,6 +126,75 @@ describe("/openapi.json", () => {
     const answer = operation.responses["200"] as Body;
     const schema = answer.content?.["application/json"]?.schema ?? { not: {} };
     expect(faults(schema, JSON.parse(got.text))).toEqual([]);
+  });
+
+  const names = { name: "made by a test", description: "with words" };
+  const fineGrained = { ...names, permissions: ["project.event.get"], expires_at: "2999-01-01" };
+  const cp = "controlPlaneKey";
+  const dp = "dataPlaneKey";
+  test.each([
+    { key: cp, method: "GET", path: "/v1/orgs" },
+    { key: cp, method: "GET", path: "/v1/orgs/{org_id}" },
+    { key: cp, method: "PUT", path: "/v1/orgs/{org_id}", body: { name: "renamed" } },
+    { key: cp, method: "GET", path: "/v1/orgs/{org_id}/virtual_dataplanes" },
+    { key: cp, method: "GET", path: "/v1/virtual_dataplanes/{virtual_dataplane_id}" },
+    {
+      key: cp,
+      method: "POST",
+      path: "/v1/virtual_dataplanes/{virtual_dataplane_id}/workspaces",
+      body: names,
+    },
+    { key: cp, method: "GET", path: "/v1/virtual_dataplanes/{virtual_dataplane_id}/workspaces" },
+    { key: cp, method: "GET", path: "/v1/workspaces/{workspace_id}" },
+    { key: cp, method: "PUT", path: "/v1/workspaces/{workspace_id}", body: { description: "d" } },
+    { key: cp, method: "POST", path: "/v1/workspaces/{workspace_id}/projects", body: names },
+    { key: cp, method: "GET", path: "/v1/workspaces/{workspace_id}/projects" },
+    { key: cp, method: "GET", path: "/v1/projects/{project_id}" },
+    { key: cp, method: "GET", path: "/v1/orgs/{org_id}/audit_log" },
+    { key: cp, method: "GET", path: "/v1/orgs/{org_id}/api_key_policy" },
+    {
+      key: cp,
+      method: "PUT",
+      path: "/v1/orgs/{org_id}/api_key_policy",
+      body: { permissions: ["*"] },
+    },
+    { key: dp, method: "POST", path: "/v1/projects/{project_id}/ingestion_api_keys", body: names },
+    { key: dp, method: "GET", path: "/v1/projects/{project_id}/ingestion_api_keys" },
+    { key: dp, method: "POST", path: "/v1/projects/{project_id}/project_api_keys", body: names },
+    {
+      key: dp,
+      method: "POST",
+      path: "/v1/projects/{project_id}/fine_grained_api_keys",
+      body: fineGrained,
+    },
+    { key: dp, method: "GET", path: "/v1/projects/{project_id}/fine_grained_api_keys" },
+  ] as const)("is true of $method $path", async ({ key, method, path, ...rest }) => {
+    const body = "body" in rest ? rest.body : undefined;
+    const { orgId, dataplaneId, workspaceId, projectId } = service.project;
+    const url = path
+      .replace("{org_id}", orgId)
+      .replace("{virtual_dataplane_id}", dataplaneId)
+      .replace("{workspace_id}", workspaceId)
+      .replace("{project_id}", projectId);
+
+    const got = await call(method, url, body, { authorization: `Bearer ${service[key]}` });
+
+    expect([got.status, got.text.slice(0, 300)]).toEqual([200, expect.any(String)]);
+    expect(faults(answerSchema(method, path, 200), JSON.parse(got.text))).toEqual([]);
+    const request = operationOf(method, path).requestBody?.content?.[jsonType]?.schema;
+    if (request) expect(faults(request, body)).toEqual([]);
+  });
+
+  test.each([
+    { path: "/v1/workspaces/{workspace_id}/projects", required: ["name"] },
+    {
+      path: "/v1/projects/{project_id}/fine_grained_api_keys",
+      required: ["name", "permissions", "expires_at"],
+    },
+  ])("says what the body of $path must have", ({ path, required }) => {
+    const schema = operationOf("POST", path).requestBody?.content?.[jsonType]?.schema;
+
+    expect(schema).toMatchObject({ required });
   });
 
   test("is true of a stream's lines", async () => {

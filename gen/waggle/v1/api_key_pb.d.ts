@@ -1203,7 +1203,7 @@ export declare type UpdateApiKeyPolicyRequest = Message<"waggle.v1.UpdateApiKeyP
   orgId: string;
 
   /**
-   * At most 100 dotted names, `*` as the last part; none means that fine-grained keys may do nothing.
+   * 1 to 100 dotted names, `*` as the last part; required, so that a call without a body ends no key.
    *
    * @generated from field: repeated string permissions = 2;
    */
@@ -1471,7 +1471,8 @@ export declare const ApiKeyService: GenService<{
     output: typeof GetApiKeyPolicyResponseSchema;
   },
   /**
-   * Replaces the policy. Keys that carry more keep only what it leaves, at once.
+   * Replaces the policy. Keys that carry more keep only what it leaves, at once, save that a key which
+   * may read or replace the policy still may, so that nobody shuts everybody out.
    *
    * @generated from rpc waggle.v1.ApiKeyService.UpdateApiKeyPolicy
    */

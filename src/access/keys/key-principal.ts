@@ -7,6 +7,9 @@ import { systemScope } from "../scope.ts";
 import type { Scope } from "../scope.ts";
 import type { LiveKeyRow } from "./store.ts";
 
+/** No policy takes these from a key that holds them: one slip would shut out whoever mends it. */
+const neverTaken: readonly string[] = ["org.api_key_policy.get", "org.api_key_policy.put"];
+
 export function toPrincipal(row: LiveKeyRow): KeyPrincipal {
   const root = rootOf(row);
   return {
@@ -14,7 +17,7 @@ export function toPrincipal(row: LiveKeyRow): KeyPrincipal {
     actor: { type: "key", id: row.keyId, name: row.name },
     root,
     grants: grantsOf(row, root),
-    policy: row.policy ?? defaultPolicy,
+    policy: row.policy ? [...row.policy, ...neverTaken] : defaultPolicy,
     mayCreateKeys: !row.isCreatedByKey,
     expiresAtMs: row.expiresAt?.getTime(),
   };

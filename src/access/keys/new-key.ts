@@ -37,7 +37,7 @@ export type FineGrained = {
 };
 
 /** Postgres and Protobuf both end later, clients' date types do not. */
-const lastExpiryMs = Date.UTC(9999, 11, 31);
+const lastExpiryMs = Date.UTC(10_000, 0, 1) - 1;
 
 /** Tells whether keys of a kind carry permissions and end by themselves. */
 export function isFineGrained(kind: KeyKind): boolean {
@@ -110,7 +110,7 @@ function checkExpiry(expiresAt: Date | undefined): Date {
   if (expiresAt && ms > Date.now() && ms <= lastExpiryMs) return expiresAt;
   return fail(
     "INVALID_ARGUMENT",
-    "expires_at: must be a time in the future, before the year 10000",
+    "expires_at: must be a time in the future (a number is Unix milliseconds), before the year 10000",
   );
 }
 
