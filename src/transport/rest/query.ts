@@ -74,7 +74,9 @@ function readTexts(field: DescField, texts: readonly string[]): unknown {
 function readText(field: DescField, text: string): unknown {
   if (field.message) return parseJson(text);
   if (field.scalar === ScalarType.BOOL) {
-    if (text === "true" || text === "false") return text === "true";
+    // In any case: Python's clients write `True`.
+    const value = text.toLowerCase();
+    if (value === "true" || value === "false") return value === "true";
     throw new FieldFault("must be true or false");
   }
   const isNumber = field.scalar === ScalarType.DOUBLE || field.scalar === ScalarType.FLOAT;
