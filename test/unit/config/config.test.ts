@@ -101,3 +101,32 @@ describe("readConfig", () => {
     expect(read).toThrow(/^(?!.*secret)/);
   });
 });
+
+describe("the settings of Temporal", () => {
+  test("have the variables that Temporal's own programs read", () => {
+    const { temporal } = readConfig(
+      { "temporal-namespace": "flag" },
+      {
+        TEMPORAL_ADDRESS: "waggle.tmprl.cloud:7233",
+        TEMPORAL_NAMESPACE: "variable",
+        TEMPORAL_API_KEY: "key",
+        TEMPORAL_TLS: "true",
+        TEMPORAL_CLI_PATH: "/bin/temporal",
+      },
+    );
+
+    expect(temporal).toMatchObject({
+      address: "waggle.tmprl.cloud:7233",
+      namespace: "flag",
+      apiKey: "key",
+      tls: true,
+      cliPath: "/bin/temporal",
+    });
+  });
+
+  test.each(["http://host:7233", "host", "host:port"])("refuse the address %s", (address) => {
+    const read = () => readConfig({}, { TEMPORAL_ADDRESS: address });
+
+    expect(read).toThrow("TEMPORAL_ADDRESS (--temporal-address) must be host:port");
+  });
+});
