@@ -55,7 +55,8 @@ export type Members = {
    * Gives a person a role; one not known yet is known from now on.
    *
    * Fails with MEMBER_EXISTS when the person has a role in this very scope, and with
-   * INVALID_ARGUMENT when there is no such role for the level.
+   * INVALID_ARGUMENT when there is no such role for the level, or the person has 1,000 roles in the
+   * organization.
    */
   add(options: AddMemberOptions): Promise<Member>;
   /** Returns the people with a role in this very scope, the oldest membership first. */
@@ -89,6 +90,12 @@ export type MembersOptions = {
   /** Ends the sign-ins of people, in the ambient transaction. */
   readonly endSignIns: (userIds: readonly string[]) => Promise<void>;
 };
+
+/**
+ * Roles of a person in one organization. Each is looked at on every request of the person, in
+ * whatever tenant, so no tenant gives away as many as it likes.
+ */
+const rolesMax = 1_000;
 
 /** Whoever holds this in an organization may put its members right again. */
 const managingPermission = "org.member.put";
@@ -190,6 +197,7 @@ async function give(options: MembersOptions, { user, scope, role, actor }: Gift)
   const { database, audit, endSignIns } = options;
   const sql = database.sql();
   const { userId, email } = user;
+  await assertRoomFor(database, user, scope);
   if (!(await store.insertMembership(sql, { userId, scope, role, createdBy: actor.name }))) {
     throw new ServiceError("MEMBER_EXISTS", "email: has a role here; change that one instead");
   }
@@ -199,6 +207,16 @@ async function give(options: MembersOptions, { user, scope, role, actor }: Gift)
   const member = await store.findMember(sql, scope, userId);
   if (!member) throw new Error("a membership went away in the transaction that made it");
   return member;
+}
+
+async function assertRoomFor(database: Database, user: User, { orgId }: Scope): Promise<void> {
+  if (orgId === undefined) return;
+  const count = await store.countRolesInside(database.sql(), user.userId, orgId);
+  if (count < rolesMax) return;
+  throw new ServiceError(
+    "INVALID_ARGUMENT",
+    `email: has ${rolesMax} roles in this organization; give one further up in place of many`,
+  );
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Scope } from "../scope.ts";
 export type MemberRow = RoleInScope & {
   readonly userId: string;
   readonly email: string;
+  /** Null until the person has signed in as a member: nobody is told whom other tenants know. */
   readonly name: string | null;
   readonly createdAt: Date;
   readonly createdBy: string;
@@ -22,7 +23,7 @@ function columns(sql: Sql) {
   return sql`
     memberships.user_id as "userId",
     users.email,
-    users.name,
+    case when users.last_sign_in_at >= memberships.created_at then users.name end as name,
     memberships.role,
     memberships.level,
     memberships.scope_id as "scopeId",
@@ -111,12 +112,49 @@ export async function listMembers(
     limit ${limit + 1}`;
 }
 
-/** Returns every role that a person has anywhere, archived scopes included. */
+/** Memberships with the scopes that they are in, and when the first of those was archived. */
+function membershipsWithScopes(sql: Sql) {
+  return sql`
+    select
+      memberships.user_id,
+      memberships.level,
+      memberships.scope_id,
+      memberships.role,
+      organizations.org_id,
+      least(
+        projects.archived_at, workspaces.archived_at,
+        dataplanes.archived_at, organizations.archived_at
+      ) as archived_at
+    from memberships
+    left join projects
+      on memberships.level = 'project' and projects.project_id = memberships.scope_id
+    left join workspaces on workspaces.workspace_id
+      = case memberships.level when 'workspace' then scope_id else projects.workspace_id end
+    left join dataplanes on dataplanes.dataplane_id
+      = case memberships.level when 'dataplane' then scope_id else workspaces.dataplane_id end
+    left join organizations on organizations.org_id
+      = case memberships.level when 'org' then scope_id else dataplanes.org_id end`;
+}
+
+/**
+ * Returns every role that a person has anywhere. Those in archived scopes stay for the day in which
+ * the call that archived one can be answered again (docs/decisions.md, 8).
+ */
 export async function listRolesOf(sql: Sql, userId: string): Promise<readonly RoleInScope[]> {
   return sql<RoleInScope[]>`
     select level, scope_id as "scopeId", role
-    from memberships
-    where user_id = ${userId}`;
+    from (${membershipsWithScopes(sql)}) as placed
+    where user_id = ${userId}
+      and (archived_at is null or archived_at > now() - interval '24 hours')`;
+}
+
+/** Returns how many roles a person has in active scopes of an organization. */
+export async function countRolesInside(sql: Sql, userId: string, orgId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count
+    from (${membershipsWithScopes(sql)}) as placed
+    where user_id = ${userId} and org_id = ${orgId} and archived_at is null`;
+  return row?.count ?? 0;
 }
 
 /** Tells whether a person has any role in one of the scopes. */

@@ -2,8 +2,9 @@
 // provider calls them from their first sign-in on. Called by members/members.ts and sign-in.
 // Source: docs/spec.md, Authentication, 6.
 
+import { randomUUID } from "node:crypto";
 import { ServiceError } from "../../base/errors.ts";
-import { createUuid, isUuid } from "../../base/ids.ts";
+import { isUuid } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Actor } from "../principal.ts";
@@ -112,7 +113,8 @@ async function ensureUser(
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const known = await store.lockByEmail(sql, email);
     if (known) return known;
-    const user = await store.insertUser(sql, createUuid(), email);
+    // Other tenants see it when they add the person, so it does not tell since when we know them.
+    const user = await store.insertUser(sql, randomUUID(), email);
     if (!user) continue;
     await audit.append({
       actor: actor ?? actorOf(user),
