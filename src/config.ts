@@ -2,8 +2,22 @@
 // once. Each flag `--some-name` is also the variable WAGGLE_SOME_NAME; the flag wins.
 
 import { bodyBytesMaxDefault } from "./base/limits.ts";
-import { parseEmail, parseIssuer, parseOrigin, parseScopes } from "./sign-in-settings.ts";
-import type { OidcConfig } from "./sign-in-settings.ts";
+import {
+  oneOf,
+  parseAddress,
+  parseClusters,
+  parseEmail,
+  parseIssuer,
+  parseList,
+  parseOptional,
+  parseOrigin,
+  parsePostgresUrl,
+  parseScopes,
+  parseSwitch,
+  parseText,
+  parseTls,
+  wholeNumber,
+} from "./setting-parsers.ts";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export const dataplaneAssignments = ["automatic", "manual"] as const;
@@ -57,6 +71,17 @@ export type Config = {
   readonly temporal: TemporalConfig;
   /** Folders that programs are looked for in. */
   readonly path: string;
+};
+
+/** How to reach the identity provider that people sign in with. */
+export type OidcConfig = {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+  readonly groupsClaim: string;
+  /** Takes an e-mail as verified where the provider does not say whether it is. */
+  readonly isEmailTrusted: boolean;
 };
 
 /** Which Temporal runs the workflows, named as Temporal's own programs name it. */
@@ -264,102 +289,4 @@ function setting<T>(fallback: string, help: string, parse: (text: string) => T):
 
 function bytes(fallback: number, help: string): Setting<number> {
   return setting(String(fallback), help, wholeNumber(1, bytesMax));
-}
-
-function parseText(text: string): string {
-  return text;
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : NaN;
-    if (!(value >= min && value <= max)) {
-      throw new Error(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
-    }
-    return value;
-  };
-}
-
-function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
-  return (text) => {
-    const value = values.find((candidate) => candidate === text);
-    if (value === undefined) {
-      throw new Error(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}`);
-    }
-    return value;
-  };
-}
-
-function parseOptional(text: string): string | undefined {
-  return text === "" ? undefined : text;
-}
-
-function parseAddress(text: string): string | undefined {
-  if (text !== "" && !/^[^\s/]+:\d{1,5}$/.test(text)) {
-    throw new Error(`must be host:port, such as 127.0.0.1:7233, not ${JSON.stringify(text)}`);
-  }
-  return parseOptional(text);
-}
-
-/** Temporal's own programs say true and false. */
-function parseTls(text: string): boolean | undefined {
-  if (text === "") return undefined;
-  return ["on", "true"].includes(oneOf(["on", "off", "true", "false"])(text));
-}
-
-function parseSwitch(text: string): boolean {
-  return oneOf(["on", "off"])(text) === "on";
-}
-
-function parseList(text: string): readonly string[] {
-  return text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
-}
-
-const clusterIdPattern = /^[a-z0-9_-]{1,64}$/;
-/** Each is a pool of connections and a watch. */
-const clustersMax = 64;
-
-function parseClusters(text: string): Readonly<Record<string, string>> {
-  if (text === "") return {};
-  const entries = Object.entries(parseObject(text));
-  if (entries.length > clustersMax) throw new Error(`must name at most ${clustersMax} clusters`);
-  return Object.fromEntries(
-    entries.map(([id, url]) => {
-      if (!clusterIdPattern.test(id)) {
-        throw new Error("must have ids of 1 to 64 lower-case letters, digits, - and _");
-      }
-      const parsed = typeof url === "string" ? url : "";
-      if (!isPostgresUrl(parsed)) throw new Error(`of ${id} ${postgresUrlForm}`);
-      return [id, parsed];
-    }),
-  );
-}
-
-/** The text may hold passwords: neither it nor the parser's words, which quote it, are repeated. */
-function parseObject(text: string): object {
-  const wanted = 'must be a JSON object such as {"id": "postgres://user:password@host/database"}';
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Error(wanted);
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(wanted);
-  return value;
-}
-
-const postgresUrlForm = "must be a URL such as postgres://user:password@host:5432/database";
-
-function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
-}
-
-function parsePostgresUrl(text: string): string | undefined {
-  if (text === "") return undefined;
-  // The value may hold a password, so it is not repeated.
-  if (!isPostgresUrl(text)) throw new Error(postgresUrlForm);
-  return text;
 }

@@ -4,8 +4,8 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { OidcConfig } from "../../config.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { OidcConfig } from "../../sign-in-settings.ts";
 import type { People } from "../people.ts";
 import { type Attempts, createAttempts } from "./attempts.ts";
 import type { Identity } from "./identity.ts";

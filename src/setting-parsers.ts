@@ -1,0 +1,158 @@
+// Texts of settings → values; each fails with what is wrong with the text. Called by config.ts.
+// Source: OpenID Connect Discovery 1.0, 3; docs/clusters.md; docs/sign-in.md.
+
+import { isIP } from "node:net";
+
+/** Returns the text as it is. */
+export function parseText(text: string): string {
+  return text;
+}
+
+/** Returns a parser of whole numbers from `min` to `max`. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (!(value >= min && value <= max)) {
+      throw new Error(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
+    }
+    return value;
+  };
+}
+
+/** Returns a parser of one of these words. */
+export function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
+  return (text) => {
+    const value = values.find((candidate) => candidate === text);
+    if (value === undefined) {
+      throw new Error(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}`);
+    }
+    return value;
+  };
+}
+
+/** Returns the text; undefined for an empty one. */
+export function parseOptional(text: string): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+/** Returns the text of a `host:port`; undefined for an empty one. */
+export function parseAddress(text: string): string | undefined {
+  if (text !== "" && !/^[^\s/]+:\d{1,5}$/.test(text)) {
+    throw new Error(`must be host:port, such as 127.0.0.1:7233, not ${JSON.stringify(text)}`);
+  }
+  return parseOptional(text);
+}
+
+/** Reads a switch, or undefined for an empty text. Temporal's own programs say true and false. */
+export function parseTls(text: string): boolean | undefined {
+  if (text === "") return undefined;
+  return ["on", "true"].includes(oneOf(["on", "off", "true", "false"])(text));
+}
+
+/** Reads `on` as true and `off` as false. */
+export function parseSwitch(text: string): boolean {
+  return oneOf(["on", "off"])(text) === "on";
+}
+
+/** Splits at commas; spaces around items and empty items are left out. */
+export function parseList(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+const clusterIdPattern = /^[a-z0-9_-]{1,64}$/;
+/** Each is a pool of connections and a watch. */
+const clustersMax = 64;
+
+/** Returns cluster ids with their URLs; none for an empty text. */
+export function parseClusters(text: string): Readonly<Record<string, string>> {
+  if (text === "") return {};
+  const entries = Object.entries(parseObject(text));
+  if (entries.length > clustersMax) throw new Error(`must name at most ${clustersMax} clusters`);
+  return Object.fromEntries(
+    entries.map(([id, url]) => {
+      if (!clusterIdPattern.test(id)) {
+        throw new Error("must have ids of 1 to 64 lower-case letters, digits, - and _");
+      }
+      const parsed = typeof url === "string" ? url : "";
+      if (!isPostgresUrl(parsed)) throw new Error(`of ${id} ${postgresUrlForm}`);
+      return [id, parsed];
+    }),
+  );
+}
+
+/** The text may hold passwords: neither it nor the parser's words, which quote it, are repeated. */
+function parseObject(text: string): object {
+  const wanted = 'must be a JSON object such as {"id": "postgres://user:password@host/database"}';
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error(wanted);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(wanted);
+  return value;
+}
+
+const postgresUrlForm = "must be a URL such as postgres://user:password@host:5432/database";
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+}
+
+/** Returns the text of a Postgres URL; undefined for an empty one. */
+export function parsePostgresUrl(text: string): string | undefined {
+  if (text === "") return undefined;
+  // The value may hold a password, so it is not repeated.
+  if (!isPostgresUrl(text)) throw new Error(postgresUrlForm);
+  return text;
+}
+
+/** Returns the origin of a URL that is nothing else; undefined for an empty text. */
+export function parseOrigin(text: string): string | undefined {
+  if (text === "") return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isOrigin = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
+  if (!isOrigin) {
+    const wanted = "scheme and host alone, such as https://waggle.example.org";
+    throw new Error(`must be ${wanted}, not ${JSON.stringify(text)}`);
+  }
+  return url.origin;
+}
+
+/** Returns the text, as the provider compares it; undefined for an empty one. */
+export function parseIssuer(text: string): string | undefined {
+  if (text === "") return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url && url.search === "" && url.hash === "" && url.username + url.password === "";
+  const isSafe =
+    url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  if (!isPlain || !isSafe) {
+    // It may hold a password, so it is not repeated.
+    throw new Error("must be an https URL without a query; http is for this machine alone");
+  }
+  return text;
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === "localhost" || hostname === "[::1]") return true;
+  return isIP(hostname) === 4 && hostname.startsWith("127.");
+}
+
+/** Splits scopes at spaces or commas. */
+export function parseScopes(text: string): readonly string[] {
+  const scopes = text.split(/[\s,]+/).filter((scope) => scope !== "");
+  if (!scopes.includes("openid")) throw new Error("must include openid");
+  return Object.freeze(scopes);
+}
+
+/** Returns an e-mail address in lower case. */
+export function parseEmail(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) {
+    throw new Error(`must be an e-mail address, not ${JSON.stringify(text)}`);
+  }
+  return email;
+}
