@@ -16,7 +16,7 @@ export type Attempt = {
 };
 
 export type Attempts = {
-  /** Keeps one for the way back. Fails with SIGN_IN_UNAVAILABLE while too many are open. */
+  /** Keeps one for the way back. Where too many are open, the oldest are given up. */
   keep(attempt: Attempt, browser: string): Promise<void>;
   /**
    * Takes an attempt out by its state; a second time there is none. Fails with SIGN_IN_REFUSED
@@ -28,8 +28,11 @@ export type Attempts = {
 /** How long people get at the identity provider. */
 export const attemptSeconds = 600;
 
-/** Anybody can begin an attempt, so their number is bounded. */
-const openMax = 5_000;
+/**
+ * Anybody can begin an attempt, so their number is bounded. The oldest make room: were new ones
+ * refused, whoever begins so many would keep everybody else out for ten minutes.
+ */
+const openMax = 20_000;
 const sweptMax = 200;
 
 /** Begins one, which counts once it is kept. */
@@ -44,12 +47,7 @@ export function createAttempts(database: Database): Attempts {
     async keep({ state, ...attempt }, browser) {
       const sql = database.sql();
       await store.deleteOldAttempts(sql, ageMsMax, sweptMax);
-      if ((await store.countAttempts(sql, openMax)) >= openMax) {
-        throw new ServiceError(
-          "SIGN_IN_UNAVAILABLE",
-          "Too many people are signing in at this moment. Try again in a few minutes.",
-        );
-      }
+      await store.deleteSurplusAttempts(sql, openMax - 1, sweptMax);
       const hashes = { stateHash: hashToken(state), browserHash: hashToken(browser) };
       await store.insertAttempt(sql, { ...attempt, ...hashes });
     },

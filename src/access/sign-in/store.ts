@@ -28,12 +28,23 @@ export async function deleteOldAttempts(sql: Sql, ageMs: number, limit: number):
     )`;
 }
 
-/** Returns how many attempts there are, counting no further than `max`. */
-export async function countAttempts(sql: Sql, max: number): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count
-    from (select 1 from sign_in_attempts limit ${max}) as counted`;
-  return row?.count ?? 0;
+/** Deletes at most `limit` attempts that are older than the newest `max`. */
+export async function deleteSurplusAttempts(sql: Sql, max: number, limit: number): Promise<void> {
+  // The inner query takes no locks: with an offset they would be on every row that it passes over.
+  await sql`
+    delete from sign_in_attempts
+    where state_hash in (
+      select state_hash
+      from sign_in_attempts
+      where state_hash in (
+        select state_hash
+        from sign_in_attempts
+        order by created_at desc
+        offset ${max}
+        limit ${limit}
+      )
+      for update skip locked
+    )`;
 }
 
 export async function insertAttempt(sql: Sql, attempt: NewAttempt): Promise<void> {
