@@ -525,15 +525,42 @@ describe("organizations", () => {
 
     expect(denied).toMatchObject({ status: 404, text: notFound });
     expect(allowed.body.data).toMatchObject({ name: body.name });
-    // The key stays one of its own organization.
-    const made = `GET /v1/orgs/${allowed.body.data.id}`;
-    expect(await call(made)).toMatchObject({ status: 404, text: notFound });
+  });
+
+  test("are managed by the key that made them, and by no other key", async () => {
+    const credential = await withKey(service.database, service.project, {
+      kind: "control_plane",
+      root: "org",
+      permissions: ["*"],
+    });
+    const { data } = (await call("POST /v1/orgs", { body: { name: createUuid() } })).body;
+    const path = `/v1/orgs/${data.id}`;
+
+    expect((await call(`GET ${path}`)).body.data).toMatchObject({ id: data.id });
+    const [plane] = (await pageOf(`${path}/virtual_dataplanes`)).data;
+    const made = await call(`POST /v1/virtual_dataplanes/${plane?.id ?? ""}/workspaces`, {
+      body: { name: "in another organization" },
+    });
+    expect(made.status).toBe(200);
+    expect((await pageOf("/v1/orgs?limit=1000")).data.map(({ id }) => id)).toContain(data.id);
+    for (const route of [`GET ${path}`, `DELETE ${path}`, `GET ${path}/virtual_dataplanes`]) {
+      expect(await call(route, { credential })).toMatchObject({ status: 404, text: notFound });
+    }
+    const renamed = await call(`PUT ${path}`, { body: { name: createUuid() } });
+    const archived = await call(`DELETE ${path}?dangerously_delete_child_scopes=true`);
+    expect([renamed.status, archived.status]).toEqual([200, 200]);
+    expect(await call(`GET ${path}`)).toMatchObject({ status: 404, text: notFound });
   });
 
   test("are listed to a key as its own, and to an administrator as all", async () => {
     const { orgId } = service.project;
+    const at = await withKey(service.database, service.project, {
+      kind: "control_plane",
+      root: "org",
+      permissions: ["*"],
+    });
 
-    const own = await pageOf("/v1/orgs");
+    const own = (await call("GET /v1/orgs", { credential: at })).body as unknown as Page;
     const all = await call("GET /v1/orgs?limit=1000", { credential: admin });
 
     expect(own.data.map(({ id }) => id)).toEqual([orgId]);

@@ -23,11 +23,15 @@ export function toPrincipal(row: LiveKeyRow): KeyPrincipal {
   };
 }
 
-/** What a first start's key may do above every organization begins with `system.`; `*` does not. */
-function grantsOf({ permissions }: LiveKeyRow, root: Scope): readonly Grant[] {
+/**
+ * A key holds its permissions at its root and in the organizations it made, which nobody else could
+ * reach. What a first start's key may do above all of them begins with `system.`; `*` does not.
+ */
+function grantsOf({ permissions, madeOrgIds }: LiveKeyRow, root: Scope): readonly Grant[] {
   if (!permissions) return [];
   const ofSystem = permissions.filter((permission) => permission.startsWith("system."));
   const grants: Grant[] = [{ level: root.level, scopeId: root.id, permissions }];
+  for (const scopeId of madeOrgIds) grants.push({ level: "org", scopeId, permissions });
   if (ofSystem.length > 0) {
     grants.push({ level: systemScope.level, scopeId: systemScope.id, permissions: ofSystem });
   }

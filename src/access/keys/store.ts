@@ -59,7 +59,12 @@ export type LiveKeyRow = {
   readonly workspaceName: string | null;
   readonly projectId: ProjectId | null;
   readonly projectName: string | null;
+  /** Active organizations that the key made. */
+  readonly madeOrgIds: readonly string[];
 };
+
+/** Of one key that stay within its reach; the newest. */
+const madeOrgsMax = 1_000;
 
 type Fragment = ReturnType<Sql>;
 
@@ -91,7 +96,14 @@ export async function findLiveKey(sql: Sql, keyHash: Buffer): Promise<LiveKeyRow
       workspaces.workspace_id as "workspaceId",
       workspaces.name as "workspaceName",
       projects.project_id as "projectId",
-      projects.name as "projectName"
+      projects.name as "projectName",
+      array(
+        select made.org_id
+        from organizations as made
+        where made.created_by_key = keys.key_id and made.archived_at is null
+        order by made.created_at desc
+        limit ${madeOrgsMax}
+      ) as "madeOrgIds"
     from ${keysWithScopes(sql)}
     left join api_key_policies on api_key_policies.org_id = organizations.org_id
     where keys.key_hash = ${keyHash}

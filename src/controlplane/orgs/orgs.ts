@@ -2,6 +2,8 @@
 // Source: docs/spec.md, "What the service does", 7; docs/decisions.md, 12, 13, 28.
 
 import type { Audit } from "../../access/audit/audit.ts";
+import { everything } from "../../access/caller-memory.ts";
+import type { AccessChanges } from "../../access/changes/changes.ts";
 import type { Members } from "../../access/members/members.ts";
 import { anyCovers } from "../../access/permissions.ts";
 import type { Actor, Grant, Principal } from "../../access/principal.ts";
@@ -29,14 +31,15 @@ export type CreateOrgOptions = {
 export type Orgs = {
   /**
    * Makes an organization; where data planes are assigned automatically, with its data plane.
+   * A key that makes one may do there from then on what it may do in its own.
    * Fails with NAME_TAKEN, and with INVALID_ARGUMENT naming the field.
    */
   create(options: CreateOrgOptions, principal: Principal): Promise<Org>;
   /** Returns an active organization. Fails with NOT_FOUND. */
   get(id: string): Promise<Org>;
   /**
-   * Returns a page of the active organizations in which the caller may see anything: its own of a
-   * key; of a person all, or those in which any grant lies.
+   * Returns a page of the active organizations in which the caller may see anything: its own
+   * and those it made of a key; of a person all, or those in which any grant lies.
    */
   list(principal: Principal, page: PageOptions): Promise<Page<Org>>;
   /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT when there is no good name. */
@@ -47,6 +50,7 @@ export type OrgsOptions = {
   readonly database: Database;
   readonly scopes: Pick<Scopes, "hold">;
   readonly audit: Pick<Audit, "append">;
+  readonly changes: Pick<AccessChanges, "append">;
   readonly dataplanes: Pick<Dataplanes, "createFirst">;
   readonly members: Pick<Members, "appointCreator">;
 };
@@ -54,7 +58,7 @@ export type OrgsOptions = {
 const listPermission = "org.scope.list";
 
 export function createOrgs(options: OrgsOptions): Orgs {
-  const { database, scopes, audit, dataplanes, members } = options;
+  const { database, scopes, audit, changes, dataplanes, members } = options;
 
   async function get(id: string): Promise<Org> {
     const row = await store.findOrg(database.sql(), id);
@@ -67,9 +71,10 @@ export function createOrgs(options: OrgsOptions): Orgs {
       assertName(name);
       return database.transaction(async (sql) => {
         const id = createUuid();
-        await refuseTakenName(store.insertOrg(sql, { id, name }));
-        const created: Scope = { level: "org", id, name, orgId: id };
         const { actor } = principal;
+        const createdByKey = principal.kind === "user" ? null : actor.id;
+        await refuseTakenName(store.insertOrg(sql, { id, name, createdByKey }));
+        const created: Scope = { level: "org", id, name, orgId: id };
         const target = { type: "org", id };
         await audit.append({
           actor,
@@ -89,6 +94,8 @@ export function createOrgs(options: OrgsOptions): Orgs {
             principal,
           });
         }
+        // What is remembered of the key does not know yet that it may manage this one.
+        if (createdByKey !== null) await changes.append(everything);
         return get(id);
       });
     },
@@ -123,12 +130,14 @@ export function createOrgs(options: OrgsOptions): Orgs {
 }
 
 function reachOf(principal: Principal): Reach {
-  const none = { org: [], dataplane: [], workspace: [], project: [] };
-  if (principal.kind !== "user") return { ...none, org: idsOf(principal.root.orgId) };
   const { grants } = principal;
-  if (grants.some(isOfAll)) return "all";
   const at = (level: ScopeLevel) =>
     grants.filter((grant) => grant.level === level).map(({ scopeId }) => scopeId);
+  if (principal.kind !== "user") {
+    const own = idsOf(principal.root.orgId);
+    return { org: [...own, ...at("org")], dataplane: [], workspace: [], project: [] };
+  }
+  if (grants.some(isOfAll)) return "all";
   return {
     org: at("org"),
     dataplane: at("dataplane"),

@@ -11,8 +11,15 @@ export type OrgRow = Position & {
   readonly updatedAt: Date;
 };
 
-export async function insertOrg(sql: Sql, { id, name }: Pick<OrgRow, "id" | "name">) {
-  await sql`insert into organizations (org_id, name) values (${id}, ${name})`;
+export type NewOrgRow = Pick<OrgRow, "id" | "name"> & {
+  /** Id of the key that makes it; null when a person does. */
+  readonly createdByKey: string | null;
+};
+
+export async function insertOrg(sql: Sql, { id, name, createdByKey }: NewOrgRow): Promise<void> {
+  await sql`
+    insert into organizations (org_id, name, created_by_key)
+    values (${id}, ${name}, ${createdByKey})`;
 }
 
 const columns = (sql: Sql) => sql`
