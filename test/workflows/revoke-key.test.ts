@@ -2,11 +2,12 @@
 // are.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { msToTs } from "@temporalio/common/lib/time.js";
 import { createUuid } from "../../src/base/ids.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { revokeKeyEntry } from "../../src/outbox/entry.ts";
 import { startWorkerApp, type WorkerApp } from "../../src/worker-app.ts";
-import { createWorkflowClient } from "../../src/workflows/client.ts";
+import { createWorkflowClient, isAboutSearchAttributes } from "../../src/workflows/client.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAKey } from "../support/keys.ts";
@@ -141,4 +142,31 @@ test("an entry that two processes start is one workflow, also after its end", as
   const query = `WorkflowId = '${entry.workflowId}'`;
   expect((await client.client.workflow.count(query)).count).toBe(1);
   await Promise.all(starters.map((starter) => starter.close()));
+});
+
+test("a namespace without our search attributes gets its workflows all the same", async () => {
+  const namespace = `bare-${createUuid()}`;
+  const { connection } = client.client;
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: msToTs("1 day"),
+  });
+  const starter = await createWorkflowClient(targetOf({ ...temporal, namespace }));
+  const ids = { keyId: createUuid(), orgId: createUuid(), scopeId: createUuid() };
+  const entry = revokeKeyEntry({ ...ids, changeId: 1, actor: "a test" });
+  try {
+    // A namespace is there some moments after it was registered.
+    await vi.waitFor(() => starter.start(entry), { timeout: 20_000 });
+
+    expect(await starter.getState(entry.workflowId)).toBe("running");
+    const listed = starter.listRunning(ids.scopeId, { exceptTypes: ["revokeKey"], limit: 10 });
+    const fault = await listed.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(isAboutSearchAttributes(fault)).toBe(true);
+  } finally {
+    await starter.close();
+    await connection.operatorService.deleteNamespace({ namespace });
+  }
 });
