@@ -4,6 +4,7 @@
 
 import type { Logger } from "../base/logger.ts";
 import type { Database } from "../postgres/database.ts";
+import { createFollower } from "../postgres/follower.ts";
 import type { OutboxEntry } from "./entry.ts";
 import * as store from "./store.ts";
 import type { WaitingEntry } from "./store.ts";
@@ -49,9 +50,6 @@ const errorCharactersMax = 500;
 export function createRelay(options: RelayOptions): Relay {
   const { database, client, logger } = options;
   const { pollMs = pollMsDefault, delayMsMax = delayMsMaxDefault } = options;
-  let timer: NodeJS.Timeout | undefined;
-  let turning: Promise<void> | undefined;
-  let isWokenDuringTurn = false;
   let isStopped = false;
   let sweptAtMs = Date.now();
   /** What fails now, so that it is logged once. */
@@ -105,52 +103,34 @@ export function createRelay(options: RelayOptions): Relay {
     }
   }
 
-  async function takeTurn(): Promise<void> {
-    isWokenDuringTurn = false;
+  async function takeTurn(): Promise<boolean> {
     try {
       // A full turn may have left some.
       for (let isFull = true; isFull && !isStopped;) {
         isFull = (await turn()).started === entriesPerTurnMax;
       }
       if (fault === "database") report(undefined);
-      if (Date.now() - sweptAtMs < sweepMs) return;
-      sweptAtMs = Date.now();
-      await store.deleteStarted(database.sql(), keptMs, rowsSweptMax);
+      await sweep();
     } catch (error) {
       report("database", error);
     }
+    return fault === undefined;
   }
 
-  function schedule(delayMs: number): void {
-    clearTimeout(timer);
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      turning = takeTurn().finally(() => {
-        turning = undefined;
-        schedule(isWokenDuringTurn && fault === undefined ? 0 : pollMs);
-      });
-    }, delayMs);
+  async function sweep(): Promise<void> {
+    if (Date.now() - sweptAtMs < sweepMs) return;
+    sweptAtMs = Date.now();
+    await store.deleteStarted(database.sql(), keptMs, rowsSweptMax);
   }
 
-  function wake(): void {
-    if (turning) isWokenDuringTurn = true;
-    else schedule(0);
-  }
+  const follower = createFollower({ database, channel: store.outboxChannel, pollMs, takeTurn });
 
   return {
     turn,
-
-    follow() {
-      schedule(0);
-      database.listen(store.outboxChannel, wake, wake).catch(() => {
-        // Postgres is away: the driver tries again, and until then there is the poll.
-      });
-    },
-
+    follow: () => follower.start(),
     async stop() {
       isStopped = true;
-      clearTimeout(timer);
-      await turning;
+      await follower.stop();
     },
   };
 }

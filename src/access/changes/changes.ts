@@ -3,9 +3,12 @@
 // by polling. Source: docs/decisions.md, 32.
 
 import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { createUuid } from "../../base/ids.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Database } from "../../postgres/database.ts";
+import { createFollower } from "../../postgres/follower.ts";
+import type { Follower } from "../../postgres/follower.ts";
 import { everything } from "../caller-memory.ts";
 import * as store from "./store.ts";
 import type { ChangesRow } from "./store.ts";
@@ -65,7 +68,7 @@ export function createAccessChanges(options: AccessChangesOptions): AccessChange
   const tell = (subject: string) => {
     for (const listener of listeners) listener(subject);
   };
-  const follower = createFollower({ ...options, tell });
+  const server = createServer({ ...options, tell });
 
   return {
     async append(subject) {
@@ -79,34 +82,28 @@ export function createAccessChanges(options: AccessChangesOptions): AccessChange
       listeners.push(listener);
     },
 
-    follow: () => follower.start(),
+    follow: () => server.start(),
 
     async confirmedBy(changeId) {
       const row = await store.countConfirmed(database.sql(), changeId, memoryMsMax);
       return row ?? { live: 0, confirmed: 0 };
     },
 
-    stop: () => follower.stop(),
+    stop: () => server.stop(),
   };
 }
 
-type Follower = { start(): void; stop(): Promise<void> };
+type ServerOptions = AccessChangesOptions & { readonly tell: (subject: string) => void };
 
-type FollowerOptions = AccessChangesOptions & { readonly tell: (subject: string) => void };
-
-/** Reads the log over and over: when notified, and at the latest after `pollMs`. */
-function createFollower(options: FollowerOptions): Follower {
+/** Registers this server and reads the log for it. */
+function createServer(options: ServerOptions): Follower {
   const { database, tell, logger, pollMs = pollMsDefault } = options;
   const { retentionMs = retentionMsDefault, sweepMs = sweepMsDefault } = options;
   const server = { serverId: createUuid(), name: `${hostname()} pid ${process.pid}` };
   /** Number of the last change that was read; undefined before the first look. */
   let position: number | undefined;
   let sweptAtMs = Date.now();
-  let timer: NodeJS.Timeout | undefined;
-  let turn: Promise<void> | undefined;
-  let isWokenDuringTurn = false;
   let isAway = false;
-  let isStopped = false;
 
   async function readLog(): Promise<void> {
     const row = await store.readChanges(database.sql(), position ?? 0, changesReadMax);
@@ -122,8 +119,7 @@ function createFollower(options: FollowerOptions): Follower {
     await store.deleteDeadServers(database.sql(), retentionMs, rowsSweptMax);
   }
 
-  async function takeTurn(): Promise<void> {
-    isWokenDuringTurn = false;
+  async function takeTurn(): Promise<boolean> {
     try {
       await readLog();
       await sweep();
@@ -133,48 +129,28 @@ function createFollower(options: FollowerOptions): Follower {
       if (!isAway) logger?.warn({ err: error }, "access changes cannot be followed now");
       isAway = true;
     }
+    return !isAway;
   }
 
-  function wake(): void {
-    if (turn) isWokenDuringTurn = true;
-    else schedule(0);
-  }
-
-  function schedule(delayMs: number): void {
-    clearTimeout(timer);
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      turn = takeTurn().finally(() => {
-        turn = undefined;
-        schedule(isWokenDuringTurn && !isAway ? 0 : pollMs);
-      });
-    }, delayMs);
-    timer.unref();
-  }
+  const follower = createFollower({
+    ...{ database, pollMs, takeTurn },
+    channel: store.changesChannel,
+    onNotify: tell,
+  });
 
   return {
-    start() {
-      schedule(0);
-      const onNotify = (subject: string) => {
-        if (isStopped) return;
-        tell(subject);
-        wake();
-      };
-      // Notifications may have been missed while there was no connection: the log tells.
-      database.listen(store.changesChannel, onNotify, wake).catch(() => {
-        // Postgres is away: the driver tries again, and until then there is the poll.
-      });
-    },
+    start: () => follower.start(),
 
     async stop() {
-      isStopped = true;
-      clearTimeout(timer);
       const end = (async () => {
-        await turn;
+        await follower.stop();
         if (position !== undefined) await store.deleteServer(database.sql(), server.serverId);
       })();
       // With Postgres away the row stays, and is swept later.
-      await Promise.race([end.catch(() => undefined), timeout(stopTimeoutMs)]);
+      await Promise.race([
+        end.catch(() => undefined),
+        delay(stopTimeoutMs, undefined, { ref: false }),
+      ]);
     },
   };
 }
@@ -192,10 +168,4 @@ function subjectsToForget(
   const wentBack = (newestId ?? 0) < position;
   const isBehind = subjects.length === changesReadMax;
   return wasSwept || wentBack || isBehind ? [everything] : subjects;
-}
-
-function timeout(ms: number): Promise<void> {
-  return new Promise((settle) => {
-    setTimeout(settle, ms).unref();
-  });
 }
