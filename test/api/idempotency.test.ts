@@ -173,4 +173,14 @@ describe("createIdempotency", () => {
     const again = idempotency.run(claimOf("odd"), () => Promise.resolve(Buffer.alloc(0)));
     await expect(again).rejects.toMatchObject({ reason: "INVALID_ARGUMENT" });
   });
+
+  test("keeps no megabytes of a refusal that repeats what was sent", async () => {
+    const idempotency = createIdempotency(service.database);
+    const refuse = () =>
+      Promise.reject(new ServiceError("INVALID_ARGUMENT", "a".repeat(1_000_000)));
+    await expect(idempotency.run(claimOf("long"), refuse)).rejects.toThrow(ServiceError);
+    const [row] = await service.database.sql()<{ length: number }[]>`
+      select length(message) as length from idempotency_records where idempotency_key = 'long'`;
+    expect(row?.length).toBe(4_096);
+  });
 });

@@ -196,7 +196,7 @@ test("a revoked key stops working at once, and can be neither changed nor delete
   });
 });
 
-test("a fine-grained key may end in the last second of 9999, which means never to many", async () => {
+test("a fine-grained key may end with the year 9999, which means never to many", async () => {
   const body = bodyFor("data_plane", { expires_at: "9999-12-31T23:59:59.999Z" });
 
   const made = await create(fineGrainedPath(), body);
@@ -233,6 +233,11 @@ describe("a new fine-grained key is refused", () => {
       name: "with a permission of the system",
       body: { permissions: ["system.org.create"] },
       want: /^permissions\[0\]: system\.org\.create is of level system/,
+    },
+    {
+      name: "with a permission of megabytes, which is not repeated",
+      body: { permissions: ["a".repeat(2_000_000)] },
+      want: /^permissions\[0\]: "a{128}…" is longer than 128 characters$/,
     },
     { name: "with a blank name", body: { name: "  " }, want: /^name: must not be blank/ },
     { name: "with NUL in its name", body: { name: "a\0b" }, want: /^name: / },

@@ -84,7 +84,10 @@ export async function deleteExpired(sql: Sql, scopeId: string, rowsMax: number):
       )`;
 }
 
+/** More than callers are told of a message; some repeat what was sent. */
+const messageLengthMax = 4_096;
+
 /** Messages name keys that callers sent; Postgres refuses NUL and lone surrogates in them. */
 function toStorable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\ufffd");
+  return text.slice(0, messageLengthMax).toWellFormed().replaceAll("\0", "\ufffd");
 }

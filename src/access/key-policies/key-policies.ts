@@ -85,6 +85,12 @@ export function createKeyPolicies(options: KeyPoliciesOptions): KeyPolicies {
   };
 }
 
+const shownLengthMax = 128;
+
+function cut(pattern: string): string {
+  return pattern.length > shownLengthMax ? `${pattern.slice(0, shownLengthMax)}…` : pattern;
+}
+
 /** Throws INVALID_ARGUMENT when a pattern is no permission, naming it and what is wrong. */
 export function assertPatterns(patterns: readonly string[]): void {
   if (patterns.length > patternsMax) {
@@ -93,7 +99,7 @@ export function assertPatterns(patterns: readonly string[]): void {
   patterns.forEach((pattern, index) => {
     const fault = findPatternFault(pattern);
     if (fault === undefined) return;
-    const where = `permissions[${index}]: ${JSON.stringify(pattern)}`;
+    const where = `permissions[${index}]: ${JSON.stringify(cut(pattern))}`;
     throw new ServiceError("INVALID_ARGUMENT", `${where} ${fault}`);
   });
 }

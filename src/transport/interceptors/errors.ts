@@ -16,6 +16,9 @@ export const notFoundMessage = "Not found";
 /** Trailers travel as HTTP headers, of which many clients take no more than 8 KiB in all. */
 const detailCharsMax = 2_048;
 
+/** Words may repeat what the caller sent, which may be megabytes; gRPC sends them in a trailer. */
+const messageCharsMax = 2_048;
+
 export type ErrorMapper = (error: unknown) => ConnectError;
 
 export type ErrorMapperOptions = {
@@ -27,7 +30,10 @@ export type ErrorMapperOptions = {
 /** Returns the text that a caller may see: none on 5xx, one constant where denied or absent. */
 export function publicMessageOf(error: ServiceError): string {
   if (error.reason === "NOT_FOUND") return notFoundMessage;
-  return outcomes[error.reason].status >= 500 ? "" : error.message;
+  if (outcomes[error.reason].status >= 500) return "";
+  const { message } = error;
+  if (message.length <= messageCharsMax) return message;
+  return `${message.slice(0, messageCharsMax).toWellFormed()}…`;
 }
 
 /** Returns headers that belong to a reason: `retry-after` on every 503. */
