@@ -38,6 +38,9 @@ async function getChain(audit: Audit, org: string): Promise<string> {
 
 function describe({ orgId, name, rows, hash, fault }: ChainReport): string {
   const chain = name === undefined ? orgId : `${orgId} (${name})`;
+  if (!fault && rows === 0) {
+    return `none  ${chain}: no rows; it is older than the audit log, or all of them were removed`;
+  }
   if (!fault) return `ok    ${chain}: ${rows} rows, intact; the last hash is ${hash}`;
   return `FAIL  ${chain}: row ${fault.sequence} ${fault.what}; ${rows} rows before it are intact`;
 }

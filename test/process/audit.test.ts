@@ -1,6 +1,7 @@
 // `waggle audit verify` and what the other commands say of clusters, on a running service.
 
 import { describe, expect, test } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
 import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { givenADataFolder, readCredentials, run, start } from "../support/process.ts";
@@ -30,6 +31,8 @@ describe("waggle audit verify", { timeout: timeoutMs }, () => {
     const named = await run("audit", "verify", "--data", folder, "--org", org?.name ?? "").ended();
     const other = await run("audit", "verify", "--data", folder, "--org", "system").ended();
     const none = await run("audit", "verify", "--data", folder, "--org", "nobody").ended();
+    const id = createUuid();
+    const unknown = await run("audit", "verify", "--data", folder, "--org", id).ended();
 
     expect(intact.output).toMatch(new RegExp(`^ok {4}${orgId} .*: \\d+ rows, intact`, "m"));
     expect(intact.code).toBe(0);
@@ -38,6 +41,7 @@ describe("waggle audit verify", { timeout: timeoutMs }, () => {
     expect(named.output).toMatch(/^FAIL .*row 2 was changed.*\n$/);
     expect(other.code).toBe(0);
     expect(none).toEqual({ code: 1, output: "waggle: there is no organization nobody\n" });
+    expect(unknown).toEqual({ code: 1, output: `waggle: there is no organization ${id}\n` });
   });
 });
 

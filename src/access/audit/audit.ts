@@ -98,7 +98,10 @@ export function createAudit(database: Database): Audit {
 
     async findChain(orgIdOrName) {
       if (orgIdOrName === systemScope.name) return systemScope.id;
-      if (isUuid(orgIdOrName)) return orgIdOrName.toLowerCase();
+      if (isUuid(orgIdOrName)) {
+        const id = orgIdOrName.toLowerCase();
+        return (await store.hasChain(database.sql(), id)) ? id : undefined;
+      }
       return store.findOrgId(database.sql(), storable(orgIdOrName));
     },
 

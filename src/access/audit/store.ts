@@ -134,7 +134,10 @@ export async function getEnd(
   return { head, lastSequence: lastSequence ?? 0 };
 }
 
-/** Returns the chain next to one in order of ids; the first, when it is undefined. */
+/**
+ * Returns the chain next to one in order of ids; the first, when it is undefined. Every organization
+ * has one, so that a chain removed as a whole is still looked for.
+ */
 export async function findChainAfter(
   sql: Sql,
   orgId: string | undefined,
@@ -146,10 +149,21 @@ export async function findChainAfter(
       (select org_id from audit_heads where ${isAfter} order by org_id limit 1)
       union all
       (select org_id from audit_log where ${isAfter} order by org_id limit 1)
+      union all
+      (select org_id from organizations where ${isAfter} order by org_id limit 1)
     ) as chains
     order by org_id
     limit 1`;
   return row?.orgId;
+}
+
+/** Tells whether there is, or was, anything that this chain is of. */
+export async function hasChain(sql: Sql, orgId: string): Promise<boolean> {
+  const [row] = await sql<{ isThere: boolean }[]>`
+    select exists (select 1 from audit_heads where org_id = ${orgId})
+      or exists (select 1 from audit_log where org_id = ${orgId})
+      or exists (select 1 from organizations where org_id = ${orgId}) as "isThere"`;
+  return row?.isThere ?? false;
 }
 
 /** Returns the name of an organization, also of an archived one. */

@@ -213,6 +213,18 @@ describe("verify", () => {
     });
   });
 
+  test("tells of an organization whose chain was removed as a whole", async () => {
+    await database.sql()`insert into organizations (org_id, name) values (${orgId}, 'acme')`;
+    await database.sql()`truncate audit_log, audit_heads`;
+
+    const reports = await verify();
+
+    expect(reports).toMatchObject([{ orgId, name: "acme", rows: 0 }]);
+    expect(await audit.findChain(orgId)).toBe(orgId);
+    expect(await audit.findChain(createUuid())).toBeUndefined();
+    await database.sql()`delete from organizations where org_id = ${orgId}`;
+  });
+
   test("finds a row of another chain put into this one", async () => {
     const other = await givenAChain(3);
     await database.sql()`update audit_log set org_id = ${orgId}, sequence = 6
