@@ -110,7 +110,8 @@ function checkExpiry(expiresAt: Date | undefined): Date {
   if (expiresAt && ms > Date.now() && ms <= lastExpiryMs) return expiresAt;
   return fail(
     "INVALID_ARGUMENT",
-    "expires_at: must be a time in the future (a number is Unix milliseconds), before the year 10000",
+    "expires_at: must be a time in the future, before the year 10000; " +
+      "a number is Unix milliseconds",
   );
 }
 
