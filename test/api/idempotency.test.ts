@@ -116,6 +116,30 @@ describe("Idempotency-Key", () => {
     expect(await countRecords()).toBe(records);
   });
 
+  test("tells no more of an archived scope than of one that never was", async () => {
+    const authorization = `Bearer ${service.controlPlaneKey}`;
+    const send = async (method: string, path: string, body: unknown, key?: string) => {
+      const headers = { authorization, ...(key !== undefined && { "idempotency-key": key }) };
+      const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+      const response = await fetch(service.url + path, init);
+      return { status: response.status, text: await response.text() };
+    };
+    const made = await send("POST", `/v1/workspaces/${service.project.workspaceId}/projects`, {
+      name: "soon gone",
+    });
+    const { data } = JSON.parse(made.text) as { data: { id: string } };
+    await send("DELETE", `/v1/projects/${data.id}`, undefined);
+    const absent = await send("GET", "/v1/projects/none", undefined);
+
+    const members = `/v1/projects/${data.id}/members`;
+    const malformed = await send("POST", members, { email: "", role: "" }, "malformed");
+    const oddKey = await send("POST", members, { email: "a@b.org", role: "x" }, "x".repeat(256));
+    const valid = await send("POST", members, { email: "a@b.org", role: "x" }, "valid");
+
+    expect(absent.status).toBe(404);
+    expect([malformed, oddKey, valid]).toEqual([absent, absent, absent]);
+  });
+
   test("must be printable", async () => {
     const got = await post("/events", "x".repeat(300), anEvent);
     expect(JSON.parse(got.text)).toMatchObject({ statusCode: 400, errorCode: "INVALID_ARGUMENT" });

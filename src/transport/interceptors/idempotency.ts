@@ -40,6 +40,7 @@ export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Inte
       return next(request);
     }
     if (!keyPattern.test(key)) {
+      assertScopeIsThere(request.contextValues);
       throw new ServiceError(
         "INVALID_ARGUMENT",
         "Idempotency-Key: must be 1 to 255 printable ASCII characters",
