@@ -32,6 +32,7 @@ import { loadManifest } from "./access/roles/manifest.ts";
 import { isProject } from "./access/scope.ts";
 import { createEntrance } from "./access/sign-in/entrance.ts";
 import { createSignInPages } from "./access/sign-in/pages.ts";
+import { ingestionTimeoutMs } from "./base/limits.ts";
 import type { Logger } from "./base/logger.ts";
 import type { Config } from "./config.ts";
 import { createControlplane } from "./controlplane/controlplane.ts";
@@ -74,8 +75,6 @@ export type App = {
 
 /** Longest time of a call that is no stream; a client may set a shorter one. */
 const unaryTimeoutMs = 120_000;
-/** Longest time of a call that writes events. */
-const ingestionTimeoutMs = 30_000;
 
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, database, clusters, logger, metrics } = options;

@@ -40,3 +40,6 @@ export const jsonContainersMax = 2_000_000;
 
 /** Items of one array of messages in a REST request; each costs far more memory than its bytes. */
 export const listItemsMax = 100_000;
+
+/** Longest time of a call that writes events; what was let in before is over by then. */
+export const ingestionTimeoutMs = 30_000;

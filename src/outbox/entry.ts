@@ -26,8 +26,16 @@ export type RevokeKeyInput = {
   readonly actor: string;
 };
 
-export type WorkflowType =
-  "archiveOrganization" | "archiveDataplane" | "archiveWorkspace" | "archiveProject" | "revokeKey";
+/** Each finishes what was promised, whatever happens to its scope meanwhile. */
+export const workflowTypes = [
+  "archiveOrganization",
+  "archiveDataplane",
+  "archiveWorkspace",
+  "archiveProject",
+  "revokeKey",
+] as const;
+
+export type WorkflowType = (typeof workflowTypes)[number];
 
 export type OutboxEntry = {
   readonly workflowType: WorkflowType;

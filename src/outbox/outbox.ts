@@ -20,9 +20,7 @@ export function createOutbox(database: Database): Outbox {
   return {
     async append(entry) {
       if (!database.isInTransaction()) throw new Error("outbox.append outside a transaction");
-      const sql = database.sql();
-      await store.insertEntry(sql, entry);
-      await store.notify(sql);
+      await store.insertEntry(database.sql(), entry);
     },
   };
 }

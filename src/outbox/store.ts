@@ -3,11 +3,11 @@
 import type { Sql } from "../postgres/database.ts";
 import type { OutboxEntry } from "./entry.ts";
 
-/** Wakes the relays when an entry has been committed. */
 export const outboxChannel = "waggle_outbox";
 
 export type WaitingEntry = OutboxEntry & { readonly outboxId: number; readonly attempts: number };
 
+/** Adds an entry, unless there is one of its workflow id, and wakes the relays at the commit. */
 export async function insertEntry(sql: Sql, entry: OutboxEntry): Promise<void> {
   await sql`
     insert into outbox (workflow_id, workflow_type, input, org_id, scope_id, actor)
@@ -16,9 +16,6 @@ export async function insertEntry(sql: Sql, entry: OutboxEntry): Promise<void> {
       ${entry.orgId}, ${entry.scopeId}, ${entry.actor}
     )
     on conflict (workflow_id) do nothing`;
-}
-
-export async function notify(sql: Sql): Promise<void> {
   await sql`select pg_notify(${outboxChannel}, '')`;
 }
 

@@ -5,6 +5,7 @@ import type { Keys } from "../../access/keys/keys.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Archives } from "../../controlplane/scopes/archive.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import { workflowTypes } from "../../outbox/entry.ts";
 import type { ArchiveInput } from "../../outbox/entry.ts";
 import type { EventArchive, EventCounts, ProjectPlace } from "../../tracing/archive/archive.ts";
 import { isRetry, stopSignal, toActivities } from "../activity.ts";
@@ -30,12 +31,6 @@ const keysPerStepMax = 500;
 const eventsPerActivityMax = 5_000;
 const activityMs = 5_000;
 const workflowsPerStepMax = 100;
-
-/** Workflows that finish what was promised, whatever happens to their scope. */
-const finishing = [
-  ...["archiveOrganization", "archiveDataplane", "archiveWorkspace", "archiveProject"],
-  "revokeKey",
-];
 
 export function createArchiveProjectActivities(options: ArchiveActivitiesOptions) {
   const { archives, keys, scopes, eventArchive, client } = options;
@@ -104,7 +99,7 @@ async function listRunning(
 ): Promise<readonly string[]> {
   try {
     const limit = workflowsPerStepMax;
-    return await client.listRunning(projectId, { exceptTypes: finishing, limit });
+    return await client.listRunning(projectId, { exceptTypes: workflowTypes, limit });
   } catch (error) {
     // A namespace without our attributes: nothing can be found by its scope.
     if (isAboutSearchAttributes(error)) return [];

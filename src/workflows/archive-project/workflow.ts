@@ -9,6 +9,7 @@ import {
   sleep,
   workflowInfo,
 } from "@temporalio/workflow";
+import { ingestionTimeoutMs } from "../../base/limits.ts";
 import type { ArchiveInput } from "../../outbox/entry.ts";
 import { activityOptions } from "../activity-options.ts";
 import { progressQuery } from "../progress.ts";
@@ -28,9 +29,6 @@ export type ArchiveProjectInput = ArchiveInput & {
   /** A run before this one has come so far. */
   readonly moving?: { readonly total: number; readonly left: number };
 };
-
-/** The longest time of a call that writes events: one let in before is over by then. */
-export const writeTimeoutMs = 30_000;
 
 /** So long may what runs on the project take to end when it is asked to. */
 const stopTimeoutMs = 30_000;
@@ -75,7 +73,7 @@ export async function archiveProject(input: ArchiveProjectInput): Promise<Progre
 /** Waits until no server lets a write in any more, and those let in before have ended. */
 export async function waitUntilQuiet(changeId: number): Promise<void> {
   await waitForServers(changeId, () => undefined);
-  await sleep(writeTimeoutMs);
+  await sleep(ingestionTimeoutMs);
 }
 
 async function endRunning(projectId: string): Promise<void> {
