@@ -73,6 +73,8 @@ async function dispatch(
   const exchange = createExchange(request, response);
   const values = createContextValues();
   setRequestId(exchange, values);
+  // Unlike an Authorization header, a cookie does not keep shared caches from storing the answer.
+  if (request.headers.cookie !== undefined) response.setHeader("cache-control", "no-store");
   if (options.cors.handle(request, response)) return;
   const handler = options.rpc.find(exchange);
   if (handler) return options.rpc.serve(exchange, handler, values);

@@ -161,6 +161,20 @@ describe("a signed-in person", () => {
   });
 });
 
+describe("what a signed-in person is answered", () => {
+  test.each([
+    ["/v1/me"],
+    ["/waggle.v1.MeService/GetMe?connect=v1&encoding=json&message=%7B%7D"],
+    ["/no/such/page"],
+  ])("is kept by no cache: %s", async (path) => {
+    const { browser } = await setup.signIn("ana");
+
+    const answer = await browser.visit(setup.origin + path);
+
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+});
+
 describe("a session ends", () => {
   test("at its time, also where it is remembered", async () => {
     const { browser } = await setup.signIn("ana");
