@@ -8,18 +8,14 @@ import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
+import { isAnswering, openConnection, registerSearchAttributes } from "../workflows/namespace.ts";
+import { searchAttributeNames } from "../workflows/search-attributes.ts";
 import { exitOf } from "./processes.ts";
 import { prepareLog, readLogEnd } from "./server-log.ts";
 import { findTemporal } from "./temporal-binary.ts";
 import type { FindTemporalOptions } from "./temporal-binary.ts";
 import { choosePorts, host, openTemporalFolder, stopOrphan } from "./temporal-folder.ts";
 import type { Ports, TemporalFolder } from "./temporal-folder.ts";
-import {
-  isAnswering,
-  openConnection,
-  registerSearchAttributes,
-  searchAttributeNames,
-} from "./temporal-namespace.ts";
 
 export type EmbeddedTemporal = {
   /** `127.0.0.1:port`, for clients and workers; good until stop, also after a restart. */

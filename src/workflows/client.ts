@@ -10,7 +10,7 @@ import type { TemporalConfig } from "../config.ts";
 import type { OutboxEntry } from "../outbox/entry.ts";
 import type { WorkflowStarter } from "../outbox/relay.ts";
 import { describeWork } from "./describe-work.ts";
-import { searchAttributesOf } from "./search-attributes.ts";
+import { scopeKey, searchAttributesOf } from "./search-attributes.ts";
 
 /** Where a Temporal is and how it is spoken to. */
 export type TemporalTarget = Omit<TemporalConfig, "address" | "cliPath"> & {
@@ -131,7 +131,7 @@ export async function createWorkflowClient(target: TemporalTarget): Promise<Work
     listRunning: (scopeId, { exceptTypes, limit }) =>
       within(async () => {
         const query = [
-          `WaggleScope = ${quote(scopeId)}`,
+          `${scopeKey.name} = ${quote(scopeId)}`,
           "ExecutionStatus = 'Running'",
           ...exceptTypes.map((type) => `WorkflowType != ${quote(type)}`),
         ].join(" AND ");

@@ -1,5 +1,5 @@
-// What operators look for workflows by in Temporal. Imported by workflows and by client.ts, so it
-// does nothing by itself.
+// What operators look for workflows by in Temporal. Imported by workflows too, so it does nothing
+// by itself.
 
 import { defineSearchAttributeKey } from "@temporalio/common";
 import type { SearchAttributePair } from "@temporalio/common";
@@ -7,6 +7,8 @@ import type { SearchAttributePair } from "@temporalio/common";
 const organizationKey = defineSearchAttributeKey("WaggleOrganization", "KEYWORD");
 export const scopeKey = defineSearchAttributeKey("WaggleScope", "KEYWORD");
 const actorKey = defineSearchAttributeKey("WaggleActor", "KEYWORD");
+
+export const searchAttributeNames = [organizationKey.name, scopeKey.name, actorKey.name];
 
 /** Returns the attributes of a workflow that works for an organization, on a scope of it. */
 export function searchAttributesOf(about: {

@@ -6,10 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from "@temporalio/worker";
 import type { LogLevel, Logger as TemporalLogger } from "@temporalio/worker";
 import type { Logger } from "../base/logger.ts";
-import { registerSearchAttributes } from "../embedded/temporal-namespace.ts";
 import type { Activities } from "./activities.ts";
 import { readTls, taskQueue } from "./client.ts";
 import type { TemporalTarget, WorkflowClient } from "./client.ts";
+import { registerSearchAttributes } from "./namespace.ts";
 
 export type WorkflowWorker = {
   /** Takes no new work and hands back what takes long; settles when all has ended. */

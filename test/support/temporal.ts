@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { inject } from "vitest";
-import { openConnection, registerSearchAttributes } from "../../src/embedded/temporal-namespace.ts";
+import { openConnection, registerSearchAttributes } from "../../src/workflows/namespace.ts";
 import type { SharedTemporal } from "./temporal-server.ts";
 
 export type TestTemporal = {

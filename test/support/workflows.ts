@@ -5,7 +5,7 @@ import { Client } from "@temporalio/client";
 import { createUuid } from "../../src/base/ids.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
-import { openConnection } from "../../src/embedded/temporal-namespace.ts";
+import { openConnection } from "../../src/workflows/namespace.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import type { TemporalTarget } from "../../src/workflows/client.ts";
 import type { Progress } from "../../src/workflows/progress.ts";

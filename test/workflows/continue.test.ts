@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createLogger } from "../../src/base/logger.ts";
 import { findTemporal } from "../../src/embedded/temporal-binary.ts";
-import { openConnection, registerSearchAttributes } from "../../src/embedded/temporal-namespace.ts";
+import { openConnection, registerSearchAttributes } from "../../src/workflows/namespace.ts";
 import { startWorkerApp } from "../../src/worker-app.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";

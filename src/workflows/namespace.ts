@@ -1,10 +1,8 @@
-// Whether a Temporal server answers, and the search attributes our workflows carry. Called by
-// embedded/temporal.ts and the tests; works on any Temporal where the caller may administer it.
+// Whether a Temporal server answers for a namespace, and adding the search attributes that our
+// workflows carry. Called by worker.ts, embedded/temporal.ts and tests.
 
 import { Connection } from "@temporalio/client";
-
-/** What operators look for workflows by; each holds one word, such as an organization's id. */
-export const searchAttributeNames = ["WaggleOrganization", "WaggleScope", "WaggleActor"] as const;
+import { searchAttributeNames } from "./search-attributes.ts";
 
 /** INDEXED_VALUE_TYPE_KEYWORD of the API. */
 const keywordType = 2;
