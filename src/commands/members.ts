@@ -1,4 +1,4 @@
-// `waggle members add | list | remove`: who has which role where, for the operator of a deployment
+// `waggle members add | list | remove | release`: who has which role where, for the operator of a deployment
 // whose people cannot sign in yet. Called by main.ts. Source: docs/spec.md, Authentication, 6.
 
 import type { Member, Members } from "../access/members/members.ts";
@@ -23,6 +23,8 @@ const usage = `usage:
   waggle members add --email E-MAIL --role ROLE [SCOPE]
   waggle members list [SCOPE]
   waggle members remove --email E-MAIL [SCOPE]
+  waggle members release --email E-MAIL
+release lets the person sign in as another account of the identity provider.
 SCOPE is --org, --dataplane, --workspace or --project with an id; without one, all organizations`;
 
 type Action = (work: {
@@ -54,7 +56,18 @@ const actions: Readonly<Record<string, Action>> = {
     const member = await people.members.remove({ scope, userId, principal });
     print(`${member.email} is no longer ${member.role} of ${describe(scope)}`);
   },
+
+  async release({ people, flags }) {
+    const { actor } = findOperator();
+    const { email } = await people.members.release(getFlag(flags, "email"), actor).catch(refuse);
+    print(`the next to sign in with ${email} is its owner; whoever was signed in is no more`);
+  },
 };
+
+function refuse(cause: unknown): never {
+  if (!(cause instanceof ServiceError)) throw cause;
+  throw new OperatorError("nobody has this e-mail", { cause });
+}
 
 export async function runMembers({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", ...others] = operands;

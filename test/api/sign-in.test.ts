@@ -2,6 +2,8 @@
 // is, and who is refused on the way.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadManifest } from "../../src/access/roles/manifest.ts";
+import { createLocalPeople } from "../../src/commands/local-access.ts";
 import type { Account } from "../support/identity-provider.ts";
 import { type SignInSetup, startSignIn } from "../support/sign-in.ts";
 
@@ -12,6 +14,8 @@ const accounts: Record<string, Account> = {
   unverified: { email: "unverified@example.org", email_verified: false },
   unverified_text: { email: "unverified@example.org", email_verified: "false" },
   unsaid: { email: "unsaid@example.org", email_verified: undefined },
+  first_ivy: { email: "ivy@example.org" },
+  second_ivy: { email: "ivy@example.org" },
   kelvin: { email: "\u212aim@example.org" },
   kim: { email: "Kim@example.org" },
   other_ana: { email: "ana@example.org" },
@@ -305,6 +309,22 @@ describe("a sign-in is refused", () => {
     const url = await setup.callbackUrlOf(browser);
 
     expect(await refusalOf(url, browser)).toContain("another account at the identity provider");
+  });
+
+  test("for that e-mail until it is released, which ends what its account was signed in to", async () => {
+    const { browser: before } = await setup.signIn("first_ivy");
+    const { browser: refused } = await setup.signIn("second_ivy");
+    const people = createLocalPeople(setup.service.database, await loadManifest(undefined));
+    await people.members.release("Ivy@example.org", { type: "operator", id: "op", name: "op" });
+
+    const { browser: after } = await setup.signIn("second_ivy");
+    const { browser: again } = await setup.signIn("first_ivy");
+
+    const statuses = [];
+    for (const browser of [before, refused, after, again]) {
+      statuses.push((await browser.visit(`${setup.origin}/v1/me`)).status);
+    }
+    expect(statuses).toEqual([404, 404, 200, 404]);
   });
 
   test("for nobody whose e-mail only looks like another's: they are two people", async () => {

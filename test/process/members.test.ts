@@ -36,6 +36,8 @@ describe("waggle members", { timeout: timeoutMs }, () => {
     const wrong = await members("add", "--email", "bob@example.org", "--role", "org_admin");
     const system = await members("add", "--email", "bob@example.org", "--role", "system_admin");
     const listed = await members("list", ...inOrg);
+    const released = await members("release", "--email", "ada@example.org");
+    const unknown = await members("release", "--email", "nobody@example.org");
     const removed = await members("remove", "--email", "bob@example.org");
     const gone = await members("remove", "--email", "bob@example.org");
 
@@ -48,6 +50,10 @@ describe("waggle members", { timeout: timeoutMs }, () => {
     expect(system.output).toBe("bob@example.org is system_admin of all organizations\n");
     expect(listed.output).toMatch(/ada@example\.org +org_admin +- +20.*command line/);
     expect(listed.output).not.toContain("bob@example.org");
+    expect(released).toMatchObject({ code: 0 });
+    expect(released.output).toContain("the next to sign in with ada@example.org is its owner");
+    expect(unknown).toMatchObject({ code: 1 });
+    expect(unknown.output).toContain("nobody has this e-mail");
     expect(removed.output).toBe("bob@example.org is no longer system_admin of all organizations\n");
     expect(gone).toMatchObject({ code: 1 });
     expect(gone.output).toContain("there is no such member of all organizations");

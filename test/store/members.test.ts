@@ -165,20 +165,6 @@ describe("add", () => {
     expect(await reasonOf(give("project_member"))).toBe("none");
   });
 
-  test("by a key of a workspace, which makes no keys itself, gives nobody that right", async () => {
-    const { project } = await givenAnOrg();
-    const { orgId, dataplaneId, workspaceId } = project;
-    const scope: Scope = {
-      ...{ level: "workspace", id: workspaceId, name: "a workspace" },
-      ...{ orgId, dataplaneId, workspaceId },
-    };
-    const give = (role: string) =>
-      people.members.add({ scope, email: anEmail(), role, principal: aKeyPrincipal(scope) });
-
-    expect(await reasonOf(give("workspace_admin"))).toMatch(/^PERMISSION_NOT_HELD /);
-    expect(await reasonOf(give("workspace_member"))).toBe("none");
-  });
-
   test("ends the sign-ins of the person alone", async () => {
     const { org, project } = await givenAnOrg();
     const [one, other] = [await add(org, "org_member"), await add(org, "org_member")];

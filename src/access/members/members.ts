@@ -76,6 +76,11 @@ export type Members = {
    * with a role in the parent or above it; above all organizations anybody known will do.
    */
   appointCreator(options: AppointCreatorOptions): Promise<void>;
+  /**
+   * Lets a person sign in as another account of the identity provider than so far, by the e-mail,
+   * and ends the person's sign-ins. Fails with NOT_FOUND when nobody has the e-mail.
+   */
+  release(email: string, actor: Actor): Promise<User>;
   /** Makes somebody administrator of everything. Changes nothing for one who is. */
   appointAdministrator(email: string, actor: Actor): Promise<User>;
   /** Returns every role that a person has anywhere. */
@@ -142,6 +147,17 @@ export function createMembers(options: MembersOptions): Members {
         const user = await getCreator(options, appointment);
         const role = adminRoleOf(created.level);
         await give(options, { user, scope: created, role, actor: principal.actor });
+      }),
+
+    release: (email, actor) =>
+      database.transaction(async () => {
+        const found = await users.findByEmail(email);
+        const user = found && (await users.lock(found.userId));
+        if (!user) throw new ServiceError("NOT_FOUND", "nobody has this e-mail");
+        if (user.subject === null) return user;
+        await users.release(user, actor);
+        await options.endSignIns([user.userId]);
+        return user;
       }),
 
     appointAdministrator: (email, actor) =>

@@ -51,7 +51,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       throw new ServiceError(
         "SIGN_IN_REFUSED",
         "Your e-mail address is known here as that of another account at the identity provider. " +
-          "An administrator of this service can put that right.",
+          "Whoever runs this service can put that right: waggle members release.",
       );
     },
   };

@@ -97,6 +97,11 @@ export async function updateSignedIn(sql: Sql, row: SignedInRow): Promise<UserRo
   return updated;
 }
 
+/** Forgets who the identity provider says it is. */
+export async function clearIdentity(sql: Sql, userId: string): Promise<void> {
+  await sql`update users set issuer = null, subject = null where user_id = ${userId}`;
+}
+
 export async function updateLastSignIn(sql: Sql, userId: string): Promise<void> {
   await sql`update users set last_sign_in_at = now() where user_id = ${userId}`;
 }

@@ -46,6 +46,11 @@ export type Users = {
    * is to be refused, since an address may have changed hands and its owner's roles may not.
    */
   recordSignIn(identity: Identity): Promise<User | undefined>;
+  /**
+   * Forgets, in the ambient transaction, who the identity provider says that a person is: the next
+   * sign-in with the e-mail is the first again. For providers that were replaced.
+   */
+  release(user: User, actor: Actor): Promise<void>;
   /** Notes that somebody signed in without an identity provider. */
   recordLinkSignIn(userId: string): Promise<void>;
 };
@@ -98,6 +103,18 @@ export function createUsers(options: UsersOptions): Users {
     },
 
     recordSignIn: (identity) => database.transaction(() => recordSignIn(options, identity)),
+
+    async release({ userId, issuer, subject, email }, actor) {
+      await store.clearIdentity(database.sql(), userId);
+      await options.audit.append({
+        actor,
+        scope: systemScope,
+        action: "user.put",
+        target: { type: "user", id: userId },
+        before: { issuer, subject, email },
+        after: { issuer: null, subject: null, email },
+      });
+    },
 
     recordLinkSignIn: (userId) => store.updateLastSignIn(database.sql(), userId),
   };
