@@ -1,5 +1,5 @@
 // A map bounded in entries and in age; the least recently used entry goes first. Called by
-// caller-memory.ts.
+// caller-memory.ts and keys/last-used.ts.
 
 export type Cache<T> = {
   find(key: string): T | undefined;

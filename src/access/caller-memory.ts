@@ -77,7 +77,7 @@ export function createCallerMemory<T extends Principal>(
       if (!principal && !unknown.find(id)) {
         principal = await lookUpOnce(hash, id).catch(refuse);
       }
-      if (!principal || (principal.expiresAtMs ?? Infinity) <= Date.now()) {
+      if (!principal || (principal.expiresAtMs ?? Infinity) <= now()) {
         throw new ServiceError("NOT_FOUND", "nobody calls");
       }
       return principal;

@@ -8,6 +8,9 @@ import type { ProjectId } from "../base/ids.ts";
 export const scopeLevels = ["system", "org", "dataplane", "workspace", "project"] as const;
 export type ScopeLevel = (typeof scopeLevels)[number];
 
+/** Levels of an organization and of what lies in it. */
+export type LevelInOrg = Exclude<ScopeLevel, "system">;
+
 /** Ids of everything from the organization down to the scope itself; absent below it. */
 export type Scope = {
   readonly level: ScopeLevel;

@@ -2,11 +2,11 @@
 // workflows and the relay, so it does nothing by itself.
 
 import type { Actor } from "../access/principal.ts";
-import type { ScopeLevel } from "../access/scope.ts";
+import type { LevelInOrg } from "../access/scope.ts";
 
 /** What starts archiveOrganization, archiveDataplane, archiveWorkspace and archiveProject. */
 export type ArchiveInput = {
-  readonly level: Exclude<ScopeLevel, "system">;
+  readonly level: LevelInOrg;
   readonly id: string;
   readonly name: string;
   readonly orgId: string;

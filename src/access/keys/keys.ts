@@ -17,10 +17,10 @@ import type { AccessChanges } from "../changes/changes.ts";
 import type { KeyPolicies } from "../key-policies/key-policies.ts";
 import { describeActor } from "../principal.ts";
 import type { Actor, KeyPrincipal } from "../principal.ts";
-import type { Scope, ScopeLevel } from "../scope.ts";
+import type { Scope, LevelInOrg } from "../scope.ts";
 import { toPrincipal } from "./key-principal.ts";
 import { checkNewKey } from "./new-key.ts";
-import type { Creator, NewKey } from "./new-key.ts";
+import type { NewKey } from "./new-key.ts";
 import { createSecret, hashSecret, maskSecret, parseBearer } from "./secret.ts";
 import * as store from "./store.ts";
 import type { KeyRow, Root } from "./store.ts";
@@ -62,12 +62,7 @@ export type Keys = {
    * Ends at most `limit` keys that are rooted at a scope or inside it, archived or not, and returns
    * how many; 0 means that none is left.
    */
-  revokeInside(
-    level: Exclude<ScopeLevel, "system">,
-    scopeId: string,
-    actor: Actor,
-    limit: number,
-  ): Promise<number>;
+  revokeInside(level: LevelInOrg, scopeId: string, actor: Actor, limit: number): Promise<number>;
   /** Records that every server has heard of a revocation. Only the first time counts. */
   recordConfirmation(keyId: string): Promise<void>;
 };
@@ -148,7 +143,7 @@ function create(options: KeysOptions, newKey: NewKey): Promise<CreatedKey> {
       root: toRoot(held),
       keyHash: hashSecret(secret),
       createdBy: describeActor(creator.actor),
-      isCreatedByKey: isKey(creator),
+      isCreatedByKey: creator.actor.type === "key",
     });
     const key = await store.findKey(sql, id, {});
     if (!key) throw new Error("a key that was just made is gone");
@@ -197,7 +192,7 @@ function revoke(options: KeysOptions, { keyId, filter, actor }: Revocation): Pro
 
 function revokeInside(
   { database, audit, changes }: KeysOptions,
-  scope: { readonly level: Exclude<ScopeLevel, "system">; readonly id: string },
+  scope: { readonly level: LevelInOrg; readonly id: string },
   actor: Actor,
   limit: number,
 ): Promise<number> {
@@ -228,8 +223,4 @@ function revocationOf({ id, kind, name, maskedPrefix, status }: Key, revokedBy: 
     before: { kind, name, masked_prefix: maskedPrefix, status },
     after: { status: "revoked", revoked_by: revokedBy },
   };
-}
-
-function isKey(creator: Creator): creator is KeyPrincipal {
-  return !["user", "operator", "system"].includes(creator.kind);
 }

@@ -5,7 +5,7 @@ import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import type { KeyKind } from "../principal.ts";
-import type { ScopeLevel } from "../scope.ts";
+import type { LevelInOrg } from "../scope.ts";
 
 export type RootLevel = "org" | "workspace" | "project";
 
@@ -247,7 +247,7 @@ export async function setRevocationChange(
  */
 export async function revokeKeysInside(
   sql: Sql,
-  scope: { readonly level: Exclude<ScopeLevel, "system">; readonly id: string },
+  scope: { readonly level: LevelInOrg; readonly id: string },
   { revokedBy, limit }: { readonly revokedBy: string; readonly limit: number },
 ): Promise<KeyRow[]> {
   const keys = await sql<KeyRow[]>`

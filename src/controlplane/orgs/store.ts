@@ -1,6 +1,6 @@
 // SQL of organizations. Called by orgs.ts.
 
-import type { ScopeLevel } from "../../access/scope.ts";
+import type { LevelInOrg } from "../../access/scope.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
@@ -49,7 +49,7 @@ export async function renameOrg(sql: Sql, id: string, name: string): Promise<voi
 }
 
 /** Which organizations are meant: all, or those that any of these scopes, if active, lie in. */
-export type Reach = "all" | Readonly<Record<Exclude<ScopeLevel, "system">, readonly string[]>>;
+export type Reach = "all" | Readonly<Record<LevelInOrg, readonly string[]>>;
 
 /** Returns active organizations, the oldest first, and one more than the limit. */
 export async function listOrgs(

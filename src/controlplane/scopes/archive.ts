@@ -6,14 +6,14 @@ import { everything } from "../../access/caller-memory.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import type { Actor } from "../../access/principal.ts";
-import type { Scope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
 import { systemScopeId } from "../../access/scope.ts";
+import type { Scope, LevelInOrg } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
 import { archiveEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Database } from "../../postgres/database.ts";
 import * as store from "./store.ts";
-import type { Child, Level } from "./store.ts";
+import type { Child } from "./store.ts";
 
 export type ArchiveOptions = {
   /** Archives what is inside too; without it, active children are refused. */
@@ -22,7 +22,7 @@ export type ArchiveOptions = {
 };
 
 export type Archived = {
-  readonly level: Level;
+  readonly level: LevelInOrg;
   readonly id: string;
   readonly name: string;
   readonly archivedAt: Date;
@@ -40,7 +40,7 @@ export type Archives = {
   archive(scope: Scope, options: ArchiveOptions): Promise<Archived>;
   /** Returns at most `limit` of what is directly inside, archived or not, in order of id. */
   listChildren(
-    level: Level,
+    level: LevelInOrg,
     id: string,
     afterId?: string,
     limit?: number,
@@ -49,7 +49,7 @@ export type Archives = {
    * Archives one scope whose parent is archived. Idempotent: only the first time is written to the
    * audit log, as done by `actor`.
    */
-  markArchived(level: Level, id: string, actor?: Actor): Promise<void>;
+  markArchived(level: LevelInOrg, id: string, actor?: Actor): Promise<void>;
 };
 
 export type ArchivesOptions = {
@@ -59,7 +59,7 @@ export type ArchivesOptions = {
   readonly outbox: Outbox;
 };
 
-const childNames: Readonly<Record<Level, readonly [one: string, many: string]>> = {
+const childNames: Readonly<Record<LevelInOrg, readonly [one: string, many: string]>> = {
   org: ["data plane", "data planes"],
   dataplane: ["workspace", "workspaces"],
   workspace: ["project", "projects"],
@@ -118,12 +118,12 @@ export function createArchives({ database, audit, changes, outbox }: ArchivesOpt
   };
 }
 
-function levelOf({ level }: Scope): Level {
+function levelOf({ level }: Scope): LevelInOrg {
   if (level === "system") throw new Error("the system is not archived");
   return level;
 }
 
-function notEmpty(level: Level, children: number): ServiceError {
+function notEmpty(level: LevelInOrg, children: number): ServiceError {
   const [one, many] = childNames[level];
   const what = children === 1 ? `is 1 active ${one}` : `are ${children} active ${many}`;
   return new ServiceError(

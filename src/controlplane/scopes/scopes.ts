@@ -2,7 +2,7 @@
 // scope, and by services and activities that are handed an id.
 // Source: docs/spec.md, "What the service does", 7; docs/decisions.md, 28.
 
-import type { Scope, ScopeLevel } from "../../access/scope.ts";
+import type { Scope, ScopeLevel, LevelInOrg } from "../../access/scope.ts";
 import { systemScope, systemScopeId } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
@@ -29,7 +29,7 @@ export type Scopes = {
    * id, each with the cluster that holds its events.
    */
   listProjects(
-    level: store.Level,
+    level: LevelInOrg,
     id: string,
     page: { readonly afterId?: string | undefined; readonly limit: number },
   ): Promise<readonly store.ProjectPlaceRow[]>;

@@ -2,16 +2,19 @@
 // writes. Called by scopes.ts and archive.ts.
 
 import type { PendingQuery, Row } from "postgres";
-import type { Scope, ScopeLevel } from "../../access/scope.ts";
+import type { Scope, LevelInOrg } from "../../access/scope.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 
-export type Level = Exclude<ScopeLevel, "system">;
-
 /** From the widest to the narrowest; each holds the next. */
-const levels = ["org", "dataplane", "workspace", "project"] as const satisfies readonly Level[];
+const levels = [
+  "org",
+  "dataplane",
+  "workspace",
+  "project",
+] as const satisfies readonly LevelInOrg[];
 
-const tables: Readonly<Record<Level, { readonly name: string; readonly id: string }>> = {
+const tables: Readonly<Record<LevelInOrg, { readonly name: string; readonly id: string }>> = {
   org: { name: "organizations", id: "org_id" },
   dataplane: { name: "dataplanes", id: "dataplane_id" },
   workspace: { name: "workspaces", id: "workspace_id" },
@@ -28,7 +31,7 @@ export type Standing = "active" | "held" | "ending" | "any";
 type Fragment = PendingQuery<Row[]>;
 
 const finders: Readonly<
-  Record<Level, (sql: Sql, id: string, standing: Fragment) => Promise<Scope | undefined>>
+  Record<LevelInOrg, (sql: Sql, id: string, standing: Fragment) => Promise<Scope | undefined>>
 > = {
   async org(sql, id, standing) {
     const [row] = await sql<{ name: string }[]>`
@@ -88,14 +91,14 @@ const finders: Readonly<
 
 export function findScope(
   sql: Sql,
-  level: Level,
+  level: LevelInOrg,
   id: string,
   standing: Standing,
 ): Promise<Scope | undefined> {
   return finders[level](sql, id, standingSql(sql, level, standing));
 }
 
-function standingSql(sql: Sql, level: Level, standing: Standing): Fragment {
+function standingSql(sql: Sql, level: LevelInOrg, standing: Standing): Fragment {
   if (standing === "any") return sql``;
   const own = tables[level].name;
   const above = levels.slice(0, levels.indexOf(level)).map((one) => tables[one].name);
@@ -116,11 +119,15 @@ function standingSql(sql: Sql, level: Level, standing: Standing): Fragment {
   }
 }
 
-export function childLevelOf(level: Level): Level | undefined {
+function childLevelOf(level: LevelInOrg): LevelInOrg | undefined {
   return levels[levels.indexOf(level) + 1];
 }
 
-export async function countActiveChildren(sql: Sql, level: Level, id: string): Promise<number> {
+export async function countActiveChildren(
+  sql: Sql,
+  level: LevelInOrg,
+  id: string,
+): Promise<number> {
   const child = childLevelOf(level);
   if (!child) return 0;
   const [row] = await sql<{ count: number }[]>`
@@ -131,7 +138,11 @@ export async function countActiveChildren(sql: Sql, level: Level, id: string): P
 }
 
 /** Returns when the scope was archived: now; undefined when it was before, or there is none. */
-export async function markArchived(sql: Sql, level: Level, id: string): Promise<Date | undefined> {
+export async function markArchived(
+  sql: Sql,
+  level: LevelInOrg,
+  id: string,
+): Promise<Date | undefined> {
   const { name, id: idColumn } = tables[level];
   const [row] = await sql<{ archivedAt: Date }[]>`
     update ${sql(name)} set archived_at = now()
@@ -140,12 +151,12 @@ export async function markArchived(sql: Sql, level: Level, id: string): Promise<
   return row?.archivedAt;
 }
 
-export type Child = { readonly level: Level; readonly id: string; readonly name: string };
+export type Child = { readonly level: LevelInOrg; readonly id: string; readonly name: string };
 
 /** Returns what is directly inside, archived or not, in order of id. */
 export async function listChildren(
   sql: Sql,
-  { level, id, afterId, limit }: { level: Level; id: string; afterId: string; limit: number },
+  { level, id, afterId, limit }: { level: LevelInOrg; id: string; afterId: string; limit: number },
 ): Promise<Child[]> {
   const child = childLevelOf(level);
   if (!child) return [];
@@ -165,7 +176,7 @@ export type ProjectPlaceRow = { readonly projectId: string; readonly clusterId: 
 /** Returns projects that are a scope or lie in it, archived or not, in order of id. */
 export async function listProjects(
   sql: Sql,
-  { level, id, afterId, limit }: { level: Level; id: string; afterId: string; limit: number },
+  { level, id, afterId, limit }: { level: LevelInOrg; id: string; afterId: string; limit: number },
 ): Promise<ProjectPlaceRow[]> {
   return sql<ProjectPlaceRow[]>`
     select project_id as "projectId", cluster_id as "clusterId"
