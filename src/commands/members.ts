@@ -1,5 +1,5 @@
-// `waggle members add | list | remove | release`: who has which role where, for the operator of a deployment
-// whose people cannot sign in yet. Called by main.ts. Source: docs/spec.md, Authentication, 6.
+// `waggle members add | list | remove | release`: who has which role where, for the operator of a
+// deployment whose people cannot sign in. Called by main.ts. Source: docs/spec.md, Authentication, 6.
 
 import type { Member, Members } from "../access/members/members.ts";
 import type { People } from "../access/people.ts";

@@ -113,7 +113,7 @@ test("the log says what the provider said, without a secret or a code", async ()
   expect(JSON.stringify(logged)).not.toMatch(/not-the-secret|the-code|the-nonce|vvv/);
 });
 
-test("of more than 20,000 open attempts the oldest are given up, and people still sign in", async () => {
+test("of more than 20,000 open attempts the oldest make room, and people sign in", async () => {
   const setup = await givenSignIn();
   const sql = setup.service.database.sql();
   const browser = setup.openBrowser("ana");

@@ -311,7 +311,7 @@ describe("a sign-in is refused", () => {
     expect(await refusalOf(url, browser)).toContain("another account at the identity provider");
   });
 
-  test("for that e-mail until it is released, which ends what its account was signed in to", async () => {
+  test("for that e-mail until it is released, which ends the sign-ins of before", async () => {
     const { browser: before } = await setup.signIn("first_ivy");
     const { browser: refused } = await setup.signIn("second_ivy");
     const people = createLocalPeople(setup.service.database, await loadManifest(undefined));

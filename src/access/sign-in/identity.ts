@@ -61,6 +61,12 @@ export function toIdentity(
   };
 }
 
+const unverified =
+  "The identity provider says that your e-mail address is not verified. Verify it there first.";
+const unsaid =
+  "The identity provider does not say whether your e-mail address is verified. Whoever runs this " +
+  "service can set it to take such addresses as verified.";
+
 function readEmail(
   { email: text, email_verified: verified }: Claims,
   isEmailTrusted: boolean,
@@ -72,12 +78,8 @@ function readEmail(
   // Some providers send the text.
   if (verified === true || verified === "true") return email;
   if (verified === undefined && isEmailTrusted) return email;
-  throw refused(
-    verified === undefined
-      ? "The identity provider does not say whether your e-mail address is verified. Whoever runs " +
-          "this service can set it to take such addresses as verified."
-      : "The identity provider says that your e-mail address is not verified. Verify it there first.",
-  );
+  if (verified !== undefined) throw refused(unverified);
+  throw refused(unsaid);
 }
 
 function isStorable(text: string): boolean {
