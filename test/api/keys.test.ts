@@ -196,6 +196,20 @@ test("a revoked key stops working at once, and can be neither changed nor delete
   });
 });
 
+test.each(["project_api_keys", "ro_project_api_keys"])(
+  "%s carry no wish that is not granted",
+  async (path) => {
+    const asked = { read_only: true, expires_at: inAnHour(), permissions: [] };
+    for (const [field, value] of Object.entries(asked)) {
+      const body = { name: "less", [field]: value };
+      const answer = await call("POST", `/v1/projects/${service.projectId}/${path}`, { body });
+
+      expect(answer).toMatchObject({ status: 400, body: { errorCode: "INVALID_ARGUMENT" } });
+      expect(answer.body.message).toBe(`${field}: is not a known key`);
+    }
+  },
+);
+
 test("a fine-grained key may end with the year 9999, which means never to many", async () => {
   const body = bodyFor("data_plane", { expires_at: "9999-12-31T23:59:59.999Z" });
 

@@ -1293,7 +1293,8 @@ export declare const ApiKeyService: GenService<{
     output: typeof ApiKeyResponseSchema;
   },
   /**
-   * Creates a classic key of a project, with full access to it.
+   * Creates a classic key of a project, with full access to it. Unknown fields are refused: whoever asks
+   * for less, by `read_only` or an end, must not get all of it.
    *
    * @generated from rpc waggle.v1.ApiKeyService.CreateProjectApiKey
    */
