@@ -135,8 +135,8 @@ export async function getEnd(
 }
 
 /**
- * Returns the chain next to one in order of ids; the first, when it is undefined. Every organization
- * has one, so that a chain removed as a whole is still looked for.
+ * Returns the chain next to one in order of ids; the first, when it is undefined. Every
+ * organization has one, so that a chain removed as a whole is still looked for.
  */
 export async function findChainAfter(
   sql: Sql,
