@@ -1,6 +1,6 @@
 // Keyset pages of lists in order of creation: how many rows, after which one, and what comes next.
-// Called by the services behind every list of the control plane. Cursors are opaque to clients and
-// hold nothing secret. Source: docs/spec.md, "Control plane"; docs/decisions.md, 28.
+// Called by the handlers and services of the control plane's lists. Cursors are opaque to clients
+// and hold nothing secret. Source: docs/spec.md, "Control plane"; docs/decisions.md, 28.
 
 import { ServiceError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
@@ -81,4 +81,17 @@ export function toPageAnswer<T, Message>(
     data: items.map(toMessage),
     ...(nextCursor !== undefined && { nextCursor }),
   };
+}
+
+/** Reads a list to its end, for commands. */
+export async function listAll<T>(
+  list: (page: PageOptions) => Promise<Page<T>>,
+): Promise<readonly T[]> {
+  const all: T[] = [];
+  for (let cursor: string | undefined; ;) {
+    const { items, nextCursor } = await list(parsePageOptions({ limit: pageLimitMax, cursor }));
+    all.push(...items);
+    if (nextCursor === undefined) return all;
+    cursor = nextCursor;
+  }
 }

@@ -9,8 +9,7 @@ import type { KeyKind } from "../access/principal.ts";
 import type { Scope } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
-import { pageLimitMax } from "../base/pages.ts";
-import type { Position } from "../base/pages.ts";
+import { listAll } from "../base/pages.ts";
 import type { Flags } from "../config.ts";
 import { createLocalProjects } from "../controlplane/projects/local-projects.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
@@ -53,7 +52,8 @@ const actions: Readonly<Record<string, Action>> = {
 
   async list({ database, keys, flags }) {
     const root = await findRoot(database, flags);
-    const found = await listAll(keys, root);
+    const filter = root ? { root: toRoot(root) } : {};
+    const found = await listAll((page) => keys.list(filter, page));
     const titles = ["ID", "KIND", "OF", "NAME", "KEY", "CREATED", "BY", "LAST USED", "STATUS"];
     printTable([titles, ...found.map(toCells)]);
   },
@@ -138,17 +138,6 @@ async function getProject(database: Database, nameOrId: string): Promise<Scope> 
 function explain(error: unknown): never {
   if (!(error instanceof ServiceError)) throw error;
   throw new OperatorError(error.message, { cause: error });
-}
-
-async function listAll(keys: Keys, root: Scope | undefined): Promise<readonly Key[]> {
-  const filter = root ? { root: toRoot(root) } : {};
-  const all: Key[] = [];
-  for (let after: Position | undefined; ;) {
-    const { items, nextCursor } = await keys.list(filter, { limit: pageLimitMax, after });
-    all.push(...items);
-    after = items.at(-1);
-    if (nextCursor === undefined) return all;
-  }
 }
 
 function toCells(key: Key): readonly string[] {

@@ -1,7 +1,7 @@
 // `waggle members add | list | remove | release`: who has which role where, for the operator of a
 // deployment whose people cannot sign in. Called by main.ts. Source: docs/spec.md, Authentication, 6.
 
-import type { Member, Members } from "../access/members/members.ts";
+import type { Member } from "../access/members/members.ts";
 import type { People } from "../access/people.ts";
 import type { UserPrincipal } from "../access/principal.ts";
 import { loadManifest } from "../access/roles/manifest.ts";
@@ -9,7 +9,7 @@ import { systemScope } from "../access/scope.ts";
 import type { Scope, ScopeLevel } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
-import { pageLimitMax, parseCursor } from "../base/pages.ts";
+import { listAll } from "../base/pages.ts";
 import type { Flags } from "../config.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
@@ -42,10 +42,8 @@ const actions: Readonly<Record<string, Action>> = {
   },
 
   async list({ people, scope }) {
-    printTable([
-      ["E-MAIL", "ROLE", "NAME", "SINCE", "BY", "ID"],
-      ...(await listAll(people.members, scope)).map(toCells),
-    ]);
+    const found = await listAll((page) => people.members.list(scope, page));
+    printTable([["E-MAIL", "ROLE", "NAME", "SINCE", "BY", "ID"], ...found.map(toCells)]);
   },
 
   async remove({ people, scope, flags }) {
@@ -113,18 +111,6 @@ function getFlag(flags: Flags, name: string): string {
   const text = flags[name];
   if (typeof text !== "string" || text === "") throw new OperatorError(usage);
   return text;
-}
-
-async function listAll(members: Members, scope: Scope): Promise<readonly Member[]> {
-  const found: Member[] = [];
-  let cursor: string | undefined;
-  do {
-    const after = cursor === undefined ? undefined : parseCursor(cursor);
-    const page = await members.list(scope, { limit: pageLimitMax, after });
-    found.push(...page.items);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return found;
 }
 
 function toCells(member: Member): readonly string[] {
