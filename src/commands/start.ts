@@ -1,5 +1,4 @@
 // `waggle start`: the whole service on one machine, nothing else needed. Called by main.ts.
-// Source: docs/design.md, "One machine, no set-up".
 
 import { resolve } from "node:path";
 import { linkMinutes } from "../access/sign-in/links.ts";

@@ -1,5 +1,5 @@
 // Finds the Temporal CLI, whose dev server we run, and fetches it once where there is none. Called
-// by embedded/temporal.ts. Source: docs/design.md, "One machine, no set-up".
+// by embedded/temporal.ts.
 
 import { execFile } from "node:child_process";
 import { constants, createWriteStream } from "node:fs";

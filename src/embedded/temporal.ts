@@ -1,6 +1,5 @@
 // A real Temporal dev server as a child process, for one machine: its state in the data folder, on
 // the same ports at each start, started again when it dies. Called by the commands and the tests.
-// Source: docs/design.md, "One machine, no set-up".
 
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";

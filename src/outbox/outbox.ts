@@ -1,6 +1,6 @@
 // Workflows to start, written down in the transaction of the change that asks for them, so that
 // none is lost or doubled whatever dies. Called by services; outbox/relay.ts starts what waits.
-// Source: docs/design.md, Workflows; docs/decisions.md, 29, 32.
+// Source: docs/decisions.md, 29, 32.
 
 import type { Database } from "../postgres/database.ts";
 import type { OutboxEntry } from "./entry.ts";

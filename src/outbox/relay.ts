@@ -1,6 +1,5 @@
 // Starts the workflows that wait in the outbox, as soon as they are committed and for as long as it
 // takes. Run by whoever runs workflows, in any number. Called by worker-app.ts.
-// Source: docs/design.md, Workflows.
 
 import type { Logger } from "../base/logger.ts";
 import type { Database } from "../postgres/database.ts";

@@ -1,6 +1,5 @@
 // A pool of Postgres connections and transactions that nest by joining. Called by main.ts to open
 // one, by services to begin transactions; stores only run SQL on what they are handed.
-// Source: docs/design.md, Storage.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,6 +1,5 @@
 // Brings a database's schema to what this code expects. Called at start-up, by `waggle migrate`
 // and by the tests' template; several processes may do it at once.
-// Source: docs/design.md, Storage.
 
 import { readFile, readdir } from "node:fs/promises";
 import { OperatorError } from "../base/operator-error.ts";

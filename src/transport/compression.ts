@@ -1,6 +1,6 @@
 // Compression of answers (REST) and of messages (RPC): which encoding a client takes, and the
 // encoders. zlib runs on its own threads. Called by exchange.ts, rest/stream.ts and rpc.ts.
-// Source: RFC 9110, 12.5.3; docs/design.md, Transport.
+// Source: RFC 9110, 12.5.3.
 
 import type { Transform } from "node:stream";
 import { promisify } from "node:util";

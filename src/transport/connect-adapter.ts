@@ -1,6 +1,6 @@
 // The one file that imports @connectrpc/connect/protocol, which follows no semantic versioning (the
 // package is pinned exactly): how REST and OTLP call a method as Connect's own protocols do, and
-// the types of the router's handlers. Source: docs/design.md, Transport.
+// the types of the router's handlers.
 
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {

@@ -1,6 +1,6 @@
 // CORS for browser clients: off unless origins are configured. A preflight is answered before any
 // key is asked for, since browsers send none with it. Called by routes.ts.
-// Source: Fetch standard, CORS protocol; docs/design.md, Transport.
+// Source: Fetch standard, CORS protocol.
 
 import { cors as connectCors } from "@connectrpc/connect";
 import type { NodeRequest, NodeResponse } from "./exchange.ts";

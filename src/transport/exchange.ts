@@ -1,6 +1,6 @@
 // One HTTP request with its answer, the same for HTTP/1.1 and HTTP/2, and how an answer is written:
 // compressed where the client takes it, with the connection closed behind a body left unread.
-// Called by routes.ts, the transcoder and the OTLP route. Source: docs/design.md, Transport.
+// Called by routes.ts, the transcoder and the OTLP route.
 
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest } from "node:http2";

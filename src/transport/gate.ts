@@ -1,6 +1,6 @@
 // The gate: who calls, and may they, decided on headers before a byte of the body is read. RPC
 // protocols, REST and OTLP over HTTP all come through here.
-// Source: docs/design.md, Transport; docs/decisions.md, 14, 35.
+// Source: docs/decisions.md, 14, 35.
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";

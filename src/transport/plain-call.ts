@@ -1,6 +1,6 @@
 // One call that comes as a plain HTTP request, by REST or by OTLP: gate, body, work, log and end
 // are the same for both. Called by the transcoder and the OTLP route; rpc.ts has Connect's own
-// framing. Source: docs/design.md, "The way a request goes".
+// framing. Source: ARCHITECTURE.md, "The way a request goes".
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError, ContextValues, Interceptor } from "@connectrpc/connect";

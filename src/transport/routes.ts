@@ -1,6 +1,6 @@
 // Where each request goes: an RPC handler, a REST route, an OTLP path, a page, health and the API
 // document, else the fixed 404. The listener that app.ts gives to server.ts.
-// Source: docs/design.md, Transport; docs/decisions.md, 10.
+// Source: docs/decisions.md, 10.
 
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import { createUuid } from "../base/ids.ts";

@@ -1,6 +1,6 @@
 // gRPC, gRPC-Web and Connect: the router's handlers behind our limits. Each rpc is registered with
 // the body limit of its class; its body is metered on the way in.
-// Called by routes.ts. Source: docs/design.md, Transport; docs/decisions.md, 36.
+// Called by routes.ts. Source: docs/decisions.md, 36.
 
 import { type ContextValues, createConnectRouter } from "@connectrpc/connect";
 import {

@@ -1,6 +1,6 @@
 // One port for HTTP/1.1 and HTTP/2 without TLS: the first bytes of a connection say which. Owns the
 // sockets, their time-outs, and the graceful end. Called by app.ts.
-// Source: RFC 9113, 3.3 and 3.4; docs/design.md, Transport; docs/decisions.md, 36.
+// Source: RFC 9113, 3.3 and 3.4; docs/decisions.md, 36.
 
 import { createServer as createHttp1, type Server as Http1Server } from "node:http";
 import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from "node:http2";

@@ -1,6 +1,6 @@
 // Composes the transport: the services' method implementations behind one gate and one row of
 // interceptors, under every protocol, on one port. Called by app.ts.
-// Source: docs/design.md, "The way a request goes".
+// Source: ARCHITECTURE.md, "The way a request goes".
 
 import type { DescService } from "@bufbuild/protobuf";
 import { createServiceImplSpec, type ServiceImpl } from "@connectrpc/connect";

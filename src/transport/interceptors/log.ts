@@ -1,7 +1,6 @@
 // One log line and one metrics observation per call, whichever protocol it came by and however far
 // it got. Never bodies, keys or messages. Called by the interceptor here, the gate, rpc.ts and the
 // transcoder.
-// Source: docs/design.md, Transport; ARCHITECTURE.md, logging.
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import {

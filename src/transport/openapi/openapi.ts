@@ -1,6 +1,6 @@
 // The OpenAPI document of every REST route, made at start-up from the descriptors that the routes
 // themselves are made from. Served at /openapi.json by routes.ts.
-// Source: OpenAPI 3.1; docs/design.md, Transport.
+// Source: OpenAPI 3.1.
 
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { accessRuleOf } from "../access-rules.ts";

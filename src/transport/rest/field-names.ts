@@ -1,6 +1,6 @@
 // How message fields are named and treated in JSON, read from their proto options. Shared by the
 // JSON reader, the JSON writer, the query reader and openapi.ts.
-// Source: docs/design.md, Transport; proto/waggle/v1/options.proto.
+// Source: proto/waggle/v1/options.proto.
 
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import {

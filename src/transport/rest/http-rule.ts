@@ -1,6 +1,6 @@
 // `google.api.http` options → bindings: HTTP method, path template, and how path, query and body
 // become the request message. Read once at start-up; the proto is the only route table.
-// Source: google/api/http.proto; docs/design.md, Transport.
+// Source: google/api/http.proto.
 
 import {
   type DescField,

@@ -1,6 +1,6 @@
 // JSON value → message, compiled from the descriptor to closures, once per message. Free-form
 // objects (Struct) pass through as they are, so a batch costs one JSON.parse and light checks.
-// Called by http-rule.ts. Source: docs/design.md, Transport; docs/decisions.md, 2, 4, 9.
+// Called by http-rule.ts. Source: docs/decisions.md, 2, 4, 9.
 
 import {
   create,

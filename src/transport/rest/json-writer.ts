@@ -1,6 +1,6 @@
 // Message → plain JSON value, compiled from the descriptor to closures, once per message; the
 // caller makes one JSON.stringify of it. Called by response.ts and stream.ts.
-// Source: docs/design.md, Transport; proto/waggle/v1/options.proto; docs/decisions.md, 3, 10, 15.
+// Source: proto/waggle/v1/options.proto; docs/decisions.md, 3, 10, 15.
 
 import {
   type DescEnum,

@@ -1,6 +1,6 @@
 // Finds the binding of an HTTP method and path. Built at start-up from the http rules of every rpc.
 // A literal segment goes before `*`, `*` before `**`; looking up costs one map look-up a segment.
-// Source: google/api/http.proto; docs/design.md, Transport.
+// Source: google/api/http.proto.
 
 import { type PathTemplate, formatPathTemplate, plainSegments } from "./path-template.ts";
 

@@ -1,6 +1,6 @@
 // Server streams over REST: messages through an encoder picked by Accept, with backpressure, ended
 // when the client goes, and never ended cleanly after a failure. Called by transcoder.ts.
-// Source: docs/decisions.md, 15; docs/design.md, Transport.
+// Source: docs/decisions.md, 15.
 
 import { once } from "node:events";
 import { constants, type ServerHttp2Stream } from "node:http2";

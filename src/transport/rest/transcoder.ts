@@ -1,6 +1,6 @@
 // REST as one more protocol beside Connect, gRPC and gRPC-Web: an HTTP request becomes the message
 // an RPC client would send and meets the same gate, interceptors and implementation.
-// Called by routes.ts. Source: docs/design.md, Transport; docs/decisions.md, 3, 9, 10, 36.
+// Called by routes.ts. Source: docs/decisions.md, 3, 9, 10, 36.
 
 import { createHash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
