@@ -26,8 +26,9 @@ export type Process = {
 export async function givenADataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-process-"));
   onTestFinished(async () => {
-    const postmaster = await findPostmaster(folder);
-    if (postmaster !== undefined && isRunning(postmaster)) process.kill(postmaster, "SIGKILL");
+    for (const pid of [await findPostmaster(folder), await findTemporalPid(folder)]) {
+      if (pid !== undefined && isRunning(pid)) process.kill(pid, "SIGKILL");
+    }
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   return folder;
@@ -84,6 +85,11 @@ export async function readCredentials(folder: string): Promise<Credentials> {
 export async function findPostmaster(folder: string): Promise<number | undefined> {
   const text = await readFile(join(folder, "postgres/postmaster.pid"), "utf8").catch(() => "");
   return text === "" ? undefined : Number(text.split("\n")[0]);
+}
+
+async function findTemporalPid(folder: string): Promise<number | undefined> {
+  const text = await readFile(join(folder, "temporal/temporal.pid"), "utf8").catch(() => "");
+  return text === "" ? undefined : Number(text);
 }
 
 /** Returns the pids of every process that names the data folder in its command line. */
