@@ -1,5 +1,5 @@
 // The composition root: stores behind services, services behind the transport; no logic. A new
-// service is one line in `services`. Called by commands/service.ts and test/support/service.ts.
+// service is one line in `services`. Called by commands/service.ts and tests.
 
 import { readFileSync } from "node:fs";
 import { AuditService } from "../gen/waggle/v1/audit_pb.js";

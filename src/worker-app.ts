@@ -1,5 +1,5 @@
 // The other composition root: what runs workflows, in a process of its own or beside the service.
-// Called by commands/worker.ts, commands/start.ts and tests.
+// Called by commands/worker.ts, commands/workflows.ts and tests.
 
 import { createAudit } from "./access/audit/audit.ts";
 import { createAccessChanges } from "./access/changes/changes.ts";

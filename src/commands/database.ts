@@ -1,5 +1,5 @@
 // The database a short command works on: DATABASE_URL, or that of a data folder, whether its
-// service is running or not. Called by migrate.ts and keys.ts.
+// service is running or not. Called by the commands that serve nothing.
 
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -1,4 +1,5 @@
-// Runs the service on a database until it is told to stop. Called by start.ts and serve.ts.
+// Runs the service on a database until it is told to stop. Called by start.ts and serve.ts;
+// opening databases and watching for the end also by the other commands.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";

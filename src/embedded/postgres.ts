@@ -1,5 +1,5 @@
 // A real Postgres as a child process, for one machine: made on first start, recovered after a
-// crash, started again when it dies. Called by main.ts and the tests.
+// crash, started again when it dies. Called by the commands and tests.
 
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";

@@ -1,5 +1,5 @@
-// A pool of Postgres connections and transactions that nest by joining. Called by main.ts to open
-// one, by services to begin transactions; stores only run SQL on what they are handed.
+// A pool of Postgres connections and transactions that nest by joining. Opened by the
+// commands, called by services to begin transactions; stores only run SQL on what they are handed.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";

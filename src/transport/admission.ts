@@ -1,6 +1,6 @@
 // Bytes of request bodies held in memory at once, over all connections. Past the bound a request is
 // refused at once, so that memory stays bounded and clients back off instead of queueing unseen.
-// Called by body.ts and rpc.ts. Source: docs/spec.md, Limits; docs/pains.md, 6.
+// Called by body.ts and rpc.ts. Source: docs/spec.md, Limits.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ServiceError } from "../base/errors.ts";

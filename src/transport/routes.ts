@@ -1,5 +1,5 @@
 // Where each request goes: an RPC handler, a REST route, an OTLP path, a page, health and the API
-// document, else the fixed 404. The listener that app.ts gives to server.ts.
+// document, else the fixed 404. The listener that transport.ts gives to server.ts.
 // Source: docs/decisions.md, 10.
 
 import { type ContextValues, createContextValues } from "@connectrpc/connect";

@@ -1,5 +1,5 @@
 // One port for HTTP/1.1 and HTTP/2 without TLS: the first bytes of a connection say which. Owns the
-// sockets, their time-outs, and the graceful end. Called by app.ts.
+// sockets, their time-outs, and the graceful end. Called by transport.ts.
 // Source: RFC 9113, 3.3 and 3.4; docs/decisions.md, 36.
 
 import { createServer as createHttp1, type Server as Http1Server } from "node:http";

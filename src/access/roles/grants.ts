@@ -1,5 +1,5 @@
 // What somebody may do, by memberships and by groups of the identity provider. Called by
-// sign-in/sign-ins.ts and members/members.ts. Source: docs/spec.md, Authentication, 6.
+// people.ts, for sign-ins, and by members/members.ts. Source: docs/spec.md, Authentication, 6.
 
 import type { Grant } from "../principal.ts";
 import type { ScopeLevel } from "../scope.ts";

@@ -1,5 +1,5 @@
 // How people sign in on this deployment: through the identity provider that is configured, or by
-// one-time links where there is none. Called by app.ts and commands/sign-in-link.ts.
+// one-time links where there is none. Called by app.ts.
 // Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
 
 import { ServiceError } from "../../base/errors.ts";

@@ -1,5 +1,5 @@
 // Message → plain JSON value, compiled from the descriptor to closures, once per message; the
-// caller makes one JSON.stringify of it. Called by response.ts and stream.ts.
+// caller makes one JSON.stringify of it. Called by transcoder.ts and stream.ts.
 // Source: proto/waggle/v1/options.proto; docs/decisions.md, 3, 10, 15.
 
 import {

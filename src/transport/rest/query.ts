@@ -1,6 +1,6 @@
 // Query string → JSON value of a request message, so that one reader serves both. Called by
 // http-rule.ts for bindings without a body. Fields of message type are JSON text in the query.
-// Source: google/api/http.proto; docs/contract.md, trap 7 (`a=1&a=2` and `a[]=1` are both arrays).
+// Source: google/api/http.proto. `a=1&a=2` and `a[]=1` are both arrays, as clients send them.
 
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FieldFault, withinField } from "./field-fault.ts";
