@@ -331,7 +331,7 @@ describe("creators", () => {
 
   test("who are no members there undo the whole creation", async () => {
     const name = createUuid();
-    const stranger = await aMember(await anOrg(), "org_admin");
+    const stranger = await aMember(await anOrg(), "org_member");
 
     for (const creator of [email(), stranger, ""]) {
       await expect(
