@@ -149,7 +149,7 @@ type Rule = {
 
 /** What Temporal bundles and runs again and again from a history. */
 const deterministic = new RegExp(
-  "^src/(outbox/entry|workflows/([^/]+/workflow|workflows|progress|search-attributes" +
+  "^src/(base/limits|outbox/entry|workflows/([^/]+/workflow|workflows|progress|search-attributes" +
     "|describe-work|activity-options))\\.ts$",
 );
 
@@ -257,7 +257,8 @@ describe("SQL", () => {
   });
 
   test("on project data names the project in every statement", () => {
-    const tables = /\b(from|into|update|join)\s+(events|session_totals|event_fields)\b/;
+    const tables =
+      /\b(from|into|update|join)\s+(events|archived_events|session_totals|event_fields)\b/;
     const got = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/sql(?:<[^`]*?>)?`((?:[^`\\]|\\.|\$\{[^}]*\})*)`/g)]
         .map(([, statement = ""]) => statement)

@@ -1,5 +1,6 @@
 // `waggle members add | list | remove | release`: who has which role where, for the operator of a
-// deployment whose people cannot sign in. Called by main.ts. Source: docs/spec.md, Authentication, 6.
+// deployment whose people cannot sign in. Called by main.ts.
+// Source: docs/spec.md, Authentication, 6.
 
 import type { Member } from "../access/members/members.ts";
 import type { People } from "../access/people.ts";

