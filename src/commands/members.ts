@@ -1,5 +1,5 @@
 // `waggle members add | list | remove | release`: who has which role where, for the operator of a
-// deployment whose people cannot sign in. Called by main.ts.
+// deployment where nobody can sign in. Called by main.ts. Source: docs/spec.md, Authentication, 6.
 // Source: docs/spec.md, Authentication, 6.
 
 import type { Member } from "../access/members/members.ts";

@@ -22,6 +22,7 @@ const accounts: Record<string, Account> = {
   op: { email: "op@example.org", groups: ["staff", "operators"] },
   one_group: { email: "one@example.org", groups: "operators" },
 };
+const anOperator = { type: "operator", id: "op", name: "op" } as const;
 const builtInPath = new URL("../../src/access/roles/roles.yaml", import.meta.url);
 
 let folder: string;
@@ -275,6 +276,24 @@ describe("a session ends", () => {
 
     expect((await waitForEnd(browser)).status).toBe(404);
     expect((await me(untouched)).status).toBe(200);
+  });
+
+  test("when the same person has begun 200 since, on every server", async () => {
+    const { people } = await givenAnotherServer();
+    const { userId } = await people.users.ensure("many@example.org", anOperator);
+    const signIn = { userId, groups: [], expiresAtMs: Date.now() + 3_600_000 };
+    const first = await people.signIns.create(signIn);
+    const second = await people.signIns.create(signIn);
+    const statusOf = async (token: string) => {
+      const headers = { cookie: `waggle_session=${token}` };
+      return (await fetch(`${setup.service.url}/v1/me`, { headers })).status;
+    };
+    const before = await statusOf(first);
+
+    for (let count = 0; count < 199; count += 1) await people.signIns.create(signIn);
+
+    await vi.waitFor(async () => expect(await statusOf(first)).toBe(404), { timeout: 5_000 });
+    expect([before, await statusOf(second)]).toEqual([200, 200]);
   });
 
   test("with many others of the same person at once", async () => {

@@ -42,6 +42,8 @@ export type SignInsOptions = {
 /** More sessions than this are forgotten as everything, which costs each caller one lookup. */
 const forgottenSinglyMax = 100;
 const sweptMax = 100;
+/** Sessions of one person; the oldest end where there would be more. */
+const sessionsMax = 200;
 
 export function createSignIns(options: SignInsOptions): SignIns {
   const { database, changes, cookies, grantsOfUser } = options;
@@ -69,11 +71,15 @@ export function createSignIns(options: SignInsOptions): SignIns {
     authenticate: (token) => memory.get(hashToken(token)),
 
     async create(signIn) {
-      const token = createToken();
-      const sql = database.sql();
-      await store.deleteExpiredSessions(sql, sweptMax);
-      await store.insertSession(sql, { ...signIn, sessionHash: hashToken(token) });
-      return token;
+      // Before the transaction: ended rows are not held while it waits for the person.
+      await store.deleteExpiredSessions(database.sql(), sweptMax);
+      return database.transaction(async (sql) => {
+        const token = createToken();
+        await store.insertSession(sql, { ...signIn, sessionHash: hashToken(token) });
+        const surplus = await store.deleteSurplusSessions(sql, signIn.userId, sessionsMax);
+        for (const subject of surplus) await changes.append(subject);
+        return token;
+      });
     },
 
     async end(token) {

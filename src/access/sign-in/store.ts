@@ -169,6 +169,31 @@ export async function deleteSession(sql: Sql, sessionHash: Buffer): Promise<bool
   return rows.length > 0;
 }
 
+/** Deletes the oldest sessions of a user beyond the newest `max`; returns their hashes as text. */
+export async function deleteSurplusSessions(
+  sql: Sql,
+  userId: string,
+  max: number,
+): Promise<readonly string[]> {
+  const rows = await sql<{ hash: string }[]>`
+    delete from sign_in_sessions
+    where session_hash in (
+      select session_hash
+      from sign_in_sessions
+      where session_hash in (
+        select session_hash
+        from sign_in_sessions
+        where user_id = ${userId}
+        order by created_at desc, session_hash
+        offset ${max}
+        limit ${max}
+      )
+      for update skip locked
+    )
+    returning encode(session_hash, 'hex') as hash`;
+  return rows.map(({ hash }) => hash);
+}
+
 /** Deletes every session of these users and returns their hashes, in hexadecimal. */
 export async function deleteSessionsOfUsers(
   sql: Sql,
