@@ -391,6 +391,23 @@ describe("the organization's policy", () => {
     expect(after.body.data).toMatchObject({ permissions: allOfKeys });
   });
 
+  test("binds a key that a key made, also in what it may do with the policy", async () => {
+    await put(["*"]);
+    const { orgId, dataPlaneKey } = { ...service.otherProject };
+    const path = `/v1/orgs/${orgId}/control_plane_api_keys`;
+    const body = bodyFor("control_plane", { permissions: ["org.api_key_policy.*"] });
+    const { key_value: key } = await create(path, body, dataPlaneKey);
+    const widen = async () =>
+      (await call("PUT", policyPath(), { key: String(key), body: { permissions: ["*"] } })).status;
+    const before = await widen();
+
+    await put(["project.*"]);
+    const after = await widen();
+    await put(["*"]);
+
+    expect([before, after]).toEqual([200, 404]);
+  });
+
   test("never shuts out the key that may mend it", async () => {
     const key = service.otherProject.controlPlaneKey;
     const organization = `/v1/orgs/${service.otherProject.orgId}`;

@@ -7,7 +7,10 @@ import { systemScope } from "../scope.ts";
 import type { Scope } from "../scope.ts";
 import type { LiveKeyRow } from "./store.ts";
 
-/** No policy takes these from a key that holds them: one slip would shut out whoever mends it. */
+/**
+ * No policy takes these from a key that a person made and that holds them: one slip would shut out
+ * whoever mends it. Keys that keys made stay bound, or a policy would bind nobody for long.
+ */
 const neverTaken: readonly string[] = ["org.api_key_policy.get", "org.api_key_policy.put"];
 
 export function toPrincipal(row: LiveKeyRow): KeyPrincipal {
@@ -17,10 +20,15 @@ export function toPrincipal(row: LiveKeyRow): KeyPrincipal {
     actor: { type: "key", id: row.keyId, name: row.name },
     root,
     grants: grantsOf(row, root),
-    policy: row.policy ? [...row.policy, ...neverTaken] : defaultPolicy,
+    policy: policyOf(row),
     mayCreateKeys: !row.isCreatedByKey,
     expiresAtMs: row.expiresAt?.getTime(),
   };
+}
+
+function policyOf({ policy, isCreatedByKey }: LiveKeyRow): readonly string[] {
+  if (!policy) return defaultPolicy;
+  return isCreatedByKey ? policy : [...policy, ...neverTaken];
 }
 
 /**
