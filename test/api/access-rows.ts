@@ -207,7 +207,8 @@ const memberRows: readonly Row[] = [
     }),
     row(`GET ${path}/members`, "ListMembers", "{scope}.member.list", controlPlane),
     row(`PUT ${path}/members/{user_id}`, "UpdateMember", "{scope}.member.put", controlPlane, {
-      body: { role: `${level}_admin` },
+      // No role that makes keys: a key that makes none may not hand that on.
+      body: { role: `${level}_member` },
       need: "member",
     }),
     row(`DELETE ${path}/members/{user_id}`, "RemoveMember", "{scope}.member.delete", controlPlane, {
