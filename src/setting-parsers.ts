@@ -117,7 +117,9 @@ export function parseOrigin(text: string): string | undefined {
   const isOrigin = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
   if (!isOrigin) {
     const wanted = "scheme and host alone, such as https://waggle.example.org";
-    throw new Error(`must be ${wanted}, not ${JSON.stringify(text)}`);
+    // What is before an @ may be a password, so it is not repeated.
+    const got = text.includes("@") ? "" : `, not ${JSON.stringify(text)}`;
+    throw new Error(`must be ${wanted}${got}`);
   }
   return url.origin;
 }

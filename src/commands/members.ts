@@ -1,6 +1,5 @@
 // `waggle members add | list | remove | release`: who has which role where, for the operator of a
 // deployment where nobody can sign in. Called by main.ts. Source: docs/spec.md, Authentication, 6.
-// Source: docs/spec.md, Authentication, 6.
 
 import type { Member } from "../access/members/members.ts";
 import type { People } from "../access/people.ts";

@@ -44,6 +44,12 @@ describe("readConfig", () => {
     );
   });
 
+  test("repeats no password that somebody wrote into the public URL", () => {
+    const flags = { "public-url": "https://me:secret@waggle.example.org" };
+
+    expect(() => readConfig(flags, {})).toThrow(/^WAGGLE_PUBLIC_URL [^@]*$/);
+  });
+
   test.each(Object.keys(whole))("refuses a provider without %s, by name", (name) => {
     const flags = Object.fromEntries(Object.entries(whole).filter(([key]) => key !== name));
     const variable = `WAGGLE_${name.toUpperCase().replaceAll("-", "_")}`;
