@@ -497,6 +497,28 @@ describe("applyManifest", () => {
     expect(await isSignedIn(other)).toBe(true);
   });
 
+  test("ends the sign-ins of whoever has a role that changed by a group alone", async () => {
+    const { org, project } = await givenAnOrg();
+    const groups: readonly GroupRole[] = [
+      {
+        ...{ group: "watchers", role: "project_viewer" },
+        ...{ level: "project", scopeId: project.projectId },
+      },
+      { group: "staff", role: "org_member", level: "org", scopeId: org.id },
+    ];
+    await apply(withRoles([viewer(["project.event.get"])], groups));
+    const signInOfGroup = async (group: string) => {
+      const actor = { type: "operator", id: "op", name: "op" } as const;
+      return signIn((await people.users.ensure(anEmail(), actor)).userId, [group]);
+    };
+    const [token, other] = [await signInOfGroup("watchers"), await signInOfGroup("staff")];
+
+    await apply(withRoles([viewer(["project.event.list"])], groups));
+
+    expect(await isSignedIn(token)).toBe(false);
+    expect(await isSignedIn(other)).toBe(true);
+  });
+
   test("warns of memberships whose role is gone, and ends their sign-ins", async () => {
     const without = (name: string): Manifest => {
       const roles = new Map(manifest.roles);

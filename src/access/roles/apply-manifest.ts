@@ -60,7 +60,12 @@ async function applyOnce(manifest: Manifest, options: ApplyManifestOptions): Pro
     await store.upsertManifest(sql, after);
     return;
   }
-  const userIds = await lockTouched(options, { roles, groups });
+  // A role reaches people by their groups too, also where the groups are mapped as before.
+  const ofRoles = [...(before?.groups ?? []), ...after.groups]
+    .filter(({ role }) => roles.includes(role))
+    .map(({ group }) => group);
+  const touched = { roles, groups: [...new Set([...groups, ...ofRoles])] };
+  const userIds = await lockTouched(options, touched);
   await store.upsertManifest(sql, after);
   const isChanged = changeFilter(roles, groups);
   await options.audit.append({
