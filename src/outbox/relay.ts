@@ -31,12 +31,11 @@ export type RelayOptions = {
   readonly logger: Pick<Logger, "info" | "warn">;
   /** Time between two looks at the outbox; notifications only shorten it. */
   readonly pollMs?: number;
-  /** Longest time that an entry is put off. */
-  readonly delayMsMax?: number;
 };
 
 const pollMsDefault = 2_000;
-const delayMsMaxDefault = 60_000;
+/** Longest time that an entry is put off. */
+const delayMsMax = 60_000;
 const firstDelayMs = 500;
 /** Started side by side, while their rows are locked. */
 const entriesPerTurnMax = 20;
@@ -47,8 +46,7 @@ const keptMs = 7 * 86_400_000;
 const errorCharactersMax = 500;
 
 export function createRelay(options: RelayOptions): Relay {
-  const { database, client, logger } = options;
-  const { pollMs = pollMsDefault, delayMsMax = delayMsMaxDefault } = options;
+  const { database, client, logger, pollMs = pollMsDefault } = options;
   let isStopped = false;
   let sweptAtMs = Date.now();
   /** What fails now, so that it is logged once. */

@@ -75,21 +75,11 @@ export async function listRowsBelow(
   orgId: string,
   { below, limit }: { readonly below: number; readonly limit: number },
 ): Promise<readonly AuditRow[]> {
-  return sql<AuditRow[]>`
-    select ${columnsOf(sql)}
-    from (
-      select *, coalesce(sum(
-        coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)
-      ) over (order by sequence desc rows between unbounded preceding and 1 preceding), 0) as bytes
-      from (
-        select * from audit_log
-        where org_id = ${orgId} and sequence < ${below}
-        order by sequence desc
-        limit ${limit}
-      ) as page
-    ) as page
-    where bytes < ${pageBytesMax}
-    order by sequence desc`;
+  return listRows(sql, orgId, {
+    where: sql`sequence < ${below}`,
+    order: sql`sequence desc`,
+    limit,
+  });
 }
 
 /** Returns up to `limit` rows of a chain above a sequence, oldest first. */
@@ -98,21 +88,32 @@ export async function listRowsAbove(
   orgId: string,
   { above, limit }: { readonly above: number; readonly limit: number },
 ): Promise<readonly AuditRow[]> {
+  return listRows(sql, orgId, { where: sql`sequence > ${above}`, order: sql`sequence`, limit });
+}
+
+type Fragment = ReturnType<Sql>;
+
+async function listRows(
+  sql: Sql,
+  orgId: string,
+  page: { readonly where: Fragment; readonly order: Fragment; readonly limit: number },
+): Promise<readonly AuditRow[]> {
+  const { where, order, limit } = page;
   return sql<AuditRow[]>`
     select ${columnsOf(sql)}
     from (
       select *, coalesce(sum(
         coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)
-      ) over (order by sequence rows between unbounded preceding and 1 preceding), 0) as bytes
+      ) over (order by ${order} rows between unbounded preceding and 1 preceding), 0) as bytes
       from (
         select * from audit_log
-        where org_id = ${orgId} and sequence > ${above}
-        order by sequence
+        where org_id = ${orgId} and ${where}
+        order by ${order}
         limit ${limit}
       ) as page
     ) as page
     where bytes < ${pageBytesMax}
-    order by sequence`;
+    order by ${order}`;
 }
 
 /** Returns the recorded end of a chain and its last row's number, both of one moment. */

@@ -43,8 +43,6 @@ export type AccessChangesOptions = {
   /** Time between two looks at the log; notifications only shorten it. */
   readonly pollMs?: number;
   readonly logger?: Pick<Logger, "warn">;
-  /** Changes older than this are deleted. */
-  readonly retentionMs?: number;
   readonly sweepMs?: number;
 };
 
@@ -55,7 +53,8 @@ export type AccessChangesOptions = {
 const memoryMsMax = 60_000 + 10_000;
 
 const pollMsDefault = 5_000;
-const retentionMsDefault = 3_600_000;
+/** Changes older than this are deleted. */
+const retentionMs = 3_600_000;
 const sweepMsDefault = 60_000;
 /** A server further behind than this forgets everything, which costs it one lookup a caller. */
 const changesReadMax = 1_000;
@@ -97,8 +96,8 @@ type ServerOptions = AccessChangesOptions & { readonly tell: (subject: string) =
 
 /** Registers this server and reads the log for it. */
 function createServer(options: ServerOptions): Follower {
-  const { database, tell, logger, pollMs = pollMsDefault } = options;
-  const { retentionMs = retentionMsDefault, sweepMs = sweepMsDefault } = options;
+  const { database, tell, logger } = options;
+  const { pollMs = pollMsDefault, sweepMs = sweepMsDefault } = options;
   const server = { serverId: createUuid(), name: `${hostname()} pid ${process.pid}` };
   /** Number of the last change that was read; undefined before the first look. */
   let position: number | undefined;

@@ -4,15 +4,7 @@
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import * as store from "./store.ts";
-
-/** One use of a key. `route` is the rpc's name; `requestHash` tells bodies apart. */
-export type Claim = {
-  /** Where the caller's key is rooted, or the signed-in person. */
-  readonly scopeId: string;
-  readonly route: string;
-  readonly key: string;
-  readonly requestHash: Buffer;
-};
+import type { Claim } from "./store.ts";
 
 export type Idempotency = {
   /**

@@ -3,7 +3,15 @@
 
 import type { ServiceError } from "../../base/errors.ts";
 import type { Sql } from "../../postgres/database.ts";
-import type { Claim } from "./idempotency.ts";
+
+/** One use of a key. `route` is the rpc's name; `requestHash` tells bodies apart. */
+export type Claim = {
+  /** Where the caller's key is rooted, or the signed-in person. */
+  readonly scopeId: string;
+  readonly route: string;
+  readonly key: string;
+  readonly requestHash: Buffer;
+};
 
 /** A record: either the answer's bytes or the refusal's parts. */
 export type KeptAnswer = {

@@ -16,20 +16,17 @@ export type LastUsed = {
 export type LastUsedOptions = {
   readonly database: Database;
   readonly flushMs?: number;
-  /** Least time between two notes of one key. */
-  readonly stepMs?: number;
-  /** Keys waiting at once, and remembered as noted; uses of others are not noted until a flush. */
-  readonly keysMax?: number;
   readonly now?: () => number;
 };
 
 const flushMsDefault = 10_000;
-const stepMsDefault = 60_000;
-const keysMaxDefault = 10_000;
+/** Least time between two notes of one key. */
+const stepMs = 60_000;
+/** Keys waiting at once, and remembered as noted; uses of others are not noted until a flush. */
+const keysMax = 10_000;
 
 export function createLastUsed(options: LastUsedOptions): LastUsed {
-  const { database, flushMs = flushMsDefault, stepMs = stepMsDefault, now = Date.now } = options;
-  const keysMax = options.keysMax ?? keysMaxDefault;
+  const { database, flushMs = flushMsDefault, now = Date.now } = options;
   const noted = createCache<true>({ entriesMax: keysMax, ageMsMax: stepMs, now });
   let waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;

@@ -39,7 +39,6 @@ export type IdentityProviderOptions = IdentityOptions & {
   readonly clientSecret: string;
   readonly scopes: readonly string[];
   readonly logger: Pick<Logger, "warn">;
-  readonly now?: () => number;
 };
 
 const requestTimeoutSeconds = 10;
@@ -113,7 +112,7 @@ type Discovery = {
 };
 
 function createDiscovery(options: IdentityProviderOptions): Discovery {
-  const { issuer, clientId, clientSecret, now = Date.now } = options;
+  const { issuer, clientId, clientSecret } = options;
   const url = new URL(issuer);
   const isInsecure = url.protocol === "http:";
   let kept: { readonly found: Promise<client.Configuration>; readonly atMs: number } | undefined;
@@ -132,8 +131,8 @@ function createDiscovery(options: IdentityProviderOptions): Discovery {
 
   return {
     get() {
-      if (kept && now() - kept.atMs < discoveryMsMax) return kept.found;
-      const fresh = { found: discover(), atMs: now() };
+      if (kept && Date.now() - kept.atMs < discoveryMsMax) return kept.found;
+      const fresh = { found: discover(), atMs: Date.now() };
       kept = fresh;
       fresh.found.catch(() => {
         // A failure is not kept: the provider may be there for the next caller.
@@ -142,7 +141,7 @@ function createDiscovery(options: IdentityProviderOptions): Discovery {
       return fresh.found;
     },
     doubt() {
-      if (kept && now() - kept.atMs > discoveryMsMin) kept = undefined;
+      if (kept && Date.now() - kept.atMs > discoveryMsMin) kept = undefined;
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   CreateWorkspaceRequestSchema,
   WorkspaceService,
 } from "../../../gen/waggle/v1/workspace_pb.js";
-import type { Claim } from "../../../src/access/idempotency/idempotency.ts";
+import type { Claim } from "../../../src/access/idempotency/store.ts";
 import type { Principal } from "../../../src/access/principal.ts";
 import type { Scope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";
