@@ -35,7 +35,7 @@ export declare type Member = Message<"waggle.v1.Member"> & {
   email: string;
 
   /**
-   * As the identity provider says; null before the first sign-in.
+   * As the identity provider says; null until the person has signed in since they got the role.
    *
    * @generated from field: optional string name = 3;
    */
