@@ -9,8 +9,8 @@ import type { Config } from "../config.ts";
 import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres, startPostgres } from "../embedded/postgres.ts";
 import type { Database } from "../postgres/database.ts";
+import { connectDatabase } from "./connect.ts";
 import { interruptibly, orAborted } from "./interruption.ts";
-import { connectDatabase } from "./service.ts";
 
 /** A service that is just starting gets this long until its Postgres answers. */
 const startingTimeoutMs = 30_000;

@@ -11,19 +11,15 @@ import { startPostgres } from "../embedded/postgres.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
+import { connectClusters, connectDatabase } from "./connect.ts";
 import { credentialsPath, ensureCredentials } from "./credentials.ts";
 import type { CredentialsOutcome } from "./credentials.ts";
+import { loggerOf, watchForEnd } from "./end.ts";
+import type { End } from "./end.ts";
 import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
 import type { Progress } from "./progress.ts";
-import {
-  connectClusters,
-  connectDatabase,
-  loggerOf,
-  startService,
-  watchForEnd,
-} from "./service.ts";
-import type { End } from "./service.ts";
+import { startService } from "./service.ts";
 import { createSignInLink } from "./sign-in-link.ts";
 import { runWorkflows } from "./workflows.ts";
 

@@ -1,0 +1,60 @@
+// One process of a deployment, as many as needed, on databases that `waggle migrate` has prepared: it
+// opens them, runs its part, and ends in an orderly way. Called by serve.ts and worker.ts.
+
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import type { Clusters } from "../postgres/clusters.ts";
+import type { Database } from "../postgres/database.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { print } from "./command.ts";
+import { connectClusters, connectDatabase } from "./connect.ts";
+import { loggerOf, watchForEnd } from "./end.ts";
+import { orAborted } from "./interruption.ts";
+import { createProgress } from "./progress.ts";
+
+export type DeployedParts = {
+  readonly database: Database;
+  readonly clusters: Clusters;
+  readonly logger: Logger;
+};
+
+export type RunningPart = {
+  /** Printed once it runs. */
+  readonly readyLine: string;
+  /** Ends it in an orderly way, or at once when `hurry` settles. */
+  stop(hurry: Promise<void>): Promise<void>;
+};
+
+/** Runs what `start` starts until the process is told to stop; returns the exit code. */
+export async function runDeployed(
+  config: Config,
+  databaseUrl: string,
+  start: (parts: DeployedParts) => Promise<RunningPart>,
+): Promise<number> {
+  const logger = loggerOf(config);
+  const end = watchForEnd(logger);
+  const progress = createProgress();
+  const { signal } = end;
+  let database: Database | undefined;
+  let clusters: Clusters | undefined;
+  try {
+    database = await connectDatabase(databaseUrl, config, { progress, signal });
+    await orAborted(assertMigrated(database), signal);
+    const options = { prepare: assertMigrated, logger, progress, signal };
+    clusters = await connectClusters(database, config, options);
+    const running = await start({ database, clusters, logger });
+    progress.done();
+    print(running.readyLine);
+    const code = await end.code;
+    await running.stop(end.hurry);
+    return code;
+  } catch (error) {
+    // Cut off while starting, which is no failure.
+    if (error === signal.reason) return await end.code;
+    throw error;
+  } finally {
+    progress.done();
+    await clusters?.close();
+    await database?.close();
+  }
+}
