@@ -19,8 +19,8 @@ import {
   wholeNumber,
 } from "./setting-parsers.ts";
 
-export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export const dataplaneAssignments = ["automatic", "manual"] as const;
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const dataplaneAssignments = ["automatic", "manual"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export type Config = {

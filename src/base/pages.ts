@@ -6,8 +6,8 @@ import { ServiceError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 
 /** A page of fewer costs more round trips than rows; one of more holds a connection too long. */
-export const pageLimitDefault = 100;
-export const pageLimitMax = 1_000;
+const pageLimitDefault = 100;
+const pageLimitMax = 1_000;
 
 /** A row's place in a list: when it was created, in Unix microseconds, then its id. */
 export type Position = { readonly createdAtUs: number; readonly id: string };

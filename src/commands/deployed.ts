@@ -1,5 +1,5 @@
-// One process of a deployment, as many as needed, on databases that `waggle migrate` has prepared: it
-// opens them, runs its part, and ends in an orderly way. Called by serve.ts and worker.ts.
+// One process of a deployment, as many as needed, on databases that `waggle migrate` has prepared:
+// it opens them, runs its part, and ends in an orderly way. Called by serve.ts and worker.ts.
 
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";

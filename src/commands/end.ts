@@ -1,5 +1,5 @@
-// The log of a process that runs until it is told to stop, and what tells it. Called by start.ts and
-// deployed.ts.
+// The log of a process that runs until it is told to stop, and what tells it. Called by start.ts
+// and deployed.ts.
 
 import { createLogger } from "../base/logger.ts";
 import type { Logger } from "../base/logger.ts";

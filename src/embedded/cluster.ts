@@ -15,7 +15,7 @@ import type { Account } from "./account.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import { isRunning, sendSignal } from "./processes.ts";
 
-export const socketName = ".s.PGSQL.5432";
+const socketName = ".s.PGSQL.5432";
 
 /** The database's owner; reachable through a folder that only its account can open. */
 export const databaseUser = "waggle";

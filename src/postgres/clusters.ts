@@ -9,7 +9,7 @@ import { openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 
 /** Always there; the control database itself, unless a URL is given for it. */
-export const defaultClusterId = "default";
+const defaultClusterId = "default";
 
 export type Clusters = {
   ids(): readonly string[];

@@ -13,7 +13,7 @@ export type Instant = { readonly fromUs: number; readonly toUs: number };
 const usPerMs = 1000;
 
 /** Returns the instant of Unix milliseconds; fractions count to the microsecond. */
-export function toInstant(timeMs: number): Instant {
+function toInstant(timeMs: number): Instant {
   const fromUs = Math.round(timeMs * usPerMs);
   return { fromUs, toUs: fromUs + (Number.isInteger(timeMs) ? usPerMs : 1) };
 }

@@ -29,7 +29,7 @@ export type Walk = {
  * An object of an event that has more new paths below it than this is data keyed by ids, not a
  * shape: none of them is recorded, and the object is marked `open` instead.
  */
-export const newPathsMax = 1_000;
+const newPathsMax = 1_000;
 
 /** Longest stored path and deepest nesting that are recorded. */
 export const pathLengthMax = 500;

@@ -165,7 +165,7 @@ export type ListedSession = {
 };
 
 /** Columns of a session that filters may name, beside those of its event. */
-export const sessionColumnSql: ColumnSql = {
+const sessionColumnSql: ColumnSql = {
   ...eventColumnSql,
   session_name: (sql) => sql`e.event_name`,
   has_feedback: (sql) => sql`(coalesce(t.num_feedback, 0) > 0)`,

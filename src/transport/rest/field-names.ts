@@ -12,7 +12,7 @@ import {
 } from "../../../gen/waggle/v1/options_pb.js";
 
 /** Full name of the message that protobuf-es holds as a plain JSON object. */
-export const structName = "google.protobuf.Struct";
+const structName = "google.protobuf.Struct";
 
 /**
  * Returns the key that answers carry and requests may: the proto name, unless the proto gives a

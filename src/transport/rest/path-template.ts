@@ -23,7 +23,7 @@ export type PathTemplate = {
 };
 
 /** Names the template and the column (from 1) at which it stops being one. */
-export class PathTemplateError extends Error {
+class PathTemplateError extends Error {
   constructor(template: string, index: number, expected: string) {
     super(`path template ${template}: expected ${expected} at column ${index + 1}`);
     this.name = "PathTemplateError";
