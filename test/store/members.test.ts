@@ -186,7 +186,7 @@ describe("update and remove", () => {
 
     expect(got).toEqual({ ...member, role: "org_admin" });
     expect(await isSignedIn(token)).toBe(false);
-    expect((await actionsOn(member.userId)).at(-1)).toBe("member.put");
+    expect((await actionsOn(member.userId)).at(-1)).toBe("member.update");
   });
 
   test("to the role that the member has change nothing", async () => {
@@ -380,7 +380,7 @@ describe("recordSignIn", () => {
     expect(await people.users.recordSignIn(first)).toMatchObject({ userId, email, name: "Ada" });
     const got = await people.users.recordSignIn({ ...first, name: undefined });
     expect(got).toMatchObject({ userId, name: "Ada" });
-    expect(await actionsOn(userId)).toEqual(["user.create", "member.create", "user.put"]);
+    expect(await actionsOn(userId)).toEqual(["user.create", "member.create", "user.update"]);
   });
 
   test("makes a person of somebody new", async () => {

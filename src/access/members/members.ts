@@ -129,7 +129,7 @@ export function createMembers(options: MembersOptions): Members {
         assertHeld(manifest, { principal, scope, role: role.name });
         if (before.role === role.name) return before;
         await store.updateRole(sql, scope, before.userId, role.name);
-        await writeDown(options, { ...change, action: "member.put", before, role: role.name });
+        await writeDown(options, { ...change, action: "member.update", before, role: role.name });
         return { ...before, role: role.name };
       }),
 

@@ -71,7 +71,7 @@ async function applyOnce(manifest: Manifest, options: ApplyManifestOptions): Pro
   await options.audit.append({
     actor: { type: "system", id: "roles-manifest", name: "roles manifest" },
     scope: systemScope,
-    action: "roles_manifest.put",
+    action: "roles_manifest.update",
     target: { type: "roles_manifest", id: systemScopeId },
     ...(before && { before: isChanged(before) }),
     after: isChanged(after),

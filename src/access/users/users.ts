@@ -109,7 +109,7 @@ export function createUsers(options: UsersOptions): Users {
       await options.audit.append({
         actor,
         scope: systemScope,
-        action: "user.put",
+        action: "user.update",
         target: { type: "user", id: userId },
         before: { issuer, subject, email },
         after: { issuer: null, subject: null, email },
@@ -167,7 +167,7 @@ async function recordSignIn(options: UsersOptions, identity: Identity): Promise<
     await audit.append({
       actor: actorOf(updated),
       scope: systemScope,
-      action: "user.put",
+      action: "user.update",
       target: { type: "user", id: user.userId },
       before,
       after,
