@@ -149,8 +149,8 @@ type Rule = {
 
 /** What Temporal bundles and runs again and again from a history. */
 const deterministic = new RegExp(
-  "^src/(base/limits|outbox/entry|workflows/([^/]+/workflow|workflows|progress|search-attributes" +
-    "|describe-work|activity-options))\\.ts$",
+  "^src/(access/principal|base/limits|outbox/entry|workflows/([^/]+/workflow|workflows|progress" +
+    "|search-attributes|describe-work|activity-options))\\.ts$",
 );
 
 /** Who may import whom; the table of ARCHITECTURE.md, Layers. */

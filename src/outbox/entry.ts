@@ -1,6 +1,7 @@
 // What may wait in the outbox: workflows by type, with their ids and inputs. Imported by services,
 // workflows and the relay, so it does nothing by itself.
 
+import { describeActor } from "../access/principal.ts";
 import type { Actor } from "../access/principal.ts";
 import type { LevelInOrg } from "../access/scope.ts";
 
@@ -65,7 +66,7 @@ export function archiveEntry(input: ArchiveInput): OutboxEntry {
     input,
     orgId,
     scopeId: id,
-    actor: actor.name,
+    actor: describeActor(actor),
   };
 }
 

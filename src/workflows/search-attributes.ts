@@ -8,6 +8,9 @@ const organizationKey = defineSearchAttributeKey("WaggleOrganization", "KEYWORD"
 export const scopeKey = defineSearchAttributeKey("WaggleScope", "KEYWORD");
 const actorKey = defineSearchAttributeKey("WaggleActor", "KEYWORD");
 
+/** A Temporal that lists workflows by way of a SQL database cannot list one with a longer value. */
+const keywordCharactersMax = 255;
+
 export const searchAttributeNames = [organizationKey.name, scopeKey.name, actorKey.name];
 
 /** Returns the attributes of a workflow that works for an organization, on a scope of it. */
@@ -19,6 +22,6 @@ export function searchAttributesOf(about: {
   return [
     { key: organizationKey, value: about.orgId },
     { key: scopeKey, value: about.scopeId },
-    { key: actorKey, value: about.actor },
+    { key: actorKey, value: about.actor.slice(0, keywordCharactersMax) },
   ];
 }
