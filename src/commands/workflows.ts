@@ -89,14 +89,14 @@ async function startEmbedded(
     onRestart: (cause) => logger.error({ cause }, "Temporal ended by itself; starting it again"),
   });
   stops.push(() => server.stop());
-  print(`workflows: ${server.uiUrl}`);
+  print(`Temporal's web page, to watch archives and revocations: ${server.uiUrl}`);
   const { address, namespace } = server;
   return { ...config.temporal, address, namespace, apiKey: undefined, tls: false };
 }
 
 function report(error: unknown, logger: Logger): void {
   const consequence =
-    "everything works, but archives and revocations are not completed until there is one";
+    "everything else works; archives and revocations are completed by a later start that has one";
   if (error instanceof OperatorError) print(`no Temporal: ${error.message}\n${consequence}`);
-  else logger.error({ err: error }, `workflows cannot run: ${consequence}`);
+  else logger.error({ err: error }, `no workflows run: ${consequence}`);
 }

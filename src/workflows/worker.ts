@@ -56,19 +56,24 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
       ...(apiKey !== undefined && { apiKey }),
     });
     try {
+      const workflowBundle = { code: await code };
+      if (signal.aborted) return;
       worker = await Worker.create({
         connection,
         namespace,
         taskQueue,
         identity: `${hostname()} pid ${process.pid}`,
-        workflowBundle: { code: await code },
+        workflowBundle,
         activities: options.activities,
         maxConcurrentActivityTaskExecutions: activitiesMax,
         maxCachedWorkflows: cachedWorkflowsMax,
         shutdownGraceTime: stopGraceMs,
         shutdownForceTime: stopForceMs,
       });
-      if (!signal.aborted) await worker.run();
+      const running = worker.run();
+      // stop() came while it was being made. One that never ran would keep its connection open.
+      if (signal.aborted) worker.shutdown();
+      await running;
     } finally {
       worker = undefined;
       await connection.close();

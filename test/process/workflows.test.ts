@@ -25,13 +25,15 @@ describe("waggle start", () => {
     const folder = await givenADataFolder();
     const service = await start(folder, "--workflows", "on", "--log-level", "info");
 
-    const uiUrl = await vi.waitUntil(() => /^workflows: (http:\S+)$/m.exec(service.output())?.[1], {
-      timeout: 25_000,
-    });
-    expect(service.output().indexOf("waggle is ready on")).toBeLessThan(
-      service.output().indexOf("workflows: "),
+    const uiUrl = await vi.waitUntil(
+      () => /^Temporal's web page, .*: (http:\S+)$/m.exec(service.output())?.[1],
+      { timeout: 25_000 },
     );
-    expect((await fetch(uiUrl)).status).toBe(200);
+    expect(service.output().indexOf("waggle is ready on")).toBeLessThan(
+      service.output().indexOf("Temporal's web page"),
+    );
+    const page = await fetch(uiUrl);
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html"]);
     await vi.waitUntil(() => service.output().includes("Temporal is reached; workflows run"), {
       timeout: 25_000,
     });
@@ -50,6 +52,22 @@ describe("waggle start", () => {
     expect((await service.ended()).code).toBe(0);
     expect(await processesOf(folder)).toEqual([]);
   }, 60_000);
+
+  test("stops without an error when a signal comes while the worker is being made", async () => {
+    const folder = await givenADataFolder();
+    const service = await start(folder, "--workflows", "on", "--log-level", "info");
+    // The worker's code is bundled meanwhile, which takes seconds.
+    await vi.waitUntil(() => service.output().includes("Temporal is reached; workflows run"), {
+      timeout: 25_000,
+    });
+
+    service.kill("SIGTERM");
+
+    const { code, output } = await service.ended();
+    expect(code).toBe(0);
+    expect(output).not.toContain('"level":50');
+    expect(await processesOf(folder)).toEqual([]);
+  }, 60_000);
 });
 
 describe("waggle start without a Temporal", () => {
@@ -63,7 +81,7 @@ describe("waggle start without a Temporal", () => {
     await vi.waitUntil(() => service.output().includes("no Temporal: "), { timeout: 25_000 });
 
     expect(service.output()).toContain("TEMPORAL_CLI_PATH names /nowhere/temporal");
-    expect(service.output()).toContain("everything works, but archives and revocations");
+    expect(service.output()).toContain("everything else works; archives and revocations");
     const { url, project_api_key: key } = await readCredentials(folder);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     const response = await fetch(`${url}/events`, {
