@@ -7,6 +7,7 @@ import { createIdempotency } from "../../src/access/idempotency/idempotency.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { startService, type TestService } from "../support/service.ts";
+import { withSignIn } from "../support/tenants.ts";
 
 let service: TestService;
 beforeAll(async () => {
@@ -38,6 +39,33 @@ async function countEvents(): Promise<number> {
 const anEvent = { event: { event_type: "model", inputs: { a: 1 } } };
 
 describe("Idempotency-Key", () => {
+  test("gives a person the same key again, whatever other cookies the browser has got", async () => {
+    const { url, database, project } = service;
+    const signIn = await withSignIn(database, project, {
+      level: "org",
+      role: "org_admin",
+      origin: url,
+    });
+    const create = async (otherCookie: string) => {
+      const response = await fetch(`${url}/v1/projects/${project.projectId}/ingestion_api_keys`, {
+        method: "POST",
+        headers: {
+          ...signIn,
+          cookie: `theme=${otherCookie}; ${signIn["cookie"] ?? ""}`,
+          "idempotency-key": "a key by cookie",
+        },
+        body: JSON.stringify({ name: "ci" }),
+      });
+      return { status: response.status, text: await response.text() };
+    };
+
+    const first = await create("light");
+    const second = await create("dark");
+
+    expect(first.status).toBe(200);
+    expect(second).toEqual(first);
+  });
+
   test("gives the first answer again and stores once", async () => {
     const first = await post("/events", "k1", anEvent);
     const events = await countEvents();

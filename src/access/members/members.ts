@@ -9,6 +9,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
 import { holds } from "../authorize.ts";
 import { anyCovers } from "../permissions.ts";
+import { describeActor } from "../principal.ts";
 import type { Actor, Principal } from "../principal.ts";
 import { permissionsOf } from "../roles/grants.ts";
 import type { RoleInScope } from "../roles/grants.ts";
@@ -214,7 +215,9 @@ async function give(options: MembersOptions, { user, scope, role, actor }: Gift)
   const sql = database.sql();
   const { userId, email } = user;
   await assertRoomFor(database, user, scope);
-  if (!(await store.insertMembership(sql, { userId, scope, role, createdBy: actor.name }))) {
+  if (
+    !(await store.insertMembership(sql, { userId, scope, role, createdBy: describeActor(actor) }))
+  ) {
     throw new ServiceError("MEMBER_EXISTS", "email: has a role here; change that one instead");
   }
   const target = { type: "member", id: userId };

@@ -93,8 +93,11 @@ function scopeIdOf(principal: Principal): string {
   return principal.kind === "user" ? principal.actor.id : principal.root.id;
 }
 
+/** The credential of the call: other cookies of the same host change between two tries. */
 function secretOf(header: Headers, key: string): string {
-  return JSON.stringify([header.get("authorization"), header.get("cookie"), key]);
+  const cookies = (header.get("cookie") ?? "").split(";").map((pair) => pair.trim());
+  const signIn = cookies.find((pair) => pair.includes("waggle_session="));
+  return JSON.stringify([header.get("authorization"), signIn, key]);
 }
 
 /** Another credential of the same scope sent the Idempotency-Key: not its answer to read. */
