@@ -3,6 +3,7 @@
 
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { beforeAll, describe, expect, test } from "vitest";
+import { workflowTypes } from "../../src/outbox/entry.ts";
 import { isRecording, listHistories, type SavedHistory } from "./histories.ts";
 
 const workflowsPath = new URL("../../src/workflows/workflows.ts", import.meta.url).pathname;
@@ -24,9 +25,7 @@ describe.skipIf(isRecording)("a saved history", () => {
   test("is there for each kind of workflow", () => {
     const types = new Set(histories.map(typeOf));
 
-    expect(types).toEqual(
-      new Set(["archiveDataplane", "archiveProject", "archiveWorkspace", "revokeKey"]),
-    );
+    expect(types).toEqual(new Set(workflowTypes));
   });
 
   test.each(histories)("replays: $name", async (saved) => {

@@ -47,8 +47,8 @@ export async function archiveProject(input: ArchiveProjectInput): Promise<Progre
   let total = moving?.total;
   if (total === undefined) {
     await markArchived(input);
-    progress = { ...progress, ...(await countEvents(id)) };
     await Promise.all([
+      countEvents(id).then((counts) => (progress = { ...progress, ...counts })),
       revokeKeys(input),
       endRunning(id),
       ...(isQuiet ? [] : [waitUntilQuiet(changeId)]),

@@ -78,10 +78,8 @@ async function archiveScope(input: ArchiveScopeInput): Promise<Progress> {
     progress.state = "ending what writes";
     await markArchived(input);
     await revokeKeys(input);
-    Object.assign(progress, await countInside(input));
-    if (!isQuiet) await waitUntilQuiet(input.changeId);
-    progress.state = "archiving what is inside";
   }
+  // Beside the work: a cluster that is away cannot be counted, and must not hold up the others.
   const counting = new CancellationScope();
   const counted = counting.run(async () => {
     for (let ms = countMsMin; !workflowInfo().continueAsNewSuggested; ms *= 1.3) {
@@ -93,6 +91,8 @@ async function archiveScope(input: ArchiveScopeInput): Promise<Progress> {
     if (!isCancellation(error)) throw error;
   });
   try {
+    if (!resumed && !isQuiet) await waitUntilQuiet(input.changeId);
+    progress.state = "archiving what is inside";
     await archiveChildren(input, children);
   } finally {
     counting.cancel();
