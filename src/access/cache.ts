@@ -3,14 +3,15 @@
 
 export type Cache<T> = {
   find(key: string): T | undefined;
-  set(key: string, value: T): void;
+  /** `sinceMs` is when the value was true for sure; now, unless given. */
+  set(key: string, value: T, sinceMs?: number): void;
   delete(key: string): void;
   clear(): void;
 };
 
 export type CacheOptions = {
   readonly entriesMax: number;
-  /** Counted from `set`, however often the entry is used since. */
+  /** Counted from `sinceMs`, however often the entry is used since. */
   readonly ageMsMax: number;
   readonly now: () => number;
 };
@@ -27,9 +28,9 @@ export function createCache<T>({ entriesMax, ageMsMax, now }: CacheOptions): Cac
       entries.set(key, entry);
       return entry.value;
     },
-    set(key, value) {
+    set(key, value, sinceMs = now()) {
       entries.delete(key);
-      entries.set(key, { value, goodUntil: now() + ageMsMax });
+      entries.set(key, { value, goodUntil: sinceMs + ageMsMax });
       for (const oldest of entries.keys()) {
         if (entries.size <= entriesMax) break;
         entries.delete(oldest);

@@ -52,11 +52,13 @@ export function createCallerMemory<T extends Principal>(
 
   async function lookUp(hash: Buffer, id: string): Promise<T | undefined> {
     const generationAtStart = generation;
+    // The database may answer late, with what it saw at once: age counts from the question.
+    const askedAtMs = now();
     const principal = await within(timeoutMs, find(hash));
     // Something ended while this was being looked up: the answer may be the old one.
     if (generationAtStart !== generation) return principal;
-    if (principal) known.set(id, principal);
-    else unknown.set(id, true);
+    if (principal) known.set(id, principal, askedAtMs);
+    else unknown.set(id, true, askedAtMs);
     return principal;
   }
 

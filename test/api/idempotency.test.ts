@@ -39,7 +39,7 @@ async function countEvents(): Promise<number> {
 const anEvent = { event: { event_type: "model", inputs: { a: 1 } } };
 
 describe("Idempotency-Key", () => {
-  test("gives a person the same key again, whatever other cookies the browser has got", async () => {
+  test("gives a person the same key again, whatever the other cookies are", async () => {
     const { url, database, project } = service;
     const signIn = await withSignIn(database, project, {
       level: "org",

@@ -1,0 +1,71 @@
+// What a server remembers of callers, with a database that answers when the test says.
+
+import { describe, expect, test } from "vitest";
+import { createCallerMemory } from "../../../src/access/caller-memory.ts";
+import type { UserPrincipal } from "../../../src/access/principal.ts";
+
+const caller: UserPrincipal = {
+  kind: "user",
+  actor: { type: "user", id: "u1", name: "ada@example.org" },
+  email: "ada@example.org",
+  grants: [],
+  expiresAtMs: Number.POSITIVE_INFINITY,
+};
+const hash = Buffer.from("aa", "hex");
+
+function given() {
+  let nowMs = 0;
+  const asked: PromiseWithResolvers<UserPrincipal | undefined>[] = [];
+  const memory = createCallerMemory<UserPrincipal>({
+    entriesMax: 10,
+    ageMsMax: 1_000,
+    now: () => nowMs,
+    find() {
+      const answer = Promise.withResolvers<UserPrincipal | undefined>();
+      asked.push(answer);
+      return answer.promise;
+    },
+  });
+  return { memory, asked, setNow: (ms: number) => (nowMs = ms) };
+}
+
+describe("createCallerMemory", () => {
+  test("counts age from the question, not from an answer that comes late", async () => {
+    const { memory, asked, setNow } = given();
+    const first = memory.get(hash);
+    setNow(900);
+    asked[0]?.resolve(caller);
+    await first;
+
+    setNow(999);
+    await memory.get(hash);
+    setNow(1_000);
+    const again = memory.get(hash);
+    asked[1]?.resolve(undefined);
+
+    await expect(again).rejects.toMatchObject({ reason: "NOT_FOUND" });
+    expect(asked.length).toBe(2);
+  });
+
+  test("asks once for many requests at a time", async () => {
+    const { memory, asked } = given();
+    const many = Promise.all([memory.get(hash), memory.get(hash), memory.get(hash)]);
+    asked[0]?.resolve(caller);
+
+    expect(await many).toEqual([caller, caller, caller]);
+    expect(asked.length).toBe(1);
+  });
+
+  test("does not remember an answer to a question from before it was told to forget", async () => {
+    const { memory, asked } = given();
+    const before = memory.get(hash);
+    memory.forget(hash.toString("hex"));
+    asked[0]?.resolve(caller);
+    await before;
+
+    const after = memory.get(hash);
+    asked[1]?.resolve(undefined);
+
+    await expect(after).rejects.toMatchObject({ reason: "NOT_FOUND" });
+  });
+});
