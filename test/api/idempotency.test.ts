@@ -1,5 +1,6 @@
 // Idempotency-Key over the whole service: the first answer again, whichever protocol asks.
 
+import { randomUUID } from "node:crypto";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -182,22 +183,24 @@ describe("createIdempotency", () => {
     requestHash: Buffer.alloc(32),
   });
 
-  test("forgets after 24 hours, and deletes what is old in passing", async () => {
+  test("forgets after 24 hours, and deletes what is old in passing, of idle scopes too", async () => {
+    const idle = { ...claimOf("idle"), scopeId: randomUUID() };
     const idempotency = createIdempotency(service.database);
     const answer = (text: string) => () => Promise.resolve(Buffer.from(text));
-    await idempotency.run(claimOf("old"), answer("first"));
-    await idempotency.run(claimOf("older"), answer("first"));
+    for (const claim of [claimOf("old"), claimOf("older"), idle]) {
+      await idempotency.run(claim, answer("first"));
+    }
     await service.database.sql()`
       update idempotency_records
       set created_at = now() - interval '25 hours'
-      where project_id = ${service.projectId} and route = 'test/Route'`;
+      where route = 'test/Route'`;
 
-    const got = await idempotency.run(claimOf("old"), answer("second"));
+    // One that has just swept would wait a second.
+    const got = await createIdempotency(service.database).run(claimOf("old"), answer("second"));
 
     expect(Buffer.from(got).toString()).toBe("second");
     const rows = await service.database.sql()`
-      select idempotency_key from idempotency_records
-      where project_id = ${service.projectId} and route = 'test/Route'`;
+      select idempotency_key from idempotency_records where route = 'test/Route'`;
     expect(rows.map((row) => row["idempotency_key"] as string)).toEqual(["old"]);
   });
 

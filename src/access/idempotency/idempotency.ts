@@ -17,10 +17,13 @@ export type Idempotency = {
   run(claim: Claim, work: () => Promise<Uint8Array>): Promise<Uint8Array>;
 };
 
-/** Expired records that one call deletes in passing; writes make at most one each. */
-const sweepRowsMax = 10;
+/** A call deletes expired records in passing, but not each: so many, and not sooner than that. */
+const sweepRowsMax = 1_000;
+const sweepMs = 1_000;
 
 export function createIdempotency(database: Database): Idempotency {
+  let sweptAtMs = -Infinity;
+
   async function claimed(sql: Sql, claim: Claim): Promise<store.KeptAnswer | undefined> {
     if (!(await store.tryLock(sql, claim))) {
       throw new ServiceError(
@@ -38,6 +41,12 @@ export function createIdempotency(database: Database): Idempotency {
     return kept;
   }
 
+  async function sweep(sql: Sql): Promise<void> {
+    if (Date.now() - sweptAtMs < sweepMs) return;
+    sweptAtMs = Date.now();
+    await store.deleteExpired(sql, sweepRowsMax);
+  }
+
   async function keepRefusal(claim: Claim, refusal: ServiceError): Promise<void> {
     await database.transaction(async (sql) => {
       // The effect was rolled back; only a retry that came in between can have answered by now.
@@ -53,7 +62,7 @@ export function createIdempotency(database: Database): Idempotency {
           if (kept) return toAnswer(kept);
           const answer = await work();
           await store.insertAnswer(sql, claim, answer);
-          await store.deleteExpired(sql, claim.scopeId, sweepRowsMax);
+          await sweep(sql);
           return answer;
         });
       } catch (error) {

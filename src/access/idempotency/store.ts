@@ -76,20 +76,21 @@ async function insertRecord(
     where kept.created_at <= now() - interval '24 hours'`;
 }
 
-/** Deletes at most `rowsMax` expired records of a project; skips those that others delete. */
-export async function deleteExpired(sql: Sql, scopeId: string, rowsMax: number): Promise<void> {
+/**
+ * Deletes at most `rowsMax` expired records, the oldest first, whoever they were of: those of a
+ * scope that writes no more are deleted by others. Skips those that others delete.
+ */
+export async function deleteExpired(sql: Sql, rowsMax: number): Promise<void> {
   await sql`
     delete from idempotency_records
-    where project_id = ${scopeId}
-      and (route, idempotency_key) in (
-        select route, idempotency_key
-        from idempotency_records
-        where project_id = ${scopeId}
-          and created_at < now() - interval '24 hours'
-        order by created_at
-        limit ${rowsMax}
-        for update skip locked
-      )`;
+    where (project_id, route, idempotency_key) in (
+      select project_id, route, idempotency_key
+      from idempotency_records
+      where created_at < now() - interval '24 hours'
+      order by created_at
+      limit ${rowsMax}
+      for update skip locked
+    )`;
 }
 
 /** More than callers are told of a message; some repeat what was sent. */
