@@ -67,23 +67,30 @@ export async function listOrgs(
     limit ${limit + 1}`;
 }
 
+/** Each level by its own key: with the levels in one join, all scopes there are would be read. */
 function reachSql(sql: Sql, { org, dataplane, workspace, project }: Exclude<Reach, "all">) {
   return sql`
-    and (
-      org_id = any(${org}::uuid[])
-      or org_id in (
-        select dataplanes.org_id
-        from dataplanes
-        left join workspaces
-          on workspaces.dataplane_id = dataplanes.dataplane_id and workspaces.archived_at is null
-        left join projects
-          on projects.workspace_id = workspaces.workspace_id and projects.archived_at is null
-        where dataplanes.archived_at is null
-          and (
-            dataplanes.dataplane_id = any(${dataplane}::uuid[])
-            or workspaces.workspace_id = any(${workspace}::uuid[])
-            or projects.project_id = any(${project}::uuid[])
-          )
-      )
+    and org_id in (
+      select unnest(${org}::uuid[])
+      union all
+      select org_id
+      from dataplanes
+      where dataplane_id = any(${dataplane}::uuid[]) and archived_at is null
+      union all
+      select org_id
+      from workspaces
+      join dataplanes using (dataplane_id)
+      where workspace_id = any(${workspace}::uuid[])
+        and workspaces.archived_at is null
+        and dataplanes.archived_at is null
+      union all
+      select org_id
+      from projects
+      join workspaces using (workspace_id)
+      join dataplanes using (dataplane_id)
+      where project_id = any(${project}::uuid[])
+        and projects.archived_at is null
+        and workspaces.archived_at is null
+        and dataplanes.archived_at is null
     )`;
 }
