@@ -20,6 +20,9 @@ const connectionCodes: ReadonlySet<string> = new Set([
 /** admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections, disk_full. */
 const serverCodes: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "53300", "53100"]);
 
+/** How Postgres marks what ends a session or lets none begin: no statement is at fault. */
+const sessionSeverities: ReadonlySet<string | undefined> = new Set(["FATAL", "PANIC"]);
+
 /** query_canceled: the statement's own time-out, or ours when the caller left. */
 const canceledCode = "57014";
 
@@ -27,10 +30,10 @@ const canceledCode = "57014";
 export function findDatabaseFault(error: unknown): Reason | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     // RPC errors have a code too, a number.
-    const { code } = cause as { code?: unknown };
+    const { code, severity } = cause as { code?: unknown; severity?: string };
     if (typeof code !== "string") continue;
     if (code === canceledCode) return "DEADLINE_EXCEEDED";
-    if (isUnavailable(code)) return "DATABASE_UNAVAILABLE";
+    if (isUnavailable(code) || sessionSeverities.has(severity)) return "DATABASE_UNAVAILABLE";
   }
   return undefined;
 }

@@ -1,0 +1,51 @@
+// Which errors of a real Postgres mean that it cannot be asked now.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDatabase } from "../../src/postgres/database.ts";
+import { findDatabaseFault } from "../../src/postgres/faults.ts";
+import { createTestDatabase, databaseUrl } from "../support/database.ts";
+import type { TestDatabase } from "../support/database.ts";
+
+let testDatabase: TestDatabase;
+/** Of the same server, to close the tested database to everybody from. */
+let closedUrl: string;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  const closedName = `${new URL(testDatabase.url).pathname.slice(1)}_closed`;
+  closedUrl = databaseUrl(testDatabase.url, closedName);
+  const sql = testDatabase.database.sql();
+  await sql`create database ${sql(closedName)} allow_connections false`;
+});
+
+afterAll(async () => {
+  const sql = testDatabase.database.sql();
+  await sql`drop database ${sql(new URL(closedUrl).pathname.slice(1))}`;
+  await testDatabase.drop();
+});
+
+async function faultOf(url: string, statement: string): Promise<string | undefined> {
+  const database = openDatabase({ url, connectionsMax: 1 });
+  const outcome = await database
+    .sql()
+    .unsafe(statement)
+    .then(
+      () => new Error("it went well"),
+      (error: unknown) => error,
+    );
+  await database.close();
+  return findDatabaseFault(outcome);
+}
+
+test("a database that takes no connections just now is away", async () => {
+  expect(await faultOf(closedUrl, "select 1")).toBe("DATABASE_UNAVAILABLE");
+});
+
+test("a database that is not there is away", async () => {
+  const url = databaseUrl(testDatabase.url, "no_such_database");
+  expect(await faultOf(url, "select 1")).toBe("DATABASE_UNAVAILABLE");
+});
+
+test("a statement that is wrong is not the database's fault", async () => {
+  expect(await faultOf(testDatabase.url, "select 1 / 0")).toBeUndefined();
+});
