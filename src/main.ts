@@ -87,7 +87,8 @@ function helpText(): string {
   const settingLines = settingNames.flatMap((name) => {
     const { help, fallback } = settings[name];
     const usual = fallback === "" ? "" : ` (${fallback})`;
-    return [`  --${name.padEnd(22)}${help}${usual}`, `    ${"".padEnd(22)}${variableOf(name)}`];
+    const flag = name.padEnd(21);
+    return [`  --${flag} ${help}${usual}`, `    ${"".padEnd(22)}${variableOf(name)}`];
   });
   return [
     "usage: waggle COMMAND [FLAGS]",
