@@ -14,6 +14,7 @@ import { createLocalPeople } from "../../src/commands/local-access.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
+import type { Sql } from "../../src/postgres/database.ts";
 import { aKeyPrincipal, aUserPrincipal } from "../support/controlplane.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -48,6 +49,37 @@ function anEmail(): string {
 async function givenAnOrg(): Promise<{ readonly org: Scope; readonly project: LocalProject }> {
   const project = await givenAProject(own.database);
   return { org: scopeOfOrg(project), project };
+}
+
+/** Begins a transaction, which is held open until `end`. */
+function holding(begin: Statement, finish?: Statement) {
+  const isHeld = Promise.withResolvers<undefined>();
+  const isEnding = Promise.withResolvers<undefined>();
+  const ended = own.database.transaction(async (sql) => {
+    await begin(sql);
+    isHeld.resolve(undefined);
+    await isEnding.promise;
+    await finish?.(sql);
+  });
+  const end = async () => {
+    isEnding.resolve(undefined);
+    await ended;
+  };
+  return { isHeld: isHeld.promise, end };
+}
+
+type Statement = (sql: Sql) => PromiseLike<unknown>;
+
+async function untilSomebodyWaits(): Promise<void> {
+  const sql = own.database.sql();
+  await expect
+    .poll(async () => {
+      const rows = await sql`
+        select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      return rows.length;
+    })
+    .toBe(1);
 }
 
 async function add(scope: Scope, role: string, email = anEmail()) {
@@ -257,6 +289,27 @@ describe("update and remove", () => {
     expect(reasons.filter((reason) => reason === "none")).toHaveLength(2);
   });
 
+  test("of one member at once and of all others wait in one order", async () => {
+    const { org } = await givenAnOrg();
+    const [first, second] = (
+      await Promise.all([add(org, "org_admin"), add(org, "org_admin")])
+    ).toSorted((one, other) => (one.userId < other.userId ? -1 : 1));
+    if (!first || !second) throw new Error("no members");
+    const change = { scope: org, userId: first.userId, principal: everything };
+    await people.members.update({ ...change, role: "org_member" });
+    // Stands for a change that found the first one administrator still, and goes on to the second.
+    const other = holding(
+      (sql) => sql`select from memberships where user_id = ${first.userId} for update`,
+      (sql) => sql`select from memberships where user_id = ${second.userId} for update nowait`,
+    );
+    await other.isHeld;
+    const promoted = people.members.update({ ...change, role: "org_admin" });
+    await untilSomebodyWaits();
+    await other.end();
+
+    expect((await promoted).role).toBe("org_admin");
+  });
+
   test("take away a role that the manifest no longer has", async () => {
     const { org } = await givenAnOrg();
     const { userId } = await add(org, "org_member");
@@ -420,6 +473,22 @@ describe("recordSignIn", () => {
 
     expect(new Set(got.map((user) => user?.userId)).size).toBe(1);
     expect(got[0]?.userId).toBeDefined();
+  });
+
+  test("of one person by two e-mails at once makes one person", async () => {
+    const first = identity(anEmail());
+    const { userId } = await people.users.ensure(first.email, everything.actor);
+    const other = holding(
+      (sql) => sql`
+        update users set issuer = ${first.issuer}, subject = ${first.subject}
+        where user_id = ${userId}`,
+    );
+    await other.isHeld;
+    const got = people.users.recordSignIn({ ...first, email: anEmail() });
+    await untilSomebodyWaits();
+    await other.end();
+
+    expect(await got).toMatchObject({ userId });
   });
 });
 

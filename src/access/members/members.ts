@@ -249,8 +249,8 @@ async function lockForChange(
 ): Promise<Member> {
   const sql = database.sql();
   const user = await users.lock(userId);
-  // Before the one member, and always in one order: two administrators may remove each other.
-  const administrators = await lockAdministrators(database, manifest, scope);
+  // With the one member, and always in one order: two administrators may remove each other.
+  const administrators = user ? await lockAdministrators(database, manifest, scope, user) : [];
   const before = user && (await store.findMember(sql, scope, user.userId));
   if (!before) throw new ServiceError("NOT_FOUND", "no such member");
   assertHeld(manifest, { principal, scope, role: before.role });
@@ -268,10 +268,11 @@ async function lockAdministrators(
   database: Database,
   manifest: Manifest,
   scope: Scope,
+  { userId }: User,
 ): Promise<readonly string[]> {
   if (scope.level !== "org") return [];
   const roles = [...manifest.roles.values()].filter(isManaging).map(({ name }) => name);
-  return store.lockMembersWithRole(database.sql(), scope, roles);
+  return store.lockMembersWithRole(database.sql(), scope, { userId, roles });
 }
 
 function isManaging({ levels, permissions }: Role): boolean {

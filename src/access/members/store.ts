@@ -61,19 +61,24 @@ export async function findMember(
   return row;
 }
 
-/** Locks the memberships with any of the roles in a scope, always in the same order. */
+/**
+ * Locks a person's membership in a scope and those with any of the roles, all in one order: of two
+ * changes, each of which needs both, neither then waits for the other. Returns who has the roles.
+ */
 export async function lockMembersWithRole(
   sql: Sql,
   scope: ScopeName,
-  roles: readonly string[],
+  { userId, roles }: { readonly userId: string; readonly roles: readonly string[] },
 ): Promise<readonly string[]> {
-  const rows = await sql<{ userId: string }[]>`
-    select user_id as "userId"
+  const rows = await sql<{ userId: string; role: string }[]>`
+    select user_id as "userId", role
     from memberships
-    where level = ${scope.level} and scope_id = ${scope.id} and role = any(${[...roles]})
+    where level = ${scope.level}
+      and scope_id = ${scope.id}
+      and (user_id = ${userId} or role = any(${[...roles]}))
     order by user_id
     for update`;
-  return rows.map(({ userId }) => userId);
+  return rows.filter(({ role }) => roles.includes(role)).map((row) => row.userId);
 }
 
 export async function updateRole(

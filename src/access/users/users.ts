@@ -66,6 +66,8 @@ const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}]+$/u;
 const nameLengthMax = 256;
 /** Each attempt that ends without a result saw somebody else make the same person. */
 const attemptsMax = 3;
+/** Postgres manual, appendix A. */
+const uniqueViolation = "23505";
 
 /**
  * Returns an e-mail as it is stored, or undefined when the text is none. Only A to Z are lowered:
@@ -102,7 +104,17 @@ export function createUsers(options: UsersOptions): Users {
       return database.transaction(() => ensureUser(options, email, actor));
     },
 
-    recordSignIn: (identity) => database.transaction(() => recordSignIn(options, identity)),
+    async recordSignIn(identity) {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await database.transaction(() => recordSignIn(options, identity));
+        } catch (error) {
+          // Another sign-in of the account, or whoever gave its e-mail a role, was there first.
+          const isFinal = attempt === attemptsMax || database.isInTransaction();
+          if (isFinal || !isTakenMeanwhile(error)) throw error;
+        }
+      }
+    },
 
     async release({ userId, issuer, subject, email }, actor) {
       await store.clearIdentity(database.sql(), userId);
@@ -174,6 +186,10 @@ async function recordSignIn(options: UsersOptions, identity: Identity): Promise<
     });
   }
   return updated;
+}
+
+function isTakenMeanwhile(error: unknown): boolean {
+  return (error as { code?: unknown }).code === uniqueViolation;
 }
 
 /** Whoever signs in makes the record of themselves. */
