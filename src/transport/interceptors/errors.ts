@@ -86,6 +86,7 @@ export function createErrorMapper(options: ErrorMapperOptions): ErrorMapper {
     if (connectError.cause instanceof ServiceError) return connectError;
     // The caller went away: nothing failed here and nobody reads the answer.
     if (connectError.code === Code.Canceled) return connectError;
+    if (isCutStream(error)) return new ConnectError("", Code.Canceled, undefined, undefined, error);
     if (error instanceof ConnectError && connectReasons[error.code]) {
       return toConnectError(serviceErrorOf(error));
     }
@@ -127,4 +128,9 @@ function toMetadata(details: Readonly<Record<string, unknown>>): Record<string, 
       (typeof value === "string" ? value : JSON.stringify(value)).slice(0, detailCharsMax),
     ]),
   );
+}
+
+/** True for what Node throws where a caller's connection ends in the middle of its requests. */
+function isCutStream(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
 }

@@ -1,8 +1,12 @@
 // What callers are told of a failure.
 
+import { PassThrough } from "node:stream";
+import { finished } from "node:stream/promises";
+import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/base/errors.ts";
-import { publicMessageOf } from "../../../src/transport/interceptors/errors.ts";
+import { createLogger } from "../../../src/base/logger.ts";
+import { createErrorMapper, publicMessageOf } from "../../../src/transport/interceptors/errors.ts";
 
 describe("publicMessageOf", () => {
   test("says what was wrong, and nothing of a failure of ours or of what is absent", () => {
@@ -18,4 +22,18 @@ describe("publicMessageOf", () => {
     expect(told.isWellFormed()).toBe(true);
     expect(told.endsWith("…")).toBe(true);
   });
+});
+
+test("a caller who leaves in the middle of a stream is no failure", async () => {
+  const stream = new PassThrough();
+  const cut = finished(stream).catch((error: unknown) => error);
+  stream.destroy();
+  const logged: string[] = [];
+  const logger = createLogger("silent");
+  logger.error = (_: unknown, text?: string) => void logged.push(text ?? "");
+  const map = createErrorMapper({ logger, findDatabaseFault: () => undefined });
+
+  expect(map(await cut).code).toBe(Code.Canceled);
+  expect(map(new Error("broken")).code).toBe(Code.Internal);
+  expect(logged).toEqual(["a call failed for an unknown cause"]);
 });
