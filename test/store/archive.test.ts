@@ -163,3 +163,25 @@ describe("deleteSomeDerived", () => {
     expect(await archive.deleteSomeDerived(other)).toBe(100);
   });
 });
+
+describe("countEvents", () => {
+  test("goes on for longer than a statement of a request may", async () => {
+    const place = aPlace();
+    await givenEvents(own.database, place.projectId, 3);
+    const hasty = openDatabase({ url: own.url, connectionsMax: 1, statementTimeoutMs: 50 });
+    const isLocked = Promise.withResolvers<undefined>();
+    const busy = own.database.transaction(async (sql) => {
+      await sql`lock table archived_events`;
+      isLocked.resolve(undefined);
+      await sql`select pg_sleep(0.3)`;
+    });
+    await isLocked.promise;
+
+    const got = await createEventArchive(() => hasty)
+      .countEvents([place])
+      .finally(() => hasty.close());
+
+    expect(got).toEqual({ done: 0, left: 3 });
+    await busy;
+  });
+});

@@ -45,7 +45,9 @@ export function createEventArchive(databaseOf: (clusterId: string) => Database):
       const counts = { done: 0, left: 0 };
       for (const [clusterId, group] of Map.groupBy(places, (place) => place.clusterId)) {
         const projectIds = group.map(({ projectId }) => projectId);
-        const { done, left } = await store.countEvents(databaseOf(clusterId).sql(), projectIds);
+        const { done, left } = await databaseOf(clusterId).transaction((sql) =>
+          store.countEvents(sql, projectIds),
+        );
         counts.done += done;
         counts.left += left;
       }

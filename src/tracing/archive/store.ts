@@ -61,11 +61,18 @@ export async function moveEvents(
   return row?.moved ?? 0;
 }
 
-/** Counts the events of projects that are still to move and those that have moved. */
+/** Well below the ten minutes that an activity may take (workflows/activity-options.ts). */
+const countTimeout = "8min";
+
+/**
+ * Counts the events of projects that are still to move and those that have moved, in the caller's
+ * transaction: of hundreds of millions that takes minutes, and nobody is kept waiting.
+ */
 export async function countEvents(
   sql: Sql,
   projectIds: readonly string[],
 ): Promise<{ readonly left: number; readonly done: number }> {
+  await sql`select set_config('statement_timeout', ${countTimeout}, true)`;
   const [row] = await sql<{ left: number; done: number }[]>`
     select
       (select count(*) from events where project_id = any(${projectIds}::uuid[])) as left,
