@@ -14,11 +14,20 @@ const connectionCodes: ReadonlySet<string> = new Set([
   "ENOTFOUND",
   "ETIMEDOUT",
   "EHOSTUNREACH",
+  "ENETUNREACH",
   "CONNECT_TIMEOUT",
 ]);
 
-/** admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections, disk_full. */
-const serverCodes: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "53300", "53100"]);
+/**
+ * admin_shutdown, crash_shutdown, cannot_connect_now; too_many_connections, disk_full,
+ * out_of_memory; read_only_sql_transaction, as a standby says before it takes over; and, when they
+ * come again and again, deadlock_detected and serialization_failure (database.ts).
+ */
+const serverCodes: ReadonlySet<string> = new Set([
+  ...["57P01", "57P02", "57P03"],
+  ...["53300", "53100", "53200"],
+  ...["25006", "40P01", "40001"],
+]);
 
 /** How Postgres marks what ends a session or lets none begin: no statement is at fault. */
 const sessionSeverities: ReadonlySet<string | undefined> = new Set(["FATAL", "PANIC"]);

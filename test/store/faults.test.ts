@@ -46,6 +46,19 @@ test("a database that is not there is away", async () => {
   expect(await faultOf(url, "select 1")).toBe("DATABASE_UNAVAILABLE");
 });
 
+test("a standby, which takes no writes yet, is away for them", async () => {
+  const statement = "begin read only; create table t (); commit";
+  expect(await faultOf(testDatabase.url, statement)).toBe("DATABASE_UNAVAILABLE");
+});
+
+test.each(["deadlock_detected", "serialization_failure", "out_of_memory"])(
+  "a database that says %s can be asked again",
+  async (condition) => {
+    const statement = `do $$ begin raise ${condition}; end $$`;
+    expect(await faultOf(testDatabase.url, statement)).toBe("DATABASE_UNAVAILABLE");
+  },
+);
+
 test("a statement that is wrong is not the database's fault", async () => {
   expect(await faultOf(testDatabase.url, "select 1 / 0")).toBeUndefined();
 });
