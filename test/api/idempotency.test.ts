@@ -183,7 +183,7 @@ describe("createIdempotency", () => {
     requestHash: Buffer.alloc(32),
   });
 
-  test("forgets after 24 hours, and deletes what is old in passing, of idle scopes too", async () => {
+  test("forgets after 24 hours, and deletes what is old in passing, idle scopes' too", async () => {
     const idle = { ...claimOf("idle"), scopeId: randomUUID() };
     const idempotency = createIdempotency(service.database);
     const answer = (text: string) => () => Promise.resolve(Buffer.from(text));
