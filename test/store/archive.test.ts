@@ -39,6 +39,19 @@ describe("moveSome", () => {
     expect(await fingerprintOf(own.database, "archived_events", [place.projectId])).toEqual(before);
   });
 
+  test("goes on where it was, and finds what came in before that meanwhile", async () => {
+    const place = aPlace();
+    await givenEvents(own.database, place.projectId, 2_500);
+    expect(await archive.moveSome(place)).toBe(2_000);
+    await own.database.sql()`
+      insert into events (
+        project_id, event_id, session_id, event_type, event_name, source, start_time_us)
+      values (${place.projectId}, '!', 's', 'tool', 'late', 't', 1)`;
+
+    expect(await moveAll(place)).toEqual([500, 1]);
+    expect(await archive.countEvents([place])).toEqual({ done: 2_501, left: 0 });
+  });
+
   test("moves fewer when they are large, but always one", async () => {
     const place = aPlace();
     await own.database.sql()`

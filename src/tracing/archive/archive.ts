@@ -25,13 +25,37 @@ export type EventArchive = {
 
 /** Of usual events, half a second of work; of the largest, a few. */
 const step = { limit: 2_000, bytes: 16_000_000 };
+const start = "";
+/** Projects that are moved side by side, and more; of another the step begins at the start. */
+const placesMax = 1_000;
 /** Narrow rows. */
 const derivedPerStepMax = 10_000;
 
 export function createEventArchive(databaseOf: (clusterId: string) => Database): EventArchive {
   const sqlOf = ({ clusterId }: ProjectPlace) => databaseOf(clusterId).sql();
+  // Before it there is nothing but what Postgres has not cleared away yet, which each step would
+  // read over again, for as long as any old transaction may see it.
+  const reached = new Map<string, string>();
+
+  async function moveAfter(place: ProjectPlace, after: string): Promise<number> {
+    const { projectId } = place;
+    const { moved, last } = await store.moveEvents(sqlOf(place), projectId, { ...step, after });
+    reached.delete(projectId);
+    if (last !== null) reached.set(projectId, last);
+    for (const oldest of reached.keys()) {
+      if (reached.size <= placesMax) break;
+      reached.delete(oldest);
+    }
+    return moved;
+  }
+
   return {
-    moveSome: (place) => store.moveEvents(sqlOf(place), place.projectId, step),
+    async moveSome(place) {
+      const after = reached.get(place.projectId) ?? start;
+      const moved = await moveAfter(place, after);
+      // What was written meanwhile may stand before it.
+      return moved > 0 || after === start ? moved : moveAfter(place, start);
+    },
 
     // Totals of sessions and the catalogue of fields say nothing that the archived events do not,
     // and nobody can read them any more: they would only weigh on everyone's indexes.

@@ -3,20 +3,27 @@
 
 import type { Sql } from "../../postgres/database.ts";
 
+export type MoveStep = {
+  /** Events with greater ids are moved; all are greater than the empty text. */
+  readonly after: string;
+  readonly limit: number;
+  readonly bytes: number;
+};
+
 /**
  * Moves at most `limit` events, those waiting for their event too, and no more when they have
  * `bytes`, in one statement: a row is in one of the tables at any time, whenever this is cut off.
- * Returns how many left `events`; none only when there is none.
+ * Returns how many left `events`, and the last of them; none only when there is none after `after`.
  */
 export async function moveEvents(
   sql: Sql,
   projectId: string,
-  { limit, bytes }: { readonly limit: number; readonly bytes: number },
-): Promise<number> {
+  { after, limit, bytes }: MoveStep,
+): Promise<{ readonly moved: number; readonly last: string | null }> {
   // Locked in the order of every writer, so that a late write does not deadlock with this. What a
   // late write made of an id that is in the archive already does not replace it. The array makes
   // Postgres look each event up by its key: a join would at times read all of the project's.
-  const [row] = await sql<{ moved: number }[]>`
+  const [row] = await sql<{ moved: number; last: string | null }[]>`
     with locked as materialized (
       select
         event_id,
@@ -24,7 +31,7 @@ export async function moveEvents(
           + pg_column_size(metadata) + pg_column_size(metrics) + pg_column_size(feedback)
           + pg_column_size(user_properties) as bytes
       from events
-      where project_id = ${projectId}
+      where project_id = ${projectId} and event_id > ${after}
       order by event_id
       limit ${limit}
       for update
@@ -57,8 +64,8 @@ export async function moveEvents(
       from moved
       on conflict (project_id, event_id) do nothing
     )
-    select count(*)::integer as moved from moved`;
-  return row?.moved ?? 0;
+    select count(*)::integer as moved, max(event_id) as last from moved`;
+  return row ?? { moved: 0, last: null };
 }
 
 /** Well below the ten minutes that an activity may take (workflows/activity-options.ts). */
