@@ -34,6 +34,11 @@ export const everything = "*";
 /** Short, so that a key made elsewhere whose notification was lost works soon. */
 const unknownAgeMs = 2_000;
 const lookupTimeoutMsDefault = 5_000;
+/**
+ * Questions that the database owes an answer to, those included that nobody waits for any more:
+ * made-up keys must not pile up before a database that is slow or silent.
+ */
+const askedMax = 2_000;
 
 export function createCallerMemory<T extends Principal>(
   options: CallerMemoryOptions<T>,
@@ -49,12 +54,23 @@ export function createCallerMemory<T extends Principal>(
   });
   const lookups = new Map<string, Promise<T | undefined>>();
   let generation = 0;
+  let asked = 0;
+
+  async function ask(hash: Buffer): Promise<T | undefined> {
+    if (asked >= askedMax) throw new Error(`${askedMax} callers are being looked up`);
+    asked += 1;
+    try {
+      return await find(hash);
+    } finally {
+      asked -= 1;
+    }
+  }
 
   async function lookUp(hash: Buffer, id: string): Promise<T | undefined> {
     const generationAtStart = generation;
     // The database may answer late, with what it saw at once: age counts from the question.
     const askedAtMs = now();
-    const principal = await within(timeoutMs, find(hash));
+    const principal = await within(timeoutMs, ask(hash));
     // Something ended while this was being looked up: the answer may be the old one.
     if (generationAtStart !== generation) return principal;
     if (principal) known.set(id, principal, askedAtMs);

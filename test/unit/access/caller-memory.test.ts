@@ -68,4 +68,19 @@ describe("createCallerMemory", () => {
 
     await expect(after).rejects.toMatchObject({ reason: "NOT_FOUND" });
   });
+
+  test("asks about no more callers than so many while none is answered", async () => {
+    const { memory, asked } = given();
+    const hashes = Array.from({ length: 2_001 }, (_, index) => Buffer.from(`caller ${index}`));
+    const answers = hashes.map((one) => memory.get(one));
+
+    await expect(answers.at(-1)).rejects.toMatchObject({ reason: "KEY_UNVERIFIABLE" });
+    expect(asked.length).toBe(2_000);
+
+    for (const one of asked) one.resolve(caller);
+    await Promise.all(answers.slice(0, -1));
+    const again = memory.get(hash);
+    asked[2_000]?.resolve(caller);
+    expect(await again).toEqual(caller);
+  });
 });
