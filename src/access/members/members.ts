@@ -317,7 +317,8 @@ async function getCreator(
     (parent.level === "system" ||
       (await store.hasMembership(database.sql(), user.userId, withAbove(parent))));
   if (!isKnown) {
-    const where = parent.level === "system" ? "a user" : `a member of the ${parent.level}`;
+    const level = parent.level === "dataplane" ? "data plane" : parent.level;
+    const where = level === "system" ? "a user" : `a member of the ${level}`;
     throw new ServiceError("INVALID_ARGUMENT", `${field}: must be the e-mail of ${where}`);
   }
   return user;
