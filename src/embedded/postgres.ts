@@ -1,9 +1,7 @@
 // A real Postgres as a child process, for one machine: made on first start, recovered after a
 // crash, started again when it dies. Called by the commands and tests.
 
-import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { open } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,7 +11,7 @@ import { preparePostgresBinaries } from "./binaries.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import * as clusters from "./cluster.ts";
 import type { Cluster } from "./cluster.ts";
-import { exitOf } from "./processes.ts";
+import { exitOf, spawnServer } from "./processes.ts";
 import { prepareLog, readLogEnd } from "./server-log.ts";
 
 export type EmbeddedPostgres = {
@@ -158,7 +156,7 @@ async function launch(server: Server, signal?: AbortSignal): Promise<ChildProces
   for (;;) {
     signal?.throwIfAborted();
     const logStart = await prepareLog(server.logPath);
-    const child = await spawnServer(server);
+    const child = await spawnPostgres(server);
     if (await becomesReady(child, server.cluster.folder, signal)) return child;
     signal?.throwIfAborted();
     const log = await readLogEnd(server.logPath, logStart);
@@ -171,35 +169,20 @@ async function launch(server: Server, signal?: AbortSignal): Promise<ChildProces
   }
 }
 
-async function spawnServer(server: Server): Promise<ChildProcess> {
+function spawnPostgres(server: Server): Promise<ChildProcess> {
   const { binaries, cluster, logPath } = server;
-  const log = await open(logPath, "a", 0o600);
   const settings = {
     ...defaultSettings(),
     unix_socket_directories: server.socketFolder,
     ...server.settings,
   };
-  try {
-    const child = spawn(
-      binaries.postgres,
-      ["-D", cluster.folder, ...Object.entries(settings).flatMap(([k, v]) => ["-c", `${k}=${v}`])],
-      {
-        ...cluster.account,
-        cwd: cluster.folder,
-        env: { LC_ALL: "C", TZ: "UTC" },
-        stdio: ["ignore", log.fd, log.fd],
-        // Its own session: Ctrl-C in a terminal must reach us only, who stop it after draining.
-        detached: true,
-      },
-    );
-    await new Promise((settle, fail) => {
-      child.once("spawn", settle);
-      child.once("error", fail);
-    });
-    return child;
-  } finally {
-    await log.close();
-  }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  return spawnServer(binaries.postgres, ["-D", cluster.folder, ...flags], {
+    ...cluster.account,
+    cwd: cluster.folder,
+    env: { LC_ALL: "C", TZ: "UTC" },
+    logPath,
+  });
 }
 
 /** Synchronous commit stays on: an answer means that the event survives a power cut. */

@@ -1,15 +1,13 @@
 // A real Temporal dev server as a child process, for one machine: its state in the data folder, on
 // the same ports at each start, started again when it dies. Called by the commands and the tests.
 
-import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import { isAnswering, openConnection, registerSearchAttributes } from "../workflows/namespace.ts";
 import { searchAttributeNames } from "../workflows/search-attributes.ts";
-import { exitOf } from "./processes.ts";
+import { exitOf, spawnServer } from "./processes.ts";
 import { prepareLog, readLogEnd } from "./server-log.ts";
 import { findTemporal } from "./temporal-binary.ts";
 import type { FindTemporalOptions } from "./temporal-binary.ts";
@@ -154,7 +152,7 @@ async function launch(server: Server, signal: AbortSignal): Promise<ChildProcess
   signal.throwIfAborted();
   const { logPath } = server.folder;
   const logStart = await prepareLog(logPath);
-  const child = await spawnServer(server);
+  const child = await spawnTemporal(server);
   try {
     if (await becomesReady(child, server, signal)) return child;
   } catch (error) {
@@ -167,29 +165,17 @@ async function launch(server: Server, signal: AbortSignal): Promise<ChildProcess
   throw new OperatorError(`Temporal did not start (${logPath}):\n${log}`);
 }
 
-async function spawnServer({ binary, folder, ports }: Server): Promise<ChildProcess> {
-  const log = await open(folder.logPath, "a", 0o600);
+function spawnTemporal({ binary, folder, ports }: Server): Promise<ChildProcess> {
   // The shell writes the pid and becomes the server, so that no server is without one in the file,
   // whenever we are killed.
   const script = 'echo $$ > "$1" && shift && exec "$@"';
   const words = [folder.pidPath, binary, "server", "start-dev", ...serverFlags(folder, ports)];
-  try {
-    const child = spawn("/bin/sh", ["-c", script, "sh", ...words], {
-      cwd: dirname(folder.databasePath),
-      // No configuration of the user's own CLI.
-      env: { HOME: dirname(folder.databasePath), TZ: "UTC" },
-      stdio: ["ignore", log.fd, log.fd],
-      // Its own session: Ctrl-C in a terminal must reach us only, who stop it after draining.
-      detached: true,
-    });
-    await new Promise((settle, fail) => {
-      child.once("spawn", settle);
-      child.once("error", fail);
-    });
-    return child;
-  } finally {
-    await log.close();
-  }
+  return spawnServer("/bin/sh", ["-c", script, "sh", ...words], {
+    cwd: dirname(folder.databasePath),
+    // No configuration of the user's own CLI.
+    env: { HOME: dirname(folder.databasePath), TZ: "UTC" },
+    logPath: folder.logPath,
+  });
 }
 
 function serverFlags({ databasePath }: TemporalFolder, { port, uiPort }: Ports): readonly string[] {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { createOrgKey } from "../../src/commands/credentials.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, cutListeners } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { run } from "../support/process.ts";
 import type { Process } from "../support/process.ts";
@@ -104,9 +104,12 @@ describe("a key revoked through one server", { timeout: timeoutMs }, () => {
 
   test("is refused by the other while its listening connection is cut over and over", async () => {
     const [here, there] = [await serve(testDatabase.url), await serve(testDatabase.url)];
-    const cutting = setInterval(() => void cutListeners().catch(() => undefined), 20);
+    const cutting = setInterval(
+      () => void cutListeners(testDatabase.database).catch(() => undefined),
+      20,
+    );
     onTestFinished(() => clearInterval(cutting));
-    await expect.poll(cutListeners).toBeGreaterThan(0);
+    await expect.poll(() => cutListeners(testDatabase.database)).toBeGreaterThan(0);
 
     await expectRevocationToReach(here, there);
 
@@ -138,15 +141,6 @@ async function registeredServers(): Promise<
       change_id = (select max(change_id) from access_changes) as "isUpToDate"
     from servers
     order by started_at`;
-}
-
-/** Ends the connections that listen for changes; returns how many there were. */
-async function cutListeners(): Promise<number> {
-  const rows = await testDatabase.database.sql()`
-    select pg_terminate_backend(pid)
-    from pg_stat_activity
-    where datname = current_database() and query like 'listen "waggle_access%'`;
-  return rows.length;
 }
 
 const notification = "A".charCodeAt(0);

@@ -7,7 +7,7 @@ import { createAccessChanges } from "../../src/access/changes/changes.ts";
 import type { AccessChanges, AccessChangesOptions } from "../../src/access/changes/changes.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, cutListeners } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 
 const databases: TestDatabase[] = [];
@@ -153,7 +153,7 @@ describe("follow", () => {
   test("reads what was appended while its listening connection was cut", async () => {
     const there = await givenAFollower(aMinute);
     const here = aServer();
-    await vi.waitFor(async () => expect(await cutListeners()).toBe(1));
+    await vi.waitFor(async () => expect(await cutListeners(testDatabase.database)).toBe(1));
 
     await append(here, "aa");
 
@@ -320,12 +320,3 @@ describe("confirmedBy", () => {
       )`;
   }
 });
-
-/** Ends the connections that listen for changes; returns how many there were. */
-async function cutListeners(): Promise<number> {
-  const rows = await testDatabase.database.sql()`
-    select pg_terminate_backend(pid)
-    from pg_stat_activity
-    where datname = current_database() and query like 'listen "waggle_access%'`;
-  return rows.length;
-}

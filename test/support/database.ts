@@ -83,3 +83,12 @@ async function onServer(
     await server.close();
   }
 }
+
+/** Ends the connections that listen for changes of access; returns how many there were. */
+export async function cutListeners(database: Database): Promise<number> {
+  const rows = await database.sql()`
+    select pg_terminate_backend(pid)
+    from pg_stat_activity
+    where datname = current_database() and query like 'listen "waggle_access%'`;
+  return rows.length;
+}
