@@ -58,19 +58,18 @@ async function assertOurs(folder: string): Promise<void> {
 
 /**
  * Returns the ports of the last start where they are free, since people keep links to the screen;
- * else free ones, and keeps them. Given ones are taken as they are.
+ * else free ones, and keeps them. A given one is taken as it is.
  */
 export async function choosePorts(
   folder: TemporalFolder,
-  given: { readonly [Name in keyof Ports]: Ports[Name] | undefined },
+  given: number | undefined,
 ): Promise<Ports> {
   const kept = await readJson<Ports>(folder.portsPath);
-  const port = given.port ?? (await choosePort(kept?.port, []));
-  const uiPort = given.uiPort ?? (await choosePort(kept?.uiPort, [port]));
-  for (const one of [given.port, given.uiPort]) {
-    if (one === undefined || (await isFree(one))) continue;
+  const port = given ?? (await choosePort(kept?.port, []));
+  const uiPort = await choosePort(kept?.uiPort, [port]);
+  if (given !== undefined && !(await isFree(given))) {
     throw new OperatorError(
-      `${host}:${one}, which Temporal was to use, is in use: stop what uses it, or choose another`,
+      `${host}:${given}, which Temporal was to use, is in use: stop what uses it, or choose another`,
     );
   }
   const chosen = { port, uiPort };

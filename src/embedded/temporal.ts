@@ -30,9 +30,8 @@ export type EmbeddedTemporal = {
 export type StartTemporalOptions = FindTemporalOptions & {
   /** Told when the server ended by itself and is being started again. */
   readonly onRestart: (cause: string) => void;
-  /** By default those of the last start where they are free, else free ones. */
+  /** By default that of the last start where it is free, else a free one. */
   readonly port?: number;
-  readonly uiPort?: number;
 };
 
 const namespace = "default";
@@ -79,10 +78,10 @@ function addressOf({ port }: Ports): string {
 async function launchOnFreePorts(
   binary: string,
   folder: TemporalFolder,
-  { port, uiPort, signal }: StartTemporalOptions,
+  { port, signal }: StartTemporalOptions,
 ): Promise<{ readonly server: Server; readonly child: ChildProcess }> {
   for (let tries = 1; ; tries += 1) {
-    const server = { binary, folder, ports: await choosePorts(folder, { port, uiPort }) };
+    const server = { binary, folder, ports: await choosePorts(folder, port) };
     try {
       return { server, child: await launch(server, signal) };
     } catch (error) {

@@ -10,6 +10,7 @@ import type { Activities } from "./activities.ts";
 import { readTls, taskQueue } from "./client.ts";
 import type { TemporalTarget, WorkflowClient } from "./client.ts";
 import { registerSearchAttributes } from "./namespace.ts";
+import { searchAttributeNames } from "./search-attributes.ts";
 
 export type WorkflowWorker = {
   /** Takes no new work and hands back what takes long; settles when all has ended. */
@@ -173,7 +174,7 @@ async function addSearchAttributes(
       { cause: details },
       `the search attributes cannot be added to namespace ${namespace}; unless they are there, ` +
         "workflows cannot be found by organization, scope and actor, nor stopped with their " +
-        "project. Add WaggleOrganization, WaggleScope and WaggleActor, each of type Keyword, on " +
+        `project. Add ${searchAttributeNames.join(", ")}, each of type Keyword, on ` +
         "the namespace's page of Temporal Cloud, or with: temporal operator search-attribute " +
         `create --namespace ${namespace} --type Keyword --name …`,
     );

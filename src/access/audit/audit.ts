@@ -7,6 +7,7 @@ import { isUuid } from "../../base/ids.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { parsePageLimit } from "../../base/pages.ts";
+import { toStorableText } from "../../base/storable-text.ts";
 import type { Page, PageRequest } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Actor } from "../principal.ts";
@@ -70,13 +71,13 @@ export function createAudit(database: Database): Audit {
         sequence: head.sequence + 1,
         at: head.at,
         actorType: actor.type,
-        actorId: storable(actor.id),
-        actorName: storable(actor.name),
-        action: storable(action),
+        actorId: toStorableText(actor.id),
+        actorName: toStorableText(actor.name),
+        action: toStorableText(action),
         scopeLevel: scope.level,
         scopeId: scope.id,
-        targetType: storable(target.type),
-        targetId: storable(target.id),
+        targetType: toStorableText(target.type),
+        targetId: toStorableText(target.id),
         before: before ? JSON.stringify(before) : null,
         after: after ? JSON.stringify(after) : null,
       };
@@ -102,7 +103,7 @@ export function createAudit(database: Database): Audit {
         const id = orgIdOrName.toLowerCase();
         return (await store.hasChain(database.sql(), id)) ? id : undefined;
       }
-      return store.findOrgId(database.sql(), storable(orgIdOrName));
+      return store.findOrgId(database.sql(), toStorableText(orgIdOrName));
     },
 
     verify: (orgId) => verifyChains(database, orgId),
@@ -134,9 +135,4 @@ function parseCursor(cursor: string): number {
   const sequence = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : NaN;
   if (Number.isSafeInteger(sequence)) return sequence;
   throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
-}
-
-/** Postgres refuses NUL, and UTF-8 lone surrogates; JSON text holds either as an escape. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\u{FFFD}");
 }

@@ -2,6 +2,7 @@
 // project_id keeps the name it was released with; it holds the id of any scope or person.
 
 import type { ServiceError } from "../../base/errors.ts";
+import { toStorableText } from "../../base/storable-text.ts";
 import type { Sql } from "../../postgres/database.ts";
 
 /** One use of a key. `route` is the rpc's name; `requestHash` tells bodies apart. */
@@ -64,7 +65,7 @@ async function insertRecord(
     values (
       ${claim.scopeId}, ${claim.route}, ${claim.key}, ${claim.requestHash},
       ${response && Buffer.from(response)}, ${refusal?.reason ?? null},
-      ${refusal ? toStorable(refusal.message) : null}, ${details}
+      ${refusal ? toStorableText(refusal.message.slice(0, messageLengthMax)) : null}, ${details}
     )
     on conflict (project_id, route, idempotency_key) do update set
       request_hash = excluded.request_hash,
@@ -95,8 +96,3 @@ export async function deleteExpired(sql: Sql, rowsMax: number): Promise<void> {
 
 /** More than callers are told of a message; some repeat what was sent. */
 const messageLengthMax = 4_096;
-
-/** Messages name keys that callers sent; Postgres refuses NUL and lone surrogates in them. */
-function toStorable(text: string): string {
-  return text.slice(0, messageLengthMax).toWellFormed().replaceAll("\0", "\ufffd");
-}

@@ -12,12 +12,15 @@ export type Cookie = {
   clear(): string;
 };
 
+/** Name of the session's cookie; over HTTPS it has a prefix. */
+export const sessionCookie = "waggle_session";
+
 export type Cookies = { readonly session: Cookie; readonly browser: Cookie };
 
 /** `isSecure` is for a service that browsers reach over HTTPS, and over HTTPS only. */
 export function createCookies(isSecure: boolean): Cookies {
   return {
-    session: createCookie("waggle_session", isSecure),
+    session: createCookie(sessionCookie, isSecure),
     browser: createCookie("waggle_sign_in", isSecure),
   };
 }

@@ -8,6 +8,7 @@ import type { ContextValues, Interceptor, UnaryResponse } from "@connectrpc/conn
 import type { Idempotency } from "../../access/idempotency/idempotency.ts";
 import { openAnswer, sealAnswer } from "../../access/idempotency/seal.ts";
 import type { Principal } from "../../access/principal.ts";
+import { sessionCookie } from "../../access/sign-in/cookies.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
@@ -50,8 +51,9 @@ export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Inte
     const requestHash =
       request.contextValues.get(requestDigestKey) ?? hashOf(method, request.message);
     let first: { readonly bytes: Uint8Array; readonly response: UnaryResponse } | undefined;
-    const secret = accessRuleOf(method).isSecretAnswer ? secretOf(request.header, key) : undefined;
-    const isProjectData = accessRuleOf(method).scope === "";
+    const rule = accessRuleOf(method);
+    const secret = rule.isSecretAnswer ? secretOf(request.header, key) : undefined;
+    const isProjectData = rule.scope === "";
     const bytes = await idempotencyOf(scope, isProjectData).run(
       {
         scopeId: isProjectData ? scope.id : scopeIdOf(principal),
@@ -96,7 +98,7 @@ function scopeIdOf(principal: Principal): string {
 /** The credential of the call: other cookies of the same host change between two tries. */
 function secretOf(header: Headers, key: string): string {
   const cookies = (header.get("cookie") ?? "").split(";").map((pair) => pair.trim());
-  const signIn = cookies.find((pair) => pair.includes("waggle_session="));
+  const signIn = cookies.find((pair) => pair.includes(`${sessionCookie}=`));
   return JSON.stringify([header.get("authorization"), signIn, key]);
 }
 
