@@ -69,7 +69,8 @@ export async function choosePorts(
   const uiPort = await choosePort(kept?.uiPort, [port]);
   if (given !== undefined && !(await isFree(given))) {
     throw new OperatorError(
-      `${host}:${given}, which Temporal was to use, is in use: stop what uses it, or choose another`,
+      `${host}:${given}, which Temporal was to use, is in use: ` +
+        "stop what uses it, or choose another",
     );
   }
   const chosen = { port, uiPort };
