@@ -7,10 +7,15 @@ import { ApiKeyService } from "../gen/waggle/v1/api_key_pb.js";
 import { DataPlaneService } from "../gen/waggle/v1/dataplane_pb.js";
 import { EventService } from "../gen/waggle/v1/event_pb.js";
 import { ExportService, StreamEventsResponseSchema } from "../gen/waggle/v1/export_pb.js";
+import { FeedbackService } from "../gen/waggle/v1/feedback_pb.js";
+import { GenerationService, StreamChatResponseSchema } from "../gen/waggle/v1/generation_pb.js";
+import { LlmProxyService } from "../gen/waggle/v1/llm_proxy_pb.js";
 import { MeService } from "../gen/waggle/v1/me_pb.js";
 import { MemberService } from "../gen/waggle/v1/member_pb.js";
+import { ModelAliasService } from "../gen/waggle/v1/model_alias_pb.js";
 import { OrganizationService } from "../gen/waggle/v1/organization_pb.js";
 import { ProjectService } from "../gen/waggle/v1/project_pb.js";
+import { ProviderCredentialService } from "../gen/waggle/v1/provider_credential_pb.js";
 import { SessionService } from "../gen/waggle/v1/session_pb.js";
 import { WorkspaceService } from "../gen/waggle/v1/workspace_pb.js";
 import { TracingService } from "../gen/waggle/compat/v0/tracing_pb.js";
@@ -41,6 +46,13 @@ import { orgHandlers } from "./controlplane/orgs/handlers.ts";
 import { projectHandlers } from "./controlplane/projects/handlers.ts";
 import { createScopes } from "./controlplane/scopes/scopes.ts";
 import { workspaceHandlers } from "./controlplane/workspaces/handlers.ts";
+import { modelAliasHandlers } from "./generation/aliases/handlers.ts";
+import { generationHandlers } from "./generation/chat/handlers.ts";
+import { providerCredentialHandlers } from "./generation/credentials/handlers.ts";
+import { createGeneration, type Generation } from "./generation/generation.ts";
+import { llmProxyHandlers } from "./generation/proxy/handlers.ts";
+import { createEstimateCost } from "./generation/prices/event-usage.ts";
+import { createPrices } from "./generation/prices/prices.ts";
 import type { Metrics } from "./operator/metrics.ts";
 import { getReadiness } from "./operator/readiness.ts";
 import { createOutbox } from "./outbox/outbox.ts";
@@ -50,12 +62,14 @@ import { findDatabaseFault } from "./postgres/faults.ts";
 import { eventHandlers } from "./tracing/events/handlers.ts";
 import { exportHandlers } from "./tracing/export/handlers.ts";
 import { encodeParquet, parquetContentType } from "./tracing/export/parquet.ts";
+import { feedbackHandlers } from "./tracing/feedback/handlers.ts";
 import { tracingHandlers } from "./tracing/model-events/handlers.ts";
 import { sessionHandlers } from "./tracing/sessions/handlers.ts";
-import { createTracing } from "./tracing/tracing.ts";
+import { createTracing, type TracingOf } from "./tracing/tracing.ts";
 import { traceHandlers } from "./transport/otlp/handlers.ts";
+import { eventStreamEncoder } from "./transport/rest/server-sent-events.ts";
 import { streamEncoder } from "./transport/rest/stream.ts";
-import { createTransport } from "./transport/transport.ts";
+import { createTransport, type ServiceRouter } from "./transport/transport.ts";
 
 export type AppOptions = {
   readonly config: Config;
@@ -75,6 +89,9 @@ export type App = {
 
 /** Longest time of a call that is no stream; a client may set a shorter one. */
 const unaryTimeoutMs = 120_000;
+
+/** A generation that took all of its time still has to be stored and answered. */
+const commitSlackMs = 35_000;
 
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, database, clusters, logger, metrics } = options;
@@ -110,19 +127,22 @@ export async function createApp(options: AppOptions): Promise<App> {
   });
   changes.follow();
   const idempotency = createIdempotency(database);
+  const prices = createPrices();
   const tracing = createTracing({
     clusters,
     onStored: (events) => metrics.addStoredEvents(events),
+    estimateCost: createEstimateCost(prices),
   });
   metrics.watchQueue(() => tracing.queueSize());
+  const generation = createGeneration({
+    ...{ config, database, scopes, audit, changes, prices, logger },
+    tracingOf: tracing.of,
+  });
 
   const server = createTransport({
     services: (router) => {
-      router.service(EventService, eventHandlers(tracing.of));
-      router.service(SessionService, sessionHandlers(tracing.of));
-      router.service(ExportService, exportHandlers(tracing.of));
-      router.service(TracingService, tracingHandlers(tracing.of));
-      router.service(TraceService, traceHandlers(tracing.of));
+      addTracingServices(router, tracing.of);
+      addGenerationServices(router, generation);
       router.service(OrganizationService, orgHandlers(controlplane.orgs, archives));
       router.service(DataPlaneService, dataplaneHandlers(controlplane.dataplanes));
       router.service(WorkspaceService, workspaceHandlers(controlplane.workspaces, archives));
@@ -150,15 +170,11 @@ export async function createApp(options: AppOptions): Promise<App> {
     logger,
     version: packageVersion(),
     pages: signInPages,
-    streamEncoders: [streamEncoder(parquetContentType, StreamEventsResponseSchema, encodeParquet)],
-    corsOrigins: config.corsOrigins,
-    bodyLimits: config.bodyBytesMax,
-    bytesInFlightMax: config.bytesInFlightMax,
-    bodyStallMs: config.bodyTimeoutMs,
-    drainTimeoutMs: config.drainTimeoutMs,
-    unaryTimeoutMs,
-    ingestionTimeoutMs,
-    isTracing: config.isTracing,
+    streamEncoders: [
+      streamEncoder(parquetContentType, StreamEventsResponseSchema, encodeParquet),
+      eventStreamEncoder(StreamChatResponseSchema),
+    ],
+    ...transportSettings(config),
   });
   await applyManifest(manifest, {
     ...{ database, audit, logger },
@@ -169,11 +185,43 @@ export async function createApp(options: AppOptions): Promise<App> {
     listen: () => server.listen({ host: config.host, port: config.port }),
     async close() {
       await server.close();
+      await generation.close();
       await tracing.drain();
       await lastUsed.stop();
       await changes.stop();
     },
   };
+}
+
+function transportSettings(config: Config) {
+  return {
+    corsOrigins: config.corsOrigins,
+    bodyLimits: config.bodyBytesMax,
+    bytesInFlightMax: config.bytesInFlightMax,
+    bodyStallMs: config.bodyTimeoutMs,
+    drainTimeoutMs: config.drainTimeoutMs,
+    unaryTimeoutMs,
+    ingestionTimeoutMs,
+    generationTimeoutMs: config.generationTimeoutMs + commitSlackMs,
+    isTracing: config.isTracing,
+  };
+}
+
+function addTracingServices(router: ServiceRouter, tracingOf: TracingOf): void {
+  router.service(EventService, eventHandlers(tracingOf));
+  router.service(SessionService, sessionHandlers(tracingOf));
+  router.service(ExportService, exportHandlers(tracingOf));
+  router.service(TracingService, tracingHandlers(tracingOf));
+  router.service(FeedbackService, feedbackHandlers(tracingOf));
+  router.service(TraceService, traceHandlers(tracingOf));
+}
+
+function addGenerationServices(router: ServiceRouter, generation: Generation): void {
+  const { chat, proxy, models, credentials, aliases } = generation;
+  router.service(GenerationService, generationHandlers(chat));
+  router.service(LlmProxyService, llmProxyHandlers(proxy, models));
+  router.service(ProviderCredentialService, providerCredentialHandlers(credentials));
+  router.service(ModelAliasService, modelAliasHandlers(aliases));
 }
 
 function packageVersion(): string {

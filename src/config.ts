@@ -3,10 +3,19 @@
 
 import { bodyBytesMaxDefault } from "./base/limits.ts";
 import {
+  type OperatorAlias,
+  type OperatorProvider,
+  parseModelAliases,
+  parsePrivateHosts,
+  parseProviders,
+  readProviderVariables,
+} from "./provider-settings.ts";
+import {
   oneOf,
   parseAddress,
   parseClusters,
   parseEmail,
+  parseEncryptionKeys,
   parseIssuer,
   parseList,
   parseOptional,
@@ -69,8 +78,34 @@ export type Config = {
   /** Whether `waggle start` runs workflows too. */
   readonly hasWorkflows: boolean;
   readonly temporal: TemporalConfig;
+  /** Longest time of a generation, all attempts and the whole stream of it. */
+  readonly generationTimeoutMs: number;
+  /** Calls of models that one project may have running; beyond it they are refused with a 503. */
+  readonly generationConcurrencyMax: number;
+  /** Providers of models for every project: by their usual variables, and by `providers`. */
+  readonly operatorProviders: readonly OperatorProvider[];
+  /** Aliases of models for every project. */
+  readonly operatorAliases: readonly OperatorAlias[];
+  /** `host` or `host:port` that base URLs of tenants may name although private. */
+  readonly providerPrivateHosts: readonly string[];
+  /** From a request to a provider to the first byte of its answer. */
+  readonly providerTimeoutMs: number;
+  /** Between two parts of a provider's answer. */
+  readonly providerIdleTimeoutMs: number;
+  /** Tries of a model before the next of its alias. */
+  readonly providerAttemptsMax: number;
+  /** Secrets of providers are stored under the first; the others open what was stored before. */
+  readonly encryptionKeys: readonly EncryptionKey[];
   /** Folders that programs are looked for in. */
   readonly path: string;
+};
+
+/** A key that secrets are stored under. */
+export type EncryptionKey = {
+  /** Stands in the clear beside everything that the key seals. */
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: Uint8Array;
 };
 
 /** How to reach the identity provider that people sign in with. */
@@ -165,6 +200,27 @@ export const settings = {
   "temporal-tls-client-key-path": setting("", "its private key", parseOptional),
   "temporal-tls-server-ca-cert-path": setting("", "authority of the server", parseOptional),
   "temporal-cli-path": setting("", "program of the embedded Temporal", parseOptional),
+  "encryption-keys": setting(
+    "",
+    "what secrets of providers are stored under: id:base64-of-32-bytes,…",
+    parseEncryptionKeys,
+  ),
+  providers: setting("", "model providers as JSON; better as a variable", parseProviders),
+  "model-aliases": setting("", 'aliases: {"fast": ["openai/gpt-4o-mini"]}', parseModelAliases),
+  "provider-private-hosts": setting(
+    "",
+    "private host or host:port tenants may name",
+    parsePrivateHosts,
+  ),
+  "provider-timeout-ms": setting("300000", "wait for first byte", wholeNumber(1, 3_600_000)),
+  "provider-idle-timeout-ms": setting("60000", "and between bytes", wholeNumber(1, 3_600_000)),
+  "provider-attempts": setting(
+    "3",
+    "tries of a model, before its alias's next",
+    wholeNumber(1, 10),
+  ),
+  "generation-concurrency": setting("256", "calls at a time, by project", wholeNumber(1, 100_000)),
+  "generation-timeout-ms": setting("600000", "longest generation", wholeNumber(1_000, 3_600_000)),
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof settings;
@@ -219,6 +275,15 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
       serverCaCertPath: read("temporal-tls-server-ca-cert-path"),
       cliPath: read("temporal-cli-path"),
     }),
+    encryptionKeys: read("encryption-keys"),
+    generationTimeoutMs: read("generation-timeout-ms"),
+    generationConcurrencyMax: read("generation-concurrency"),
+    operatorProviders: readProviders(read, environment),
+    operatorAliases: Object.freeze(read("model-aliases")),
+    providerPrivateHosts: Object.freeze(read("provider-private-hosts")),
+    providerTimeoutMs: read("provider-timeout-ms"),
+    providerIdleTimeoutMs: read("provider-idle-timeout-ms"),
+    providerAttemptsMax: read("provider-attempts"),
     path: environment["PATH"] ?? "",
   });
 }
@@ -264,6 +329,18 @@ function readOidc(read: Read): OidcConfig | undefined {
     groupsClaim: read("oidc-groups-claim"),
     isEmailTrusted: read("oidc-trust-email"),
   });
+}
+
+/** Those of `providers` go before those of variables that have the same name. */
+function readProviders(read: Read, environment: Environment): readonly OperatorProvider[] {
+  const named = read("providers");
+  try {
+    const usual = readProviderVariables(environment);
+    const others = usual.filter(({ name }) => !named.some((one) => one.name === name));
+    return Object.freeze([...named, ...others]);
+  } catch (error) {
+    throw new ConfigError((error as Error).message);
+  }
 }
 
 function readSetting<Name extends SettingName>(

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The command line: waggle start | serve | worker | migrate | doctor | keys | members |
-// sign-in-link | audit. Each command is one file in commands/.
+// sign-in-link | audit | provider-credentials | prices. Each command is one file in commands/.
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "./base/operator-error.ts";
@@ -11,6 +11,8 @@ import { runDoctor } from "./commands/doctor.ts";
 import { runKeys } from "./commands/keys.ts";
 import { runMembers } from "./commands/members.ts";
 import { runMigrate } from "./commands/migrate.ts";
+import { runPrices } from "./commands/prices.ts";
+import { runProviderCredentials } from "./commands/provider-credentials.ts";
 import { runServe } from "./commands/serve.ts";
 import { runSignInLink } from "./commands/sign-in-link.ts";
 import { runStart } from "./commands/start.ts";
@@ -28,6 +30,11 @@ const commands: Readonly<Record<string, Command>> = {
   members: { summary: "give and take roles of people", run: runMembers },
   "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
   audit: { summary: "verify the audit log's chains", run: runAudit },
+  prices: { summary: "estimate the costs of stored events anew", run: runPrices },
+  "provider-credentials": {
+    summary: "put stored secrets under the first encryption key: rotate",
+    run: runProviderCredentials,
+  },
 };
 
 const settingNames = Object.keys(settings) as SettingName[];
@@ -35,15 +42,18 @@ const settingNames = Object.keys(settings) as SettingName[];
 const flagOptions = {
   ...Object.fromEntries(settingNames.map((name) => [name, { type: "string" } as const])),
   help: { type: "boolean", short: "h" },
+  apply: { type: "boolean" },
   dataplane: { type: "string" },
   email: { type: "string" },
   "expires-in-days": { type: "string" },
+  from: { type: "string" },
   kind: { type: "string" },
   name: { type: "string" },
   org: { type: "string" },
   permissions: { type: "string" },
   project: { type: "string" },
   role: { type: "string" },
+  to: { type: "string" },
   workspace: { type: "string" },
 } as const;
 
@@ -82,7 +92,7 @@ function report(error: unknown): number {
 
 function helpText(): string {
   const commandLines = Object.entries(commands).map(
-    ([name, { summary }]) => `  ${name.padEnd(14)}${summary}`,
+    ([name, { summary }]) => `  ${name.padEnd(22)}${summary}`,
   );
   const settingLines = settingNames.flatMap((name) => {
     const { help, fallback } = settings[name];

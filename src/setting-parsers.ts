@@ -62,6 +62,34 @@ export function parseList(text: string): readonly string[] {
     .filter((item) => item !== "");
 }
 
+const encryptionKeyIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
+/** AES-256. */
+const encryptionKeyBytes = 32;
+const encryptionKeysMax = 16;
+
+/** Returns keys of a text `id:base64,…`, in its order; none for an empty one. */
+export function parseEncryptionKeys(
+  text: string,
+): readonly { readonly id: string; readonly key: Uint8Array }[] {
+  const items = parseList(text);
+  // Neither the text nor a part of it is repeated: a key without an id looks like one.
+  const keys = items.map((item, index) => {
+    const [id = "", base64 = "", ...rest] = item.split(":");
+    const key = Buffer.from(base64, "base64");
+    const isKey = key.length === encryptionKeyBytes && key.toString("base64") === base64;
+    if (rest.length === 0 && encryptionKeyIdPattern.test(id) && isKey) return { id, key };
+    const wanted = "id:key, the key as the base64 of 32 bytes (openssl rand -base64 32)";
+    throw new Error(`must be ${wanted}, with commas between; number ${index + 1} is none`);
+  });
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) {
+    throw new Error("must not name one id twice");
+  }
+  if (keys.length > encryptionKeysMax) {
+    throw new Error(`must be at most ${encryptionKeysMax} keys`);
+  }
+  return Object.freeze(keys);
+}
+
 const clusterIdPattern = /^[a-z0-9_-]{1,64}$/;
 /** Each is a pool of connections and a watch. */
 const clustersMax = 64;

@@ -258,7 +258,7 @@ describe("SQL", () => {
 
   test("on project data names the project in every statement", () => {
     const tables =
-      /\b(from|into|update|join)\s+(events|archived_events|session_totals|event_fields)\b/;
+      /\b(from|into|update|join)\s+(events|archived_events|session_totals|event_fields|feedback)\b/;
     const got = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/sql(?:<[^`]*?>)?`((?:[^`\\]|\\.|\$\{[^}]*\})*)`/g)]
         .map(([, statement = ""]) => statement)

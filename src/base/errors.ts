@@ -56,6 +56,18 @@ export const outcomes = {
   OVERLOADED: { code: Code.Unavailable, status: 503 },
   /** The database does not answer; try again. */
   DATABASE_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
+  /** The provider of a model refuses the request; the message is the provider's. */
+  PROVIDER_REJECTED: { code: Code.InvalidArgument, status: 400 },
+  /** The provider failed, refused the credentials, or broke off. */
+  PROVIDER_FAILED: { code: Code.Unavailable, status: 502 },
+  /** The provider is at its rate limit; try again. */
+  PROVIDER_LIMITED: { code: Code.Unavailable, status: 503 },
+  /** The provider did not answer in time. */
+  PROVIDER_TIMEOUT: { code: Code.DeadlineExceeded, status: 504 },
+  /** Secrets cannot be stored: the operator has named no encryption key. */
+  ENCRYPTION_KEY_ABSENT: { code: Code.FailedPrecondition, status: 409 },
+  /** Stored secrets do not open; the message names the credentials and the encryption key. */
+  CREDENTIAL_UNREADABLE: { code: Code.FailedPrecondition, status: 409 },
   /** The call took longer than its deadline, the caller's or the service's own. */
   DEADLINE_EXCEEDED: { code: Code.DeadlineExceeded, status: 504 },
   /** A bug; logged with its cause, answered without a message. */
@@ -67,6 +79,13 @@ export type Reason = keyof typeof outcomes;
 /** Seconds after which a client should try again, on every 503. */
 export const retryAfterSeconds = 1;
 
+/** What a provider answered, for a client that speaks the provider's protocol. Holds no secret. */
+export type RelayedAnswer = {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+};
+
 /**
  * A failure with a known reason. `message` reaches the caller for 4xx other than NOT_FOUND, so it
  * names what was wrong and the way out, and holds no secret. `details` are extra members of the
@@ -75,18 +94,27 @@ export const retryAfterSeconds = 1;
 export class ServiceError extends Error {
   readonly reason: Reason;
   readonly details: Readonly<Record<string, unknown>> | undefined;
+  /** Seconds for `Retry-After`, where somebody else said how long; whole, at least 1. */
+  readonly retryAfterSeconds: number | undefined;
+  /** Answered in place of our own body where REST errors have OpenAI's shape. */
+  readonly relayed: RelayedAnswer | undefined;
 
-  constructor(
-    reason: Reason,
-    message: string,
-    options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
-  ) {
+  constructor(reason: Reason, message: string, options: ServiceErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.name = "ServiceError";
     this.reason = reason;
     this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.relayed = options.relayed;
   }
 }
+
+export type ServiceErrorOptions = {
+  readonly cause?: unknown;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly relayed?: RelayedAnswer | undefined;
+};
 
 /** Marks a branch that the types say cannot be reached. */
 export function assertNever(value: never): never {

@@ -15,6 +15,12 @@ export function isJsonArray(value: JsonValue | undefined): value is readonly Jso
   return Array.isArray(value);
 }
 
+/** Returns an object of the members that are not undefined. */
+export function present(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as JsonObject;
+}
+
 /**
  * Tells whether `value` nests at most `depthMax` levels of objects and arrays; a scalar is level 0.
  * Stops at the first branch that is too deep, so a hostile value costs no deep recursion.

@@ -14,6 +14,7 @@ import type { CommandContext } from "./command.ts";
 import { connectClusters, connectDatabase } from "./connect.ts";
 import { credentialsPath, ensureCredentials } from "./credentials.ts";
 import type { CredentialsOutcome } from "./credentials.ts";
+import { ensureEncryptionKeys } from "./encryption-keys.ts";
 import { loggerOf, watchForEnd } from "./end.ts";
 import type { End } from "./end.ts";
 import { orAborted } from "./interruption.ts";
@@ -74,7 +75,9 @@ async function startAll(options: StartAll): Promise<void> {
     });
     started.push(() => clusters.close());
     progress.step("starting the service");
-    const service = await startService(config, { database, clusters, logger });
+    const encryptionKeys = await ensureEncryptionKeys(config, folder);
+    const parts = { database, clusters, logger };
+    const service = await startService({ ...config, encryptionKeys }, parts);
     started.push(() => service.stop(end.hurry));
     const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
     await lock.announce({ pid: process.pid, url: service.url });

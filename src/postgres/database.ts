@@ -19,6 +19,11 @@ export type Database = {
    * ended it for a deadlock or a serialization failure, so `work` must not have other effects.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` as `transaction` does, but inside another one as a part of it that is undone by
+   * itself when it fails: whoever catches the failure may go on.
+   */
+  step<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   isInTransaction(): boolean;
   /** Runs `effect` when the ambient transaction has committed, and not when it is undone. */
   afterCommit(effect: () => void): void;
@@ -37,7 +42,10 @@ export type Database = {
 };
 
 /** The transaction that work runs in, and what to do once it has committed. */
-type Ambient = { readonly sql: Sql; readonly effects: (() => void)[] };
+type Ambient = {
+  readonly sql: postgres.TransactionSql<ColumnTypes>;
+  readonly effects: (() => void)[];
+};
 
 export type OpenDatabaseOptions = {
   /** `postgres://…`; a `host=/folder` parameter names a unix socket's folder, as in libpq. */
@@ -79,9 +87,21 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     }
   }
 
+  async function step<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const outer = ambient.getStore();
+    if (!outer) return transaction(work);
+    const effects: (() => void)[] = [];
+    const result = await outer.sql.savepoint((sql) =>
+      ambient.run({ sql, effects }, () => work(sql)),
+    );
+    outer.effects.push(...effects);
+    return result as T;
+  }
+
   return {
     sql: () => ambient.getStore()?.sql ?? pool,
     transaction,
+    step,
     isInTransaction: () => ambient.getStore() !== undefined,
     afterCommit(effect) {
       const outer = ambient.getStore();

@@ -8,12 +8,15 @@ import type { ProjectScope } from "../access/scope.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import type { QueueSize } from "./events/commit-queue.ts";
+import type { EstimateCost } from "./events/event.ts";
 import { createEvents } from "./events/events.ts";
 import type { Events } from "./events/events.ts";
 import { createRecorder } from "./events/record.ts";
 import type { Recorder } from "./events/record.ts";
 import { createExports } from "./export/export.ts";
 import type { Exports } from "./export/export.ts";
+import { createFeedback } from "./feedback/feedback.ts";
+import type { Feedback } from "./feedback/feedback.ts";
 import { createFieldCatalogue } from "./fields/fields.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import type { Sessions } from "./sessions/sessions.ts";
@@ -26,6 +29,7 @@ export type Tracing = {
   readonly sessions: Sessions;
   readonly exports: Exports;
   readonly traces: Traces;
+  readonly feedback: Feedback;
   /** Keeps answers in the cluster, in the transaction of what the call changed there. */
   readonly idempotency: Idempotency;
 };
@@ -37,29 +41,36 @@ export type TracingOptions = {
   readonly clusters: Pick<Clusters, "database">;
   /** Told how many events each commit stored or changed. */
   readonly onStored?: (events: number) => void;
+  /** Absent where no prices are known. */
+  readonly estimateCost?: EstimateCost;
 };
 
 export type TracingOfClusters = {
   readonly of: TracingOf;
   /** What waits for a commit now, in all clusters. */
   queueSize(): QueueSize;
-  /** Resolves when no write is waiting in any cluster. */
+  /** Resolves when no write is waiting in any cluster, nor work whose answer is to be kept runs. */
   drain(): Promise<void>;
 };
 
-export function createTracing({ clusters, onStored }: TracingOptions): TracingOfClusters {
+export function createTracing(options: TracingOptions): TracingOfClusters {
+  const { clusters, onStored, estimateCost } = options;
   const composed = new Map<Database, Tracing>();
   const recorders: Recorder[] = [];
 
   function compose(database: Database): Tracing {
     const fields = createFieldCatalogue({ database });
-    const recorder = createRecorder({ database, fields, ...(onStored && { onStored }) });
+    const recorder = createRecorder({
+      ...{ database, fields, estimateCost },
+      ...(onStored && { onStored }),
+    });
     recorders.push(recorder);
     return {
       events: createEvents(database, recorder),
       sessions: createSessions({ database, recorder, fields }),
       exports: createExports({ database, fields }),
       traces: createTraces({ recorder }),
+      feedback: createFeedback(database, recorder),
       idempotency: createIdempotency(database),
     };
   }
@@ -82,6 +93,7 @@ export function createTracing({ clusters, onStored }: TracingOptions): TracingOf
       };
     },
     async drain() {
+      await Promise.all([...composed.values()].map(({ idempotency }) => idempotency.drain()));
       await Promise.all(recorders.map((recorder) => recorder.drain()));
     },
   };

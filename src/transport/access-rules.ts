@@ -31,6 +31,12 @@ export type AccessRule = {
   readonly isSecretAnswer: boolean;
   /** Denied where data planes are assigned automatically. */
   readonly isManualOnly: boolean;
+  /** Runs a model, for longer than other calls may take and with no transaction open. */
+  readonly isGeneration: boolean;
+  /** Name of the rpc that answers a REST body with `"stream": true`; empty for none. */
+  readonly streamTwin: string;
+  /** REST errors are shaped as the OpenAI API's. */
+  readonly hasOpenAiErrors: boolean;
 };
 
 const bare = {
@@ -40,6 +46,9 @@ const bare = {
   scope: "",
   isSecretAnswer: false,
   isManualOnly: false,
+  isGeneration: false,
+  streamTwin: "",
+  hasOpenAiErrors: false,
 };
 
 /** Reveal nothing of any tenant, and tools call them without a key. */
@@ -128,5 +137,8 @@ function fromOption(method: DescMethod): AccessRule {
     scope: option.scope,
     isSecretAnswer: option.secretAnswer,
     isManualOnly: option.manualAssignment,
+    isGeneration: option.generation,
+    streamTwin: option.streamTwin,
+    hasOpenAiErrors: option.openaiErrors,
   };
 }

@@ -53,6 +53,17 @@ export const itemFaultsKey = createContextKey<readonly ItemFault[]>([], {
   description: "items that the REST reader could not read",
 });
 
+export const parsedBodyKey = createContextKey<unknown>(undefined, {
+  description: "the JSON of a body that passes as it is, where the transport has read it",
+});
+
+/** Runs the effect of a generation, now or together with what else has to be kept with it. */
+export type CommitEffect = (effect: () => Promise<void>) => Promise<void>;
+
+export const commitEffectKey = createContextKey<CommitEffect>((effect) => effect(), {
+  description: "how a call that runs a model commits its effect; set for an Idempotency-Key",
+});
+
 /** Returns the caller. Throws when the gate has not run, which is a bug of the transport. */
 export function principalOf(context: Pick<HandlerContext, "values">): Principal {
   const principal = context.values.get(principalKey);

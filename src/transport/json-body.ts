@@ -3,13 +3,9 @@
 
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../base/errors.ts";
+import { hasMoreContainers } from "../base/json-containers.ts";
 import { jsonContainersMax } from "../base/limits.ts";
 import { describeJsonFault } from "./json-fault.ts";
-
-const quote = 0x22;
-const backslash = 0x5c;
-const openBracket = 0x5b;
-const openBrace = 0x7b;
 
 /** Returns the value of a JSON text. Fails with MALFORMED_BODY. */
 export function parseJsonBody(body: Buffer): unknown {
@@ -27,20 +23,4 @@ export function parseJsonBody(body: Buffer): unknown {
     const message = `the body must be JSON: ${describeJsonFault(text)}`;
     throw new ServiceError("MALFORMED_BODY", message, { cause });
   }
-}
-
-/** Counts what opens outside of strings; a body too short to hold that many is not looked at. */
-function hasMoreContainers(body: Buffer, max: number): boolean {
-  if (body.length <= 2 * max) return false;
-  let count = 0;
-  let isInString = false;
-  for (let index = 0; index < body.length; index += 1) {
-    const byte = body[index];
-    if (isInString) {
-      if (byte === backslash) index += 1;
-      else if (byte === quote) isInString = false;
-    } else if (byte === quote) isInString = true;
-    else if ((byte === openBrace || byte === openBracket) && (count += 1) > max) return true;
-  }
-  return false;
 }

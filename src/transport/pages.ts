@@ -81,7 +81,7 @@ async function answerOf(
     }
     const accept = headerOf(exchange.request, "accept");
     const { status, headers, body } = options.pages.toFailureAnswer(failure, { accept });
-    return { status, headers: { ...headers, ...headersOf(failure.reason) }, body };
+    return { status, headers: { ...headers, ...headersOf(failure) }, body };
   }
 }
 

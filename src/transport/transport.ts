@@ -89,7 +89,7 @@ export function createTransport(options: TransportOptions): Transport {
       createDeadlineInterceptor(options),
       createAuthorizeInterceptor(options),
       validateInterceptor,
-      createIdempotencyInterceptor(options.idempotencyOf),
+      createIdempotencyInterceptor(options),
     ],
     mapError,
     callLog,

@@ -5,7 +5,7 @@
 import type { KeyKind } from "../../src/access/principal.ts";
 
 /** What a call needs to find before it can succeed. */
-export type Need = "session" | "member" | KeyKind;
+export type Need = "session" | "generation" | "member" | "credential" | "alias" | KeyKind;
 
 export type Row = {
   /** HTTP method and path template. */
@@ -31,6 +31,7 @@ const everyKind: readonly KeyKind[] = [
 ];
 const controlPlane: readonly KeyKind[] = ["control_plane"];
 const fineGrained: readonly KeyKind[] = ["data_plane", "control_plane"];
+const managers: readonly KeyKind[] = ["control_plane", "data_plane", "project"];
 const dataPlane: readonly KeyKind[] = ["data_plane"];
 
 export const event = { event_type: "tool", inputs: {}, source: "test" };
@@ -133,6 +134,40 @@ const tracingRows: readonly Row[] = [
     writers,
     { body: { model_events: [{ ...call, source: "test" }] } },
   ),
+];
+
+const messages = [{ role: "user", content: "hi" }];
+/** The model is the stand-in's; the tenants' projects all have this name. */
+const chat = { project: "demo", model: "stand-in/m", messages };
+const completion = { model: "stand-in/m", messages };
+
+const generationRows: readonly Row[] = [
+  row("POST /chat", "CreateChat", "project.generation.create", owner, { body: chat }),
+  row("POST /chat/stream", "StreamChat", "project.generation.create", owner, { body: chat }),
+  row("POST /v1/chat/completions", "CreateChatCompletion", "project.generation.create", owner, {
+    body: completion,
+  }),
+  row(
+    "POST /v1/chat/completions/stream",
+    "StreamChatCompletion",
+    "project.generation.create",
+    owner,
+    { body: { ...completion, stream: true } },
+  ),
+  row("POST /v1/embeddings", "CreateEmbedding", "project.generation.create", owner, {
+    body: { model: "stand-in/m", input: "hi" },
+  }),
+  row("GET /v1/models", "ListModels", "project.generation.list", owner),
+];
+
+const feedbackRows: readonly Row[] = [
+  row("POST /feedback", "CreateFeedback", "project.feedback.create", owner, {
+    body: { task: "answer", generation_id: "e1", feedback_json: { rating: 5 } },
+    need: "generation",
+  }),
+  row("GET /v1/feedback?generation_id=e1", "ListFeedback", "project.feedback.list", readers, {
+    need: "generation",
+  }),
 ];
 
 /** Not in a proto of ours: its rule stands in transport/access-rules.ts. */
@@ -286,11 +321,48 @@ const apiKeyRows: readonly Row[] = [
   }),
 ];
 
+const aKey = { api_key: "key-of-a-test" };
+
+/** The calls on credentials of providers under one root. */
+function credentialRows(root: string): readonly Row[] {
+  const all = `${root}/provider_credentials`;
+  const one = `${all}/{credential_id}`;
+  const call = (route: string, rpc: string, action: string, rest?: Rest) =>
+    row(route, rpc, `{scope}.provider_credential.${action}`, managers, rest);
+  const stored: Rest = { need: "credential" };
+  return [
+    call(`POST ${all}`, "CreateProviderCredential", "create", {
+      body: { provider: "openai", ...aKey },
+    }),
+    call(`GET ${all}`, "ListProviderCredentials", "list"),
+    call(`GET ${one}`, "GetProviderCredential", "get", stored),
+    call(`PUT ${one}`, "UpdateProviderCredential", "put", { body: aKey, ...stored }),
+    call(`DELETE ${one}`, "DeleteProviderCredential", "delete", stored),
+  ];
+}
+
+/** The calls on model aliases under one root. */
+function aliasRows(root: string): readonly Row[] {
+  const all = `${root}/model_aliases`;
+  const one = `${all}/{name}`;
+  const call = (route: string, rpc: string, action: string, rest?: Rest) =>
+    row(route, rpc, `{scope}.model_alias.${action}`, managers, rest);
+  return [
+    call(`PUT ${one}`, "PutModelAlias", "put", { body: { targets: ["openai/m"] } }),
+    call(`GET ${all}`, "ListModelAliases", "list"),
+    call(`GET ${one}`, "GetModelAlias", "get", { need: "alias" }),
+    call(`DELETE ${one}`, "DeleteModelAlias", "delete", { need: "alias" }),
+  ];
+}
+
 export const contractRows: readonly Row[] = [
   ...tracingRows,
+  ...generationRows,
+  ...feedbackRows,
   ...scopeRows,
   ...memberRows,
   ...apiKeyRows,
+  ...[org, workspace, project].flatMap((root) => [...credentialRows(root), ...aliasRows(root)]),
   row(`GET ${org}/audit_log`, "ListAuditLog", "org.audit_log.list", controlPlane),
   row("GET /v1/me", "GetMe", "system.me.get", everyKind),
 ];

@@ -10,6 +10,8 @@ import { access } from "../../gen/waggle/v1/options_pb.js";
 import { keyKinds } from "../../src/access/principal.ts";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
+import { addAlias, addCredential, anEncryptionKey } from "../support/credentials.ts";
+import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
 import {
@@ -30,13 +32,23 @@ const notFound = Buffer.from(
   '{"success":false,"statusCode":404,"errorCode":"NOT_FOUND","message":"Not found"}',
 );
 
+let standIn: StandIn;
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService({ "dataplane-assignment": "manual" });
+  standIn = await startOpenAiStandIn();
+  const provider = { provider: "openai_compatible", base_url: standIn.url };
+  service = await startService({
+    "dataplane-assignment": "manual",
+    "encryption-keys": anEncryptionKey("main").text,
+    providers: JSON.stringify({ "stand-in": provider }),
+  });
 });
 
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await standIn.stop();
+});
 
 /** From the widest to the narrowest: what holds at one holds at all that follow. */
 const levels: readonly ScopeLevel[] = ["system", "org", "dataplane", "workspace", "project"];
@@ -73,12 +85,18 @@ async function pathIn(tenant: Tenant, { route, need }: Row): Promise<string> {
     project_id: tenant.projectId,
     event_id: "e1",
     session_id: "s1",
+    name: "an-alias",
   };
   const level = routeLevels.find(([pattern]) => pattern.test(route))?.[1] ?? "project";
-  if (need === "session") await giveSession(tenant);
+  if (need === "session") await giveSession(tenant, event);
+  else if (need === "generation") await giveSession(tenant, { ...event, event_type: "model" });
   else if (need === "member") {
     const role = `${level}_member`;
     ids["user_id"] = await addMember(service.database, tenant, { level, role });
+  } else if (need === "credential") {
+    ids["credential_id"] = await addCredential(service.database, tenant, level as KeyRoot);
+  } else if (need === "alias") {
+    ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {
     const root = level as KeyRoot;
     ids["key_id"] = (await addKey(service.database, tenant, { kind: need, root })).keyId;
@@ -86,12 +104,13 @@ async function pathIn(tenant: Tenant, { route, need }: Row): Promise<string> {
   return (route.split(" ")[1] ?? "").replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "?");
 }
 
-async function giveSession(tenant: Tenant): Promise<void> {
+/** Stores an event, with its session. */
+async function giveSession(tenant: Tenant, given: typeof event): Promise<void> {
   const credential = await withKey(service.database, tenant, { kind: "project", root: "project" });
   const response = await fetch(`${service.url}/events`, {
     method: "POST",
     headers: { ...credential, "content-type": "application/json" },
-    body: JSON.stringify({ event: { ...event, event_id: "e1", session_id: "s1" } }),
+    body: JSON.stringify({ event: { ...given, event_id: "e1", session_id: "s1" } }),
   });
   expect(response.status).toBe(200);
 }
@@ -206,7 +225,8 @@ describe.each(rows)("$route", (row) => {
       }
       expect({ name, shown: idsIn(got.body, tenant) }).toEqual({ name, shown: [] });
     }
-    expect(await stateOf(tenant)).toEqual({ events: row.need === "session" ? 2 : 0, active: 4 });
+    const events = row.need === "session" || row.need === "generation" ? 2 : 0;
+    expect(await stateOf(tenant)).toEqual({ events, active: 4 });
   });
 });
 

@@ -6,6 +6,8 @@ import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
+import { FeedbackService } from "../../gen/waggle/v1/feedback_pb.js";
+import { GenerationService } from "../../gen/waggle/v1/generation_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 
 export type Request = {
@@ -28,6 +30,8 @@ const event = EventService.method;
 const session = SessionService.method;
 const exporting = ExportService.method;
 const tracing = TracingService.method;
+const feedback = FeedbackService.method;
+const generation = GenerationService.method;
 
 const at = 1_760_000_000_000;
 /** The session that every case but a few is about. */
@@ -409,6 +413,76 @@ const batches: readonly Case[] = [
   ),
 ];
 
+const said: JsonObject = {
+  task: "answer",
+  generation_id: eventId,
+  feedback_json: { rating: 5, comment: "To the point" },
+  ground_truth: "Paris",
+};
+
+const feedbacks: readonly Case[] = [
+  golden("post-feedback/created", "POST /feedback", feedback.createFeedback, {
+    given: aTrace,
+    body: said,
+  }),
+  golden("post-feedback/merged", "POST /feedback", feedback.createFeedback, {
+    given: [...aTrace, { route: "POST /feedback", body: said }],
+    body: { task: "answer", generation_id: eventId, feedback_json: { rating: 1, seen: true } },
+  }),
+  golden("post-feedback/no-task", "POST /feedback", feedback.createFeedback, {
+    given: aTrace,
+    body: without(said, "task"),
+  }),
+  golden("post-feedback/no-generation-id", "POST /feedback", feedback.createFeedback, {
+    given: aTrace,
+    body: without(said, "generation_id"),
+  }),
+  golden("post-feedback/two-ground-truths", "POST /feedback", feedback.createFeedback, {
+    given: aTrace,
+    body: { ...said, feedback_json: { ground_truth: "Rome" } },
+  }),
+  golden("post-feedback/items-no-object", "POST /feedback", noTypes, {
+    given: aTrace,
+    body: { ...said, feedback_json: "good" },
+  }),
+  golden("post-feedback/unknown-generation", "POST /feedback", feedback.createFeedback, {
+    given: aTrace,
+    body: { ...said, generation_id: absentId },
+  }),
+  golden("post-feedback/no-generation", "POST /feedback", feedback.createFeedback, {
+    given: aTrace,
+    body: { ...said, generation_id: otherId },
+  }),
+  golden("post-feedback/read-only-key", "POST /feedback", feedback.createFeedback, {
+    given: aTrace,
+    body: said,
+    key: "readOnly",
+  }),
+  golden(
+    "get-v1-feedback/listed",
+    `GET /v1/feedback?generation_id=${eventId}&limit=1`,
+    feedback.listFeedback,
+    {
+      given: [
+        ...aTrace,
+        { route: "POST /feedback", body: said },
+        { route: "POST /feedback", body: { task: "judge", generation_id: eventId } },
+      ],
+      message: { generation_id: eventId, limit: 1 },
+      key: "readOnly",
+    },
+  ),
+  golden(
+    "get-v1-feedback/of-an-unknown-generation",
+    `GET /v1/feedback?generation_id=${absentId}`,
+    feedback.listFeedback,
+    { given: aTrace, message: { generation_id: absentId } },
+  ),
+  golden("get-v1-feedback/no-generation-id", "GET /v1/feedback", feedback.listFeedback, {
+    given: aTrace,
+  }),
+];
+
 const is = (field: string, value: JsonObject[string], type?: string): JsonObject => ({
   field,
   operator: "is",
@@ -513,4 +587,58 @@ const exports: readonly Case[] = [
   }),
 ];
 
-export const cases: readonly Case[] = [...sessions, ...events, ...batches, ...exports];
+const chat: JsonObject = {
+  project: "demo",
+  model: "gpt-4o",
+  messages: [{ role: "user", content: "Weather in {{ city }}?" }],
+  inputs: { city: "Paris" },
+  session_id: sessionId,
+};
+const functions = [{ name: "get_weather", parameters: { type: "object", properties: {} } }];
+
+const chats: readonly Case[] = [
+  golden("post-chat/answered", "POST /chat", generation.createChat, {
+    given: [aSession],
+    body: { ...chat, version: "v1", hyperparameters: { temperature: 0, max_tokens: 50 } },
+  }),
+  golden("post-chat/several", "POST /chat", generation.createChat, {
+    body: { ...chat, num_samples: 2 },
+  }),
+  golden("post-chat/function-called", "POST /chat", generation.createChat, {
+    body: { ...chat, functions, function_call: "auto" },
+  }),
+  golden("post-chat/streamed", "POST /chat", "chat-failures.test.ts reads the rpc's stream", {
+    body: { ...chat, stream: true },
+  }),
+  golden("post-chat/broken-off", "POST /chat", generation.createChat, {
+    body: { ...chat, model: "openai/cut-off" },
+  }),
+  golden("post-chat/refused-by-provider", "POST /chat", generation.createChat, {
+    body: { ...chat, model: "openai/fail-400" },
+  }),
+  golden("post-chat/no-model", "POST /chat", generation.createChat, {
+    body: without(chat, "model"),
+  }),
+  golden("post-chat/missing-value", "POST /chat", generation.createChat, {
+    body: { ...chat, inputs: { town: "Paris" } },
+  }),
+  golden("post-chat/unknown-hyperparameter", "POST /chat", generation.createChat, {
+    body: { ...chat, hyperparameters: { heat: 1 } },
+  }),
+  golden("post-chat/other-project", "POST /chat", generation.createChat, {
+    body: { ...chat, project: "other" },
+  }),
+  golden("post-chat/ingestion-key", "POST /chat", generation.createChat, {
+    key: "ingestion",
+    body: chat,
+  }),
+];
+
+export const cases: readonly Case[] = [
+  ...sessions,
+  ...events,
+  ...batches,
+  ...feedbacks,
+  ...exports,
+  ...chats,
+];

@@ -21,11 +21,13 @@ import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { formatTimeText } from "../../src/transport/rest/export-times.ts";
 import { givenAKey } from "../support/keys.ts";
+import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { cases, sessionId, type Case, type Request } from "./golden-cases.ts";
 
 let service: TestService;
+let standIn: StandIn;
 let sessions: Http2SessionManager;
 let transports: Readonly<Record<TransportName, Transport>>;
 
@@ -33,7 +35,9 @@ const transportNames = ["Connect JSON", "Connect binary", "gRPC", "gRPC-Web"] as
 type TransportName = (typeof transportNames)[number];
 
 beforeAll(async () => {
-  service = await startService();
+  standIn = await startOpenAiStandIn();
+  const openai = { provider: "openai", base_url: standIn.url, api_key: "sk-golden" };
+  service = await startService({ providers: JSON.stringify({ openai }) });
   sessions = new Http2SessionManager(service.url);
   const http2 = { baseUrl: service.url, httpVersion: "2", sessionManager: sessions } as const;
   transports = {
@@ -46,6 +50,7 @@ beforeAll(async () => {
 afterAll(async () => {
   sessions.abort();
   await service.stop();
+  await standIn.stop();
 });
 
 type Stage = {
@@ -100,8 +105,8 @@ async function callRest({ route, body }: Request, authorization: string | undefi
   });
   const contentType = response.headers.get("content-type") ?? "";
   const text = await response.text();
-  const lines = contentType.startsWith("application/json") ? [text] : text.trimEnd().split("\n");
-  const values = lines.map((line) => JSON.parse(line) as unknown);
+  const lines = contentType.startsWith("application/json") ? [text] : text.split("\n");
+  const values = lines.filter((line) => line !== "").map(parseLine);
   return {
     status: response.status,
     headers: { "content-type": contentType },
@@ -109,9 +114,24 @@ async function callRest({ route, body }: Request, authorization: string | undefi
   };
 }
 
+/** A line of JSON, or an event of a stream whose data is JSON or says that it is over. */
+function parseLine(line: string): unknown {
+  const data = line.replace(/^data: /, "");
+  return data === "[DONE]" ? data : (JSON.parse(data) as unknown);
+}
+
+const measures = new Set(["latency", "time_to_first_byte_ms", "duration_ms"]);
+
+/** How long a model took is known only by running it. */
+function isMeasured(key: string, of: object): boolean {
+  if (key === "duration") return "source" in of && of.source === "chat";
+  return measures.has(key);
+}
+
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Ids that the cases choose look like this and stay. */
 const chosenPattern = /^(5e551000|e7e17000)-0000-/;
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const dayMs = 86_400_000;
 
 function normalize(value: unknown, names: Map<string, string>): unknown {
@@ -120,11 +140,14 @@ function normalize(value: unknown, names: Map<string, string>): unknown {
     const entries = Object.entries(value).map(([key, item]) => [
       key,
       // A cursor is bound to its project.
-      key === "next_cursor" ? "<cursor>" : normalize(item, names),
+      key === "next_cursor" ? "<cursor>" : normalize(isMeasured(key, value) ? "<ms>" : item, names),
     ]);
     return Object.fromEntries(entries) as unknown;
   }
   if (typeof value === "number") return Math.abs(value - Date.now()) < dayMs ? "<now>" : value;
+  if (typeof value === "string" && timePattern.test(value)) {
+    return Math.abs(Date.parse(value) - Date.now()) < dayMs ? "<now>" : value;
+  }
   if (typeof value !== "string" || !uuidPattern.test(value) || chosenPattern.test(value)) {
     return value;
   }

@@ -1,8 +1,9 @@
-// `npm run bench -- ingest|read|access`: measures the whole service on this machine and
+// `npm run bench -- ingest|read|access|gateway`: measures the whole service on this machine and
 // prints tables. Results are kept in docs/benchmarks.md.
 
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";
+import { benchGateway, gatewayParts } from "./gateway.ts";
 import { benchIngest } from "./ingest.ts";
 import { loadNames } from "./loads.ts";
 import { benchRead } from "./read.ts";
@@ -10,7 +11,8 @@ import { benchRead } from "./read.ts";
 const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only LOAD] [--node FLAG]…
        npm run bench -- read [--runs N] [--events N] [--node FLAG]…
        npm run bench -- access [--rounds N] [--runs N]
-loads: ${loadNames.join(", ")}`;
+       npm run bench -- gateway [--rounds N] [--requests N] [--only PART] [--node FLAG]…
+loads: ${loadNames.join(", ")}; parts of gateway: ${gatewayParts.join(", ")}`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,6 +20,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: "string", default: "5" },
     runs: { type: "string", default: "7" },
     events: { type: "string" },
+    requests: { type: "string", default: "50000" },
     only: { type: "string" },
     node: { type: "string", multiple: true, default: [] },
   },
@@ -44,6 +47,14 @@ switch (positionals[0]) {
       rounds: Number(values.rounds),
       requests: 3_000,
       revocations: 10 * Number(values.runs),
+    });
+    break;
+  case "gateway":
+    await benchGateway({
+      rounds: Number(values.rounds),
+      requests: Number(values.requests),
+      only: gatewayParts.find((part) => part === values.only),
+      nodeFlags: values.node,
     });
     break;
   default:

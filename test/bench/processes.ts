@@ -45,9 +45,18 @@ export async function cpuSecondsOfTree(pid: number): Promise<number> {
 }
 
 /** Returns the highest resident memory that a process ever had, in megabytes. */
-export async function peakMemoryMb(pid: number): Promise<number> {
+export function peakMemoryMb(pid: number): Promise<number> {
+  return readStatusMb(pid, /^VmHWM:\s+(\d+) kB/m);
+}
+
+/** Returns the resident memory of a process now, in megabytes. */
+export function memoryMb(pid: number): Promise<number> {
+  return readStatusMb(pid, /^VmRSS:\s+(\d+) kB/m);
+}
+
+async function readStatusMb(pid: number, pattern: RegExp): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Math.round(Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024);
+  return Math.round(Number(pattern.exec(status)?.[1]) / 1_024);
 }
 
 /** Returns the proportional memory of a process and its children now (shared pages once), in MB. */

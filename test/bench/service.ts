@@ -1,5 +1,5 @@
 // The service as `npm start` runs it, a process of its own on a fresh data folder with its embedded
-// Postgres. Called by ingest.ts and read.ts.
+// Postgres. Called by the benches.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -30,8 +30,14 @@ function startFlags(): readonly string[] {
   return scripts.start.match(/--\S+(?= .*src\/main)/g) ?? [];
 }
 
-/** Starts the service; `nodeFlags` are for a profile, as `--cpu-prof --cpu-prof-dir=…`. */
-export async function startService(nodeFlags: readonly string[] = []): Promise<BenchService> {
+/**
+ * Starts the service; `nodeFlags` are for a profile, as `--cpu-prof --cpu-prof-dir=…`, `flags` are
+ * the service's own.
+ */
+export async function startService(
+  nodeFlags: readonly string[] = [],
+  flags: readonly string[] = [],
+): Promise<BenchService> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-bench-"));
   // Postgres, which does not run as root, must be able to get in.
   await chmod(folder, 0o755);
@@ -51,6 +57,7 @@ export async function startService(nodeFlags: readonly string[] = []): Promise<B
       "0",
       "--workflows",
       "off",
+      ...flags,
     ],
     { env: { PATH: process.env["PATH"], TZ: "UTC" }, stdio: ["ignore", log.fd, log.fd] },
   );

@@ -62,6 +62,45 @@ describe("transaction", () => {
   });
 });
 
+describe("step", () => {
+  test("that fails inside a transaction is undone alone", async () => {
+    const undone: string[] = [];
+    const done: string[] = [];
+
+    await database.transaction(async (sql) => {
+      await sql`insert into counters values ('before', 1)`;
+      const failing = database.step(async () => {
+        await database.sql()`insert into counters values ('undone', 1)`;
+        database.afterCommit(() => undone.push("told"));
+        await database.sql()`insert into counters values ('before', 2)`;
+      });
+      await expect(failing).rejects.toThrow("duplicate key");
+      await database.step(async () => {
+        await database.sql()`insert into counters values ('after', 1)`;
+        database.afterCommit(() => done.push("told"));
+      });
+      expect(done).toEqual([]);
+    });
+
+    expect((await names()).filter((name) => !["a", "b"].includes(name))).toEqual([
+      "after",
+      "before",
+    ]);
+    expect([undone, done]).toEqual([[], ["told"]]);
+  });
+
+  test("outside a transaction is one", async () => {
+    const failing = database.step(async (sql) => {
+      await sql`insert into counters values ('alone', 1)`;
+      expect(database.isInTransaction()).toBe(true);
+      throw new Error("changed my mind");
+    });
+
+    await expect(failing).rejects.toThrow("changed my mind");
+    expect(await names()).not.toContain("alone");
+  });
+});
+
 describe("sql", () => {
   test("reads and writes bigint columns as numbers", async () => {
     const want = 1_767_225_600_000_123;

@@ -48,6 +48,23 @@ function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
 }
 
 describe("record", () => {
+  test("leaves nothing of writes that are refused inside a transaction that goes on", async () => {
+    const tool = anEvent({ event_type: "tool" });
+    await recorder.record(projectId, [tool]);
+    const { session_id: _, ...event } = anEvent();
+    const refused = { ...event, session_id: tool.event_id };
+
+    await testDatabase.database.transaction(async () => {
+      await expect(events.create(projectId, refused)).rejects.toThrow("session_id");
+      await events.create(projectId, event);
+    });
+
+    const stored = await events.get(projectId, event.event_id);
+    expect(stored.session_id).not.toBe(tool.event_id);
+    const { totals } = await sessions.get(projectId, stored.session_id);
+    expect(totals).toMatchObject({ num_events: 1, num_model_events: 1 });
+  });
+
   test("stores an event with its defaults and makes its session", async () => {
     const event = anEvent({ metadata: { total_tokens: 5 } });
 

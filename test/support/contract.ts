@@ -8,10 +8,15 @@ import { file_waggle_v1_audit } from "../../gen/waggle/v1/audit_pb.js";
 import { file_waggle_v1_dataplane } from "../../gen/waggle/v1/dataplane_pb.js";
 import { file_waggle_v1_event } from "../../gen/waggle/v1/event_pb.js";
 import { file_waggle_v1_export } from "../../gen/waggle/v1/export_pb.js";
+import { file_waggle_v1_feedback } from "../../gen/waggle/v1/feedback_pb.js";
+import { file_waggle_v1_generation } from "../../gen/waggle/v1/generation_pb.js";
+import { file_waggle_v1_llm_proxy } from "../../gen/waggle/v1/llm_proxy_pb.js";
 import { file_waggle_v1_me } from "../../gen/waggle/v1/me_pb.js";
 import { file_waggle_v1_member } from "../../gen/waggle/v1/member_pb.js";
+import { file_waggle_v1_model_alias } from "../../gen/waggle/v1/model_alias_pb.js";
 import { file_waggle_v1_organization } from "../../gen/waggle/v1/organization_pb.js";
 import { file_waggle_v1_project } from "../../gen/waggle/v1/project_pb.js";
+import { file_waggle_v1_provider_credential } from "../../gen/waggle/v1/provider_credential_pb.js";
 import { file_waggle_v1_session } from "../../gen/waggle/v1/session_pb.js";
 import { file_waggle_v1_workspace } from "../../gen/waggle/v1/workspace_pb.js";
 
@@ -22,10 +27,15 @@ export const protoFiles: readonly DescFile[] = [
   file_waggle_v1_dataplane,
   file_waggle_v1_event,
   file_waggle_v1_export,
+  file_waggle_v1_feedback,
+  file_waggle_v1_generation,
+  file_waggle_v1_llm_proxy,
   file_waggle_v1_me,
   file_waggle_v1_member,
+  file_waggle_v1_model_alias,
   file_waggle_v1_organization,
   file_waggle_v1_project,
+  file_waggle_v1_provider_credential,
   file_waggle_v1_session,
   file_waggle_v1_workspace,
 ];

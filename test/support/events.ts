@@ -27,6 +27,7 @@ export function anEvent(fields: Partial<StoredEvent> = {}): StoredEvent {
     metrics: {},
     feedback: {},
     user_properties: {},
+    cost_estimate: null,
     ...fields,
   };
 }
@@ -55,11 +56,11 @@ export async function insertEvents(
       insert into events (
         project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
         error, start_time_us, end_time_us, duration_ms,
-        config, inputs, outputs, metadata, metrics, feedback, user_properties)
+        config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate)
       select
         project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
         error, start_time_us, end_time_us, duration_ms,
-        config, inputs, outputs, metadata, metrics, feedback, user_properties
+        config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate
       from jsonb_populate_recordset(
         null::events, ${escapeJson(JSON.stringify(rows))}::text::jsonb)`;
     await catalogue?.record(sql, projectId, sightings);

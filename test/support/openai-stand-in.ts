@@ -1,44 +1,118 @@
-// A small HTTP server that speaks the OpenAI API: chat completions with tools, streaming and chosen
-// failures, embeddings. Used by fixtures, the demo and tests in place of a provider; listens on
-// loopback only. Answers depend on the request alone, so that recordings repeat.
+// A small HTTP server that speaks the APIs of model providers: OpenAI's (Azure's paths and any
+// compatible server's too), Mistral's, Anthropic's, Google's and Bedrock's. Used by fixtures, the
+// demo, benches and tests in place of a provider; listens on loopback only. Answers depend on the
+// request alone, so that recordings repeat; `stand-in/play.ts` says what the names of models do.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
+import { anthropic } from "./stand-in/anthropic.ts";
+import { bedrock, toBedrockEmbeddings } from "./stand-in/bedrock.ts";
+import type { Dialect, Json } from "./stand-in/dialect.ts";
+import { google, toGoogleEmbeddings } from "./stand-in/google.ts";
+import { mistral, openAi, toOpenAiEmbeddings } from "./stand-in/openai.ts";
+import { type Exchange, performChat, performWhole, send } from "./stand-in/perform.ts";
+import { playsOf } from "./stand-in/play.ts";
+
+/** A request as it came. */
+export type SeenRequest = {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The bytes of the body as text. */
+  readonly text: string;
+  /** The body; an empty record where it is no JSON. */
+  readonly body: Json;
+  /** As the body or the path names it; empty where neither does. */
+  readonly model: string;
+  /** Whether the client went away before the answer was whole. */
+  readonly isAborted: boolean;
+  /** Whether the answer, or as much as there will be of it, has been given. */
+  readonly isOver: boolean;
+};
 
 export type StandIn = {
-  /** Base URL for clients, ending in `/v1`. */
+  /** Base URL for OpenAI's clients, ending in `/v1`. */
   readonly url: string;
+  /** What a provider's `base_url` is, by type. */
+  readonly urls: Readonly<Record<StandInApi, string>>;
+  /** What came so far, the last 1,000 of it, oldest first. */
+  readonly requests: readonly SeenRequest[];
+  /** Number of requests whose answer is not over. */
+  running(): number;
+  /** Forgets what came. */
+  clear(): void;
   stop(): Promise<void>;
 };
 
-type Message = {
-  readonly role: string;
-  readonly content?: unknown;
-  readonly tool_calls?: readonly unknown[];
+export type StandInApi =
+  "openai" | "azure" | "anthropic" | "google" | "bedrock" | "mistral" | "openai_compatible";
+
+export type StandInOptions = {
+  /** Where given, a request whose key is none of these is refused with 401. */
+  readonly keys?: readonly string[];
+  /** Words of every answer, to tell stand-ins apart. */
+  readonly text?: string;
 };
 
-type ChatRequest = {
-  readonly model: string;
-  readonly messages: readonly Message[];
-  readonly tools?: readonly { readonly function: { readonly name: string } }[];
-  readonly stream?: boolean;
-  readonly stream_options?: { readonly include_usage?: boolean };
-};
+const requestsMax = 1_000;
 
 /**
- * Starts the stand-in on `port` (0: any free one). Models named `fail-<status>` answer that HTTP
- * status with an error body of OpenAI's; `cut-off` breaks its stream in the middle. A chat that
- * offers tools and has no tool result yet calls the first tool; any other gets a fixed reply.
+ * Starts the stand-in on `port` (0: any free one). A chat that offers tools and has no tool result
+ * yet calls the first tool; any other gets a fixed reply. Lists of models play what the first part
+ * of the base URL's path says (`http://127.0.0.1:1234/fail-500/v1`).
  */
-export async function startOpenAiStandIn(port = 0): Promise<StandIn> {
+export async function startOpenAiStandIn(port = 0, options: StandInOptions = {}): Promise<StandIn> {
+  const seen = createSeen();
+  const failures = new Map<string, number>();
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      fail(response, 500, error instanceof Error ? error.message : String(error));
+    answer({ request, response, options, seen, failures }).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else send(response, 500, openAi.toError(500, String(error)));
     });
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  const address = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${address.port}/v1`, stop: () => stop(server) };
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: `${origin}/v1`,
+    urls: {
+      openai: `${origin}/v1`,
+      azure: `${origin}/openai`,
+      anthropic: `${origin}/anthropic/v1`,
+      google: `${origin}/v1beta`,
+      bedrock: origin,
+      mistral: `${origin}/mistral/v1`,
+      openai_compatible: `${origin}/v1`,
+    },
+    requests: seen.requests,
+    running: () => seen.requests.filter(({ isOver }) => !isOver).length,
+    clear: () => void seen.requests.splice(0),
+    stop: () => stop(server),
+  };
+}
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+type Seen = {
+  readonly requests: SeenRequest[];
+  add(request: SeenRequest): void;
+};
+
+function createSeen(): Seen {
+  const requests: SeenRequest[] = [];
+  return {
+    requests,
+    add(request) {
+      requests.push(request);
+      if (requests.length > requestsMax) requests.shift();
+    },
+  };
 }
 
 function stop(server: Server): Promise<void> {
@@ -48,169 +122,163 @@ function stop(server: Server): Promise<void> {
   });
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+type Call = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly options: StandInOptions;
+  readonly seen: Seen;
+  readonly failures: Map<string, number>;
+};
+
+async function answer({ request, response, options, seen, failures }: Call): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString("utf8");
-  if (request.method === "POST" && request.url === "/v1/chat/completions") {
-    answerChat(JSON.parse(text) as ChatRequest, response);
+  const body = toJson(text);
+  const { method = "", url: path = "", headers } = request;
+  const route = findRoute(method, path, headers);
+  const model = route?.model ?? (typeof body["model"] === "string" ? body["model"] : "");
+  const record: Writable<SeenRequest> = {
+    ...{ method, path, headers, text, body, model },
+    isAborted: false,
+    isOver: false,
+  };
+  seen.add(record);
+  let isBroken = false;
+  response.once("close", () => {
+    record.isOver = true;
+    record.isAborted = !response.writableFinished && !isBroken;
+  });
+  if (!route) {
+    send(response, 404, openAi.toError(404, `no route ${method} ${path}`));
     return;
   }
-  if (request.method === "POST" && request.url === "/v1/embeddings") {
-    answerEmbeddings(JSON.parse(text) as EmbeddingRequest, response);
+  if (!isKeyRight(request, options.keys)) {
+    send(response, 401, route.dialect.toError(401, "no such key"));
     return;
   }
-  if (request.method === "GET" && request.url === "/v1/models") {
-    send(response, 200, { object: "list", data: [{ id: "stand-in", object: "model" }] });
-    return;
-  }
-  fail(response, 404, `no route ${request.method ?? ""} ${request.url ?? ""}`);
-}
-
-function answerChat(request: ChatRequest, response: ServerResponse): void {
-  const status = /^fail-(\d{3})$/.exec(request.model)?.[1];
-  if (status !== undefined) {
-    fail(response, Number(status), `stand-in says ${status}`);
-    return;
-  }
-  const message = replyTo(request);
-  const usage = usageOf(request, message);
-  if (request.stream === true) {
-    streamChat(request, message, usage, response);
-    return;
-  }
-  send(response, 200, {
-    ...envelope(request, "chat.completion"),
-    choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(message) }],
-    usage,
+  await route.perform({
+    ...{ request, response, body, model, failures, text: options.text },
+    plays: playsOf(model),
+    user: userOf(body),
+    onBreak: () => (isBroken = true),
   });
 }
 
-type Reply = {
-  readonly role: "assistant";
-  readonly content: string | null;
-  readonly refusal: null;
-  readonly tool_calls?: readonly ToolCall[];
-};
-
-type ToolCall = {
-  readonly id: string;
-  readonly type: "function";
-  readonly function: { readonly name: string; readonly arguments: string };
-};
-
-function replyTo({ messages, tools }: ChatRequest): Reply {
-  const tool = tools?.[0];
-  if (tool !== undefined && !messages.some(({ role }) => role === "tool")) {
-    const call: ToolCall = {
-      id: "call_1",
-      type: "function",
-      function: { name: tool.function.name, arguments: '{"city":"Paris"}' },
-    };
-    return { role: "assistant", content: null, refusal: null, tool_calls: [call] };
+function toJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    // Not every request has a body; what needs one fails on its absence.
+    return {};
   }
-  return { role: "assistant", content: "It is 18 °C and sunny in Paris.", refusal: null };
 }
 
-function finishOf(message: Reply): string {
-  return message.tool_calls === undefined ? "stop" : "tool_calls";
+function userOf(body: Json): string {
+  const metadata = body["metadata"] as Json | undefined;
+  const user = body["user"] ?? body["safety_identifier"] ?? metadata?.["user_id"];
+  return typeof user === "string" ? user : "";
 }
 
-// One token for each four characters, as a rule of thumb has it.
-function usageOf(request: ChatRequest, message: Reply): Record<string, unknown> {
-  const prompt = tokensIn(request.messages);
-  const completion = tokensIn(message.content ?? message.tool_calls);
+function isKeyRight({ headers, url = "" }: IncomingMessage, keys?: readonly string[]): boolean {
+  if (!keys) return true;
+  const query = new URL(url, "http://localhost").searchParams.get("key");
+  const given = [
+    headers.authorization?.replace(/^Bearer /, ""),
+    // A signature names the access key's id.
+    /Credential=([^/]+)\//.exec(headers.authorization ?? "")?.[1],
+    ...["x-api-key", "api-key", "x-goog-api-key"].map((name) => headers[name]),
+    query,
+  ];
+  return keys.some((key) => given.includes(key));
+}
+
+type Route = {
+  readonly dialect: Dialect;
+  /** Where the path names it. */
+  readonly model?: string;
+  readonly perform: (exchange: Exchange) => Promise<void>;
+};
+
+function findRoute(method: string, path: string, headers: IncomingHttpHeaders): Route | undefined {
+  const { pathname } = new URL(path, "http://localhost");
+  if (method === "GET") return findList(pathname, headers);
+  if (method !== "POST") return undefined;
+  const named = /\/(?:deployments|models?)\/([^/]+?)[:/]/.exec(pathname)?.[1];
+  const model = named === undefined ? {} : { model: decodeURIComponent(named) };
+  const dialect = /^\/mistral\//.test(pathname) ? mistral : openAi;
+  if (pathname.endsWith("/chat/completions")) return { ...model, ...chatOf(dialect) };
+  if (pathname.endsWith("/embeddings")) return { ...model, ...embeddingsOf(dialect) };
+  if (pathname.endsWith("/messages")) return chatOf(anthropic);
+  if (pathname.endsWith(":generateContent")) return { ...model, ...chatOf(google) };
+  if (pathname.endsWith(":streamGenerateContent")) return { ...model, ...chatOf(google, true) };
+  if (/:(batchE|e)mbedContents?$/.test(pathname))
+    return { ...model, ...wholeOf(google, toGoogleEmbeddings) };
+  if (pathname.endsWith("/converse")) return { ...model, ...chatOf(bedrock) };
+  if (pathname.endsWith("/converse-stream")) return { ...model, ...chatOf(bedrock, true) };
+  if (pathname.endsWith("/invoke")) return { ...model, ...wholeOf(bedrock, toBedrockEmbeddings) };
+  return undefined;
+}
+
+function chatOf(dialect: Dialect, isStream = false): Route {
+  return { dialect, perform: (exchange) => performChat(exchange, dialect, isStream) };
+}
+
+function embeddingsOf(dialect: Dialect): Route {
+  return wholeOf(dialect, toOpenAiEmbeddings);
+}
+
+function wholeOf(dialect: Dialect, toAnswer: (body: Json, model: string) => Json): Route {
   return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: 0 },
-    completion_tokens_details: { reasoning_tokens: 0 },
+    dialect,
+    perform: (exchange) =>
+      performWhole(exchange, dialect, () => toAnswer(exchange.body, exchange.model)),
   };
 }
 
-function tokensIn(value: unknown): number {
-  return Math.ceil(JSON.stringify(value).length / 4);
-}
-
-function envelope(request: ChatRequest, object: string): Record<string, unknown> {
-  return {
-    id: "chatcmpl-standin",
-    object,
-    created: 1_760_000_000,
-    model: `${request.model}-2026-01-01`,
-    system_fingerprint: "fp_standin",
-  };
-}
-
-function streamChat(
-  request: ChatRequest,
-  message: Reply,
-  usage: Record<string, unknown>,
-  response: ServerResponse,
-): void {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const write = (rest: Record<string, unknown>): void => {
-    const chunk = { ...envelope(request, "chat.completion.chunk"), ...rest };
-    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  };
-  const choice = (delta: Record<string, unknown>, finish: string | null): void => {
-    write({ choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] });
-  };
-  choice({ role: "assistant", content: message.content === null ? null : "" }, null);
-  for (const word of message.content?.split(/(?<= )/) ?? []) choice({ content: word }, null);
-  if (request.model === "cut-off") {
-    response.destroy();
-    return;
+/** Lists have no model: the first part of the path says what they play. */
+function findList(pathname: string, headers: IncomingHttpHeaders): Route | undefined {
+  if (!pathname.endsWith("/models")) return undefined;
+  const model = pathname.split("/")[1] ?? "";
+  if (headers["anthropic-version"] !== undefined) {
+    return { ...wholeOf(anthropic, () => anthropicModels), model };
   }
-  message.tool_calls?.forEach((call, index) => {
-    choice({ tool_calls: [{ index, ...call }] }, null);
-  });
-  choice({}, finishOf(message));
-  if (request.stream_options?.include_usage === true) write({ choices: [], usage });
-  response.end("data: [DONE]\n\n");
+  if (pathname.endsWith("/v1beta/models")) return { ...wholeOf(google, () => googleModels), model };
+  const isMistral = pathname.includes("/mistral/");
+  return isMistral
+    ? { ...wholeOf(mistral, () => mistralModels), model }
+    : { ...wholeOf(openAi, () => openAiModels), model };
 }
 
-type EmbeddingRequest = {
-  readonly model: string;
-  readonly input: string | readonly unknown[];
-  readonly encoding_format?: "float" | "base64";
+const openAiModels = { object: "list", data: [{ id: "stand-in", object: "model" }] };
+
+const mistralModels = {
+  object: "list",
+  data: [
+    { id: "mistral-stand-in", object: "model", created: 1_760_000_000, owned_by: "mistralai" },
+  ],
 };
 
-const embedding = [0.25, -0.5, 0.125, 1];
-
-function answerEmbeddings(request: EmbeddingRequest, response: ServerResponse): void {
-  const inputs = Array.isArray(request.input) ? request.input : [request.input];
-  const isBase64 = request.encoding_format === "base64";
-  const value = isBase64
-    ? Buffer.from(new Float32Array(embedding).buffer).toString("base64")
-    : embedding;
-  const tokens = tokensIn(inputs);
-  send(response, 200, {
-    object: "list",
-    model: request.model,
-    data: inputs.map((_, index) => ({ object: "embedding", index, embedding: value })),
-    usage: { prompt_tokens: tokens, total_tokens: tokens },
-  });
-}
-
-const errorTypes: Readonly<Record<number, string>> = {
-  400: "invalid_request_error",
-  401: "authentication_error",
-  404: "not_found_error",
-  429: "rate_limit_error",
+const anthropicModels = {
+  data: [
+    {
+      type: "model",
+      id: "claude-stand-in",
+      display_name: "Claude Stand-in",
+      created_at: "2026-01-01T00:00:00Z",
+    },
+  ],
+  has_more: false,
+  first_id: "claude-stand-in",
+  last_id: "claude-stand-in",
 };
 
-function fail(response: ServerResponse, status: number, message: string): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const type = errorTypes[status] ?? "server_error";
-  send(response, status, { error: { message, type, param: null, code: null } });
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify(body));
-}
+const googleModels = {
+  models: [
+    {
+      name: "models/gemini-stand-in",
+      displayName: "Gemini Stand-in",
+      supportedGenerationMethods: ["generateContent", "embedContent"],
+    },
+  ],
+};

@@ -17,18 +17,19 @@ export const keyOf = (kind: KeyKind): string => `Bearer ${kind}`;
 /** Bearer value that the test transport cannot tell anything about. */
 export const unverifiableKey = "Bearer unverifiable";
 
-function principal(keyKind: KeyKind): Principal {
+/** Returns what the gate finds behind a key of a project. */
+export function aKeyPrincipal(keyKind: KeyKind, projectId = "project"): Principal {
   return {
     kind: keyKind,
     actor: { type: "key", id: `key-${keyKind}`, name: keyKind },
     root: {
       level: "project",
-      id: "project",
+      id: projectId,
       name: "demo",
       orgId: "org",
       dataplaneId: "dataplane",
       workspaceId: "workspace",
-      projectId: "project" as ProjectId,
+      projectId: projectId as ProjectId,
       clusterId: "default",
     },
     grants: [],
@@ -41,7 +42,7 @@ function principal(keyKind: KeyKind): Principal {
 const principals = new Map(
   (["project", "project_read_only", "ingestion"] as const).map((kind) => [
     keyOf(kind),
-    principal(kind),
+    aKeyPrincipal(kind),
   ]),
 );
 
@@ -89,7 +90,10 @@ export async function startTransport(
     isAssignmentAutomatic: true,
     findScope: () => Promise.resolve(undefined),
     findAnyScope: () => Promise.resolve(undefined),
-    idempotencyOf: () => ({ run: (_claim, work) => work() }),
+    idempotencyOf: () => ({
+      run: (_claim, work) => work(),
+      runLong: (_claim, _claimMs, work) => work((effect) => effect()),
+    }),
     readiness: () => Promise.resolve({ ready: true, missing: [], degraded: [] }),
     findDatabaseFault: () => undefined,
     observe: () => undefined,
@@ -103,6 +107,7 @@ export async function startTransport(
     drainTimeoutMs: 1_000,
     unaryTimeoutMs: 10_000,
     ingestionTimeoutMs: 10_000,
+    generationTimeoutMs: 10_000,
     isTracing: false,
     ...rest,
   });

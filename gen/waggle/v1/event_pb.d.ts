@@ -160,6 +160,14 @@ export declare type Event = Message<"waggle.v1.Event"> & {
    * @generated from field: google.protobuf.Struct user_properties = 20;
    */
   userProperties?: JsonObject | undefined;
+
+  /**
+   * What the call of a model cost by a price table, apart from what the sender says in
+   * `metadata.cost`; on reading only, and only where a model event has token counts.
+   *
+   * @generated from field: waggle.v1.CostEstimate cost_estimate = 21;
+   */
+  costEstimate?: CostEstimate | undefined;
 };
 
 /**
@@ -167,6 +175,40 @@ export declare type Event = Message<"waggle.v1.Event"> & {
  * Use `create(EventSchema)` to create a new message.
  */
 export declare const EventSchema: GenMessage<Event>;
+
+/**
+ * What a price table says that a model's call cost (docs/decisions.md, 18).
+ *
+ * @generated from message waggle.v1.CostEstimate
+ */
+export declare type CostEstimate = Message<"waggle.v1.CostEstimate"> & {
+  /**
+   * US dollars; null where the price is not known, never 0 in its place.
+   *
+   * @generated from field: optional double cost = 1;
+   */
+  cost?: number | undefined;
+
+  /**
+   * Why the price is not known; absent where it is.
+   *
+   * @generated from field: optional string reason = 2;
+   */
+  reason?: string | undefined;
+
+  /**
+   * Name, version and date of the price table.
+   *
+   * @generated from field: string price_table = 3;
+   */
+  priceTable: string;
+};
+
+/**
+ * Describes the message waggle.v1.CostEstimate.
+ * Use `create(CostEstimateSchema)` to create a new message.
+ */
+export declare const CostEstimateSchema: GenMessage<CostEstimate>;
 
 /**
  * Request of CreateEvent.

@@ -95,6 +95,29 @@ export declare type Access = Message<"waggle.v1.Access"> & {
    * @generated from field: bool manual_assignment = 10;
    */
   manualAssignment: boolean;
+
+  /**
+   * Runs a model: bounded by the time-outs of generations rather than by the deadline of other calls,
+   * and no transaction is open meanwhile.
+   *
+   * @generated from field: bool generation = 11;
+   */
+  generation: boolean;
+
+  /**
+   * Name of the server-streaming rpc of the same service that answers the REST form of this one when
+   * the body says `"stream": true`.
+   *
+   * @generated from field: string stream_twin = 12;
+   */
+  streamTwin: string;
+
+  /**
+   * REST errors have the shape that clients of the OpenAI API read.
+   *
+   * @generated from field: bool openai_errors = 13;
+   */
+  openaiErrors: boolean;
 };
 
 /**

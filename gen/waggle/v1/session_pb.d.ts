@@ -7,9 +7,9 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { CostEstimate, Event } from "./event_pb.js";
 import type { SessionStart } from "./session_start_pb.js";
 import type { DateRange, Filter } from "./filter_pb.js";
-import type { Event } from "./event_pb.js";
 
 /**
  * Describes the file waggle/v1/session.proto.
@@ -426,6 +426,13 @@ export declare type SessionNode = Message<"waggle.v1.SessionNode"> & {
    * @generated from field: waggle.v1.SessionTotals totals = 23;
    */
   totals?: SessionTotals | undefined;
+
+  /**
+   * What the call of a model cost by a price table; as on an event.
+   *
+   * @generated from field: waggle.v1.CostEstimate cost_estimate = 24;
+   */
+  costEstimate?: CostEstimate | undefined;
 };
 
 /**

@@ -1,10 +1,14 @@
 // Idempotency-Key: the first answer to a write is kept with its effect and given again.
 // Called by transport/interceptors/idempotency.ts. Source: docs/decisions.md, 8.
 
-import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
+import type { ServiceError } from "../../base/errors.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
+import { type ClaimedRuns, createClaimedRuns } from "./claimed-runs.ts";
+import { assertSameBody, inFlight, isRefusalToKeep, readKept } from "./kept-answer.ts";
 import * as store from "./store.ts";
 import type { Claim } from "./store.ts";
+
+export type { Claim };
 
 export type Idempotency = {
   /**
@@ -15,6 +19,15 @@ export type Idempotency = {
    * IDEMPOTENCY_MISMATCH when the key was used with another body.
    */
   run(claim: Claim, work: () => Promise<Uint8Array>): Promise<Uint8Array>;
+  /**
+   * As `run`, for work that takes minutes: no transaction is open meanwhile. Effects that `work`
+   * hands over are committed with the answer, and with a failure as well. The key is in flight for
+   * `claimMs` at the longest; then another call may take it over, of which the first one's answer
+   * is not kept.
+   */
+  runLong: ClaimedRuns["run"];
+  /** Resolves when no long work runs. */
+  drain(): Promise<void>;
 };
 
 /** A call deletes expired records in passing, but not each: so many, and not sooner than that. */
@@ -25,19 +38,9 @@ export function createIdempotency(database: Database): Idempotency {
   let sweptAtMs = -Infinity;
 
   async function claimed(sql: Sql, claim: Claim): Promise<store.KeptAnswer | undefined> {
-    if (!(await store.tryLock(sql, claim))) {
-      throw new ServiceError(
-        "IDEMPOTENCY_IN_FLIGHT",
-        "a request with this Idempotency-Key is still running",
-      );
-    }
+    if (!(await store.tryLock(sql, claim))) throw inFlight();
     const kept = await store.findAnswer(sql, claim);
-    if (kept && !claim.requestHash.equals(kept.request_hash)) {
-      throw new ServiceError(
-        "IDEMPOTENCY_MISMATCH",
-        "this Idempotency-Key was used with another body",
-      );
-    }
+    if (kept) assertSameBody(kept, claim);
     return kept;
   }
 
@@ -54,41 +57,24 @@ export function createIdempotency(database: Database): Idempotency {
     });
   }
 
+  const long = createClaimedRuns(database, sweep);
   return {
     async run(claim, work) {
       try {
         return await database.transaction(async (sql) => {
           const kept = await claimed(sql, claim);
-          if (kept) return toAnswer(kept);
+          if (kept) return readKept(kept);
           const answer = await work();
           await store.insertAnswer(sql, claim, answer);
           await sweep(sql);
           return answer;
         });
       } catch (error) {
-        if (error instanceof ServiceError && isKept(error.reason) && !replayed.has(error)) {
-          await keepRefusal(claim, error);
-        }
+        if (isRefusalToKeep(error)) await keepRefusal(claim, error);
         throw error;
       }
     },
+    runLong: (claim, claimMs, work) => long.run(claim, claimMs, work),
+    drain: () => long.drain(),
   };
-}
-
-/** Refusals that came out of a record and need not be written again. */
-const replayed = new WeakSet<ServiceError>();
-
-function toAnswer(kept: store.KeptAnswer): Uint8Array {
-  if (kept.response) return kept.response;
-  const refusal = new ServiceError(kept.reason as Reason, kept.message ?? "", {
-    ...(kept.details ? { details: JSON.parse(kept.details) as Record<string, unknown> } : {}),
-  });
-  replayed.add(refusal);
-  throw refusal;
-}
-
-function isKept(reason: Reason): boolean {
-  const { status } = outcomes[reason];
-  const isOwn = reason === "IDEMPOTENCY_IN_FLIGHT" || reason === "IDEMPOTENCY_MISMATCH";
-  return status >= 400 && status < 500 && reason !== "NOT_FOUND" && !isOwn;
 }

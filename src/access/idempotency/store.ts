@@ -1,5 +1,5 @@
-// SQL of idempotency records. Called by idempotency.ts, always inside its transaction. The column
-// project_id keeps the name it was released with; it holds the id of any scope or person.
+// SQL of idempotency records. Called by idempotency.ts and claimed-runs.ts. The column project_id
+// keeps the name it was released with; it holds the id of any scope or person.
 
 import type { ServiceError } from "../../base/errors.ts";
 import { toStorableText } from "../../base/storable-text.ts";
@@ -14,15 +14,23 @@ export type Claim = {
   readonly requestHash: Buffer;
 };
 
-/** A record: either the answer's bytes or the refusal's parts. */
+/** A record: the answer's bytes, the refusal's parts, or a claim of a call that runs. */
 export type KeptAnswer = {
   readonly request_hash: Buffer;
+  /** Of a refusal: what a provider answered. */
   readonly response: Buffer | null;
   readonly reason: string | null;
   readonly message: string | null;
   /** JSON text of an object. */
   readonly details: string | null;
+  /** JSON text of an object: headers of the answer, or of what a provider answered. */
+  readonly headers: string | null;
+  readonly relayed_status: number | null;
+  readonly is_claim: boolean;
 };
+
+/** What a record keeps of how a call ended. */
+type Outcome = Omit<KeptAnswer, "request_hash" | "is_claim">;
 
 /** Takes the key's lock until the transaction ends, or returns false when another one holds it. */
 export async function tryLock(sql: Sql, claim: Claim): Promise<boolean> {
@@ -34,7 +42,9 @@ export async function tryLock(sql: Sql, claim: Claim): Promise<boolean> {
 
 export async function findAnswer(sql: Sql, claim: Claim): Promise<KeptAnswer | undefined> {
   const [row] = await sql<KeptAnswer[]>`
-    select request_hash, response, reason, message, details
+    select
+      request_hash, response, reason, message, details, headers, relayed_status,
+      claimed_until is not null as is_claim
     from idempotency_records
     where project_id = ${claim.scopeId}
       and route = ${claim.route}
@@ -44,28 +54,21 @@ export async function findAnswer(sql: Sql, claim: Claim): Promise<KeptAnswer | u
 }
 
 export async function insertAnswer(sql: Sql, claim: Claim, response: Uint8Array): Promise<void> {
-  await insertRecord(sql, claim, response, null);
+  await insertRecord(sql, claim, answerOutcome(response));
 }
 
 export async function insertRefusal(sql: Sql, claim: Claim, refusal: ServiceError): Promise<void> {
-  await insertRecord(sql, claim, null, refusal);
+  await insertRecord(sql, claim, refusalOutcome(refusal));
 }
 
 /** Replaces an expired record of the same key; a live one stays as it is. */
-async function insertRecord(
-  sql: Sql,
-  claim: Claim,
-  response: Uint8Array | null,
-  refusal: ServiceError | null,
-): Promise<void> {
-  const details = refusal?.details ? JSON.stringify(refusal.details) : null;
+async function insertRecord(sql: Sql, claim: Claim, outcome: Outcome): Promise<void> {
   await sql`
     insert into idempotency_records as kept
       (project_id, route, idempotency_key, request_hash, response, reason, message, details)
     values (
       ${claim.scopeId}, ${claim.route}, ${claim.key}, ${claim.requestHash},
-      ${response && Buffer.from(response)}, ${refusal?.reason ?? null},
-      ${refusal ? toStorableText(refusal.message.slice(0, messageLengthMax)) : null}, ${details}
+      ${outcome.response}, ${outcome.reason}, ${outcome.message}, ${outcome.details}
     )
     on conflict (project_id, route, idempotency_key) do update set
       request_hash = excluded.request_hash,
@@ -75,6 +78,94 @@ async function insertRecord(
       details = excluded.details,
       created_at = now()
     where kept.created_at <= now() - interval '24 hours'`;
+}
+
+/** Which of a key's claims one is: a later one is for longer. Text of a time. */
+export type ClaimToken = string;
+
+/**
+ * Claims a key for so long; undefined when it has a live record. What a call left that never came
+ * back is taken over.
+ */
+export async function insertClaim(
+  sql: Sql,
+  claim: Claim,
+  forMs: number,
+): Promise<ClaimToken | undefined> {
+  const [row] = await sql<{ token: ClaimToken }[]>`
+    insert into idempotency_records as kept
+      (project_id, route, idempotency_key, request_hash, claimed_until)
+    values (
+      ${claim.scopeId}, ${claim.route}, ${claim.key}, ${claim.requestHash},
+      clock_timestamp() + ${forMs}::double precision * interval '1 millisecond'
+    )
+    on conflict (project_id, route, idempotency_key) do update set
+      request_hash = excluded.request_hash,
+      response = null,
+      reason = null,
+      message = null,
+      details = null,
+      headers = null,
+      relayed_status = null,
+      created_at = now(),
+      claimed_until = excluded.claimed_until
+    where kept.created_at <= now() - interval '24 hours' or kept.claimed_until <= now()
+    returning claimed_until::text as token`;
+  return row?.token;
+}
+
+/** Puts an answer in the place of a claim; false when the claim was taken over. */
+export function keepAnswer(
+  sql: Sql,
+  claim: Claim,
+  token: ClaimToken,
+  answer: { readonly bytes: Uint8Array; readonly headers: Readonly<Record<string, string>> },
+): Promise<boolean> {
+  const headers = JSON.stringify(answer.headers);
+  return endClaim(sql, claim, token, { ...answerOutcome(answer.bytes), headers });
+}
+
+/** Puts a refusal in the place of a claim; false when the claim was taken over. */
+export function keepRefusal(
+  sql: Sql,
+  claim: Claim,
+  token: ClaimToken,
+  refusal: ServiceError,
+): Promise<boolean> {
+  return endClaim(sql, claim, token, refusalOutcome(refusal));
+}
+
+async function endClaim(
+  sql: Sql,
+  claim: Claim,
+  token: ClaimToken,
+  outcome: Outcome,
+): Promise<boolean> {
+  const { count } = await sql`
+    update idempotency_records set
+      response = ${outcome.response},
+      reason = ${outcome.reason},
+      message = ${outcome.message},
+      details = ${outcome.details},
+      headers = ${outcome.headers},
+      relayed_status = ${outcome.relayed_status},
+      created_at = now(),
+      claimed_until = null
+    where project_id = ${claim.scopeId}
+      and route = ${claim.route}
+      and idempotency_key = ${claim.key}
+      and claimed_until = ${token}::text::timestamptz`;
+  return count > 0;
+}
+
+/** Gives a key free again, unless its claim was taken over. */
+export async function deleteClaim(sql: Sql, claim: Claim, token: ClaimToken): Promise<void> {
+  await sql`
+    delete from idempotency_records
+    where project_id = ${claim.scopeId}
+      and route = ${claim.route}
+      and idempotency_key = ${claim.key}
+      and claimed_until = ${token}::text::timestamptz`;
 }
 
 /**
@@ -96,3 +187,26 @@ export async function deleteExpired(sql: Sql, rowsMax: number): Promise<void> {
 
 /** More than callers are told of a message; some repeat what was sent. */
 const messageLengthMax = 4_096;
+
+const nothing: Outcome = {
+  response: null,
+  reason: null,
+  message: null,
+  details: null,
+  headers: null,
+  relayed_status: null,
+};
+
+function answerOutcome(bytes: Uint8Array): Outcome {
+  return { ...nothing, response: Buffer.from(bytes) };
+}
+
+function refusalOutcome({ reason, message, details, relayed }: ServiceError): Outcome {
+  const said = toStorableText(message.slice(0, messageLengthMax));
+  const refused = { ...nothing, reason, message: said };
+  const explained = details ? { ...refused, details: JSON.stringify(details) } : refused;
+  if (!relayed) return explained;
+  const { body, status, contentType } = relayed;
+  const headers = JSON.stringify({ "content-type": contentType });
+  return { ...explained, response: Buffer.from(body), headers, relayed_status: status };
+}

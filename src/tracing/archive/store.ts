@@ -50,17 +50,17 @@ export async function moveEvents(
       returning
         project_id, event_id, session_id, event_type, event_name, source, parent_id,
         children_ids, error, start_time_us, end_time_us, duration_ms,
-        config, inputs, outputs, metadata, metrics, feedback, user_properties
+        config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate
     ),
     archived as (
       insert into archived_events (
         project_id, event_id, session_id, event_type, event_name, source, parent_id,
         children_ids, error, start_time_us, end_time_us, duration_ms,
-        config, inputs, outputs, metadata, metrics, feedback, user_properties)
+        config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate)
       select
         project_id, event_id, session_id, event_type, event_name, source, parent_id,
         children_ids, error, start_time_us, end_time_us, duration_ms,
-        config, inputs, outputs, metadata, metrics, feedback, user_properties
+        config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate
       from moved
       on conflict (project_id, event_id) do nothing
     )

@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/errors.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
 import { applyTotals, type TotalsChange } from "../sessions/totals-change.ts";
-import { type EventFields, type StoredEvent, unknownName } from "./event.ts";
+import { type EstimateCost, type EventFields, type StoredEvent, unknownName } from "./event.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { applyPending, type Change, foldChanges, mergeChanges, type Pending } from "./merge.ts";
 import type { WriteSet } from "./write-set.ts";
@@ -33,25 +33,38 @@ type Entry = {
 
 type Entries = Map<string, Entry>;
 
+/** What is kept beside the events, and in them, when they are stored. */
+export type Derivations = {
+  readonly fields: FieldCatalogue;
+  readonly estimateCost: EstimateCost;
+};
+
 /**
  * Applies several requests' writes and commits. Returns, for each request, what became of its
  * writes. Retried as a whole when two commits meet in a deadlock.
  */
 export async function applyWrites(
   database: Database,
-  fields: FieldCatalogue,
+  derivations: Derivations,
   sets: readonly WriteSet[],
 ): Promise<readonly Outcomes[]> {
   const { entries, changes } = collectEntries(sets);
-  const sightings = await database.transaction((sql) => apply(sql, fields, entries));
-  fields.confirm(sightings);
+  // A step, since a caller whose writes are refused may go on with others.
+  const sightings = await database.step((sql) => apply(sql, derivations, entries));
+  derivations.fields.confirm(sightings);
   return changes.map((ofSet) => ofSet.map(({ outcome }) => outcome));
 }
 
-async function apply(sql: Sql, fields: FieldCatalogue, entries: Entries): Promise<FieldSighting[]> {
-  const changes: TotalsChange[] = [];
-  const insertedKeys = await insertNew(sql, entries, changes);
-  await mergeIntoHeld(sql, entries, insertedKeys, changes);
+async function apply(
+  sql: Sql,
+  { fields, estimateCost }: Derivations,
+  entries: Entries,
+): Promise<FieldSighting[]> {
+  const toEvent: ToEvent = (eventId, given, startMs) =>
+    toStoredEvent(eventId, given, startMs, estimateCost);
+  const inserted = await insertNew(sql, entries, toEvent);
+  const merged = await mergeIntoHeld(sql, entries, inserted.keys, toEvent);
+  const changes = [...inserted.changes, ...merged];
   await widenSessions(sql, timesOf(changes));
   await applyTotals(sql, changes);
   const sightings: FieldSighting[] = [];
@@ -91,15 +104,16 @@ function timesOf(changes: readonly TotalsChange[]): SessionTimes[] {
   return [...times.values()];
 }
 
-async function insertNew(
-  sql: Sql,
-  entries: Entries,
-  changes: TotalsChange[],
-): Promise<ReadonlySet<string>> {
+/** An event of the fields given for it, its start where none is among them. */
+type ToEvent = (eventId: string, fields: EventFields, startMs: number) => StoredEvent;
+
+type Inserted = { readonly keys: ReadonlySet<string>; readonly changes: readonly TotalsChange[] };
+
+async function insertNew(sql: Sql, entries: Entries, toEvent: ToEvent): Promise<Inserted> {
   const rows: Record<string, unknown>[] = [];
   const made = new Map<string, TotalsChange>();
   for (const [key, entry] of entries) {
-    const { event, pending } = foldEntry(entry, undefined);
+    const { event, pending } = foldEntry(entry, undefined, toEvent);
     if (event !== undefined) {
       made.set(key, { projectId: entry.projectId, before: undefined, after: event });
       rows.push(toRow(entry.projectId, event));
@@ -108,24 +122,26 @@ async function insertNew(
     }
   }
   const keys = new Set<string>();
+  const changes: TotalsChange[] = [];
   for (const { project_id, event_id } of await insertEvents(sql, rows)) {
     const key = `${project_id} ${event_id}`;
     keys.add(key);
     const change = made.get(key);
     if (change !== undefined) changes.push(change);
   }
-  return keys;
+  return { keys, changes };
 }
 
 async function mergeIntoHeld(
   sql: Sql,
   entries: Entries,
   insertedKeys: ReadonlySet<string>,
-  changes: TotalsChange[],
-): Promise<void> {
+  toEvent: ToEvent,
+): Promise<readonly TotalsChange[]> {
   const remaining = [...entries].filter(([key]) => !insertedKeys.has(key));
   const held = await lockRemaining(sql, remaining);
   const rows: Record<string, unknown>[] = [];
+  const changes: TotalsChange[] = [];
   for (const [key, entry] of remaining) {
     const { projectId, eventId } = entry;
     const found = held.get(key);
@@ -135,7 +151,9 @@ async function mergeIntoHeld(
     }
     const before = "event" in found ? found.event : undefined;
     const folded =
-      "event" in found ? mergeEntry(entry, found.event) : foldEntry(entry, found.pending);
+      "event" in found
+        ? mergeEntry(entry, found.event, toEvent)
+        : foldEntry(entry, found.pending, toEvent);
     if (folded.event !== undefined) {
       rows.push(toRow(projectId, folded.event));
       changes.push({ projectId, before, after: folded.event });
@@ -144,6 +162,7 @@ async function mergeIntoHeld(
     }
   }
   await replaceEvents(sql, rows);
+  return changes;
 }
 
 // Seen by the insert, gone before the lock: the transaction runs again and inserts.
@@ -158,17 +177,17 @@ function deletedMeanwhile(): Error {
 type Folded = { event: StoredEvent | undefined; pending: Pending | undefined };
 
 /** What an id without a visible event becomes: an event, an update that waits, or nothing. */
-function foldEntry(entry: Entry, held: Pending | undefined): Folded {
+function foldEntry(entry: Entry, held: Pending | undefined, toEvent: ToEvent): Folded {
   const { event, pending } = foldChanges(entry.changes, held);
   const made = withStub(entry, event, pending);
   if (made === undefined) return { event: undefined, pending };
-  return { event: toStoredEvent(entry.eventId, made, entry.receivedAtMs), pending: undefined };
+  return { event: toEvent(entry.eventId, made, entry.receivedAtMs), pending: undefined };
 }
 
-function mergeEntry(entry: Entry, stored: StoredEvent): Folded {
+function mergeEntry(entry: Entry, stored: StoredEvent, toEvent: ToEvent): Folded {
   const merged = withStub(entry, mergeChanges(toEventFields(stored), entry.changes), undefined);
   return {
-    event: merged && toStoredEvent(entry.eventId, merged, stored.start_time),
+    event: merged && toEvent(entry.eventId, merged, stored.start_time),
     pending: undefined,
   };
 }
@@ -284,6 +303,9 @@ function addStub(entries: Entries, set: WriteSet, fields: EventFields): void {
 
 /** A row that no reader sees: the updates lie whole in `inputs`. */
 function pendingRow(projectId: string, eventId: string, fields: Pending) {
-  const row = toRow(projectId, toStoredEvent(eventId, { session_id: eventId }, 0));
+  const row = toRow(
+    projectId,
+    toStoredEvent(eventId, { session_id: eventId }, 0, () => null),
+  );
   return { ...row, event_type: "pending", inputs: fields };
 }

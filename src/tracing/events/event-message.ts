@@ -2,9 +2,9 @@
 // Source: docs/spec.md, "Event record (export response element)"; docs/decisions.md, 3 and 4.
 
 import { create } from "@bufbuild/protobuf";
-import { type Event, EventSchema } from "../../../gen/waggle/v1/event_pb.js";
+import { CostEstimateSchema, type Event, EventSchema } from "../../../gen/waggle/v1/event_pb.js";
 import type { JsonObject } from "../../base/json.ts";
-import { buckets } from "./event.ts";
+import { buckets, type CostEstimate } from "./event.ts";
 import type { EventFieldName, SelectedEvent } from "./event-row.ts";
 
 type Struct = NonNullable<Event["config"]>;
@@ -39,6 +39,7 @@ export function toEventMessage(
     const value = event[bucket];
     if (value !== undefined) setBucket(message, bucket, value);
   }
+  if (event.cost_estimate != null) message.costEstimate = toEstimateMessage(event.cost_estimate);
   return message;
 }
 
@@ -57,6 +58,14 @@ function microsecondsBetween(startMs: number, endMs: number): number {
 
 function parentOf(event: SelectedEvent): string | undefined {
   return event.parent_id ?? (event.event_type === "session" ? undefined : event.session_id);
+}
+
+function toEstimateMessage({ cost, reason, price_table: priceTable }: CostEstimate) {
+  return create(CostEstimateSchema, {
+    priceTable,
+    ...(cost !== null && { cost }),
+    ...(reason !== undefined && { reason }),
+  });
 }
 
 function setBucket(message: Event, bucket: (typeof buckets)[number], value: JsonObject): void {

@@ -22,6 +22,7 @@ export const eventFieldNames = [
   "end_time",
   "duration",
   ...buckets,
+  "cost_estimate",
 ] as const;
 export type EventFieldName = (typeof eventFieldNames)[number];
 
@@ -57,6 +58,7 @@ const columns: Readonly<Record<EventFieldName, (sql: Sql) => PendingQuery<Row[]>
   metrics: (sql) => sql`e.metrics::text as metrics`,
   feedback: (sql) => sql`e.feedback::text as feedback`,
   user_properties: (sql) => sql`e.user_properties::text as user_properties`,
+  cost_estimate: (sql) => sql`e.cost_estimate::text as cost_estimate`,
 };
 
 const always: ReadonlySet<EventFieldName> = new Set(["event_id", "start_time", "event_type"]);
@@ -93,6 +95,10 @@ export function toSelectedEvent(row: SelectedRow): SelectedEvent {
   for (const bucket of buckets) {
     const text = row[bucket];
     if (text !== undefined) event[bucket] = parseBucket(text as string);
+  }
+  const { cost_estimate } = row;
+  if (cost_estimate !== undefined) {
+    event["cost_estimate"] = cost_estimate === null ? null : parseBucket(cost_estimate as string);
   }
   return event as SelectedEvent;
 }

@@ -55,7 +55,25 @@ export type StoredEvent = { readonly [B in Bucket]: JsonObject } & {
   readonly start_time: number;
   readonly end_time: number | null;
   readonly duration: number | null;
+  /** Null where the event is no call of a model, or has no token counts. */
+  readonly cost_estimate: CostEstimate | null;
 };
+
+/** What a price table says that a model's call cost, as it is stored and answered. */
+export type CostEstimate = {
+  /** US dollars; null where the price is not known. */
+  readonly cost: number | null;
+  /** Why the price is not known; absent where it is. */
+  readonly reason?: string;
+  /** Name, version and date of the price table. */
+  readonly price_table: string;
+};
+
+/** What of an event tells its cost. */
+export type PricedEvent = Pick<StoredEvent, "event_type" | "start_time" | "config" | "metadata">;
+
+/** Estimates the cost of an event as it is stored; null where there is nothing to price. */
+export type EstimateCost = (event: PricedEvent) => CostEstimate | null;
 
 /** Value of `source` and `event_name` where the writer gave none. */
 export const unknownName = "unknown";

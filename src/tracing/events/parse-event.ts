@@ -93,7 +93,7 @@ function parseFields(input: EventInput, path: string): EventFields {
     const value = input[bucket];
     if (value === undefined) continue;
     if (!isJsonObject(value)) throw invalid(path, bucket, "must be an object");
-    checkNumbersAndDepth(value, `${path}${bucket}`);
+    assertSound(value, `${path}${bucket}`);
     fields[bucket] = value;
   }
   setText(fields, input, path, "event_name", nameLengthMax);
@@ -169,14 +169,18 @@ function parseId(text: string | undefined, path: string, field: string): string 
   return text;
 }
 
-// Finite, because JSON has no other numbers: a NaN stored as null would be another value. The walk
-// runs for every event that is stored, so where a fault lies is looked up only once there is one.
-function checkNumbersAndDepth(value: JsonObject, path: string): void {
+/**
+ * Throws INVALID_ARGUMENT naming the value under `path` that is no finite number, since JSON has no
+ * others and a NaN stored as null would be another value, or that is nested too deep.
+ */
+// The walk runs for every event, so where a fault lies is looked up only once there is one.
+export function assertSound(value: JsonObject, path: string): void {
   if (isSound(value, nestingDepthMax)) return;
   throw findFault(value, path, nestingDepthMax) ?? new Error(`${path} has a fault that is nowhere`);
 }
 
-function isSound(value: unknown, depth: number): boolean {
+/** Tells whether an event can hold a JSON value: finite numbers, at most `depth` levels. */
+export function isSound(value: unknown, depth: number): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return true;
   if (depth === 0) return false;

@@ -8,7 +8,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyWrites } from "./apply-writes.ts";
 import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
-import type { EventWrite } from "./event.ts";
+import type { EstimateCost, EventWrite } from "./event.ts";
 import type { WriteSet } from "./write-set.ts";
 
 export type RecordOptions = {
@@ -44,23 +44,25 @@ export type RecorderOptions = {
   readonly connections?: number;
   /** Told how many events each commit stored or changed. */
   readonly onStored?: (events: number) => void;
+  /** Absent where no prices are known. */
+  readonly estimateCost?: EstimateCost | undefined;
 };
 
 const noNames: ReadonlyMap<string, string> = new Map();
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { database, fields, connections = 3, onStored = () => undefined } = options;
-  const queue = createCommitQueue({
-    connections,
-    commit: (sets) => applyWrites(database, fields, sets),
-  });
+  const { estimateCost = () => null } = options;
+  const commit = (sets: readonly WriteSet[]): Promise<readonly Outcomes[]> =>
+    applyWrites(database, { fields, estimateCost }, sets);
+  const queue = createCommitQueue({ connections, commit });
 
   // Inside somebody's transaction (Idempotency-Key) the writes are part of it and cannot wait for
   // others.
   async function submit(set: Omit<WriteSet, "receivedAtMs">): Promise<Outcomes> {
     const timed = { ...set, receivedAtMs: Date.now() };
     const [outcomes = []] = database.isInTransaction()
-      ? await applyWrites(database, fields, [timed])
+      ? await commit([timed])
       : [await queue.submit(timed)];
     onStored(outcomes.filter((outcome) => outcome === "applied").length);
     return outcomes;

@@ -51,11 +51,11 @@ function insertGroup(sql: Sql, rows: readonly Record<string, unknown>[]): Promis
     insert into events (
       project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
       error, start_time_us, end_time_us, duration_ms,
-      config, inputs, outputs, metadata, metrics, feedback, user_properties)
+      config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate)
     select
       project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
       error, start_time_us, end_time_us, duration_ms,
-      config, inputs, outputs, metadata, metrics, feedback, user_properties
+      config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate
     from ${incoming(sql, rows)}
     order by project_id, event_id
     on conflict (project_id, event_id) do nothing
@@ -89,7 +89,8 @@ async function replaceGroup(sql: Sql, rows: readonly Record<string, unknown>[]):
       metadata = incoming.metadata,
       metrics = incoming.metrics,
       feedback = incoming.feedback,
-      user_properties = incoming.user_properties
+      user_properties = incoming.user_properties,
+      cost_estimate = incoming.cost_estimate
     from ${incoming(sql, rows)}
     where events.project_id = incoming.project_id and events.event_id = incoming.event_id`;
 }
@@ -203,8 +204,11 @@ export async function listSessionIds(
   return new Map(rows.map((row) => [unescapeText(row.event_id), unescapeText(row.session_id)]));
 }
 
-/** Deletes an event that `lockEvents` has locked. */
+/** Deletes an event that `lockEvents` has locked, and the feedback on it. */
 export async function deleteEvent(sql: Sql, projectId: string, eventId: string): Promise<void> {
+  await sql`
+    delete from feedback
+    where project_id = ${projectId} and generation_id = ${escapeText(eventId)}`;
   await sql`
     delete from events
     where project_id = ${projectId} and event_id = ${escapeText(eventId)}`;
@@ -216,7 +220,8 @@ function incoming(sql: Sql, rows: readonly Record<string, unknown>[]) {
       project_id uuid, event_id text, session_id text, event_type text, event_name text,
       source text, parent_id text, children_ids text[], error text, start_time_us bigint,
       end_time_us bigint, duration_ms double precision, config jsonb, inputs jsonb, outputs jsonb,
-      metadata jsonb, metrics jsonb, feedback jsonb, user_properties jsonb)`;
+      metadata jsonb, metrics jsonb, feedback jsonb, user_properties jsonb,
+      cost_estimate jsonb)`;
 }
 
 function toHeld(projectId: string, row: SelectedRow): Held {

@@ -3,18 +3,20 @@
 
 import { deriveUuid } from "../../base/ids.ts";
 import { escapeText } from "./postgres-text.ts";
-import { type EventFields, type StoredEvent, unknownName } from "./event.ts";
+import { type EstimateCost, type EventFields, type StoredEvent, unknownName } from "./event.ts";
 
 /**
  * Fills in the defaults: names, `receivedAtMs` as start, the session derived from the event's id.
  * `duration` stays null unless given, and is derived on reading, so that a later end changes it.
+ * The cost is estimated anew each time an event is written, since any write may change its tokens.
  */
 export function toStoredEvent(
   eventId: string,
   fields: EventFields,
   receivedAtMs: number,
+  estimateCost: EstimateCost,
 ): StoredEvent {
-  return {
+  const event: Omit<StoredEvent, "cost_estimate"> = {
     event_id: eventId,
     session_id: fields.session_id ?? defaultSessionId(eventId),
     event_type: fields.event_type ?? "tool",
@@ -34,11 +36,12 @@ export function toStoredEvent(
     feedback: fields.feedback ?? {},
     user_properties: fields.user_properties ?? {},
   };
+  return { ...event, cost_estimate: estimateCost(event) };
 }
 
 /** Returns a stored event as the fields a writer would give to make it. */
 export function toEventFields(event: StoredEvent): EventFields {
-  const { parent_id, error, end_time, duration, ...rest } = event;
+  const { parent_id, error, end_time, duration, cost_estimate: _, ...rest } = event;
   return {
     ...rest,
     ...(parent_id !== null && { parent_id }),
@@ -63,13 +66,15 @@ export function toMicroseconds(timeMs: number): number {
 
 /** The columns of a row, as jsonb_to_recordset reads them. Free-form JSON is escaped as a whole. */
 export function toRow(projectId: string, event: StoredEvent): Record<string, unknown> {
-  const { start_time, end_time, duration, ...columns } = event;
+  const { start_time, end_time, duration, cost_estimate, ...columns } = event;
   return {
     project_id: projectId,
     ...columns,
     start_time_us: toMicroseconds(start_time),
     end_time_us: end_time === null ? null : toMicroseconds(end_time),
     duration_ms: duration,
+    // Few events have one: the others are sent without.
+    ...(cost_estimate !== null && { cost_estimate }),
   };
 }
 

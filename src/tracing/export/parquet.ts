@@ -43,6 +43,7 @@ const columns: readonly Column[] = [
   { name: "metrics", kind: "json", read: (event) => event.metrics },
   { name: "feedback", kind: "json", read: (event) => event.feedback },
   { name: "user_properties", kind: "json", read: (event) => event.userProperties },
+  { name: "cost_estimate", kind: "json", read: readEstimate },
 ];
 
 const elements = {
@@ -88,6 +89,13 @@ export async function* encodeParquet(
   if (group.rows > 0) await file.write(group.take());
   await file.finish();
   yield takeBytes(writer);
+}
+
+/** As JSON has it in the other answers. */
+function readEstimate({ costEstimate: estimate }: Event): unknown {
+  if (!estimate) return undefined;
+  const { cost = null, reason, priceTable } = estimate;
+  return { cost, reason, price_table: priceTable };
 }
 
 // In a message an absent list is an empty one, so only the request tells that it was not asked for.

@@ -5,7 +5,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { ModelEvent } from "../../../gen/waggle/compat/v0/tracing_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import type { EventInput } from "../events/parse-event.ts";
 
 const required = ["model", "provider", "response", "duration"] as const;
@@ -63,11 +63,6 @@ function toOutputs(response: JsonObject): JsonObject {
   const message = choice?.["message"];
   if (typeof message !== "object" || message === null || Array.isArray(message)) return response;
   return message as JsonObject;
-}
-
-function present(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as JsonObject;
 }
 
 function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {

@@ -110,7 +110,10 @@ const skeletonFields: ReadonlySet<EventFieldName> = new Set([
   "duration",
 ]);
 
-/** Deletes the events and the totals of a session; returns how many events there were. */
+/**
+ * Deletes the events of a session, the feedback on them and the session's totals; returns how many
+ * events there were.
+ */
 export async function deleteSession(
   sql: Sql,
   projectId: string,
@@ -126,6 +129,12 @@ export async function deleteSession(
       order by event_id
       for update)
     select count(*) from locked`;
+  await sql`
+    delete from feedback
+    where project_id = ${projectId} and generation_id = any(array(
+      select event_id
+      from events
+      where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'))`;
   const deleted = await sql`
     delete from events
     where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'`;

@@ -89,8 +89,11 @@ function amountOf(value: JsonValue | undefined): number | undefined {
 
 const decimalPattern = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
 
-// Whole and not negative: anything else is no count, and sums of whole numbers are exact.
-function countOf(value: JsonValue | undefined): number | undefined {
+/**
+ * Reads a count of tokens: whole and not negative. Anything else is no count, and sums of whole
+ * numbers are exact.
+ */
+export function countOf(value: JsonValue | undefined): number | undefined {
   const count = amountOf(value);
   return count !== undefined && Number.isInteger(count) && count >= 0 ? count : undefined;
 }

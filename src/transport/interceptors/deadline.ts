@@ -2,6 +2,7 @@
 // go on to its end unseen; its handler sees the aborted signal.
 // Source: docs/decisions.md, 10.
 
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { ServiceError } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
@@ -13,6 +14,8 @@ export type Deadlines = {
    * again; what is stored all the same is merged with that.
    */
   readonly ingestionTimeoutMs: number;
+  /** Of calls that run a model, which have time-outs of their own within it. */
+  readonly generationTimeoutMs: number;
   /** Of all others. */
   readonly unaryTimeoutMs: number;
 };
@@ -27,8 +30,7 @@ export function createDeadlineInterceptor(deadlines: Deadlines): Interceptor {
     let onAbort: (() => void) | undefined;
     const ended = new Promise<never>((_, reject) => {
       const { isIngestion } = accessRuleOf(request.method);
-      const { ingestionTimeoutMs, unaryTimeoutMs } = deadlines;
-      const timeoutMs = isIngestion ? Math.min(ingestionTimeoutMs, unaryTimeoutMs) : unaryTimeoutMs;
+      const timeoutMs = timeoutOf(request.method, deadlines);
       const reason = isIngestion ? "DATABASE_UNAVAILABLE" : "DEADLINE_EXCEEDED";
       const late = () => reject(new ServiceError(reason, `no answer in ${timeoutMs} ms`));
       timer = setTimeout(late, timeoutMs);
@@ -42,6 +44,13 @@ export function createDeadlineInterceptor(deadlines: Deadlines): Interceptor {
       if (onAbort) signal.removeEventListener("abort", onAbort);
     }
   };
+}
+
+function timeoutOf(method: DescMethod, deadlines: Deadlines): number {
+  const { isIngestion, isGeneration } = accessRuleOf(method);
+  const { ingestionTimeoutMs, generationTimeoutMs, unaryTimeoutMs } = deadlines;
+  if (isGeneration) return generationTimeoutMs;
+  return isIngestion ? Math.min(ingestionTimeoutMs, unaryTimeoutMs) : unaryTimeoutMs;
 }
 
 function toError(reason: unknown): Error {

@@ -36,9 +36,13 @@ export function publicMessageOf(error: ServiceError): string {
   return `${message.slice(0, messageCharsMax).toWellFormed()}…`;
 }
 
-/** Returns headers that belong to a reason: `retry-after` on every 503. */
-export function headersOf(reason: Reason): Readonly<Record<string, string>> {
-  return outcomes[reason].status === 503 ? { "retry-after": String(retryAfterSeconds) } : {};
+/** Returns headers that belong to a failure: `retry-after` on every 503. */
+export function headersOf(
+  error: Pick<ServiceError, "reason" | "retryAfterSeconds">,
+): Readonly<Record<string, string>> {
+  const isBusy = outcomes[error.reason].status === 503;
+  const seconds = error.retryAfterSeconds ?? (isBusy ? retryAfterSeconds : undefined);
+  return seconds === undefined ? {} : { "retry-after": String(seconds) };
 }
 
 /** Converts a known failure; the ServiceError stays as the cause. */
@@ -51,7 +55,7 @@ export function toConnectError(error: ServiceError): ConnectError {
   return new ConnectError(
     publicMessageOf(error),
     outcomes[error.reason].code,
-    headersOf(error.reason),
+    headersOf(error),
     [{ desc: ErrorInfoSchema, value: info }],
     error,
   );

@@ -4,8 +4,14 @@
 import { createHash } from "node:crypto";
 import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { ContextValues, Interceptor, UnaryResponse } from "@connectrpc/connect";
-import type { Idempotency } from "../../access/idempotency/idempotency.ts";
+import type {
+  ContextValues,
+  Interceptor,
+  StreamResponse,
+  UnaryRequest,
+  UnaryResponse,
+} from "@connectrpc/connect";
+import type { Claim, Idempotency } from "../../access/idempotency/idempotency.ts";
 import { openAnswer, sealAnswer } from "../../access/idempotency/seal.ts";
 import type { Principal } from "../../access/principal.ts";
 import { sessionCookie } from "../../access/sign-in/cookies.ts";
@@ -14,6 +20,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
 import {
   answerMetadataKey,
+  commitEffectKey,
   isScopeGoneKey,
   principalKey,
   requestDigestKey,
@@ -28,57 +35,123 @@ const keyPattern = /^[\x20-\x7e]{1,255}$/;
  * Returns where the answer of a call is kept: beside what it changes, which is in the project's
  * cluster when the call is about project data, and in the control database otherwise.
  */
-export type IdempotencyOf = (scope: Scope, isProjectData: boolean) => Idempotency;
+export type IdempotencyOf = (
+  scope: Scope,
+  isProjectData: boolean,
+) => Pick<Idempotency, "run" | "runLong">;
+
+export type IdempotencyOptions = {
+  readonly idempotencyOf: IdempotencyOf;
+  /** Deadline of calls that run a model. */
+  readonly generationTimeoutMs: number;
+};
+
+/** A generation is over at its deadline; its commit may then still be under way. */
+const claimSlackMs = 60_000;
+
+type UnaryCall = UnaryRequest;
+type Next = (request: UnaryCall) => Promise<UnaryResponse | StreamResponse>;
 
 /** The interceptor next to the handlers, so that what it keeps is the handler's own answer. */
-export function createIdempotencyInterceptor(idempotencyOf: IdempotencyOf): Interceptor {
+export function createIdempotencyInterceptor(options: IdempotencyOptions): Interceptor {
   return (next) => async (request) => {
+    const { method, contextValues } = request;
     const key = request.header.get(idempotencyHeader);
-    const principal = request.contextValues.get(principalKey);
-    const scope = request.contextValues.get(scopeKey);
-    if (key === null || request.stream || !principal || !scope || !isWrite(request.method)) {
-      assertScopeIsThere(request.contextValues);
+    const principal = contextValues.get(principalKey);
+    const scope = contextValues.get(scopeKey);
+    const rule = accessRuleOf(method);
+    if (key !== null && request.stream && rule.isGeneration) throw noStreams();
+    if (key === null || request.stream || !principal || !scope || !isWrite(method)) {
+      assertScopeIsThere(contextValues);
       return next(request);
     }
     if (!keyPattern.test(key)) {
-      assertScopeIsThere(request.contextValues);
+      assertScopeIsThere(contextValues);
       throw new ServiceError(
         "INVALID_ARGUMENT",
         "Idempotency-Key: must be 1 to 255 printable ASCII characters",
       );
     }
-    const { method } = request;
-    const requestHash =
-      request.contextValues.get(requestDigestKey) ?? hashOf(method, request.message);
-    let first: { readonly bytes: Uint8Array; readonly response: UnaryResponse } | undefined;
-    const rule = accessRuleOf(method);
-    const secret = rule.isSecretAnswer ? secretOf(request.header, key) : undefined;
     const isProjectData = rule.scope === "";
-    const bytes = await idempotencyOf(scope, isProjectData).run(
-      {
-        scopeId: isProjectData ? scope.id : scopeIdOf(principal),
-        route: rpcNameOf(method),
-        key,
-        requestHash,
-      },
-      async () => {
-        assertScopeIsThere(request.contextValues);
-        const response = await next(request);
-        if (response.stream) throw new Error("a unary call was answered by a stream");
-        const answer = toBinary(method.output, response.message);
-        first = { bytes: secret === undefined ? answer : sealAnswer(answer, secret), response };
-        return first.bytes;
-      },
-    );
-    if (first && first.bytes === bytes) return first.response;
-    return {
-      stream: false,
-      service: method.parent,
-      method,
-      ...(request.contextValues.get(answerMetadataKey) ?? noMetadata()),
-      message: fromBinary(method.output, secret === undefined ? bytes : openKept(bytes, secret)),
+    const claim: Claim = {
+      scopeId: isProjectData ? scope.id : scopeIdOf(principal),
+      route: rpcNameOf(method),
+      key,
+      requestHash: contextValues.get(requestDigestKey) ?? hashOf(method, request.message),
     };
+    const idempotency = options.idempotencyOf(scope, isProjectData);
+    if (!rule.isGeneration) return runOnce(idempotency, claim, request, next);
+    const claimMs = options.generationTimeoutMs + claimSlackMs;
+    return runGenerationOnce(idempotency, claim, claimMs, request, next);
   };
+}
+
+/** A write whose answer is kept in the transaction of its effect. */
+async function runOnce(
+  idempotency: Pick<Idempotency, "run">,
+  claim: Claim,
+  request: UnaryCall,
+  next: Next,
+): Promise<UnaryResponse> {
+  const { method } = request;
+  const { isSecretAnswer } = accessRuleOf(method);
+  const secret = isSecretAnswer ? secretOf(request.header, claim.key) : undefined;
+  let first: { readonly bytes: Uint8Array; readonly response: UnaryResponse } | undefined;
+  const bytes = await idempotency.run(claim, async () => {
+    const response = await answerOf(request, next);
+    const answer = toBinary(method.output, response.message);
+    first = { bytes: secret === undefined ? answer : sealAnswer(answer, secret), response };
+    return first.bytes;
+  });
+  if (first && first.bytes === bytes) return first.response;
+  return keptResponse(request, secret === undefined ? bytes : openKept(bytes, secret));
+}
+
+/** A generation: no transaction is open while the model runs. */
+async function runGenerationOnce(
+  idempotency: Pick<Idempotency, "runLong">,
+  claim: Claim,
+  claimMs: number,
+  request: UnaryCall,
+  next: Next,
+): Promise<UnaryResponse> {
+  const { method, contextValues } = request;
+  const protocolHeaders = new Set(contextValues.get(answerMetadataKey)?.header.keys());
+  let first: UnaryResponse | undefined;
+  const { bytes, headers } = await idempotency.runLong(claim, claimMs, async (handOver) => {
+    contextValues.set(commitEffectKey, handOver);
+    first = await answerOf(request, next);
+    const own = [...first.header].filter(([name]) => !protocolHeaders.has(name));
+    return { bytes: toBinary(method.output, first.message), headers: Object.fromEntries(own) };
+  });
+  if (first) return first;
+  const kept = keptResponse(request, bytes);
+  for (const [name, value] of Object.entries(headers)) kept.header.set(name, value);
+  return kept;
+}
+
+async function answerOf(request: UnaryCall, next: Next): Promise<UnaryResponse> {
+  assertScopeIsThere(request.contextValues);
+  const response = await next(request);
+  if (response.stream) throw new Error("a unary call was answered by a stream");
+  return response;
+}
+
+function keptResponse({ method, contextValues }: UnaryCall, bytes: Uint8Array): UnaryResponse {
+  return {
+    stream: false,
+    service: method.parent,
+    method,
+    ...(contextValues.get(answerMetadataKey) ?? noMetadata()),
+    message: fromBinary(method.output, bytes),
+  };
+}
+
+/** A stream could be given again only whole, which is not what it was asked for. */
+function noStreams(): ServiceError {
+  const message =
+    "Idempotency-Key: is for answers that come whole; leave it out, or ask for no stream";
+  return new ServiceError("INVALID_ARGUMENT", message);
 }
 
 /** Throws where only a kept answer could be given, because the scope is archived. */

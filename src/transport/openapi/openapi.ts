@@ -5,6 +5,7 @@
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { accessRuleOf } from "../access-rules.ts";
 import { jsonKeyOf } from "../rest/field-names.ts";
+import { answersHttpBody, httpBodyField } from "../rest/http-body.ts";
 import { bindingsOf, type RestBinding } from "../rest/http-rule.ts";
 import { formatPathTemplate } from "../rest/path-template.ts";
 import { commentOf } from "./comments.ts";
@@ -119,6 +120,8 @@ function queryParameters(binding: RestBinding, components: Components): readonly
 function requestBody(binding: RestBinding, components: Components): Schema | undefined {
   const { body, method } = binding;
   if (body === undefined) return undefined;
+  if (httpBodyField(binding))
+    return { required: true, content: { [jsonType]: { schema: anyJson } } };
   const form = requestForm(binding);
   const schema =
     body === "message"
@@ -142,6 +145,7 @@ function answerOf(binding: RestBinding, components: Components): Schema {
   const isTextTimes = accessRuleOf(method).textTimePaths.includes(path);
   const isProjected = method.input.fields.some((field) => field.name === "projections");
   const form: Form = { side: "answer", isTextTimes, isProjected };
+  if (answersHttpBody(method)) return httpBodyAnswer(method);
   if (method.methodKind === "server_streaming") {
     return {
       description: "JSON Lines: one value a line",
@@ -150,6 +154,22 @@ function answerOf(binding: RestBinding, components: Components): Schema {
   }
   const schema = messageSchema(method.output, form, components);
   return { description: "Success", content: { [jsonType]: { schema } } };
+}
+
+const anyJson: Schema = { type: "object" };
+const eventStream: Schema = { "text/event-stream": { schema: { type: "string" } } };
+
+/** Bodies that pass as they are: JSON of the provider's API, or its events. */
+function httpBodyAnswer(method: DescMethod): Schema {
+  const isStream = method.methodKind === "server_streaming";
+  const { streamTwin } = accessRuleOf(method);
+  return {
+    description: "The provider's answer",
+    content: {
+      ...(isStream ? {} : { [jsonType]: { schema: anyJson } }),
+      ...(isStream || streamTwin !== "" ? eventStream : {}),
+    },
+  };
 }
 
 /** As rest/stream.ts writes: a message that is one choice of messages is the chosen one. */

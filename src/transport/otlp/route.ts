@@ -9,7 +9,7 @@ import { accessRuleOf } from "../access-rules.ts";
 import { invokeUnary, type MethodImplSpec } from "../connect-adapter.ts";
 import { type Exchange, headerOf, writeAnswer } from "../exchange.ts";
 import {
-  headersOf as reasonHeadersOf,
+  headersOf as failureHeadersOf,
   publicMessageOf,
   serviceErrorOf,
 } from "../interceptors/errors.ts";
@@ -69,7 +69,7 @@ async function writeError(exchange: Exchange, contentType: string, error: unknow
   }
   const { status } = outcomes[known.reason];
   const formatted = formatTraceError(contentType, status, publicMessageOf(known));
-  await write(exchange, status, formatted, reasonHeadersOf(known.reason));
+  await write(exchange, status, formatted, failureHeadersOf(known));
 }
 
 async function write(

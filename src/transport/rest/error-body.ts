@@ -39,7 +39,7 @@ export function errorAnswer(error: ServiceError): ErrorAnswer {
           ...(message === "" ? {} : { message }),
           ...error.details,
         };
-  return { status, headers: headersOf(error.reason), body: Buffer.from(JSON.stringify(body)) };
+  return { status, headers: headersOf(error), body: Buffer.from(JSON.stringify(body)) };
 }
 
 /** Returns the fixed 404. */

@@ -51,6 +51,11 @@ export function isStruct(message: DescMessage): boolean {
   return message.typeName === structName;
 }
 
+/** Tells whether a field is for answers alone: to requests it is an unknown key. */
+export function isAnswerOnly(field: DescField): boolean {
+  return field.message?.typeName === "waggle.v1.CostEstimate";
+}
+
 /** Tells whether the message stands for any JSON value, null among them. */
 export function isValue(message: DescMessage): boolean {
   return message.typeName === "google.protobuf.Value";

@@ -16,6 +16,7 @@ import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import type { ItemFault } from "../context.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import {
+  isAnswerOnly,
   isStruct,
   isTimestamp,
   isValue,
@@ -80,6 +81,7 @@ export function messageReader(message: DescMessage): MessageReader {
   // Set before the fields are compiled: a message may hold itself (SessionNode).
   compiled.set(message, reader);
   for (const field of message.fields) {
+    if (isAnswerOnly(field)) continue;
     const { isLegacy } = treatmentOf(field);
     const read = fieldReader(field);
     const takesNull = field.fieldKind === "message" && isValue(field.message);

@@ -66,6 +66,7 @@ function fieldWriter(field: DescField): FieldWriter {
   }
   const { isNullable, isOmittedEmpty } = treatmentOf(field);
   const isList = field.fieldKind === "list";
+  const isMessage = field.fieldKind === "message" && !isStruct(field.message);
   return (record, json, context, isNested) => {
     const value = record[name];
     if (value === undefined) {
@@ -84,7 +85,9 @@ function fieldWriter(field: DescField): FieldWriter {
     ) {
       return;
     }
-    json[key] = write(value, context);
+    // Projections name the fields of events: a message inside of one is whole.
+    const isInside = isMessage && isNested && context.projections !== undefined;
+    json[key] = write(value, isInside ? { ...context, projections: undefined } : context);
   };
 }
 

@@ -1,5 +1,6 @@
-// Server streams over REST: messages through an encoder picked by Accept, with backpressure, ended
-// when the client goes, and never ended cleanly after a failure. Called by transcoder.ts.
+// Server streams over REST: messages through the encoder of their kind, or one picked by Accept,
+// with backpressure, ended when the client goes, and never ended cleanly after a failure. Called by
+// transcoder.ts.
 // Source: docs/decisions.md, 15.
 
 import { once } from "node:events";
@@ -10,6 +11,7 @@ import { parseWeights } from "../accept.ts";
 import { createStreamEncoder, encodingFor } from "../compression.ts";
 import { type Exchange, headerOf, type NodeResponse } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
+import type { ServiceError } from "../../base/errors.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
 
 /** Top-level names of the event fields that a request asked for; undefined means all. */
@@ -26,6 +28,10 @@ export type StreamEncoder = {
   readonly mediaType: string;
   readonly output: DescMessage;
   readonly encode: StreamEncode;
+  /** Answers every stream of the message, whatever Accept says: events as they come. */
+  readonly isOnly?: boolean;
+  /** Last bytes of a stream that failed; absent where the broken connection has to say it. */
+  readonly encodeError?: (error: ServiceError) => Uint8Array;
 };
 
 export function streamEncoder<Desc extends DescMessage>(
@@ -42,6 +48,9 @@ export function streamEncoder<Desc extends DescMessage>(
 
 const jsonLinesType = "application/x-ndjson";
 
+/** Neither caches nor proxies on the way may hold events back. */
+const eventStreamHeaders = { "cache-control": "no-cache", "x-accel-buffering": "no" };
+
 /** Bytes gathered before a write, so that small messages do not become small packets. */
 const gatherBytes = 65_536;
 
@@ -49,35 +58,42 @@ export type StreamOptions = {
   readonly output: DescMessage;
   readonly encoders: readonly StreamEncoder[];
   readonly writeContext: WriteContext;
-  readonly headers: Readonly<Record<string, string>>;
+  /** What the handler set before its first message. */
+  readonly headers: Headers;
 };
 
 /**
  * Writes a stream as the answer. An error before the first message is thrown with nothing written;
- * a later one ends the answer with an error line (JSON Lines) and a broken connection.
+ * a later one ends the answer with an error of the encoder's kind and a broken connection.
  */
 export async function writeStream(
   exchange: Exchange,
   messages: AsyncIterable<Message>,
   options: StreamOptions,
 ): Promise<void> {
-  const accepted = acceptedEncoder(exchange, options);
-  const encode = accepted?.encode ?? jsonLines(options);
-  const iterator = encode(messages, options.writeContext.projections)[Symbol.asyncIterator]();
+  const encoder = encoderOf(exchange, options);
+  const encoded = encoder.encode(messages, options.writeContext.projections);
+  const iterator = encoded[Symbol.asyncIterator]();
   const onGone = (): void => void iterator.return?.().catch(() => undefined);
   exchange.response.once("close", onGone);
   const first = await iterator.next();
-  const sink = openSink(exchange, accepted?.mediaType ?? jsonLinesType, options.headers);
+  const sink = openSink(exchange, encoder, options.headers);
   try {
     for (let next = first; !next.done; next = await iterator.next()) await sink.write(next.value);
     await sink.end();
   } catch (error) {
-    if (!accepted) await tellError(sink, error);
+    await tellError(sink, encoder, error);
     breakOff(exchange.response);
     throw error;
   } finally {
     exchange.response.off("close", onGone);
   }
+}
+
+function encoderOf(exchange: Exchange, options: StreamOptions): StreamEncoder {
+  const { encoders, output, writeContext } = options;
+  const only = encoders.find((one) => one.isOnly === true && one.output === output);
+  return only ?? acceptedEncoder(exchange, options) ?? jsonLines(output, writeContext);
 }
 
 /** The encoder that the client weighs highest; none where that is JSON Lines, the answer to all. */
@@ -93,16 +109,31 @@ function acceptedEncoder(exchange: Exchange, options: StreamOptions): StreamEnco
   return weightOf(best.mediaType) >= jsonLinesWeight ? best : undefined;
 }
 
+function jsonLines(output: DescMessage, context: WriteContext): StreamEncoder {
+  const lines = messageLines(output, context);
+  return {
+    mediaType: jsonLinesType,
+    output,
+    async *encode(messages) {
+      for await (const line of lines(messages)) yield Buffer.from(`${line}\n`);
+    },
+    encodeError: ({ reason }) =>
+      Buffer.from(`${JSON.stringify({ success: false, errorCode: reason })}\n`),
+  };
+}
+
 /**
- * One line a message. A message that is nothing but a choice (`oneof`) of messages is written as
- * the one chosen, so a stream of events is a file of events, with its end as the last line.
+ * Returns what writes each message as one line of JSON. A message that is nothing but a choice
+ * (`oneof`) of messages is written as the one chosen, so a stream of events is a file of events,
+ * with its end as the last line.
  */
-function jsonLines({ output, writeContext }: StreamOptions): StreamEncode {
+export function messageLines(
+  output: DescMessage,
+  context: WriteContext,
+): (messages: AsyncIterable<Message>) => AsyncIterable<string> {
   const write = lineWriter(output);
   return async function* (messages) {
-    for await (const message of messages) {
-      yield Buffer.from(`${JSON.stringify(write(message, writeContext))}\n`);
-    }
+    for await (const message of messages) yield JSON.stringify(write(message, context));
   };
 }
 
@@ -125,10 +156,10 @@ function lineWriter(output: DescMessage): (message: Message, context: WriteConte
   };
 }
 
-async function tellError(sink: Sink, error: unknown): Promise<void> {
-  const { reason } = serviceErrorOf(error);
+async function tellError(sink: Sink, encoder: StreamEncoder, error: unknown): Promise<void> {
+  if (!encoder.encodeError) return;
   try {
-    await sink.write(Buffer.from(`${JSON.stringify({ success: false, errorCode: reason })}\n`));
+    await sink.write(encoder.encodeError(serviceErrorOf(error)));
     await sink.flush();
   } catch {
     // The client has gone; the error goes to the log alone.
@@ -149,19 +180,16 @@ type Sink = {
   readonly end: () => Promise<void>;
 };
 
-function openSink(
-  exchange: Exchange,
-  contentType: string,
-  headers: Readonly<Record<string, string>>,
-): Sink {
+function openSink(exchange: Exchange, { mediaType }: StreamEncoder, headers: Headers): Sink {
   const { request, response } = exchange;
-  const isText = contentType === jsonLinesType;
+  const isText = mediaType === jsonLinesType;
   const encoding = isText
     ? encodingFor(Number.MAX_SAFE_INTEGER, headerOf(request, "accept-encoding"))
     : undefined;
   response.writeHead(200, {
-    ...headers,
-    "content-type": contentType,
+    ...Object.fromEntries(headers),
+    "content-type": mediaType,
+    ...(mediaType.startsWith("text/event-stream") ? eventStreamHeaders : {}),
     ...(encoding ? { "content-encoding": encoding, vary: "accept-encoding" } : {}),
   });
   const encoder = encoding && createStreamEncoder(encoding);

@@ -3,8 +3,10 @@
 // Called by routes.ts. Source: docs/decisions.md, 3, 9, 10, 36.
 
 import { createHash } from "node:crypto";
-import type { Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
+import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
+import { isJsonObject } from "../../base/json.ts";
 import { parseJsonBody } from "../json-body.ts";
 import { accessRuleOf, bodyClassAt } from "../access-rules.ts";
 import {
@@ -13,14 +15,16 @@ import {
   invokeUnary,
   type MethodImplSpec,
 } from "../connect-adapter.ts";
-import { itemFaultsKey, requestDigestKey } from "../context.ts";
+import { itemFaultsKey, parsedBodyKey, requestDigestKey } from "../context.ts";
 import { type Exchange, headerOf, type NodeRequest, writeAnswer } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
 import { isWrite } from "../interceptors/idempotency.ts";
 import { type CallOptions, servePlainCall } from "../plain-call.ts";
 import { errorAnswer } from "./error-body.ts";
+import { answersHttpBody, httpBodyEncoder, httpBodyField, readHttpBody } from "./http-body.ts";
 import { isTextTimes } from "./export-times.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
+import { openAiErrorAnswer } from "./openai-error.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
 import { createRouteTrie, type RouteMatch } from "./route-trie.ts";
 import { type StreamEncoder, writeStream } from "./stream.ts";
@@ -30,7 +34,12 @@ export type TranscoderOptions = CallOptions & {
   readonly streamEncoders: readonly StreamEncoder[];
 };
 
-type Route = { readonly binding: RestBinding; readonly spec: MethodImplSpec };
+type Route = {
+  readonly binding: RestBinding;
+  readonly spec: MethodImplSpec;
+  /** Answers bodies with `"stream": true` in its place. */
+  readonly twin: MethodImplSpec | undefined;
+};
 
 export type Transcoder = {
   /** Returns the route of a request, or undefined when none has its method and path. */
@@ -45,13 +54,33 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
   const trie = createRouteTrie<Route>();
   for (const spec of options.specs) {
     for (const binding of bindingsOf(spec.method)) {
-      trie.add(binding.httpMethod, binding.template, { binding, spec });
+      trie.add(binding.httpMethod, binding.template, {
+        binding,
+        spec,
+        twin: twinOf(spec, options),
+      });
     }
   }
   return {
     find: ({ httpMethod, path }) => trie.find(httpMethod, path),
     serve: (exchange, match, values) => serve(options, exchange, match, values),
   };
+}
+
+/** Throws where an rpc names a twin that its service has not. */
+function twinOf(
+  { method }: MethodImplSpec,
+  { specs }: TranscoderOptions,
+): MethodImplSpec | undefined {
+  const { streamTwin } = accessRuleOf(method);
+  if (streamTwin === "") return undefined;
+  const twin = specs.find((one) => one.method === method.parent.method[localNameOf(streamTwin)]);
+  if (!twin) throw new Error(`${method.name} has no twin ${streamTwin}`);
+  return twin;
+}
+
+function localNameOf(rpc: string): string {
+  return `${rpc.charAt(0).toLowerCase()}${rpc.slice(1)}`;
 }
 
 function serve(
@@ -71,7 +100,7 @@ function serve(
       const request = readRequest(exchange, match, values, body);
       await answer(options, exchange, match.target, context, request);
     },
-    answerError: (error) => writeError(exchange, error),
+    answerError: (error) => writeError(exchange, spec.method, error),
   });
 }
 
@@ -85,6 +114,12 @@ function readRequest(
     const hash = createHash("sha256").update(`${exchange.request.url ?? ""}\n`);
     values.set(requestDigestKey, hash.update(body ?? "").digest());
   }
+  const field = httpBodyField(target.binding);
+  if (field) {
+    const contentType = headerOf(exchange.request, "content-type") ?? "";
+    if (target.twin) values.set(parsedBodyKey, parseJsonBody(body ?? Buffer.alloc(0)));
+    return readHttpBody(target.spec.method, field, contentType, body ?? Buffer.alloc(0));
+  }
   const json = body && body.length > 0 ? parseJsonBody(body) : undefined;
   const read = target.binding.read({ variables, query: exchange.query, body: json });
   values.set(itemFaultsKey, read.itemFaults);
@@ -94,27 +129,39 @@ function readRequest(
 async function answer(
   { interceptors, streamEncoders }: TranscoderOptions,
   exchange: Exchange,
-  { binding, spec }: Route,
+  { binding, spec: own, twin }: Route,
   context: CallContext,
   request: Message,
 ): Promise<void> {
+  const spec = twin && isStreamAsked(request, context) ? twin : own;
   const writeContext = writeContextOf(binding, exchange.request, request);
   if (spec.kind === "server_streaming") {
     await writeStream(exchange, invokeStream(spec, context, request, interceptors), {
       output: spec.method.output,
-      encoders: streamEncoders,
+      encoders: [...streamEncoders, httpBodyEncoder],
       writeContext,
-      headers: {},
+      headers: context.responseHeader,
     });
     return;
   }
   const response = await invokeUnary(spec, context, request, interceptors);
+  if (answersHttpBody(spec.method)) {
+    const { contentType, data } = response as HttpBody;
+    const headers = { ...Object.fromEntries(context.responseHeader), "content-type": contentType };
+    await writeAnswer(exchange, { status: 200, headers, body: data });
+    return;
+  }
   const json = messageWriter(spec.method.output)(response, writeContext);
   await writeAnswer(exchange, {
     status: 200,
     headers: { ...Object.fromEntries(context.responseHeader), "content-type": jsonType },
     body: Buffer.from(JSON.stringify(json)),
   });
+}
+
+function isStreamAsked(request: Message, { values }: CallContext): boolean {
+  const body = values.get(parsedBodyKey) ?? request;
+  return isJsonObject(body) && body["stream"] === true;
 }
 
 const jsonType = "application/json";
@@ -137,8 +184,9 @@ function writeContextOf(
   };
 }
 
-async function writeError(exchange: Exchange, error: unknown): Promise<void> {
+async function writeError(exchange: Exchange, method: DescMethod, error: unknown): Promise<void> {
   if (exchange.response.destroyed || exchange.response.headersSent) return;
-  const { status, headers, body } = errorAnswer(serviceErrorOf(error));
-  await writeAnswer(exchange, { status, headers: { ...headers, "content-type": jsonType }, body });
+  const format = accessRuleOf(method).hasOpenAiErrors ? openAiErrorAnswer : errorAnswer;
+  const { status, headers, body } = format(serviceErrorOf(error));
+  await writeAnswer(exchange, { status, headers: { "content-type": jsonType, ...headers }, body });
 }

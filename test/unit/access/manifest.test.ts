@@ -3,21 +3,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DescService } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { TraceService } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import { TracingService } from "../../../gen/waggle/compat/v0/tracing_pb.js";
-import { ApiKeyService } from "../../../gen/waggle/v1/api_key_pb.js";
-import { AuditService } from "../../../gen/waggle/v1/audit_pb.js";
-import { DataPlaneService } from "../../../gen/waggle/v1/dataplane_pb.js";
-import { EventService } from "../../../gen/waggle/v1/event_pb.js";
-import { ExportService } from "../../../gen/waggle/v1/export_pb.js";
-import { MeService } from "../../../gen/waggle/v1/me_pb.js";
-import { MemberService } from "../../../gen/waggle/v1/member_pb.js";
-import { OrganizationService } from "../../../gen/waggle/v1/organization_pb.js";
-import { ProjectService } from "../../../gen/waggle/v1/project_pb.js";
-import { SessionService } from "../../../gen/waggle/v1/session_pb.js";
-import { WorkspaceService } from "../../../gen/waggle/v1/workspace_pb.js";
 import {
   findUnusedPatterns,
   loadManifest,
@@ -28,13 +15,7 @@ import { grantsOf } from "../../../src/access/roles/grants.ts";
 import { anyCovers } from "../../../src/access/permissions.ts";
 import { permissionsOf } from "../../../src/transport/interceptors/authorize.ts";
 import { systemScopeId } from "../../../src/access/scope.ts";
-
-/** Every service whose calls ask for permissions. */
-const services: readonly DescService[] = [
-  ...[ApiKeyService, AuditService, DataPlaneService, EventService, ExportService, MeService],
-  ...[MemberService, OrganizationService, ProjectService, SessionService, TraceService],
-  ...[TracingService, WorkspaceService],
-];
+import { rpcs } from "../../support/contract.ts";
 
 const scopeId = "0190c2a4-5c1e-7cc1-8d3a-0f2b6a9c1d10";
 
@@ -110,6 +91,9 @@ describe("the built-in manifest", () => {
     { role: "project_admin", may: "project.ro_project_api_key.post", mayNot: "workspace.x.y" },
     { role: "project_member", may: "project.session.create", mayNot: "project.member.create" },
     { role: "project_viewer", may: "project.session.get", mayNot: "project.event.create" },
+    { role: "project_viewer", may: "project.feedback.list", mayNot: "project.feedback.create" },
+    { role: "project_member", may: "project.generation.create", mayNot: "project.member.create" },
+    { role: "workspace_member", may: "project.feedback.create", mayNot: "workspace.scope.put" },
   ])("$role may $may and not $mayNot", async ({ role, may, mayNot }) => {
     const { roles } = await loadManifest(undefined);
     const permissions = roles.get(role)?.permissions ?? [];
@@ -120,9 +104,8 @@ describe("the built-in manifest", () => {
 });
 
 describe("the built-in manifest's permissions", () => {
-  const asked = services
-    .flatMap(({ methods }) => methods)
-    .flatMap((method) => permissionsOf(method));
+  const methods = [...rpcs, TraceService.method.export];
+  const asked = methods.flatMap((method) => permissionsOf(method));
 
   test("are all asked for by some call", async () => {
     expect(findUnusedPatterns(await loadManifest(undefined), asked)).toEqual([]);

@@ -32,14 +32,16 @@ async function claimOf(
 ): Promise<{ scopeId: string; isProjectData: boolean | undefined }> {
   let claim: Claim | undefined;
   let isProjectData: boolean | undefined;
-  const interceptor = createIdempotencyInterceptor((_scope, isData) => {
-    isProjectData = isData;
-    return {
-      run(given) {
+  const interceptor = createIdempotencyInterceptor({
+    idempotencyOf: (_scope, isData) => {
+      isProjectData = isData;
+      const refuse = (given: Claim): Promise<never> => {
         claim = given;
         return Promise.reject(stop);
-      },
-    };
+      };
+      return { run: refuse, runLong: refuse };
+    },
+    generationTimeoutMs: 1_000,
   });
   const values = createContextValues().set(principalKey, person).set(scopeKey, scope);
   const request = {

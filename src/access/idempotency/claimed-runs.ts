@@ -1,0 +1,127 @@
+// Idempotency-Key on calls that run a model, for minutes at times: the key is claimed first, no
+// transaction is open while the model runs, and one transaction keeps what it did and the answer.
+// Called by idempotency.ts. Source: docs/decisions.md, 8, 20.
+
+import type { Database, Sql } from "../../postgres/database.ts";
+import {
+  assertSameBody,
+  inFlight,
+  isRefusalToKeep,
+  readKept,
+  readKeptHeaders,
+} from "./kept-answer.ts";
+import * as store from "./store.ts";
+import type { Claim, ClaimToken } from "./store.ts";
+
+/** What a run changes, and when it is called. */
+type Effect = () => Promise<void>;
+
+/** Hands over an effect, which runs when the run has ended. */
+export type HandOver = (effect: Effect) => Promise<void>;
+
+/** An answer with the headers that belong to it. */
+export type RunAnswer = {
+  readonly bytes: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+export type ClaimedRuns = {
+  run(
+    claim: Claim,
+    claimMs: number,
+    work: (handOver: HandOver) => Promise<RunAnswer>,
+  ): Promise<RunAnswer>;
+  drain(): Promise<void>;
+};
+
+/** `sweep` is told of the transaction in which a run ends. */
+export function createClaimedRuns(
+  database: Database,
+  sweep: (sql: Sql) => Promise<void>,
+): ClaimedRuns {
+  const running = new Set<Promise<unknown>>();
+
+  /** Returns the claim, or the answer of the one who had the key before. */
+  async function claimOrAnswer(claim: Claim, claimMs: number): Promise<ClaimToken | RunAnswer> {
+    const sql = database.sql();
+    const token = await store.insertClaim(sql, claim, claimMs);
+    if (token !== undefined) return token;
+    const kept = await store.findAnswer(sql, claim);
+    // Given free since: the next try finds it so.
+    if (!kept) throw inFlight();
+    assertSameBody(kept, claim);
+    if (kept.is_claim) throw inFlight();
+    return { bytes: readKept(kept), headers: readKeptHeaders(kept) };
+  }
+
+  /** Commits the effects and what is kept of the call; `keep` tells whether the claim stands. */
+  async function end(
+    claim: Claim,
+    token: ClaimToken,
+    effects: readonly Effect[],
+    keep: (sql: Sql) => Promise<boolean>,
+  ): Promise<void> {
+    try {
+      const isOurs = await database.transaction(async (sql) => {
+        const isKept = await keep(sql);
+        for (const effect of effects) await effect();
+        await sweep(sql);
+        return isKept;
+      });
+      if (!isOurs) throw inFlight();
+    } catch (error) {
+      await release(claim, token);
+      throw error;
+    }
+  }
+
+  async function release(claim: Claim, token: ClaimToken): Promise<void> {
+    try {
+      await store.deleteClaim(database.sql(), claim, token);
+    } catch {
+      // Its time runs out by itself; the caller is told what failed first.
+    }
+  }
+
+  async function run(
+    claim: Claim,
+    claimMs: number,
+    work: (handOver: HandOver) => Promise<RunAnswer>,
+  ): Promise<RunAnswer> {
+    const token = await claimOrAnswer(claim, claimMs);
+    if (typeof token !== "string") return token;
+    const effects: Effect[] = [];
+    const handOver: HandOver = (effect) => {
+      effects.push(effect);
+      return Promise.resolve();
+    };
+    let answer: RunAnswer;
+    try {
+      answer = await work(handOver);
+    } catch (error) {
+      await end(claim, token, effects, async (sql) => {
+        if (isRefusalToKeep(error)) return store.keepRefusal(sql, claim, token, error);
+        await store.deleteClaim(sql, claim, token);
+        return true;
+      });
+      throw error;
+    }
+    await end(claim, token, effects, (sql) => store.keepAnswer(sql, claim, token, answer));
+    return answer;
+  }
+
+  return {
+    async run(claim, claimMs, work) {
+      const promise = run(claim, claimMs, work);
+      running.add(promise);
+      try {
+        return await promise;
+      } finally {
+        running.delete(promise);
+      }
+    },
+    async drain() {
+      while (running.size > 0) await Promise.allSettled(running);
+    },
+  };
+}

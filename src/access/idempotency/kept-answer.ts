@@ -1,0 +1,51 @@
+// What a record says to the caller who comes again. Called by idempotency.ts and claimed-runs.ts.
+// Source: docs/decisions.md, 8.
+
+import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
+import type { Claim, KeptAnswer } from "./store.ts";
+
+export function inFlight(): ServiceError {
+  const message = "a request with this Idempotency-Key is still running";
+  return new ServiceError("IDEMPOTENCY_IN_FLIGHT", message);
+}
+
+/** Throws IDEMPOTENCY_MISMATCH where a record is of another body. */
+export function assertSameBody(kept: KeptAnswer, { requestHash }: Claim): void {
+  if (requestHash.equals(kept.request_hash)) return;
+  const message = "this Idempotency-Key was used with another body";
+  throw new ServiceError("IDEMPOTENCY_MISMATCH", message);
+}
+
+/** Returns the bytes of a kept answer; throws a kept refusal. */
+export function readKept(kept: KeptAnswer): Uint8Array {
+  if (kept.response && kept.reason === null) return kept.response;
+  const refusal = new ServiceError(kept.reason as Reason, kept.message ?? "", {
+    ...(kept.details ? { details: JSON.parse(kept.details) as Record<string, unknown> } : {}),
+    ...(kept.relayed_status !== null && {
+      relayed: {
+        status: kept.relayed_status,
+        contentType: readKeptHeaders(kept)["content-type"] ?? "",
+        body: kept.response ?? Buffer.alloc(0),
+      },
+    }),
+  });
+  replayed.add(refusal);
+  throw refusal;
+}
+
+/** Returns the headers that were kept. */
+export function readKeptHeaders({ headers }: KeptAnswer): Readonly<Record<string, string>> {
+  return headers === null ? {} : (JSON.parse(headers) as Record<string, string>);
+}
+
+/** Refusals that came out of a record and need not be written again. */
+const replayed = new WeakSet<ServiceError>();
+
+/** Tells whether a failure is a refusal to keep: a 4xx that explains itself, new here. */
+export function isRefusalToKeep(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError) || replayed.has(error)) return false;
+  const { reason } = error;
+  const { status } = outcomes[reason];
+  const isOwn = reason === "IDEMPOTENCY_IN_FLIGHT" || reason === "IDEMPOTENCY_MISMATCH";
+  return status >= 400 && status < 500 && reason !== "NOT_FOUND" && !isOwn;
+}

@@ -1,0 +1,113 @@
+// `waggle prices recost`: estimates the costs of a project's stored model events with the price
+// table that is installed now, and reports before and after. Called by main.ts.
+// Source: docs/decisions.md, 18; docs/generations.md.
+
+import { isProject, type ProjectScope } from "../access/scope.ts";
+import { ServiceError } from "../base/errors.ts";
+import { parseTimeMs } from "../base/iso-time.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import type { Config, Flags } from "../config.ts";
+import { createLocalProjects } from "../controlplane/projects/local-projects.ts";
+import { createScopes } from "../controlplane/scopes/scopes.ts";
+import { createEstimateCost } from "../generation/prices/event-usage.ts";
+import { priceTableName } from "../generation/prices/price-table.ts";
+import { createPrices } from "../generation/prices/prices.ts";
+import { recost, type Recosted, type RecostReport } from "../generation/prices/recost.ts";
+import type { Database } from "../postgres/database.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { print, printTable } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { withDatabase, withUrl } from "./database.ts";
+import { interruptibly } from "./interruption.ts";
+
+const usage = `usage:
+  waggle prices recost --project NAME-OR-ID --from TIME --to TIME [--apply]
+      TIME is ISO 8601 (2026-01-31, 2026-01-31T12:00Z) or Unix milliseconds, of the events' start;
+      --from is included, --to is not. Without --apply nothing is changed.`;
+
+export async function runPrices({ config, flags, operands }: CommandContext): Promise<number> {
+  const [name, ...others] = operands;
+  if (name !== "recost" || others.length > 0) throw new OperatorError(usage);
+  const span = { fromUs: parseTimeUs(flags, "from"), toUs: parseTimeUs(flags, "to") };
+  const nameOrId = flags["project"];
+  if (typeof nameOrId !== "string") throw new OperatorError(`--project is required\n${usage}`);
+  const applies = flags["apply"] === true;
+  await withDatabase(config, async (control) => {
+    await assertMigrated(control);
+    const { projectId, clusterId } = await getProject(control, nameOrId);
+    const estimateCost = createEstimateCost(createPrices());
+    const report = await withCluster(config, clusterId, control, (database) =>
+      recost({ database, projectId, span, estimateCost, applies }),
+    );
+    printReport(report, applies);
+  });
+  return 0;
+}
+
+function parseTimeUs(flags: Flags, name: string): number {
+  const timeMs = parseTimeMs(flags[name]);
+  if (timeMs === undefined) throw new OperatorError(`--${name} must be a time\n${usage}`);
+  return Math.round(timeMs * 1000);
+}
+
+async function getProject(control: Database, nameOrId: string): Promise<ProjectScope> {
+  const project = await createLocalProjects(control).find(nameOrId).catch(explain);
+  const scope = project && (await createScopes(control).find("project", project.projectId));
+  if (isProject(scope)) return scope;
+  throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
+}
+
+/** Several projects may have a name. */
+function explain(error: unknown): never {
+  if (!(error instanceof ServiceError)) throw error;
+  throw new OperatorError(`${error.message}; name one by its id`, { cause: error });
+}
+
+/** Runs `work` where the project's events are: the control database, unless a cluster has a URL. */
+async function withCluster<T>(
+  { clusters }: Config,
+  clusterId: string,
+  control: Database,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const url = clusters[clusterId];
+  if (url === undefined && clusterId === "default") return work(control);
+  if (url === undefined) {
+    throw new OperatorError(
+      `the project's events are in cluster ${clusterId}, which is not configured; give --clusters`,
+    );
+  }
+  return interruptibly((signal) =>
+    withUrl(url, signal, async (database) => {
+      await assertMigrated(database);
+      return work(database);
+    }),
+  );
+}
+
+function printReport({ models, total, reasons }: RecostReport, applies: boolean): void {
+  const titles = ["MODEL", "EVENTS", "BEFORE", "AFTER", "CHANGED", "UNKNOWN"];
+  const rows = models.map(({ name, ...sums }) => toCells(name, sums));
+  printTable([titles, ...rows, toCells("total", total)]);
+  if (reasons.length > 0) print("\nprice not known:");
+  for (const { reason, events } of reasons) print(`  ${events} × ${printable(reason)}`);
+  print(`\nprice table: ${priceTableName}`);
+  const count = `${total.changed} of ${total.events} estimates`;
+  if (applies) print(`${count} were changed; metadata.cost is as its senders wrote it`);
+  else print(`${count} would be changed; nothing was, without --apply`);
+}
+
+function toCells(name: string, sums: Recosted): readonly string[] {
+  const { events, before, after, changed, unknown } = sums;
+  const counts = [changed, unknown].map(String);
+  return [printable(name), String(events), toDollars(before), toDollars(after), ...counts];
+}
+
+function toDollars(cost: number | null): string {
+  return cost === null ? "unknown" : `$${cost.toFixed(6)}`;
+}
+
+/** What senders call their models may hold anything that a terminal obeys. */
+function printable(text: string): string {
+  return text.replace(/\p{C}/gu, "�");
+}

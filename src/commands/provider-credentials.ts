@@ -1,0 +1,45 @@
+// `waggle provider-credentials rotate`: seals the secrets of providers under the first encryption
+// key. Called by main.ts. Source: docs/generations.md.
+
+import { resolve } from "node:path";
+import { createAudit } from "../access/audit/audit.ts";
+import { ServiceError } from "../base/errors.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import { createEncryptionKeys } from "../generation/credentials/encryption-keys.ts";
+import { createRotation } from "../generation/credentials/rotate.ts";
+import type { RotationReport } from "../generation/credentials/rotate.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { print } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { withDatabase } from "./database.ts";
+import { findEncryptionKeys } from "./encryption-keys.ts";
+import { findOperator } from "./local-access.ts";
+
+const usage = "usage:\n  waggle provider-credentials rotate";
+
+/** Returns 1 when some credentials could not be opened. */
+export async function runProviderCredentials(context: CommandContext): Promise<number> {
+  const { config, operands } = context;
+  const [name, ...others] = operands;
+  if (name !== "rotate" || others.length > 0) throw new OperatorError(usage);
+  const keys = createEncryptionKeys(await findEncryptionKeys(config, resolve(config.dataFolder)));
+  return withDatabase(config, async (database) => {
+    await assertMigrated(database);
+    const rotation = createRotation({ database, keys, audit: createAudit(database) });
+    const report = await rotation.rotate(findOperator().actor).catch(explain);
+    printReport(report);
+    return report.unopened.length === 0 ? 0 : 1;
+  });
+}
+
+/** What the operator has to put right. */
+function explain(error: unknown): never {
+  if (!(error instanceof ServiceError)) throw error;
+  throw new OperatorError(error.message, { cause: error });
+}
+
+function printReport({ keyId, resealed, unopened, uses }: RotationReport): void {
+  for (const { id, fault } of unopened) print(`FAIL  credentials ${id}: ${fault}`);
+  print(`sealed ${resealed} again under ${keyId}; ${unopened.length} could not be opened`);
+  for (const { keyId: used, count } of uses) print(`now under ${used}: ${count}`);
+}

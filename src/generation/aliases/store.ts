@@ -1,0 +1,111 @@
+// SQL of model aliases. Called by aliases.ts.
+
+import type { PendingQuery, Row } from "postgres";
+import type { Sql } from "../../postgres/database.ts";
+import { ownerColumns } from "../owner.ts";
+import type { Heirs, Owner, OwnerLevel } from "../owner.ts";
+
+type Fragment = PendingQuery<Row[]>;
+
+export type AliasRow = {
+  readonly id: string;
+  readonly name: string;
+  readonly targets: readonly string[];
+  readonly level: OwnerLevel;
+  readonly scopeId: string;
+  readonly updatedAt: Date;
+  readonly updatedBy: string;
+};
+
+type WrittenRow = Pick<AliasRow, "id" | "targets" | "updatedBy">;
+
+function selectAliases(sql: Sql): Fragment {
+  return sql`
+    select
+      alias_id as id,
+      name,
+      targets,
+      case
+        when project_id is not null then 'project'
+        when workspace_id is not null then 'workspace'
+        else 'org'
+      end as level,
+      coalesce(project_id, workspace_id, org_id) as "scopeId",
+      updated_at as "updatedAt",
+      updated_by as "updatedBy"
+    from model_aliases`;
+}
+
+function isOf(sql: Sql, { level, id }: Owner): Fragment {
+  return sql`${sql(ownerColumns[level])} = ${id}`;
+}
+
+/** Any constant of our own; with an owner, held by whoever changes its aliases. */
+const changeLockKey = 730_512;
+
+/** Waits until nobody else changes an owner's aliases, and returns how many there are. */
+export async function lockCount(sql: Sql, owner: Owner): Promise<number> {
+  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${owner.id}))`;
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from model_aliases where ${isOf(sql, owner)}`;
+  return row?.count ?? 0;
+}
+
+export async function insertAlias(
+  sql: Sql,
+  row: WrittenRow & { readonly owner: Owner; readonly name: string },
+): Promise<void> {
+  const idAt = (level: OwnerLevel) => (row.owner.level === level ? row.owner.id : null);
+  await sql`
+    insert into model_aliases (
+      alias_id, org_id, workspace_id, project_id, name, targets, updated_by
+    )
+    values (
+      ${row.id}, ${idAt("org")}, ${idAt("workspace")}, ${idAt("project")},
+      ${row.name}, ${[...row.targets]}, ${row.updatedBy}
+    )`;
+}
+
+export async function updateAlias(sql: Sql, row: WrittenRow): Promise<void> {
+  await sql`
+    update model_aliases
+    set targets = ${[...row.targets]}, updated_by = ${row.updatedBy}, updated_at = now()
+    where alias_id = ${row.id}`;
+}
+
+export async function deleteAlias(sql: Sql, id: string): Promise<void> {
+  await sql`delete from model_aliases where alias_id = ${id}`;
+}
+
+export async function findAlias(
+  sql: Sql,
+  owner: Owner,
+  name: string,
+): Promise<AliasRow | undefined> {
+  const [row] = await sql<AliasRow[]>`
+    ${selectAliases(sql)} where name = ${name} and ${isOf(sql, owner)}`;
+  return row;
+}
+
+/** Returns at most `limit` of an owner's aliases, by name in order of bytes. */
+export async function listAliases(
+  sql: Sql,
+  owner: Owner,
+  { limit, afterName }: { readonly limit: number; readonly afterName: string },
+): Promise<readonly AliasRow[]> {
+  return sql<AliasRow[]>`
+    ${selectAliases(sql)}
+    where ${isOf(sql, owner)} and name collate "C" > ${afterName}
+    order by name collate "C"
+    limit ${limit}`;
+}
+
+/** Returns all that a project may use: its own, then its workspace's, then its organization's. */
+export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly AliasRow[]> {
+  return sql<AliasRow[]>`
+    ${selectAliases(sql)}
+    where project_id = ${heirs.projectId}
+      or workspace_id = ${heirs.workspaceId}
+      or org_id = ${heirs.orgId}
+    order by project_id nulls last, workspace_id nulls last, name collate "C"`;
+}

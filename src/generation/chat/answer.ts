@@ -1,0 +1,102 @@
+// Answers of a model to a chat, whole or as they come, gathered into choices. Called by chat.ts.
+// Source: docs/decisions.md, 20.
+
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { type Choice, textOf } from "../proxy/answer-reader.ts";
+import { createDeltaGatherer } from "../proxy/delta-gatherer.ts";
+import { createSseReader } from "../proxy/sse-reader.ts";
+import type { StreamAnswer, WholeAnswer } from "../proxy/upstream.ts";
+import type { Usage } from "../usage.ts";
+
+/** More text of one choice. */
+export type Delta = { readonly index: number; readonly content: string };
+
+/** What came of an answer, all of it or as far as it came. */
+export type Gathered = {
+  /** By index. */
+  readonly choices: readonly Choice[];
+  readonly responseModel: string | undefined;
+  readonly responseId: string | undefined;
+  readonly usage: Usage | undefined;
+};
+
+export type AnswerReader = {
+  /** Reads a whole answer. */
+  readWhole(answer: WholeAnswer): void;
+  /** Reads a stream to its end, and hands on its text as it comes. Fails as the stream does. */
+  readStream(answer: StreamAnswer, onDelta: (delta: Delta) => Promise<void>): Promise<void>;
+  gathered(): Gathered;
+};
+
+export function createAnswerReader(): AnswerReader {
+  let choices: () => readonly Choice[] = () => [];
+  let usage: () => Usage | undefined = () => undefined;
+  let model: string | undefined;
+  let id: string | undefined;
+
+  function note(json: JsonObject): void {
+    model ??= textOf(json["model"]);
+    id ??= textOf(json["id"]);
+  }
+
+  return {
+    readWhole(answer) {
+      note(answer.json);
+      const read = choicesOf(answer.json["choices"]);
+      choices = () => read;
+      usage = () => answer.usage;
+    },
+
+    async readStream(answer, onDelta) {
+      const gatherer = createDeltaGatherer();
+      const sse = createSseReader();
+      choices = () => gatherer.choices();
+      usage = () => answer.usage?.();
+      for await (const chunk of answer.chunks) {
+        for (const { data = "[DONE]" } of sse.push(chunk)) {
+          if (data === "[DONE]") continue;
+          const json = JSON.parse(data) as JsonObject;
+          note(json);
+          gatherer.add(json["choices"]);
+          for (const delta of deltasOf(json["choices"])) await onDelta(delta);
+        }
+      }
+    },
+
+    gathered: () => ({
+      choices: choices().map((one) => ({ ...one, message: toMessage(one.message) })),
+      responseModel: model,
+      responseId: id,
+      usage: usage(),
+    }),
+  };
+}
+
+function choicesOf(choices: JsonValue | undefined): readonly Choice[] {
+  return objectsOf(choices).map((choice, index) => ({
+    index,
+    message: isJsonObject(choice["message"]) ? choice["message"] : {},
+    finishReason: textOf(choice["finish_reason"]),
+  }));
+}
+
+/** A refusal of nothing is no news, and no text beside calls of tools is none. */
+function toMessage({ refusal, ...message }: JsonObject): JsonObject {
+  const isMute = message["content"] === "" && message["tool_calls"] !== undefined;
+  return {
+    ...message,
+    ...(refusal != null && { refusal }),
+    ...(isMute && { content: null }),
+  };
+}
+
+function deltasOf(choices: JsonValue | undefined): readonly Delta[] {
+  return objectsOf(choices).flatMap(({ index, delta }) => {
+    const content = isJsonObject(delta) ? textOf(delta["content"]) : undefined;
+    return content === undefined || typeof index !== "number" ? [] : [{ index, content }];
+  });
+}
+
+function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
+  return isJsonArray(value) ? value.filter(isJsonObject) : [];
+}

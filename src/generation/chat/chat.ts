@@ -1,0 +1,207 @@
+// Chats: a model run on a history of messages, answered once it is recorded as a model event.
+// Called by handlers.ts. Source: docs/spec.md, "POST /chat"; docs/decisions.md, 1, 7, 20.
+
+import type { ProjectScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { handOff } from "../../base/hand-off.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { CostEstimate } from "../../tracing/events/event.ts";
+import { AttemptsError, runAttempts } from "../calls/attempts.ts";
+import type { Backoff } from "../calls/backoff.ts";
+import type { Concurrency } from "../calls/concurrency.ts";
+import type { LanguageModels } from "../providers/language-models.ts";
+import { type CallSignal, openCallSignal } from "../proxy/call-signal.ts";
+import { createTranslated } from "../proxy/translated/translated.ts";
+import type { ProxyRequest } from "../proxy/upstream.ts";
+import type { Generations } from "../record/generations.ts";
+import type { Routing } from "../routing/routing.ts";
+import { createAnswerReader, type Delta } from "./answer.ts";
+import { ClientGone, failureOf } from "./failure.ts";
+import { type ChatEnd, type RunningChat, toGeneration } from "./recording.ts";
+import { type ChatRequest, toChatTask } from "./request.ts";
+
+export type ChatCaller = {
+  /** Aborted when the client goes. */
+  readonly signal: AbortSignal;
+  /** Runs what stores the generation, at once or with what else is kept with it. */
+  readonly commit: (effect: () => Promise<void>) => Promise<void>;
+};
+
+export type ChatRecord = {
+  readonly choices: readonly JsonObject[];
+  /** US dollars; null where the price is not known. */
+  readonly cost: number | null;
+  readonly generationId: string;
+  readonly latencyMs: number;
+  readonly sessionId: string;
+  readonly isStream: boolean;
+  readonly startedAtMs: number;
+};
+
+export type ChatPart =
+  | { readonly kind: "delta"; readonly delta: Delta }
+  | { readonly kind: "record"; readonly record: ChatRecord };
+
+export type Chat = {
+  /**
+   * Runs a chat to its end. The event is stored first, also where the provider failed; then this
+   * fails with PROVIDER_REJECTED, PROVIDER_FAILED, PROVIDER_LIMITED or PROVIDER_TIMEOUT.
+   *
+   * Fails with INVALID_ARGUMENT naming the field, NOT_FOUND for another project, and OVERLOADED, in
+   * which cases no model runs and nothing is stored.
+   */
+  create(project: ProjectScope, request: ChatRequest, caller: ChatCaller): Promise<ChatRecord>;
+  /**
+   * As `create`, with the text as it comes and the record last. It fails where the provider breaks
+   * off; what came until then is stored, as it is when the client goes away.
+   */
+  stream(
+    project: ProjectScope,
+    request: ChatRequest,
+    caller: ChatCaller,
+  ): AsyncGenerator<ChatPart, void, undefined>;
+};
+
+export type ChatOptions = {
+  readonly routing: Pick<Routing, "find">;
+  readonly languageModels: LanguageModels;
+  readonly generations: Generations;
+  readonly concurrency: Concurrency;
+  /** Tries of each target. */
+  readonly attemptsMax: number;
+  readonly backoff?: Backoff;
+  /** Longest time of a chat, all attempts and the whole answer. */
+  readonly timeoutMs: number;
+};
+
+type OnDelta = (delta: Delta, signal: AbortSignal) => Promise<void>;
+
+export function createChat(options: ChatOptions): Chat {
+  const { routing, generations, concurrency } = options;
+  const callModel = createTranslated({ languageModels: options.languageModels });
+
+  /** Runs a chat; `onDelta` makes it a stream. */
+  async function run(
+    project: ProjectScope,
+    request: ChatRequest,
+    caller: ChatCaller,
+    onDelta?: OnDelta,
+  ): Promise<ChatRecord> {
+    assertOwn(project, request.project);
+    const startedAtMs = Date.now();
+    const task = toChatTask(request);
+    const place = generations.place(request);
+    const route = await routing.find(project, request.model, request.provider);
+    const isStream = onDelta !== undefined;
+    const chat: RunningChat = { request, task, route, place, startedAtMs, isStream };
+    const release = concurrency.enter(project.id);
+    try {
+      const end = await answer(chat, caller.signal, onDelta);
+      const generation = toGeneration(chat, end);
+      const estimate = await generations.finish(project, generation, caller.commit);
+      if (end.failure) throw end.failure.thrown;
+      return toRecord(chat, end, estimate);
+    } finally {
+      release();
+    }
+  }
+
+  /** Asks the targets for an answer. A failure is an end too, unless no target could be asked. */
+  async function answer(
+    chat: RunningChat,
+    client: AbortSignal,
+    onDelta: OnDelta | undefined,
+  ): Promise<ChatEnd> {
+    const { attemptsMax, backoff, timeoutMs } = options;
+    const ender = openCallSignal(client, timeoutMs);
+    const { signal } = ender;
+    const reader = createAnswerReader();
+    const call = toCall(chat);
+    let asked: Asked | undefined;
+    try {
+      const attempting = { attemptsMax, signal, ...(backoff && { backoff }) };
+      const { value, target, attempts } = await runAttempts(chat.route, attempting, (one) =>
+        callModel(one, call, signal),
+      );
+      asked = { target, attempts, firstByteMs: Date.now() - chat.startedAtMs };
+      if (value.kind === "whole") reader.readWhole(value);
+      else await reader.readStream(value, async (delta) => onDelta?.(delta, signal));
+      return { ...asked, answer: reader.gathered(), endedAtMs: Date.now() };
+    } catch (error) {
+      if (error instanceof AttemptsError) asked = toAsked(error);
+      if (!asked) throw error;
+      const failure = failureOf(error, signal);
+      return { ...asked, answer: reader.gathered(), endedAtMs: Date.now(), failure };
+    } finally {
+      close(ender);
+    }
+  }
+
+  return {
+    create: (project, request, caller) => generations.run(() => run(project, request, caller)),
+
+    stream: (project, request, caller) =>
+      handOff<ChatPart>((put) =>
+        generations.run(async () => {
+          const record = await run(project, request, caller, (delta, signal) =>
+            untilAborted(signal, put({ kind: "delta", delta })),
+          );
+          await put({ kind: "record", record });
+        }),
+      ),
+  };
+}
+
+/** The key decides the project; a request may only name it. */
+function assertOwn({ projectId, name }: ProjectScope, given: string): void {
+  if (given === projectId || given === name) return;
+  throw new ServiceError("NOT_FOUND", "no such project");
+}
+
+function toCall({ task: { body }, isStream }: RunningChat): ProxyRequest {
+  // Models of the SDK read the body alone.
+  return { operation: "chat", body, bytes: new Uint8Array(), isStream };
+}
+
+/** What the attempts came to. */
+type Asked = Pick<ChatEnd, "target" | "attempts" | "firstByteMs">;
+
+function toAsked({ target, attempts }: AttemptsError): Asked {
+  return { target, attempts, firstByteMs: undefined };
+}
+
+/** Ends what is left of the call: a stream that nobody reads any more, a socket. */
+function close(ender: CallSignal): void {
+  ender.close();
+  ender.end(new Error("the chat is over"));
+}
+
+/** A client that reads no more must not keep the call past its end. */
+async function untilAborted(signal: AbortSignal, taken: Promise<void>): Promise<void> {
+  const ended = Promise.withResolvers<never>();
+  const onAbort = (): void => ended.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([taken, ended.promise]);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : new ClientGone(error);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function toRecord(chat: RunningChat, end: ChatEnd, { cost }: CostEstimate): ChatRecord {
+  return {
+    choices: end.answer.choices.map((choice) => ({
+      index: choice.index,
+      message: choice.message,
+      finish_reason: choice.finishReason ?? null,
+    })),
+    cost,
+    generationId: chat.place.generationId,
+    latencyMs: end.endedAtMs - chat.startedAtMs,
+    sessionId: chat.place.sessionId,
+    isStream: chat.isStream,
+    startedAtMs: chat.startedAtMs,
+  };
+}

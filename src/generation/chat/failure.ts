@@ -1,0 +1,40 @@
+// What ended a chat before its answer was whole: the words on its event, and what its caller is
+// told. Called by chat.ts. Source: docs/decisions.md, 20.
+
+import { ServiceError } from "../../base/errors.ts";
+import { AttemptsError } from "../calls/attempts.ts";
+import { ProviderError, toServiceError } from "../provider-error.ts";
+
+export type Failure = {
+  /** `error` of the event: a reason, a colon, words. */
+  readonly text: string;
+  readonly thrown: unknown;
+};
+
+/** The client takes no more of the answer. */
+export class ClientGone extends Error {
+  constructor(cause: unknown) {
+    super("the client went away", { cause });
+    this.name = "ClientGone";
+  }
+}
+
+/** Returns why `error` came; once the signal of the call is aborted, that is why. */
+export function failureOf(error: unknown, signal: AbortSignal): Failure {
+  if (signal.aborted) return endOf(signal.reason);
+  if (error instanceof ClientGone) return endOf(error);
+  const cause = error instanceof AttemptsError ? (error.error ?? error) : error;
+  if (cause instanceof ProviderError) return toFailure(toServiceError(cause));
+  if (cause instanceof ServiceError) return toFailure(cause);
+  return { text: "INTERNAL: the answer could not be read", thrown: error };
+}
+
+/** The clock ends a call with a ServiceError, the client's signal with what its protocol says. */
+function endOf(reason: unknown): Failure {
+  if (reason instanceof ServiceError) return toFailure(reason);
+  return { text: "CLIENT_GONE: the client went away", thrown: reason };
+}
+
+function toFailure(error: ServiceError): Failure {
+  return { text: `${error.reason}: ${error.message}`, thrown: error };
+}

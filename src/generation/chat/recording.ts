@@ -1,0 +1,66 @@
+// A chat, whatever became of it, as the generation that is stored. Called by chat.ts.
+// Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 20.
+
+import type { Route, Target } from "../provider.ts";
+import { reasonsOf, toOutputs } from "../proxy/answer-reader.ts";
+import type { Attempt, FinishedGeneration } from "../record/generation-event.ts";
+import type { Place } from "../record/generations.ts";
+import type { Gathered } from "./answer.ts";
+import type { Failure } from "./failure.ts";
+import type { ChatRequest, ChatTask } from "./request.ts";
+
+/** A chat that runs. */
+export type RunningChat = {
+  readonly request: ChatRequest;
+  readonly task: ChatTask;
+  readonly route: Route;
+  readonly place: Place;
+  readonly startedAtMs: number;
+  readonly isStream: boolean;
+};
+
+/** What became of it. */
+export type ChatEnd = {
+  /** The one that answered, or the last that was tried. */
+  readonly target: Target;
+  readonly attempts: readonly Attempt[];
+  readonly firstByteMs: number | undefined;
+  /** As far as it came. */
+  readonly answer: Gathered;
+  readonly endedAtMs: number;
+  readonly failure?: Failure;
+};
+
+const source = "chat";
+
+export function toGeneration(chat: RunningChat, end: ChatEnd): FinishedGeneration {
+  const { request, task, route, place, startedAtMs, isStream } = chat;
+  const { target, answer } = end;
+  return {
+    id: place.generationId,
+    sessionId: place.sessionId,
+    parentId: place.parentId,
+    name: request.eventName || `chat ${target.model}`,
+    source,
+    operation: "chat",
+    startedAtMs,
+    endedAtMs: end.endedAtMs,
+    firstByteMs: end.firstByteMs,
+    isStream,
+    askedModel: route.asked,
+    provider: target.connection.name,
+    providerType: target.connection.type,
+    model: target.model,
+    responseModel: answer.responseModel,
+    responseId: answer.responseId,
+    finishReasons: reasonsOf(answer.choices),
+    config: task.config,
+    inputs: task.inputs,
+    outputs: toOutputs(answer.choices),
+    usage: answer.usage,
+    error: end.failure?.text,
+    attempts: end.attempts,
+    metadata: request.metadata ?? {},
+    userProperties: request.userProperties ?? {},
+  };
+}

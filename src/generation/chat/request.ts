@@ -1,0 +1,149 @@
+// A request of /chat, checked, as the chat completion of the OpenAI API that it asks for, and what
+// of it is recorded. Called by chat.ts. Messages are checked where they become a prompt.
+// Source: docs/spec.md, "POST /chat", "config"; docs/decisions.md, 20.
+
+import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
+import { type Fields, fieldsOf, itemFields, refuse } from "../proxy/translated/fields.ts";
+import { fillMessages } from "./template.ts";
+
+export type ChatRequest = {
+  /** Id or name of the caller's own project. */
+  readonly project: string;
+  readonly messages: readonly JsonObject[];
+  readonly model: string;
+  readonly provider?: string | undefined;
+  readonly hyperparameters?: JsonObject | undefined;
+  readonly numSamples?: number | undefined;
+  readonly functions: readonly JsonObject[];
+  readonly functionCall?: string | undefined;
+  readonly version?: string | undefined;
+  readonly sessionId?: string | undefined;
+  readonly parentId?: string | undefined;
+  /** Values of the placeholders; undefined leaves the messages as they are. */
+  readonly inputs?: JsonObject | undefined;
+  readonly eventName?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+  readonly userProperties?: JsonObject | undefined;
+};
+
+/** What a request comes to. */
+export type ChatTask = {
+  /** A request of the OpenAI API's chat completions. */
+  readonly body: JsonObject;
+  /** Of the event: version, hyperparameters, template, tools and the choice among them. */
+  readonly config: JsonObject;
+  /** Of the event: the template's values and `chat_history`. */
+  readonly inputs: JsonObject;
+};
+
+/** Most choices of one request, each of which is a call of the model. */
+const choicesMax = 16;
+
+/** Fails with INVALID_ARGUMENT naming the field. */
+export function toChatTask(request: ChatRequest): ChatTask {
+  const { messages, inputs, version, model } = request;
+  if (inputs && Object.hasOwn(inputs, historyName)) {
+    refuse(`inputs.${historyName}`, "is where the messages are recorded; use another name");
+  }
+  const filled = inputs ? fillMessages(messages, inputs) : messages;
+  const hyperparameters = hyperparametersOf(request);
+  const tools = toTools(request);
+  return {
+    body: { model, messages: filled, ...hyperparameters, ...tools },
+    config: present({
+      version,
+      hyperparameters: Object.keys(hyperparameters).length > 0 ? hyperparameters : undefined,
+      template: inputs && messages,
+      ...tools,
+    }),
+    inputs: { ...inputs, [historyName]: filled },
+  };
+}
+
+const historyName = "chat_history";
+
+type Checker = (fields: Fields, name: string) => JsonValue | undefined;
+
+const hyperparameterChecks: Readonly<Record<string, Checker>> = {
+  temperature: (fields, name) => fields.number(name),
+  top_p: (fields, name) => fields.number(name),
+  presence_penalty: (fields, name) => fields.number(name),
+  frequency_penalty: (fields, name) => fields.number(name),
+  max_tokens: (fields, name) =>
+    within(fields.integer(name), 1, Number.MAX_SAFE_INTEGER, fields, name),
+  stop: toStops,
+  n: (fields, name) => within(fields.integer(name), 1, choicesMax, fields, name),
+};
+
+/** Returns what is given, by name; `n` also where `num_samples` says it. */
+function hyperparametersOf({ hyperparameters = {}, numSamples }: ChatRequest): JsonObject {
+  const fields = fieldsOf(hyperparameters, "hyperparameters");
+  const names = Object.keys(hyperparameterChecks);
+  const unknown = Object.keys(hyperparameters).find((name) => !names.includes(name));
+  if (unknown !== undefined) fields.refuse(unknown, `is none of ${names.join(", ")}`);
+  const checked = Object.entries(hyperparameterChecks).map(([name, check]) => [
+    name,
+    check(fields, name),
+  ]);
+  const given = present(Object.fromEntries(checked) as Record<string, JsonValue | undefined>);
+  if (numSamples === undefined) return given;
+  if (numSamples < 1 || numSamples > choicesMax)
+    refuse("num_samples", `must be 1 to ${choicesMax}`);
+  if ((given["n"] ?? numSamples) !== numSamples) {
+    refuse("num_samples", "must not differ from hyperparameters.n");
+  }
+  return { ...given, n: numSamples };
+}
+
+function within(
+  value: number | undefined,
+  min: number,
+  max: number,
+  fields: Fields,
+  name: string,
+): number | undefined {
+  if (value === undefined || (value >= min && value <= max)) return value;
+  const range = max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `${min} to ${max}`;
+  return fields.refuse(name, `must be ${range}`);
+}
+
+function toStops(fields: Fields, name: string): JsonValue | undefined {
+  return fields.list(name)?.map(({ path, value }) => {
+    return typeof value === "string" ? value : refuse(path, "must be text");
+  });
+}
+
+/** Returns `tools` and `tool_choice`, as far as the request has functions. */
+function toTools({ functions, functionCall }: ChatRequest): JsonObject {
+  const names = functions.map((one, index) => {
+    const fields = itemFields({ path: `functions[${index}]`, value: one });
+    return checkFunction(fields);
+  });
+  return present({
+    tools: functions.length > 0 ? functions.map(toTool) : undefined,
+    tool_choice: toToolChoice(functionCall, names),
+  });
+}
+
+const functionMembers = ["name", "description", "parameters", "strict"];
+
+function checkFunction(fields: Fields): string {
+  const unknown = Object.keys(fields.object).find((name) => !functionMembers.includes(name));
+  if (unknown !== undefined) fields.refuse(unknown, `is none of ${functionMembers.join(", ")}`);
+  fields.text("description");
+  fields.fields("parameters");
+  fields.boolean("strict");
+  const name = fields.needText("name");
+  return name === "" ? fields.refuse("name", "must not be empty") : name;
+}
+
+function toTool(declared: JsonObject): JsonObject {
+  return { type: "function", function: declared };
+}
+
+function toToolChoice(choice: string | undefined, names: readonly string[]): JsonValue | undefined {
+  if (choice === undefined || choice === "") return undefined;
+  if (names.includes(choice)) return { type: "function", function: { name: choice } };
+  if (choice === "none" || choice === "auto") return names.length > 0 ? choice : undefined;
+  return refuse("function_call", "must be none, auto, or the name of one of the functions");
+}

@@ -1,0 +1,73 @@
+// Placeholders of chat messages: `{{ name }}` becomes the value of that name. Called by request.ts.
+// Source: docs/spec.md, "config"; docs/decisions.md, 20.
+
+import { ServiceError } from "../../base/errors.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+
+/** Characters of all contents once filled: a value may be named any number of times. */
+const filledCharsMax = 32_000_000;
+
+const placeholder = /\{\{\s*([^{}\s](?:[^{}]*[^{}\s])?)\s*\}\}/g;
+
+/**
+ * Returns the messages with every placeholder of a content filled once; values that are no text are
+ * written as JSON. A name is a key of `values`, or a path of keys with dots.
+ *
+ * Fails with INVALID_ARGUMENT naming the value that is missing.
+ */
+export function fillMessages(
+  messages: readonly JsonObject[],
+  values: JsonObject,
+): readonly JsonObject[] {
+  let chars = 0;
+
+  function fill(text: string, path: string): string {
+    return text.replaceAll(placeholder, (_, name: string) => {
+      const value = findValue(values, name);
+      if (value === undefined) throw missing(name, path);
+      const words = typeof value === "string" ? value : JSON.stringify(value);
+      chars += words.length;
+      if (chars > filledCharsMax) throw tooLong();
+      return words;
+    });
+  }
+
+  function fillPart(part: JsonValue, path: string): JsonValue {
+    if (!isJsonObject(part) || typeof part["text"] !== "string") return part;
+    return { ...part, text: fill(part["text"], `${path}.text`) };
+  }
+
+  function fillContent(content: JsonValue | undefined, path: string): JsonValue | undefined {
+    if (typeof content === "string") return fill(content, path);
+    if (!isJsonArray(content)) return content;
+    return content.map((part, index) => fillPart(part, `${path}[${index}]`));
+  }
+
+  return messages.map((message, index) => {
+    const content = fillContent(message["content"], `messages[${index}].content`);
+    return content === undefined ? message : { ...message, content };
+  });
+}
+
+/** A key with dots in it goes before a path. */
+function findValue(values: JsonObject, name: string): JsonValue | undefined {
+  if (Object.hasOwn(values, name)) return values[name];
+  let value: JsonValue | undefined = values;
+  for (const key of name.split(".")) value = memberOf(value, key);
+  return value;
+}
+
+function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefined {
+  if (isJsonArray(value)) return /^\d+$/.test(key) ? value[Number(key)] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function missing(name: string, path: string): ServiceError {
+  const message = `inputs.${name}: is missing, and ${path} has a placeholder for it`;
+  return new ServiceError("INVALID_ARGUMENT", message);
+}
+
+function tooLong(): ServiceError {
+  const message = `messages: must have at most ${filledCharsMax} characters, values filled in`;
+  return new ServiceError("INVALID_ARGUMENT", message);
+}

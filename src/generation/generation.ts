@@ -1,0 +1,95 @@
+// Everything that runs models, put together: providers and how they are reached, chat and proxy,
+// and the prices of what they used. Called by app.ts. Source: docs/generations.md.
+
+import type { AccessChanges } from "../access/changes/changes.ts";
+import type { Audit } from "../access/audit/audit.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import type { Scopes } from "../controlplane/scopes/scopes.ts";
+import type { Database } from "../postgres/database.ts";
+import type { TracingOf } from "../tracing/tracing.ts";
+import { type Aliases, createAliases } from "./aliases/aliases.ts";
+import { createAddressGuard } from "./calls/address-guard.ts";
+import { createConcurrency } from "./calls/concurrency.ts";
+import { createOutbound } from "./calls/outbound.ts";
+import { type Chat, createChat } from "./chat/chat.ts";
+import { createCredentials, type Credentials } from "./credentials/credentials.ts";
+import { createEncryptionKeys } from "./credentials/encryption-keys.ts";
+import { createLanguageModels } from "./providers/language-models.ts";
+import { createModels, type Models } from "./proxy/models.ts";
+import { createPassThrough } from "./proxy/pass-through.ts";
+import { createProxy, type Proxy } from "./proxy/proxy.ts";
+import { createTranslated } from "./proxy/translated/translated.ts";
+import { createGenerations, type Prices } from "./record/generations.ts";
+import { toOperatorProviders } from "./routing/operator-providers.ts";
+import { createRouting } from "./routing/routing.ts";
+
+export type Generation = {
+  readonly credentials: Credentials;
+  readonly aliases: Aliases;
+  readonly chat: Chat;
+  readonly proxy: Proxy;
+  readonly models: Models;
+  /** Resolves when every generation is stored, and ends the connections to providers. */
+  close(): Promise<void>;
+};
+
+export type GenerationOptions = {
+  readonly config: Config;
+  /** The control database. */
+  readonly database: Database;
+  readonly scopes: Pick<Scopes, "find" | "hold">;
+  readonly audit: Pick<Audit, "append">;
+  readonly changes: Pick<AccessChanges, "append" | "onForget">;
+  readonly tracingOf: TracingOf;
+  readonly prices: Prices;
+  readonly logger: Logger;
+};
+
+export function createGeneration(options: GenerationOptions): Generation {
+  const { config, scopes, changes, logger } = options;
+  const addressGuard = createAddressGuard({ privateHosts: config.providerPrivateHosts });
+  const outbound = createOutbound({
+    addressGuard,
+    firstByteTimeoutMs: config.providerTimeoutMs,
+    idleTimeoutMs: config.providerIdleTimeoutMs,
+  });
+  const keys = createEncryptionKeys(config.encryptionKeys);
+  const credentials = createCredentials({ ...options, keys, addressGuard });
+  const aliases = createAliases(options);
+  const routing = createRouting({
+    connectionsFor: (project) => credentials.connectionsFor(project),
+    aliasesFor: (project) => aliases.aliasesFor(project),
+    operator: toOperatorProviders(config.operatorProviders, config.operatorAliases),
+    onForget: (listener) => changes.onForget(listener),
+  });
+  const generations = createGenerations({
+    tracingOf: options.tracingOf,
+    findScope: (level, id) => scopes.find(level, id),
+    prices: options.prices,
+  });
+  const languageModels = createLanguageModels({
+    fetchOf: (connection) => outbound.fetch(connection),
+  });
+  const calls = {
+    ...{ routing, generations, languageModels, logger },
+    concurrency: createConcurrency({ max: config.generationConcurrencyMax }),
+    attemptsMax: config.providerAttemptsMax,
+    timeoutMs: config.generationTimeoutMs,
+  };
+  return {
+    credentials,
+    aliases,
+    chat: createChat(calls),
+    proxy: createProxy({
+      ...calls,
+      passThrough: createPassThrough(outbound),
+      translated: createTranslated({ languageModels }),
+    }),
+    models: createModels({ routing, outbound }),
+    async close() {
+      await generations.drain();
+      await outbound.close();
+    },
+  };
+}

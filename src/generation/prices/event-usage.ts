@@ -1,0 +1,117 @@
+// What a model event says of its call, whoever sent it, and what the call cost by the price table.
+// Called for every event that is stored (tracing/events/apply-writes.ts) and by recost.ts.
+// Source: docs/spec.md, "Event record"; docs/decisions.md, 18.
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import type { EstimateCost } from "../../tracing/events/event.ts";
+import { countOf } from "../../tracing/sessions/totals.ts";
+import { providerTypes } from "../provider.ts";
+import type { PricedCall, Prices } from "../record/generations.ts";
+import type { Usage } from "../usage.ts";
+import { unknown } from "./prices.ts";
+
+/** Keys of `config` and `metadata` that are read here; no others tell the cost of an event. */
+export const pricedConfigKeys = ["model", "provider"] as const;
+export const pricedMetadataKeys = [
+  "usage",
+  "prompt_tokens",
+  "input_tokens",
+  "completion_tokens",
+  "output_tokens",
+  "total_tokens",
+  "cache_read_input_tokens",
+  "cache_write_input_tokens",
+  "cache_creation_input_tokens",
+  "reasoning_tokens",
+  "response_model",
+  "provider",
+  "provider_type",
+] as const;
+
+/** Returns what estimates the cost of events; only model events with token counts have one. */
+export function createEstimateCost(prices: Prices): EstimateCost {
+  return ({ event_type, start_time, config, metadata }) => {
+    if (event_type !== "model") return null;
+    const counted = countedOf(metadata);
+    if (counted === undefined) return null;
+    if ("reason" in counted) return unknown(counted.reason);
+    return prices.estimate({ ...namesOf(config, metadata), ...counted, atMs: start_time });
+  };
+}
+
+function namesOf(config: JsonObject, metadata: JsonObject): Omit<PricedCall, "usage" | "atMs"> {
+  const asked = textOf(config["model"]);
+  const type = metadata["provider_type"];
+  return {
+    provider: textOf(config["provider"]) ?? textOf(metadata["provider"]) ?? "",
+    providerType: providerTypes.find((known) => known === type),
+    model: textOf(metadata["response_model"]) ?? asked ?? "",
+    requestedModel: asked,
+  };
+}
+
+/** Longer text is no name. */
+const nameLengthMax = 256;
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  const isName = typeof value === "string" && value !== "" && value.length <= nameLengthMax;
+  return isName ? value : undefined;
+}
+
+type Counted = { readonly usage: Usage } | { readonly reason: string };
+
+/** Tokens as a sender counted them; undefined where it counted none. */
+function countedOf(metadata: JsonObject): Counted | undefined {
+  const own = ownUsage(metadata["usage"]);
+  if (own) return { usage: own };
+  const prompt = countOf(metadata["prompt_tokens"]) ?? countOf(metadata["input_tokens"]);
+  const completion = countOf(metadata["completion_tokens"]) ?? countOf(metadata["output_tokens"]);
+  const total = countOf(metadata["total_tokens"]);
+  if (prompt !== undefined) return { usage: toUsage(metadata, prompt, completion ?? 0, total) };
+  if (completion === undefined && total === undefined) return undefined;
+  return { reason: "metadata.prompt_tokens is absent: the part that was sent cannot be priced" };
+}
+
+/** The disjoint parts that the service itself writes; undefined for an object of another form. */
+function ownUsage(value: JsonValue | undefined): Usage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const input = countOf(value["input"]);
+  const cacheRead = countOf(value["cache_read"]);
+  const cacheWrite = countOf(value["cache_write"]);
+  const output = countOf(value["output"]);
+  const reasoning = countOf(value["reasoning"]);
+  if (input === undefined || cacheRead === undefined || cacheWrite === undefined) return undefined;
+  if (output === undefined || reasoning === undefined) return undefined;
+  return { input, cacheRead, cacheWrite, output, reasoning };
+}
+
+/**
+ * Splits what a sender counted into disjoint parts. Most senders count cached tokens among those of
+ * the prompt and reasoning among those of the completion, some beside them: then the part is larger
+ * than what it would be a part of, or the total is the sum with it.
+ */
+function toUsage(
+  metadata: JsonObject,
+  prompt: number,
+  completion: number,
+  total: number | undefined,
+): Usage {
+  const cacheRead = countOf(metadata["cache_read_input_tokens"]) ?? 0;
+  // Anthropic's API says creation, and counts it beside `input_tokens`.
+  const created = countOf(metadata["cache_creation_input_tokens"]);
+  const cacheWrite = countOf(metadata["cache_write_input_tokens"]) ?? created ?? 0;
+  const reasoning = countOf(metadata["reasoning_tokens"]) ?? 0;
+  const cached = cacheRead + cacheWrite;
+  const beside = total === undefined ? 0 : total - prompt - completion;
+  const isAnthropic = created !== undefined && countOf(metadata["prompt_tokens"]) === undefined;
+  const isWhole = beside === cached + reasoning;
+  const isCacheBeside = isAnthropic || cached > prompt || beside === cached || isWhole;
+  const isReasoningBeside = reasoning > completion || beside === reasoning || isWhole;
+  return {
+    input: isCacheBeside ? prompt : prompt - cached,
+    cacheRead,
+    cacheWrite,
+    output: isReasoningBeside ? completion : completion - reasoning,
+    reasoning,
+  };
+}

@@ -1,0 +1,171 @@
+// The table of prices that is installed with the service: which of its rows a model's call is, and
+// what the row says that tokens cost. It is read from memory; nothing is ever fetched.
+// Called by prices.ts. Source: docs/decisions.md, 18; docs/generations.md.
+
+import { calcPrice, findProvider, type ModelInfo, type Provider } from "@pydantic/genai-prices";
+import type { ProviderType } from "../provider.ts";
+import { completionTokens, promptTokens, type Usage } from "../usage.ts";
+
+/** Name, version and date of the table; a test holds them to what is installed. */
+export const priceTableName = "genai-prices 0.1.8 (2026-09-23)";
+
+/** A row of the table. */
+export type Price = {
+  /** Provider and model, as the table names them. */
+  readonly name: string;
+  /** Returns US dollars, or what of the usage the table has no price for. */
+  costOf(usage: Usage, atMs: number): number | { readonly unpriced: string };
+};
+
+export type PricedModel = {
+  /** Name of a connection, or what the sender of an event calls the provider. */
+  readonly provider: string;
+  readonly providerType: ProviderType | undefined;
+  readonly model: string;
+};
+
+/** Programs that run models on machines of one's own, which vendors' prices say nothing of. */
+const ownMachines: ReadonlySet<string> = new Set([
+  ...["ollama", "vllm", "lmstudio", "lm-studio", "lm_studio", "llamacpp", "llama.cpp", "llama_cpp"],
+  ...["llamafile", "localai", "sglang", "tgi", "transformers"],
+]);
+
+/** Tells whether a provider, or the first part of a model's name, is a machine of one's own. */
+export function isOwnMachine({ provider, providerType, model }: PricedModel): boolean {
+  const isNamed = providerType === undefined || providerType === "openai_compatible";
+  return isNamed && [provider, prefixOf(model)].some((name) => ownMachines.has(name.toLowerCase()));
+}
+
+/** Returns the row of a model, or undefined where there is none. */
+export function findPrice({ provider, providerType, model }: PricedModel): Price | undefined {
+  const ids = [idOf(provider, providerType)].filter((id) => id !== undefined);
+  // Gateways name a model by its provider: `openai/gpt-4o`.
+  const rest = model.slice(model.indexOf("/") + 1);
+  const inner = rest === model ? [] : [idOf(prefixOf(model), undefined), ...ids, undefined];
+  const tries = [
+    ...[...ids, undefined].map((id) => ({ id, name: model })),
+    ...inner.map((id) => ({ id, name: rest })),
+  ];
+  for (const { id, name } of tries) {
+    const found = findRow(id ?? vendorOf(name), name);
+    if (found) return toPrice(found.provider, found.model);
+  }
+  return undefined;
+}
+
+function prefixOf(model: string): string {
+  return model.slice(0, Math.max(0, model.indexOf("/")));
+}
+
+const idsByType: Readonly<Record<ProviderType, string | undefined>> = {
+  openai: "openai",
+  azure: "azure",
+  anthropic: "anthropic",
+  google: "google",
+  bedrock: "aws",
+  mistral: "mistral",
+  openai_compatible: undefined,
+};
+
+/** The table's id of a provider; a server that only speaks OpenAI's API is known by its name. */
+function idOf(name: string, type: ProviderType | undefined): string | undefined {
+  if (type === undefined) return idOfName(name);
+  if (type !== "openai" && type !== "openai_compatible") return idsByType[type];
+  const id = findProvider({ providerId: name })?.id;
+  return id === name.toLowerCase() ? id : idsByType[type];
+}
+
+/** What senders call providers that the table would take for others, or not know. */
+const idsByName: readonly (readonly [RegExp, string | undefined])[] = [
+  [/^openai[-_]compatible/, undefined],
+  [/azure|^az\./, "azure"],
+  [/^x[-_.]?ai\b/, "x-ai"],
+];
+
+function idOfName(text: string): string | undefined {
+  const name = text.trim().toLowerCase();
+  if (name === "") return undefined;
+  const own = idsByName.find(([pattern]) => pattern.test(name));
+  if (own) return own[1];
+  // `groq.chat`, as some instrumentations name the API too.
+  const [head = ""] = name.split(".");
+  return (findProvider({ providerId: name }) ?? findProvider({ providerId: head }))?.id;
+}
+
+/** The vendor of models that the table does not tell by their names alone. */
+function vendorOf(model: string): string | undefined {
+  return /^(text-embedding-(3|ada)|chatgpt-)/i.test(model) ? "openai" : undefined;
+}
+
+type Row = { readonly provider: Provider; readonly model: ModelInfo };
+
+const noTokens = { input_tokens: 0, output_tokens: 0 };
+
+function findRow(providerId: string | undefined, model: string): Row | undefined {
+  const options = providerId === undefined ? {} : { providerId };
+  return calcPrice(noTokens, model, options) ?? undefined;
+}
+
+type Rates = Readonly<Record<keyof Usage, number>>;
+
+const parts: readonly (keyof Usage)[] = ["input", "cacheRead", "cacheWrite", "output", "reasoning"];
+const million = 1_000_000;
+
+function toPrice(provider: Provider, model: ModelInfo): Price {
+  const { id, name, api_pattern } = provider;
+  // One row, so that the table is not searched again for every event.
+  const row = { ...model, match: { equals: model.id } };
+  const own: Provider = { id, name, api_pattern, models: [row] };
+  const label = `${id}/${model.id}`;
+  const calculate = (usage: Usage, atMs: number): ReturnType<typeof calcPrice> =>
+    calcPrice(toTable(usage), model.id, { provider: own, timestamp: new Date(atMs) });
+  const flat = isFlat(model)
+    ? ratesOf((usage) => calculate(usage, 0)?.total_price ?? 0)
+    : undefined;
+  return {
+    name: label,
+    costOf(usage, atMs) {
+      const result = flat ? undefined : calculate(usage, atMs);
+      const prices = flat ? model.prices : (result?.model_price ?? {});
+      const unpriced = unpricedOf(prices as Readonly<Record<string, unknown>>, usage);
+      if (unpriced !== undefined) return { unpriced: `${unpriced} of ${label}` };
+      return flat ? costAt(flat, usage) : (result?.total_price ?? 0);
+    },
+  };
+}
+
+/** Tells whether a token costs the same at any time and however many there are. */
+function isFlat({ prices }: ModelInfo): boolean {
+  if (Array.isArray(prices) || "requests_kcount" in prices) return false;
+  return Object.values(prices).every((price) => typeof price === "number");
+}
+
+/** What a million tokens of each part cost: sums of these are the table's own, and quickly made. */
+function ratesOf(costOf: (usage: Usage) => number): Rates {
+  const none = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+  const rates = parts.map((part) => [part, costOf({ ...none, [part]: million })] as const);
+  return Object.fromEntries(rates) as Rates;
+}
+
+function costAt(rates: Rates, usage: Usage): number {
+  return parts.reduce((sum, part) => sum + rates[part] * usage[part], 0) / million;
+}
+
+// Anything of an input has at least the price of input, and anything of an output that of output.
+function unpricedOf(prices: Readonly<Record<string, unknown>>, usage: Usage): string | undefined {
+  if (Object.keys(prices).length === 0) return "tokens";
+  if (promptTokens(usage) > 0 && prices["input_mtok"] === undefined) return "input tokens";
+  if (completionTokens(usage) > 0 && prices["output_mtok"] === undefined) return "output tokens";
+  return undefined;
+}
+
+/** Usage as the table counts it, where totals include their parts. */
+function toTable(usage: Usage): Readonly<Record<string, number>> {
+  return {
+    input_tokens: promptTokens(usage),
+    cache_read_tokens: usage.cacheRead,
+    cache_write_tokens: usage.cacheWrite,
+    output_tokens: completionTokens(usage),
+    output_reasoning_tokens: usage.reasoning,
+  };
+}

@@ -1,0 +1,79 @@
+// What calls of models cost by the price table, as far as it knows. Called when a generation is
+// stored, and for model events that others send (event-usage.ts).
+// Source: docs/decisions.md, 18; docs/generations.md.
+
+import { createCache } from "../../access/cache.ts";
+import type { CostEstimate } from "../../tracing/events/event.ts";
+import type { Prices } from "../record/generations.ts";
+import { completionTokens, promptTokens, type Usage } from "../usage.ts";
+import {
+  findPrice,
+  isOwnMachine,
+  type Price,
+  type PricedModel,
+  priceTableName,
+} from "./price-table.ts";
+
+/** Names of models come from requests: those that were looked up are remembered in this number. */
+const rememberedMax = 2_000;
+/** The table does not change while the service runs. */
+const ageMsMax = Number.POSITIVE_INFINITY;
+/** Longer text names no model. */
+const nameLengthMax = 256;
+/** Digits of a cost; those beyond are errors of floating point. */
+const digits = 12;
+
+export function createPrices(): Prices {
+  const found = createCache<{ readonly price: Price | undefined }>({
+    entriesMax: rememberedMax,
+    ageMsMax,
+    now: () => 0,
+  });
+
+  function priceOf(priced: PricedModel): Price | undefined {
+    const key = JSON.stringify([priced.providerType ?? "", priced.provider, priced.model]);
+    const known = found.find(key);
+    if (known) return known.price;
+    const price = findPrice(priced);
+    found.set(key, { price });
+    return price;
+  }
+
+  function estimateOf(priced: PricedModel, usage: Usage, atMs: number): CostEstimate {
+    const { provider, model } = priced;
+    if (model === "") return unknown("no model is named");
+    if (Math.max(provider.length, model.length) > nameLengthMax) {
+      return unknown("the name of the model or of its provider is too long");
+    }
+    const where = provider === "" ? model : `${model} of ${provider}`;
+    if (isOwnMachine(priced)) return unknown(`${where} runs on a machine that bills no tokens`);
+    const price = priceOf(priced);
+    if (!price) return unknown(`the table has no price of ${where}`);
+    const cost = price.costOf(usage, atMs);
+    if (typeof cost !== "number") return unknown(`the table has no price of ${cost.unpriced}`);
+    return { cost: Number(cost.toPrecision(digits)), price_table: priceTableName };
+  }
+
+  return {
+    estimate(call) {
+      const { usage, requestedModel } = call;
+      if (!usage) return unknown(noUsage);
+      if (promptTokens(usage) + completionTokens(usage) === 0)
+        return unknown("0 tokens are counted");
+      const estimate = estimateOf(call, usage, call.atMs);
+      if (estimate.cost !== null || requestedModel === undefined) return estimate;
+      // The answer names a version that the table does not have yet, or a name of the provider's.
+      const asked = estimateOf({ ...call, model: requestedModel }, usage, call.atMs);
+      return asked.cost === null ? estimate : asked;
+    },
+  };
+}
+
+/** Returns the estimate of what has no price, and why. */
+export function unknown(reason: string): CostEstimate {
+  return { cost: null, reason, price_table: priceTableName };
+}
+
+const noUsage =
+  "the provider told no token counts; in a stream of the OpenAI API it tells them when the " +
+  "request has stream_options.include_usage";

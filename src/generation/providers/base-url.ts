@@ -1,0 +1,45 @@
+// Where a provider's API is when its connection names no address of its own.
+// Called by language-models.ts. Source: docs/generations.md.
+
+import { ServiceError } from "../../base/errors.ts";
+import type { Connection, ProviderType } from "../provider.ts";
+
+const own: { readonly [Type in ProviderType]?: string } = {
+  openai: "https://api.openai.com/v1",
+  anthropic: "https://api.anthropic.com/v1",
+  google: "https://generativelanguage.googleapis.com/v1beta",
+  mistral: "https://api.mistral.ai/v1",
+};
+
+/** Version of Azure's API for a connection that names none. */
+export const azureApiVersionDefault = "2024-10-21";
+
+/** One label of a host name: a region or a resource can name no other host, nor a path. */
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/**
+ * Returns the address that paths of the provider's API are put behind, without a slash at its end:
+ * Azure's ends in `/openai`. Fails with INVALID_ARGUMENT where the connection does not tell it.
+ */
+export function baseUrlOf(connection: Connection): string {
+  const { baseUrl, type, name, resourceName = "", region = "" } = connection;
+  const known = baseUrl ?? own[type];
+  if (known !== undefined) return known;
+  if (type === "azure" && label.test(resourceName)) {
+    return `https://${resourceName}.openai.azure.com/openai`;
+  }
+  if (type === "bedrock" && label.test(region)) {
+    const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+    return `https://bedrock-runtime.${region}.${suffix}`;
+  }
+  throw new ServiceError(
+    "INVALID_ARGUMENT",
+    `model: provider ${name} has no address: ${cure[type]}`,
+  );
+}
+
+const cure: { readonly [Type in ProviderType]?: string } = {
+  azure: "its credentials need a base_url or a resource_name",
+  bedrock: "its credentials need a region",
+  openai_compatible: "its credentials need a base_url",
+};

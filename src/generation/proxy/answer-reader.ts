@@ -1,0 +1,99 @@
+// Whole answers of the OpenAI API → what is recorded of them. Called by proxy.ts, and by
+// stream-reader.ts for the form of outputs. Source: docs/spec.md, "Event record";
+// docs/decisions.md, 21.
+
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import type { Usage } from "../usage.ts";
+import { parseUsage } from "./openai-usage.ts";
+
+/** What an answer says, as far as it is recorded. */
+export type ReadAnswer = {
+  readonly outputs: JsonObject;
+  /** Of each choice that has one. */
+  readonly finishReasons: readonly string[];
+  /** The provider's name of the model, which may be a dated version of the one asked for. */
+  readonly responseModel: string | undefined;
+  readonly responseId: string | undefined;
+  readonly usage: Usage | undefined;
+};
+
+/** A choice of an answer, put together. */
+export type Choice = {
+  readonly index: number;
+  readonly message: JsonObject;
+  readonly finishReason: string | undefined;
+};
+
+/** Tells whether a JSON value is an answer of the operation. */
+export function isAnswer(operation: "chat" | "embedding", json: unknown): json is JsonObject {
+  return isJsonObject(json) && isJsonArray(json[operation === "chat" ? "choices" : "data"]);
+}
+
+/** Reads an answer that `isAnswer` knows. */
+export function readWholeAnswer(operation: "chat" | "embedding", json: JsonObject): ReadAnswer {
+  const choices = operation === "chat" ? choicesOf(json) : [];
+  return {
+    outputs: operation === "chat" ? toOutputs(choices) : embeddingOutputs(json),
+    finishReasons: reasonsOf(choices),
+    responseModel: textOf(json["model"]),
+    responseId: textOf(json["id"]),
+    usage: parseUsage(json["usage"]),
+  };
+}
+
+/** Returns the message of one choice; of several, all of them with their ends. */
+export function toOutputs(choices: readonly Choice[]): JsonObject {
+  const [first] = choices;
+  if (choices.length <= 1) return first ? toRecorded(first.message) : {};
+  return {
+    choices: choices.map(({ index, message, finishReason }) => ({
+      index,
+      ...toRecorded(message),
+      finish_reason: finishReason ?? null,
+    })),
+  };
+}
+
+export function reasonsOf(choices: readonly Choice[]): string[] {
+  return choices.flatMap(({ finishReason }) => finishReason ?? []);
+}
+
+/** Leaves out what says nothing, and the bytes of sound, of which the transcript is kept. */
+function toRecorded(message: JsonObject): JsonObject {
+  const said = Object.entries(message).filter(
+    ([key, value]) => value !== null || key === "content",
+  );
+  const recorded: Record<string, JsonValue> = Object.fromEntries(said);
+  if (isJsonObject(recorded["audio"])) recorded["audio"] = without(recorded["audio"], "data");
+  return recorded;
+}
+
+/** Returns an object without one of its members. */
+export function without(from: JsonObject, member: string): JsonObject {
+  return Object.fromEntries(Object.entries(from).filter(([key]) => key !== member));
+}
+
+function choicesOf(json: JsonObject): Choice[] {
+  const choices = isJsonArray(json["choices"]) ? json["choices"] : [];
+  return choices.filter(isJsonObject).map((choice, at) => ({
+    index: typeof choice["index"] === "number" ? choice["index"] : at,
+    message: isJsonObject(choice["message"]) ? choice["message"] : {},
+    finishReason: textOf(choice["finish_reason"]),
+  }));
+}
+
+const bytesPerFloat = 4;
+
+function embeddingOutputs(json: JsonObject): JsonObject {
+  const data = isJsonArray(json["data"]) ? json["data"] : [];
+  const [first] = data;
+  const vector = isJsonObject(first) ? first["embedding"] : undefined;
+  if (isJsonArray(vector)) return { count: data.length, dimensions: vector.length };
+  if (typeof vector !== "string") return { count: data.length };
+  return { count: data.length, dimensions: Buffer.byteLength(vector, "base64") / bytesPerFloat };
+}
+
+/** Returns a text that says something. */
+export function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,112 @@
+// Puts the choices of a streamed answer together from their deltas. Called by stream-reader.ts.
+// Source: the OpenAI API reference, "Streaming"; docs/decisions.md, 21.
+
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { type Choice, textOf, without } from "./answer-reader.ts";
+
+export type DeltaGatherer = {
+  /** Adds the choices of one chunk; false where they are more than any answer has. */
+  add(choices: JsonValue | undefined): boolean;
+  /** Returns the choices by index, as far as they came. */
+  choices(): Choice[];
+};
+
+/** The most that the API gives; an answer with more is none. */
+const choicesMax = 128;
+const toolCallsMax = 1_024;
+const partsMax = 10_000;
+
+/** Members of a delta whose texts follow one another. */
+const runningTexts: ReadonlySet<string> = new Set([
+  "content",
+  "refusal",
+  "reasoning",
+  "reasoning_content",
+  "arguments",
+  "transcript",
+]);
+
+type Gathered = {
+  readonly message: Record<string, JsonValue>;
+  readonly toolCalls: Map<number, Record<string, JsonValue>>;
+  finishReason: string | undefined;
+};
+
+export function createDeltaGatherer(): DeltaGatherer {
+  const gathered = new Map<number, Gathered>();
+
+  function addChoice(choice: JsonObject): boolean {
+    const index = typeof choice["index"] === "number" ? choice["index"] : 0;
+    let one = gathered.get(index);
+    if (!one) {
+      if (gathered.size === choicesMax) return false;
+      one = { message: {}, toolCalls: new Map(), finishReason: undefined };
+      gathered.set(index, one);
+    }
+    one.finishReason = textOf(choice["finish_reason"]) ?? one.finishReason;
+    return !isJsonObject(choice["delta"]) || addDelta(one, choice["delta"]);
+  }
+
+  return {
+    add: (choices) =>
+      !isJsonArray(choices) ||
+      choices.every((choice) => !isJsonObject(choice) || addChoice(choice)),
+    choices: () =>
+      [...gathered]
+        .toSorted(([a], [b]) => a - b)
+        .map(([index, one]) => ({
+          index,
+          message: toMessage(one),
+          finishReason: one.finishReason,
+        })),
+  };
+}
+
+function addDelta(to: Gathered, delta: JsonObject): boolean {
+  const { tool_calls: toolCalls, ...rest } = delta;
+  merge(to.message, rest);
+  return !isJsonArray(toolCalls) || toolCalls.every((call, at) => addToolCall(to, call, at));
+}
+
+function addToolCall({ toolCalls }: Gathered, call: JsonValue, at: number): boolean {
+  if (!isJsonObject(call)) return true;
+  const index = typeof call["index"] === "number" ? call["index"] : at;
+  let one = toolCalls.get(index);
+  if (!one) {
+    if (toolCalls.size === toolCallsMax) return false;
+    one = {};
+    toolCalls.set(index, one);
+  }
+  merge(one, without(call, "index"));
+  return true;
+}
+
+/** Adds a part of an object: texts that run on and lists grow, objects merge, all else replaces. */
+function merge(to: Record<string, JsonValue>, part: JsonObject): void {
+  for (const key in part) {
+    // A member of this name would not become one.
+    if (key === "__proto__") continue;
+    const value = part[key];
+    const before = to[key];
+    if (value === undefined || (value === null && before !== undefined)) continue;
+    if (typeof value === "string" && typeof before === "string" && runningTexts.has(key)) {
+      to[key] = before + value;
+    } else if (isJsonArray(value)) {
+      const items = isJsonArray(before) ? (before as JsonValue[]) : [];
+      for (const item of value) if (items.length < partsMax) items.push(item);
+      to[key] = items;
+    } else if (isJsonObject(value)) {
+      const into = isJsonObject(before) ? (before as Record<string, JsonValue>) : {};
+      merge(into, value);
+      to[key] = into;
+    } else {
+      to[key] = value;
+    }
+  }
+}
+
+function toMessage({ message, toolCalls }: Gathered): JsonObject {
+  if (toolCalls.size === 0) return message;
+  const calls = [...toolCalls].toSorted(([a], [b]) => a - b).map(([, call]) => call);
+  return { ...message, tool_calls: calls };
+}

@@ -1,0 +1,86 @@
+// LlmProxyService: a body of the OpenAI API in, a body of it out, and headers that say where the
+// call is recorded.
+
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
+import type { LlmProxyService } from "../../../gen/waggle/v1/llm_proxy_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import { commitEffectKey, parsedBodyKey, projectOf } from "../../transport/context.ts";
+import { parseJsonBody } from "../../transport/json-body.ts";
+import type { Models } from "./models.ts";
+import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
+import { parseCallHeaders } from "./request-headers.ts";
+import { parseProxyRequest } from "./request.ts";
+
+export function llmProxyHandlers(
+  proxy: Proxy,
+  models: Models,
+): ServiceImpl<typeof LlmProxyService> {
+  return {
+    async createChatCompletion({ httpBody }, context) {
+      const call = callOf("chat", httpBody, context);
+      if (call.request.isStream) throw notThisRpc("true is for StreamChatCompletion");
+      const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
+      setHeaders(context, answered);
+      return { contentType, data: bytes };
+    },
+
+    async *streamChatCompletion({ httpBody }, context) {
+      const call = callOf("chat", httpBody, context);
+      if (!call.request.isStream) throw notThisRpc("must be true here");
+      const { chunks, ...answered } = await proxy.stream(projectOf(context), call);
+      setHeaders(context, answered);
+      for await (const data of chunks) yield { contentType: eventStream, data };
+    },
+
+    async createEmbedding({ httpBody }, context) {
+      const call = callOf("embedding", httpBody, context);
+      const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
+      setHeaders(context, answered);
+      return { contentType, data: bytes };
+    },
+
+    async listModels(_, context) {
+      const { models: list, unavailable } = await models.list(projectOf(context));
+      return {
+        object: "list",
+        data: list.map((model) => ({ ...model, object: "model" })),
+        unavailableProviders: [...unavailable],
+      };
+    },
+  };
+}
+
+const eventStream = "text/event-stream";
+
+function callOf(
+  operation: "chat" | "embedding",
+  body: HttpBody | undefined,
+  { values, requestHeader, signal }: HandlerContext,
+): ProxyCall {
+  const bytes = body?.data ?? new Uint8Array();
+  const parsed = values.get(parsedBodyKey);
+  const json = parsed ?? parseJsonBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+  return {
+    request: parseProxyRequest(operation, bytes, json),
+    headers: parseCallHeaders(requestHeader),
+    signal,
+    commit: values.get(commitEffectKey),
+  };
+}
+
+function notThisRpc(fault: string): ServiceError {
+  return new ServiceError("INVALID_ARGUMENT", `stream: ${fault}`);
+}
+
+function setHeaders({ responseHeader }: HandlerContext, answered: Answered): void {
+  responseHeader.set("x-waggle-generation-id", answered.generationId);
+  responseHeader.set("x-waggle-session-id", toHeader(answered.sessionId));
+  responseHeader.set("x-waggle-provider", answered.provider);
+  responseHeader.set("x-waggle-model", answered.model);
+}
+
+/** Headers are ASCII; a session may be named by any text, and is percent-encoded then. */
+function toHeader(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+}

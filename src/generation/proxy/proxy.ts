@@ -1,0 +1,281 @@
+// The LLM proxy: finds the provider that a request's model means, calls it, and passes its answer
+// on as it is, once the generation is stored. Called by handlers.ts.
+// Source: docs/decisions.md, 1, 7, 20, 21.
+
+import type { ProjectScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { AttemptsError, runAttempts } from "../calls/attempts.ts";
+import type { Backoff } from "../calls/backoff.ts";
+import type { Concurrency, Release } from "../calls/concurrency.ts";
+import { ProviderError, toServiceError } from "../provider-error.ts";
+import { speaksOpenAi, type Target } from "../provider.ts";
+import type { Generations } from "../record/generations.ts";
+import type { Routing } from "../routing/routing.ts";
+import { type ReadAnswer, readWholeAnswer } from "./answer-reader.ts";
+import { type CallSignal, openCallSignal } from "./call-signal.ts";
+import { type CallEnd, type RunningCall, toGeneration } from "./recording.ts";
+import type { CallHeaders } from "./request-headers.ts";
+import { choicesAsked, modelOf } from "./request.ts";
+import { createStreamReader, type StreamReader } from "./stream-reader.ts";
+import { streamFault } from "./upstream-fault.ts";
+import type {
+  CallUpstream,
+  ProxyRequest,
+  StreamAnswer,
+  UpstreamAnswer,
+  WholeAnswer,
+} from "./upstream.ts";
+
+export type ProxyCall = {
+  readonly request: ProxyRequest;
+  readonly headers: CallHeaders;
+  /** Aborted when the client goes. */
+  readonly signal: AbortSignal;
+  /** Runs what stores the generation, at once or with what else is kept with it. */
+  readonly commit: (effect: () => Promise<void>) => Promise<void>;
+};
+
+/** What the answer's headers tell. */
+export type Answered = {
+  readonly generationId: string;
+  readonly sessionId: string;
+  readonly provider: string;
+  readonly model: string;
+};
+
+export type Proxy = {
+  /** Runs a call to its end. */
+  create(project: ProjectScope, call: ProxyCall): Promise<Answered & Pick<WholeAnswer, Passed>>;
+  /**
+   * Runs a call to the first byte of its answer. The bytes end only after the generation is stored,
+   * and fail where the answer has no end; it is stored too when nobody reads them to the end.
+   */
+  stream(project: ProjectScope, call: ProxyCall): Promise<Answered & Pick<StreamAnswer, "chunks">>;
+};
+
+type Passed = "bytes" | "contentType";
+
+export type ProxyOptions = {
+  readonly routing: Pick<Routing, "find">;
+  readonly generations: Generations;
+  readonly concurrency: Concurrency;
+  /** For providers that speak the OpenAI API, and for the others. */
+  readonly passThrough: CallUpstream;
+  readonly translated: CallUpstream;
+  readonly attemptsMax: number;
+  readonly backoff?: Backoff;
+  /** Longest time of a call. */
+  readonly timeoutMs: number;
+  readonly logger: Pick<Logger, "warn">;
+};
+
+/**
+ * A stream that has said `[DONE]` has no more to say; its connection's end is waited for so long.
+ */
+const afterDoneMs = 200;
+
+type Run = RunningCall & {
+  readonly call: ProxyCall;
+  readonly ender: CallSignal;
+  /**
+   * Stores what became of the call; only the first end counts. Undefined where no model was asked.
+   */
+  readonly finish: (end: CallEnd | undefined) => Promise<void>;
+};
+
+type AnswerOf<K> = Extract<UpstreamAnswer, { readonly kind: K }>;
+
+type Asked<A> = {
+  readonly answer: A;
+  readonly end: Pick<CallEnd, "target" | "attempts" | "firstByteMs">;
+};
+
+export function createProxy(options: ProxyOptions): Proxy {
+  const { routing, generations, concurrency, logger } = options;
+
+  async function begin(project: ProjectScope, call: ProxyCall): Promise<Run> {
+    const { request, headers, signal } = call;
+    const startedAtMs = Date.now();
+    const place = generations.place(headers);
+    const route = await routing.find(project, modelOf(request));
+    const release = concurrency.enter(project.id);
+    try {
+      const timeoutMs = Math.min(headers.timeoutMs ?? options.timeoutMs, options.timeoutMs);
+      const ender = openCallSignal(signal, timeoutMs);
+      const running = { request, headers, route, place, startedAtMs, call, ender };
+      return { ...running, finish: finisher(project, running, release) };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  function finisher(
+    project: ProjectScope,
+    running: Omit<Run, "finish">,
+    release: Release,
+  ): Run["finish"] {
+    const ended = Promise.withResolvers<void>();
+    // Shutdown waits for the whole of it, also where nobody reads the answer any more.
+    void generations.run(() => ended.promise);
+    const store = async (end: CallEnd | undefined): Promise<void> => {
+      const { ender, call } = running;
+      ender.close();
+      try {
+        if (end) await generations.finish(project, toGeneration(running, end), call.commit);
+      } finally {
+        release();
+        ended.resolve();
+      }
+    };
+    let finished: Promise<void> | undefined;
+    return (end) => (finished ??= store(end));
+  }
+
+  /** Asks the targets for an answer; a failure is stored and thrown. */
+  async function ask<K extends UpstreamAnswer["kind"]>(
+    run: Run,
+    kind: K,
+  ): Promise<Asked<AnswerOf<K>>> {
+    const { route, request, ender, startedAtMs } = run;
+    const { attemptsMax, backoff } = options;
+    try {
+      const { value, target, attempts } = await runAttempts(
+        route,
+        { attemptsMax, signal: ender.signal, ...(backoff && { backoff }) },
+        (one, signal) => upstreamOf(one)(one, request, signal),
+      );
+      if (!isKind(value, kind)) throw new Error(`a ${kind} answer was asked for`);
+      return { answer: value, end: { target, attempts, firstByteMs: Date.now() - startedAtMs } };
+    } catch (error) {
+      const failure = failureOf(run, error);
+      // What is thrown as it is says that the request cannot be put to the provider, and was not.
+      const end =
+        error instanceof AttemptsError ? { ...endOf(error), error: failure.text } : undefined;
+      await run.finish(end);
+      throw failure.thrown;
+    }
+  }
+
+  const upstreamOf = ({ connection }: Target): CallUpstream =>
+    speaksOpenAi(connection.type) ? options.passThrough : options.translated;
+
+  /** Passes a stream on. Whatever ends it, the generation is stored once. */
+  async function* passOn(run: Run, asked: Asked<StreamAnswer>): AsyncGenerator<Uint8Array> {
+    const { answer, end } = asked;
+    const reader = createStreamReader(choicesAsked(run.request));
+    const finish = (error?: string): Promise<void> =>
+      run.finish({ ...end, answer: readSoFar(reader, answer), error });
+    const { signal } = run.ender;
+    // A stream whose client has gone may never be resumed.
+    signal.addEventListener("abort", () => {
+      const isComplete = reader.isDone() || reader.isWhole();
+      finish(isComplete ? undefined : failureOf(run, signal.reason).text).catch((err: unknown) => {
+        logger.warn({ err }, "a generation whose client has gone is not stored");
+      });
+    });
+    let isLeft = true;
+    try {
+      yield* passing(run, reader, asked);
+      await finish();
+      isLeft = false;
+      const held = reader.held();
+      if (held.length > 0) yield held;
+    } catch (error) {
+      isLeft = false;
+      const failure = failureOf(run, error);
+      await finish(failure.text);
+      throw failure.thrown;
+    } finally {
+      if (isLeft) run.ender.end(gone());
+      await finish();
+    }
+  }
+
+  return {
+    async create(project, call) {
+      const run = await begin(project, call);
+      const { answer, end } = await ask(run, "whole");
+      const read = readWholeAnswer(call.request.operation, answer.json);
+      await run.finish({ ...end, answer: { ...read, usage: answer.usage ?? read.usage } });
+      const { bytes, contentType } = answer;
+      return { ...answeredOf(run, end.target), bytes, contentType };
+    },
+
+    async stream(project, call) {
+      const run = await begin(project, call);
+      const asked = await ask(run, "stream");
+      return { ...answeredOf(run, asked.end.target), chunks: passOn(run, asked) };
+    },
+  };
+}
+
+/** Yields what may pass of a stream before its generation is stored. */
+async function* passing(
+  { ender }: Run,
+  reader: StreamReader,
+  { answer, end }: Asked<StreamAnswer>,
+): AsyncGenerator<Uint8Array> {
+  const { connection } = end.target;
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    for await (const chunk of answer.chunks) {
+      const bytes = reader.push(chunk);
+      if (bytes) yield bytes;
+      const fault = reader.fault();
+      if (fault) throw streamFault(connection, fault);
+      if (reader.isDone()) timer ??= setTimeout(() => ender.end(gone()), afterDoneMs);
+    }
+  } catch (error) {
+    // What becomes of the connection behind the end of the answer says nothing of the answer.
+    if (!reader.isDone()) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  const rest = reader.end();
+  if (rest) yield rest;
+  const fault = reader.fault();
+  if (fault) throw streamFault(connection, fault);
+}
+
+function isKind<K extends UpstreamAnswer["kind"]>(
+  answer: UpstreamAnswer,
+  kind: K,
+): answer is AnswerOf<K> {
+  return answer.kind === kind;
+}
+
+function readSoFar(reader: StreamReader, { usage }: StreamAnswer): ReadAnswer {
+  const read = reader.answer();
+  return { ...read, usage: usage?.() ?? read.usage };
+}
+
+function endOf({ target, attempts }: AttemptsError): CallEnd {
+  return { target, attempts };
+}
+
+function answeredOf({ place }: Run, { connection, model }: Target): Answered {
+  const { generationId, sessionId } = place;
+  return { generationId, sessionId, provider: connection.name, model };
+}
+
+function gone(): Error {
+  return new DOMException("nobody reads the answer", "AbortError");
+}
+
+/** What an error is to the event and to the caller. */
+function failureOf(
+  { call, ender }: Run,
+  error: unknown,
+): { readonly text: string; readonly thrown: unknown } {
+  const ended: unknown = ender.signal.reason;
+  const cause = error instanceof AttemptsError ? (error.error ?? ended) : error;
+  const known = cause instanceof ProviderError ? toServiceError(cause) : cause;
+  if (known instanceof ServiceError) {
+    return { text: `${known.reason}: ${known.message}`, thrown: known };
+  }
+  const isGone = call.signal.aborted || (cause instanceof Error && cause.name === "AbortError");
+  const text = isGone ? "CLIENT_GONE: the client went away" : "INTERNAL: the service failed";
+  return { text, thrown: cause };
+}

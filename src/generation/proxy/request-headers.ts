@@ -1,0 +1,93 @@
+// What the headers of a proxied call say of how it is recorded. Called by handlers.ts.
+// Source: docs/decisions.md, 21; W3C Trace Context, 3.2 (traceparent).
+
+import { isUtf8 } from "node:buffer";
+import { ServiceError } from "../../base/errors.ts";
+import { isRecordId } from "../../base/ids.ts";
+import { isJsonObject, isWithinDepth, type JsonObject } from "../../base/json.ts";
+import { nestingDepthMax } from "../../base/limits.ts";
+import { deriveEventId, deriveSessionId } from "../../tracing/spans/identity.ts";
+
+export type CallHeaders = {
+  readonly sessionId: string | undefined;
+  readonly parentId: string | undefined;
+  readonly name: string | undefined;
+  readonly user: string | undefined;
+  readonly metadata: JsonObject;
+  /** Shortens the longest time of the call. */
+  readonly timeoutMs: number | undefined;
+};
+
+const prefix = "x-waggle-";
+const nameCharsMax = 1_000;
+const timeoutMsMax = 3_600_000;
+
+/** Fails with INVALID_ARGUMENT naming the header. */
+export function parseCallHeaders(headers: Pick<Headers, "get">): CallHeaders {
+  const read = (name: string): string | undefined => textOf(headers.get(`${prefix}${name}`));
+  const trace = parseTraceparent(headers.get("traceparent"));
+  return {
+    sessionId: parseId("session-id", read("session-id")) ?? trace?.sessionId,
+    parentId: parseId("parent-id", read("parent-id")) ?? trace?.parentId,
+    name: parseName("name", read("name")),
+    user: parseName("user", read("user")),
+    metadata: parseMetadata(read("metadata")),
+    timeoutMs: parseTimeout(read("timeout-ms")),
+  };
+}
+
+// Node reads headers as one character a byte; what clients send beyond ASCII is UTF-8.
+function textOf(header: string | null): string | undefined {
+  if (header === null || header === "") return undefined;
+  const bytes = Buffer.from(header, "latin1");
+  return bytes.length === header.length && isUtf8(bytes) ? bytes.toString("utf8") : header;
+}
+
+function parseId(name: string, text: string | undefined): string | undefined {
+  if (text === undefined || isRecordId(text)) return text;
+  throw invalid(name, "must be 1 to 128 printable characters");
+}
+
+function parseName(name: string, text: string | undefined): string | undefined {
+  if (text === undefined || text.length <= nameCharsMax) return text;
+  throw invalid(name, `must have at most ${nameCharsMax} characters`);
+}
+
+function parseMetadata(text: string | undefined): JsonObject {
+  if (text === undefined) return {};
+  const value = parseJson(text);
+  if (isJsonObject(value) && isWithinDepth(value, nestingDepthMax)) return value;
+  throw invalid("metadata", 'must be a JSON object, such as {"release":"7"}');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Whatever is wrong with it, it is no object.
+    return undefined;
+  }
+}
+
+function parseTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const timeoutMs = Number(text);
+  if (/^\d+$/.test(text) && timeoutMs >= 1 && timeoutMs <= timeoutMsMax) return timeoutMs;
+  throw invalid("timeout-ms", `must be a whole number from 1 to ${timeoutMsMax}`);
+}
+
+/** The versions to come add fields behind these; version ff is none. */
+const traceparent = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/;
+
+/** Returns the ids that the caller's span and its trace have here; a bad header is ignored. */
+function parseTraceparent(
+  header: string | null,
+): { readonly sessionId: string; readonly parentId: string } | undefined {
+  const [, traceId = "", spanId = ""] = traceparent.exec(header?.trim() ?? "") ?? [];
+  if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return undefined;
+  return { sessionId: deriveSessionId(traceId), parentId: deriveEventId(traceId, spanId) };
+}
+
+function invalid(name: string, fault: string): ServiceError {
+  return new ServiceError("INVALID_ARGUMENT", `${prefix}${name}: ${fault}`);
+}

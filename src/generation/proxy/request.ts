@@ -1,0 +1,53 @@
+// Checks what the proxy itself needs of a request; all else is for the provider to judge.
+// Called by handlers.ts and proxy.ts. Source: docs/decisions.md, 21.
+
+import { ServiceError } from "../../base/errors.ts";
+import { isJsonArray, isJsonObject, type JsonObject } from "../../base/json.ts";
+import { nestingDepthMax } from "../../base/limits.ts";
+import { isSound } from "../../tracing/events/parse-event.ts";
+import type { ProxyRequest } from "./upstream.ts";
+
+const modelCharsMax = 1_000;
+/** Of an event's bucket, one level is the name that a part of the request gets there. */
+const depthMax = nestingDepthMax - 1;
+
+/** Returns a request; `json` is what `bytes` say. Fails with INVALID_ARGUMENT naming the field. */
+export function parseProxyRequest(
+  operation: ProxyRequest["operation"],
+  bytes: Uint8Array,
+  json: unknown,
+): ProxyRequest {
+  if (!isJsonObject(json)) throw invalid("the body", "must be a JSON object");
+  const { model, messages, input, stream = false } = json;
+  if (typeof model !== "string" || model === "" || model.length > modelCharsMax) {
+    throw invalid("model", "must name a model, such as `openai/gpt-4o-mini`, or an alias");
+  }
+  if (operation === "chat" && !(isJsonArray(messages) && messages.length > 0)) {
+    throw invalid("messages", "must be an array of messages, and not empty");
+  }
+  if (operation === "embedding" && typeof input !== "string" && !isJsonArray(input)) {
+    throw invalid("input", "must be a text, or an array of them");
+  }
+  if (typeof stream !== "boolean" && stream !== null) throw invalid("stream", "must be a boolean");
+  if (!isSound(json, depthMax)) throw invalid("the body", unsoundness);
+  return { operation, body: json, bytes, isStream: operation === "chat" && stream === true };
+}
+
+const unsoundness = `may nest ${depthMax} levels, and its numbers must be finite`;
+
+/** Returns what a request calls its model. */
+export function modelOf({ body }: Pick<ProxyRequest, "body">): string {
+  const { model } = body;
+  if (typeof model !== "string") throw new Error("a request without a model");
+  return model;
+}
+
+/** Returns how many choices a request asks for. */
+export function choicesAsked({ body }: { readonly body: JsonObject }): number {
+  const { n } = body;
+  return typeof n === "number" && n > 1 ? n : 1;
+}
+
+function invalid(field: string, fault: string): ServiceError {
+  return new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
+}

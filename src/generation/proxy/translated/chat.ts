@@ -1,0 +1,59 @@
+// Chat completions of the OpenAI API by the language models of other providers.
+// Called by translated.ts. Source: docs/decisions.md, 21; docs/generations.md.
+
+import type { Target } from "../../provider.ts";
+import { toProviderError } from "../../providers/ai-sdk-error.ts";
+import { usageOf } from "../../providers/ai-sdk-usage.ts";
+import { createLanguageModels, type LanguageModels } from "../../providers/language-models.ts";
+import type { ProxyRequest, UpstreamAnswer, WholeAnswer } from "../upstream.ts";
+import { isUsageWanted, toCallOptions, toChoices } from "./call-options.ts";
+import { sumUsages, toCompletion } from "./completion.ts";
+import { fieldsOf } from "./fields.ts";
+import { answerNothing, assertTaken } from "./rehearsal.ts";
+import { type ChatCall, streamChat } from "./stream.ts";
+import { toWholeAnswer } from "./whole-answer.ts";
+
+/** Models that are asked what of a request they take. */
+const rehearsals = createLanguageModels({ fetchOf: () => answerNothing });
+
+/**
+ * Fails with INVALID_ARGUMENT where the request cannot be put to the target, with a ProviderError
+ * where the provider fails, or with the signal's reason once that is aborted.
+ */
+export async function callChat(
+  languageModels: LanguageModels,
+  target: Target,
+  { body, isStream }: ProxyRequest,
+  signal: AbortSignal,
+): Promise<UpstreamAnswer> {
+  const request = fieldsOf(body);
+  const options = toCallOptions(request, target);
+  const choices = toChoices(request);
+  const isUsageAsked = isUsageWanted(request);
+  await assertTaken(rehearsals.chat(target), options, request);
+  const call = { model: languageModels.chat(target), target, options, choices };
+  return isStream
+    ? streamChat({ ...call, isUsageWanted: isUsageAsked }, signal)
+    : generate(call, signal);
+}
+
+/** Each choice is a call of its own; where one fails, the others end. */
+async function generate(
+  { model, target, options, choices }: ChatCall,
+  signal: AbortSignal,
+): Promise<WholeAnswer> {
+  const ended = new AbortController();
+  const abortSignal = AbortSignal.any([signal, ended.signal]);
+  try {
+    const calls = Array.from({ length: choices }, () =>
+      model.doGenerate({ ...options, abortSignal }),
+    );
+    const results = await Promise.all(calls);
+    const usage = sumUsages(results.map((result) => usageOf(result.usage)));
+    return toWholeAnswer(toCompletion(results, usage, target), usage);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toProviderError(error, target);
+  } finally {
+    ended.abort();
+  }
+}

@@ -1,0 +1,155 @@
+// Answers of the Vercel AI SDK's language models in the form of OpenAI's chat completions.
+// Called by chat.ts; stream.ts shares the finish reasons and the usage.
+// Source: docs/decisions.md, 18, 21; docs/generations.md.
+
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4ToolCall,
+} from "@ai-sdk/provider";
+import { createUuid } from "../../../base/ids.ts";
+import { type JsonObject, present } from "../../../base/json.ts";
+import { ProviderError } from "../../provider-error.ts";
+import type { Target } from "../../provider.ts";
+import { completionTokens, promptTokens, type Usage } from "../../usage.ts";
+
+/** What the first of several answers says of itself. */
+type ResponseHead = LanguageModelV4GenerateResult["response"];
+
+export type Head = { readonly id: string; readonly created: number; readonly model: string };
+
+export function headOf(response: ResponseHead, { model }: Target): Head {
+  return {
+    id: response?.id ?? `chatcmpl-${createUuid()}`,
+    created: Math.floor((response?.timestamp?.getTime() ?? Date.now()) / 1_000),
+    model: response?.modelId ?? model,
+  };
+}
+
+/** Each result is a choice, in order; at least one. */
+export function toCompletion(
+  results: readonly LanguageModelV4GenerateResult[],
+  usage: Usage | undefined,
+  target: Target,
+): JsonObject {
+  return present({
+    ...headOf(results[0]?.response, target),
+    object: "chat.completion",
+    choices: results.map(({ content, finishReason }, index) => ({
+      index,
+      message: toMessage(content, target),
+      logprobs: null,
+      finish_reason: toFinishReason(finishReason, target),
+    })),
+    usage: usage && toOpenAiUsage(usage),
+  });
+}
+
+function toMessage(content: readonly LanguageModelV4Content[], target: Target): JsonObject {
+  const calls: JsonObject[] = [];
+  const reasoning: JsonObject[] = [];
+  let thoughts = "";
+  let text: string | null = null;
+  for (const part of content) {
+    if (part.type === "text") text = `${text ?? ""}${part.text}`;
+    else if (part.type === "tool-call") calls.push(toToolCall(part));
+    else if (part.type === "reasoning") {
+      thoughts += part.text;
+      reasoning.push(toReasoning(part.text, part.providerMetadata));
+    } else assertNothingLost(part.type, target);
+  }
+  return present({
+    role: "assistant",
+    content: text,
+    refusal: null,
+    reasoning_content: thoughts === "" ? undefined : thoughts,
+    extra_content: toReasoningExtra(reasoning),
+    tool_calls: calls.length > 0 ? calls : undefined,
+  });
+}
+
+export function toReasoning(text: string, metadata: object | undefined): JsonObject {
+  return present({ text, extra_content: metadata as JsonObject | undefined });
+}
+
+/**
+ * Returns the reasoning for `extra_content` where the provider has signed it: then it wants it back
+ * with the results of tools. A client that sends a message back as it came sends this too.
+ */
+export function toReasoningExtra(reasoning: readonly JsonObject[]): JsonObject | undefined {
+  const isSigned = reasoning.some((one) => one["extra_content"] !== undefined);
+  return isSigned ? { reasoning } : undefined;
+}
+
+function toToolCall(part: LanguageModelV4ToolCall): JsonObject {
+  const { toolCallId, toolName, input, providerMetadata } = part;
+  return present({
+    id: toolCallId,
+    type: "function",
+    function: { name: toolName, arguments: input },
+    extra_content: providerMetadata as JsonObject | undefined,
+  });
+}
+
+/** Notes on an answer that are no part of it. */
+const notes: ReadonlySet<string> = new Set(["source", "custom"]);
+
+/** Fails where an answer holds what chat completions have no place for. */
+export function assertNothingLost(partType: string, { connection: { name } }: Target): void {
+  if (notes.has(partType)) return;
+  const message = `provider ${name} answered a ${partType}, which a chat completion cannot hold`;
+  throw new ProviderError({ failure: "malformed", message, provider: name });
+}
+
+const finishReasons = {
+  stop: "stop",
+  length: "length",
+  "content-filter": "content_filter",
+  "tool-calls": "tool_calls",
+  other: "stop",
+} as const;
+
+/** Returns OpenAI's word; fails where the model did not come to an end. */
+export function toFinishReason(
+  { unified, raw }: LanguageModelV4FinishReason,
+  { connection: { name } }: Target,
+): string {
+  const isEnd = unified !== "error" && unified !== "interrupted";
+  // An end without a word of the provider for it is one that the SDK has guessed.
+  if (isEnd && raw !== undefined) return finishReasons[unified];
+  const what = raw === undefined ? "broke off its answer" : `ended its answer with ${raw}`;
+  throw new ProviderError({
+    failure: "broken",
+    message: `provider ${name} ${what}`,
+    provider: name,
+  });
+}
+
+export function toOpenAiUsage(usage: Usage): JsonObject {
+  const prompt = promptTokens(usage);
+  const completion = completionTokens(usage);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: usage.cacheRead },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+  };
+}
+
+/** Returns the tokens of several calls; undefined where one of them is not known. */
+export function sumUsages(usages: readonly (Usage | undefined)[]): Usage | undefined {
+  let sum: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+  for (const usage of usages) {
+    if (!usage) return undefined;
+    sum = {
+      input: sum.input + usage.input,
+      cacheRead: sum.cacheRead + usage.cacheRead,
+      cacheWrite: sum.cacheWrite + usage.cacheWrite,
+      output: sum.output + usage.output,
+      reasoning: sum.reasoning + usage.reasoning,
+    };
+  }
+  return sum;
+}

@@ -1,0 +1,11 @@
+// JSON as the answer of an upstream call. Called by chat.ts and embeddings.ts.
+// Source: docs/decisions.md, 21.
+
+import type { JsonObject } from "../../../base/json.ts";
+import type { Usage } from "../../usage.ts";
+import type { WholeAnswer } from "../upstream.ts";
+
+export function toWholeAnswer(json: JsonObject, usage: Usage | undefined): WholeAnswer {
+  const bytes = Buffer.from(JSON.stringify(json));
+  return { kind: "whole", bytes, json, contentType: "application/json", usage };
+}

@@ -1,0 +1,74 @@
+// What a provider that speaks the OpenAI API says where it fails → ProviderError, without secrets.
+// Called by pass-through.ts and proxy.ts.
+// Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 20, 21.
+
+import { isJsonObject, type JsonValue } from "../../base/json.ts";
+import { redactor } from "../calls/redact.ts";
+import { retryAfterOf } from "../providers/ai-sdk-error.ts";
+import { ProviderError } from "../provider-error.ts";
+import type { Connection } from "../provider.ts";
+import type { StreamFault } from "./stream-reader.ts";
+
+/** What of an error's body is read; more is no explanation. */
+export const errorBytesMax = 65_536;
+
+/** An answer with an error status. `body` may have been cut at `errorBytesMax`. */
+export function statusFault(
+  connection: Connection,
+  status: number,
+  retryAfter: string | undefined,
+  body: Uint8Array,
+): ProviderError {
+  const clean = redactor(connection);
+  const cleansed = clean.body(body);
+  const text = Buffer.from(cleansed).toString("utf8");
+  const json = parseJson(text);
+  const error = isJsonObject(json) ? json["error"] : undefined;
+  const isOpenAi = isJsonObject(error) && typeof error["message"] === "string";
+  const words = clean.message(wordsOf(json) ?? text.trim());
+  return new ProviderError({
+    failure: "status",
+    status,
+    message: `provider ${connection.name} answered ${status}${words === "" ? "" : `: ${words}`}`,
+    provider: connection.name,
+    retryAfterSeconds: retryAfterOf(retryAfter),
+    ...(isOpenAi && { body: cleansed }),
+  });
+}
+
+/** An answer that is none; `what` goes on from "answered with". */
+export function malformedFault({ name }: Connection, what: string): ProviderError {
+  const message = `provider ${name} answered with ${what}`;
+  return new ProviderError({ failure: "malformed", message, provider: name });
+}
+
+/** A stream that is no answer. */
+export function streamFault(connection: Connection, fault: StreamFault): ProviderError {
+  const { name } = connection;
+  if (fault.kind === "malformed") return malformedFault(connection, "an event that is none");
+  const words = fault.kind === "error" ? wordsOf(fault.said) : undefined;
+  const said = words === undefined ? "" : `: ${redactor(connection).message(words)}`;
+  const what = fault.kind === "error" ? "broke off with an error" : "broke off";
+  return new ProviderError({
+    failure: "broken",
+    message: `provider ${name} ${what}${said}`,
+    provider: name,
+  });
+}
+
+/** What an error body says in words; servers that are like OpenAI's put them in several places. */
+function wordsOf(json: JsonValue | undefined): string | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { error, message, detail } = json;
+  const inner = isJsonObject(error) ? error["message"] : error;
+  return [inner, message, detail].find((words) => typeof words === "string");
+}
+
+function parseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // Proxies on the way answer errors in HTML.
+    return undefined;
+  }
+}

@@ -1,0 +1,132 @@
+// A finished generation as the model event that is stored. Called by generations.ts.
+// Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 18, 20.
+
+import { type JsonObject, present } from "../../base/json.ts";
+import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
+import type { ProviderType } from "../provider.ts";
+import { completionTokens, promptTokens, type Usage } from "../usage.ts";
+
+/** One try at one provider. */
+export type Attempt = {
+  /** Name of the connection. */
+  readonly provider: string;
+  readonly model: string;
+  readonly durationMs: number;
+  /** What went wrong; absent where it succeeded. */
+  readonly error?: string;
+  readonly status?: number | undefined;
+};
+
+/** A generation that has come to its end, good or bad. */
+export type FinishedGeneration = {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly parentId: string | undefined;
+  readonly name: string;
+  /** `chat` or `proxy`. */
+  readonly source: string;
+  readonly operation: "chat" | "embedding";
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  /** From the start to the first byte of the answer; undefined where none came. */
+  readonly firstByteMs: number | undefined;
+  readonly isStream: boolean;
+  /** As the request said, an alias too. */
+  readonly askedModel: string;
+  /** Of the target that answered, or the last that was tried. */
+  readonly provider: string;
+  readonly providerType: ProviderType;
+  readonly model: string;
+  /** As the provider says, which may be a dated version of the model. */
+  readonly responseModel?: string | undefined;
+  readonly responseId?: string | undefined;
+  readonly finishReasons: readonly string[];
+  /** More of `config`: version, hyperparameters, template, tools, tool_choice, response_format. */
+  readonly config: JsonObject;
+  /** `chat_history` and template variables, or `input`. */
+  readonly inputs: JsonObject;
+  /** `role`, `content`, `tool_calls`; `choices` where there are several; as far as it came. */
+  readonly outputs: JsonObject;
+  /** Undefined where the provider did not say. */
+  readonly usage: Usage | undefined;
+  readonly error: string | undefined;
+  readonly attempts: readonly Attempt[];
+  /** As the caller said. */
+  readonly metadata: JsonObject;
+  readonly userProperties: JsonObject;
+};
+
+/** Returns the event; `estimate` undefined where there is nothing to price. */
+export function toEventWrite(
+  generation: FinishedGeneration,
+  estimate: CostEstimate | undefined,
+): EventWrite {
+  const { error, parentId, startedAtMs, endedAtMs } = generation;
+  return {
+    event_id: generation.id,
+    session_id: generation.sessionId,
+    event_type: "model",
+    event_name: generation.name,
+    source: generation.source,
+    ...(parentId !== undefined && { parent_id: parentId }),
+    ...(error !== undefined && { error }),
+    start_time: startedAtMs,
+    end_time: endedAtMs,
+    duration: endedAtMs - startedAtMs,
+    config: {
+      ...generation.config,
+      model: generation.model,
+      provider: generation.provider,
+      type: generation.operation,
+    },
+    inputs: generation.inputs,
+    outputs: generation.outputs,
+    metadata: { ...generation.metadata, ...metadataOf(generation, estimate) },
+    user_properties: generation.userProperties,
+  };
+}
+
+function metadataOf(
+  generation: FinishedGeneration,
+  estimate: CostEstimate | undefined,
+): JsonObject {
+  const { usage, attempts, finishReasons, askedModel, model, firstByteMs } = generation;
+  const isPlain = attempts.length === 1 && attempts[0]?.error === undefined;
+  return present({
+    ...(usage && tokensOf(usage)),
+    // The service is the sender of this event, so a known price is its cost.
+    cost: estimate?.cost ?? undefined,
+    price_table: typeof estimate?.cost === "number" ? estimate.price_table : undefined,
+    cost_unknown: estimate?.cost === null ? estimate.reason : undefined,
+    finish_reason: finishReasons[0],
+    finish_reasons: finishReasons.length > 1 ? finishReasons : undefined,
+    response_id: generation.responseId,
+    response_model: generation.responseModel,
+    requested_model: askedModel === model ? undefined : askedModel,
+    provider_type: generation.providerType,
+    stream: generation.isStream,
+    time_to_first_byte_ms: firstByteMs,
+    attempts: isPlain || attempts.length === 0 ? undefined : attempts.map(attemptOf),
+  });
+}
+
+function attemptOf({ durationMs, ...attempt }: Attempt): JsonObject {
+  return present({ ...attempt, duration_ms: durationMs });
+}
+
+function tokensOf(usage: Usage): JsonObject {
+  const prompt = promptTokens(usage);
+  const completion = completionTokens(usage);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    usage: {
+      input: usage.input,
+      cache_read: usage.cacheRead,
+      cache_write: usage.cacheWrite,
+      output: usage.output,
+      reasoning: usage.reasoning,
+    },
+  };
+}

@@ -1,0 +1,140 @@
+// Where generations begin and end: their ids and place in a trace, and their commit as model
+// events. Called by chat and proxy; an answer is given after `finish`.
+// Source: docs/decisions.md, 5, 7, 18, 20, 28.
+
+import type { ProjectScope, Scope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid, isRecordId } from "../../base/ids.ts";
+import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
+import type { ProviderType } from "../provider.ts";
+import type { Usage } from "../usage.ts";
+import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
+
+/** What a caller says of where a generation belongs; ids of 1 to 128 printable characters. */
+export type Placement = {
+  readonly sessionId?: string | undefined;
+  readonly parentId?: string | undefined;
+};
+
+/** Ids of a generation that runs. */
+export type Place = {
+  readonly generationId: string;
+  readonly sessionId: string;
+  readonly parentId: string | undefined;
+};
+
+/** A call of a model that is to be priced. */
+export type PricedCall = {
+  /** Name of a connection, which is that of a known provider or anything. */
+  readonly provider: string;
+  readonly providerType: ProviderType | undefined;
+  /** As the provider answered it, else as it was asked. */
+  readonly model: string;
+  /** As it was asked: looked up where `model` has no price. */
+  readonly requestedModel?: string | undefined;
+  readonly usage: Usage | undefined;
+  readonly atMs: number;
+};
+
+export type Prices = {
+  /** Returns what a call cost; a price that is not known is null, with the reason. */
+  estimate(call: PricedCall): CostEstimate;
+};
+
+export type Generations = {
+  /** Gives a generation its ids. Fails with INVALID_ARGUMENT naming the id that is none. */
+  place(placement: Placement): Place;
+  /**
+   * Stores a generation, and returns what it cost. `commit` runs the storing, at once or with what
+   * else has to be kept with it. Fails with NOT_FOUND when the project was archived meanwhile.
+   */
+  finish(
+    project: ProjectScope,
+    generation: FinishedGeneration,
+    commit: (effect: () => Promise<void>) => Promise<void>,
+  ): Promise<CostEstimate>;
+  /** Runs a generation; `drain` waits for it. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when no generation runs. */
+  drain(): Promise<void>;
+};
+
+export type GenerationsOptions = {
+  readonly tracingOf: TracingOf;
+  readonly findScope: (level: "project", id: string) => Promise<Scope | undefined>;
+  readonly prices: Prices;
+};
+
+/**
+ * A project that was active when the call was let in counts as active for so long; an archive waits
+ * longer than this and a commit take together.
+ */
+const activeMs = 10_000;
+
+export function createGenerations(options: GenerationsOptions): Generations {
+  const { tracingOf, findScope, prices } = options;
+  const running = new Set<Promise<unknown>>();
+
+  async function assertActive(project: ProjectScope, sinceMs: number): Promise<void> {
+    if (Date.now() - sinceMs < activeMs) return;
+    if (await findScope("project", project.id)) return;
+    throw new ServiceError("NOT_FOUND", "the project was archived while a model ran");
+  }
+
+  async function store(project: ProjectScope, write: EventWrite): Promise<void> {
+    await assertActive(project, write.start_time ?? 0);
+    const { events } = tracingOf(project);
+    try {
+      await events.create(project.projectId, write);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.reason !== "INVALID_ARGUMENT") throw error;
+      // The session that the caller named is an event of another kind. The model has run: its event
+      // is kept, in a session of its own.
+      const { session_id = "", metadata = {}, ...rest } = write;
+      const noted = { ...metadata, refused_session_id: session_id };
+      await events.create(project.projectId, { ...rest, metadata: noted });
+    }
+  }
+
+  return {
+    place({ sessionId, parentId }) {
+      const session = idOf("session_id", sessionId);
+      const parent = idOf("parent_id", parentId);
+      return { generationId: createUuid(), sessionId: session ?? createUuid(), parentId: parent };
+    },
+
+    async finish(project, generation, commit) {
+      const estimate = prices.estimate({
+        provider: generation.provider,
+        providerType: generation.providerType,
+        model: generation.responseModel ?? generation.model,
+        requestedModel: generation.model,
+        usage: generation.usage,
+        atMs: generation.startedAtMs,
+      });
+      await commit(() => store(project, toEventWrite(generation, estimate)));
+      return estimate;
+    },
+
+    async run(work) {
+      const promise = work();
+      running.add(promise);
+      try {
+        return await promise;
+      } finally {
+        running.delete(promise);
+      }
+    },
+
+    async drain() {
+      while (running.size > 0) await Promise.allSettled(running);
+    },
+  };
+}
+
+function idOf(field: string, text: string | undefined): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (isRecordId(text)) return text;
+  throw new ServiceError("INVALID_ARGUMENT", `${field}: must be 1 to 128 printable characters`);
+}

@@ -1,0 +1,107 @@
+// What a model's name stands for among the providers that a project may use. Called by routing.ts.
+// Source: docs/decisions.md, 20, 21.
+
+import { ServiceError } from "../../base/errors.ts";
+import { type Connection, providerTypes, type Route, type Target } from "../provider.ts";
+import { guessType } from "./guess.ts";
+
+/** A name for a list of models, each as a request would name it; no alias among them. */
+export type Alias = {
+  readonly name: string;
+  readonly targets: readonly string[];
+};
+
+/** Of a name there may be several; the first is meant. */
+export type Providers = {
+  readonly connections: readonly Connection[];
+  readonly aliases: readonly Alias[];
+};
+
+const modelCharactersMax = 512;
+/** In messages. */
+const namesMax = 20;
+
+/**
+ * Returns what a request's `model` stands for: an alias; else `provider/model`; else a model whose
+ * provider is guessed by its name; else a model of the only provider there is. With `provider`,
+ * which names a connection, it is a model of that one, whatever it looks like.
+ *
+ * Fails with INVALID_ARGUMENT naming `model` or `provider`, and saying which providers there are,
+ * and with CREDENTIAL_UNREADABLE where all that it stands for is of such credentials.
+ */
+export function resolve(providers: Providers, model: string, provider?: string): Route {
+  assertName("model", model);
+  if (provider !== undefined) {
+    const targets = usable([findNamed(providers, model, provider)]);
+    return { asked: model, alias: undefined, targets };
+  }
+  const alias = providers.aliases.find(({ name }) => name === model);
+  const names = alias?.targets ?? [model];
+  const targets = names.flatMap((name) => findTarget(providers, name) ?? []);
+  const [first, ...rest] = targets;
+  if (!first) throw new ServiceError("INVALID_ARGUMENT", unresolved(providers, alias));
+  return { asked: model, alias: alias?.name, targets: usable([first, ...rest]) };
+}
+
+/** Leaves out what cannot be used, while there is something that can. */
+function usable(targets: Route["targets"]): Route["targets"] {
+  const [first, ...rest] = targets.filter(({ connection }) => !connection.fault);
+  if (first) return [first, ...rest];
+  throw targets[0].connection.fault ?? new Error("no target, and no fault of one");
+}
+
+/** It becomes part of headers and addresses, and of events. */
+function assertName(field: string, text: string): void {
+  if (text !== "" && text.length <= modelCharactersMax && !/[^\x21-\x7e]/.test(text)) return;
+  const wanted = `1 to ${modelCharactersMax} visible ASCII characters`;
+  throw new ServiceError("INVALID_ARGUMENT", `${field}: must be ${wanted}`);
+}
+
+function findNamed(providers: Providers, model: string, provider: string): Target {
+  assertName("provider", provider);
+  const connection = providers.connections.find(({ name }) => name === provider);
+  if (connection) return { connection, model };
+  const message = `provider: there is none of this name; ${listed(providers)}`;
+  throw new ServiceError("INVALID_ARGUMENT", message);
+}
+
+function findTarget({ connections }: Providers, model: string): Target | undefined {
+  const slash = model.indexOf("/");
+  const before = model.slice(0, Math.max(slash, 0));
+  const named = connections.find(({ name }) => name === before);
+  const rest = model.slice(slash + 1);
+  if (named && rest !== "") return { connection: named, model: rest };
+  const connection = findGuessed(connections, model) ?? findOnly(connections, before);
+  return connection && { connection, model };
+}
+
+/** A connection of the provider's own name goes before others of its type. */
+function findGuessed(connections: readonly Connection[], model: string): Connection | undefined {
+  const type = guessType(model);
+  const ofType = connections.filter((one) => one.type === type);
+  return ofType.find(({ name }) => name === type) ?? ofType[0];
+}
+
+/**
+ * Returns the only connection there is. A model that names another provider is not meant for it,
+ * unless it is a server of our API's kind, which may have models of such names itself.
+ */
+function findOnly(connections: readonly Connection[], before: string): Connection | undefined {
+  const [only, ...others] = connections;
+  if (!only || others.length > 0) return undefined;
+  const isOfAnother = providerTypes.some((type) => type === before);
+  return isOfAnother && only.type !== "openai_compatible" ? undefined : only;
+}
+
+function unresolved(providers: Providers, alias: Alias | undefined): string {
+  const what = alias ? `no provider is known for what ${alias.name} stands for` : "";
+  const way = "name it as provider/model, such as openai/gpt-4o-mini";
+  return `model: ${what || `no provider is known for it; ${way}`}; ${listed(providers)}`;
+}
+
+function listed({ connections }: Providers): string {
+  const names = [...new Set(connections.map(({ name }) => name))];
+  if (names.length === 0) return "no provider is set up for this project";
+  const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : "";
+  return `providers: ${names.slice(0, namesMax).join(", ")}${more}`;
+}

@@ -1,0 +1,92 @@
+// Which providers a project's requests reach, and what the `model` of a request stands for among
+// them. Called by chat and proxy. Source: docs/decisions.md, 20, 21, 32.
+
+import { createCache } from "../../access/cache.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { nearest } from "../owner.ts";
+import type { Connection, Route } from "../provider.ts";
+import { type Alias, type Providers, resolve } from "./resolve.ts";
+
+export type Routing = {
+  /**
+   * Returns what a model stands for. `provider` names the connection; the model is then the
+   * provider's own name of it, whole.
+   *
+   * Fails with INVALID_ARGUMENT naming `model` or `provider`, and saying which providers there are.
+   */
+  find(project: ProjectScope, model: string, provider?: string): Promise<Route>;
+  /**
+   * Returns what a project's requests may name, one of each name: the project's, else its
+   * workspace's, else its organization's, else the operator's. Holds secrets.
+   */
+  list(project: ProjectScope): Promise<Providers>;
+};
+
+export type RoutingOptions = {
+  /** Of a project, its workspace and its organization, the nearest first. */
+  readonly connectionsFor: (project: ProjectScope) => Promise<readonly Connection[]>;
+  readonly aliasesFor: (project: ProjectScope) => Promise<readonly Alias[]>;
+  /** The deployment's own. */
+  readonly operator: Providers;
+  /** Adds somebody to tell what to forget (access/changes/changes.ts). */
+  readonly onForget: (listener: (subject: string) => void) => void;
+  readonly now?: () => number;
+};
+
+/** What is remembered is at most so old where no change is heard of. */
+const ageMsMax = 30_000;
+/** Projects; each holds its connections with their secrets. */
+const entriesMax = 1_000;
+/** Of `providers:` and an owner's id: whose projects those are is not known here. */
+const forgotten = /^(\*$|providers:)/;
+
+export function createRouting(options: RoutingOptions): Routing {
+  const { connectionsFor, aliasesFor, operator, onForget, now = Date.now } = options;
+  const known = createCache<Providers>({ entriesMax, ageMsMax, now });
+  const lookups = new Map<string, Promise<Providers>>();
+
+  onForget((subject) => {
+    if (!forgotten.test(subject)) return;
+    known.clear();
+    // A lookup that began before the change must not answer requests that come after it.
+    lookups.clear();
+  });
+
+  async function read(project: ProjectScope): Promise<Providers> {
+    const [connections, aliases] = await Promise.all([
+      connectionsFor(project),
+      aliasesFor(project),
+    ]);
+    return {
+      connections: nearest([...connections, ...operator.connections]),
+      aliases: nearest([...aliases, ...operator.aliases]),
+    };
+  }
+
+  function lookUp(project: ProjectScope): Promise<Providers> {
+    const askedAtMs = now();
+    const lookup = read(project)
+      .then((providers) => {
+        // Forgotten meanwhile: it may be what was before the change.
+        if (lookups.get(project.id) === lookup) known.set(project.id, providers, askedAtMs);
+        return providers;
+      })
+      .finally(() => {
+        if (lookups.get(project.id) === lookup) lookups.delete(project.id);
+      });
+    lookups.set(project.id, lookup);
+    return lookup;
+  }
+
+  async function list(project: ProjectScope): Promise<Providers> {
+    return known.find(project.id) ?? lookups.get(project.id) ?? lookUp(project);
+  }
+
+  return {
+    list,
+
+    async find(project, model, provider) {
+      return resolve(await list(project), model, provider);
+    },
+  };
+}

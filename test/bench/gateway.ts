@@ -1,0 +1,236 @@
+// `npm run bench -- gateway`: what the LLM proxy adds to a chat completion, direct to a stand-in
+// and through the service in turn, with every generation stored. Called by main.ts.
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { openDatabase } from "../../src/postgres/database.ts";
+import type { GatewayJob, GatewayResult } from "./gateway-generator.ts";
+import { cpuSecondsOf, cpuSecondsOfTree, memoryMb, peakMemoryMb } from "./processes.ts";
+import { type BenchService, startService } from "./service.ts";
+import { describeMachine, formatTable, median } from "./table.ts";
+
+export const gatewayParts = ["rate", "turns", "slow", "memory"] as const;
+export type GatewayPart = (typeof gatewayParts)[number];
+
+export type GatewayOptions = {
+  readonly rounds: number;
+  /** Requests of the part that looks at memory. */
+  readonly requests: number;
+  readonly only: GatewayPart | undefined;
+  readonly nodeFlags: readonly string[];
+};
+
+type Load = Pick<GatewayJob, "model" | "isStream" | "pace" | "requests">;
+
+/** Both ways of the same load, and the processor seconds of the way through the service. */
+type Round = {
+  readonly direct: GatewayResult;
+  readonly through: GatewayResult;
+  readonly serviceCpu: number;
+  readonly postgresCpu: number;
+};
+
+type Bench = {
+  readonly service: BenchService;
+  readonly options: GatewayOptions;
+  /** Sends a load to the stand-in. */
+  sendDirect(load: Load): Promise<GatewayResult>;
+  /** Sends a load through the service, and counts it. */
+  sendThrough(load: Load): Promise<GatewayResult>;
+};
+
+export async function benchGateway(options: GatewayOptions): Promise<void> {
+  console.log(describeMachine());
+  const standIn = await startStandIn();
+  const provider = { provider: "openai_compatible", base_url: standIn.url, api_key: "none" };
+  const flags = ["--providers", JSON.stringify({ bench: provider })];
+  const service = await startService(options.nodeFlags, flags);
+  let sent = 0;
+  const bench: Bench = {
+    service,
+    options,
+    sendDirect: (load) => run({ ...load, url: standIn.url, key: "none" }),
+    sendThrough(load) {
+      const { url, project_api_key: key } = service.credentials;
+      sent += load.requests;
+      return run({ ...load, model: `bench/${load.model}`, url: `${url}/v1`, key });
+    },
+  };
+  const parts = { rate: benchRate, turns: benchTurns, slow: benchSlow, memory: benchMemory };
+  try {
+    for (const part of gatewayParts) {
+      if (options.only === undefined || options.only === part) await parts[part](bench);
+    }
+    await checkStored(service, sent);
+    console.log(`\npeak resident memory of the service: ${await peakMemoryMb(service.pid)} MB`);
+  } finally {
+    await service.stop();
+    await standIn.stop();
+  }
+}
+
+const rate = 200;
+const rateSeconds = 20;
+
+/** A fixed rate, far below what the service can do: what a request waits longer. */
+async function benchRate(bench: Bench): Promise<void> {
+  const rows = [];
+  for (const isStream of [false, true]) {
+    const load = { model: "m", isStream, pace: { rate }, requests: rate * rateSeconds };
+    const rounds = await runRounds(bench, load);
+    rows.push([nameOf(isStream), ...latencies(rounds), ...processor(rounds, load)]);
+  }
+  console.log(`\n${rate} requests/s, whatever is answered, ${rateSeconds} s a round:`);
+  console.log(formatTable(["", ...latencyHead, ...processorHead], rows));
+}
+
+/** Connections that are always busy: what is added to each, and how many requests get through. */
+async function benchTurns(bench: Bench): Promise<void> {
+  const rows = [];
+  for (const isStream of [false, true]) {
+    for (const [concurrency, requests] of [
+      [1, 1_000],
+      [16, 6_000],
+      [64, 8_000],
+    ] as const) {
+      const load = { model: "m", isStream, pace: { concurrency }, requests };
+      const rounds = await runRounds(bench, load);
+      const speed = (of: (round: Round) => GatewayResult): number =>
+        median(rounds.map((round) => requests / of(round).seconds));
+      rows.push([
+        `${nameOf(isStream)}, ${concurrency} at a time`,
+        ...latencies(rounds),
+        speed(({ direct }) => direct),
+        speed(({ through }) => through),
+        ...processor(rounds, load),
+      ]);
+    }
+  }
+  console.log("\nEach connection sends its next request when the last is answered:");
+  const head = ["", ...latencyHead, "requests/s direct", "requests/s", ...processorHead];
+  console.log(formatTable(head, rows));
+}
+
+/** A provider that takes its time, as they do. */
+async function benchSlow(bench: Bench): Promise<void> {
+  const plans = [
+    ["100 ms to the answer, 1 at a time", "slow-100", false, 1, 100],
+    ["100 ms to the answer, 16 at a time", "slow-100", false, 16, 1_600],
+    ["a stream with 10 ms before each part, 16 at a time", "trickle-10", true, 16, 160],
+  ] as const;
+  const rows = [];
+  for (const [name, model, isStream, concurrency, requests] of plans) {
+    const rounds = await runRounds(bench, { model, isStream, pace: { concurrency }, requests });
+    rows.push([name, ...latencies(rounds)]);
+  }
+  console.log("\nA provider that takes its time:");
+  console.log(formatTable(["", ...latencyHead], rows));
+}
+
+const samples = 10;
+
+/** Many requests in a row, half of them streams: memory must not grow with their number. */
+async function benchMemory(bench: Bench): Promise<void> {
+  const { service, options } = bench;
+  const requests = Math.ceil(options.requests / samples / 2);
+  const pace = { concurrency: 16 };
+  const rows: (string | number)[][] = [];
+  for (let sample = 1; sample <= samples; sample += 1) {
+    for (const isStream of [false, true]) {
+      await bench.sendThrough({ model: "m", isStream, pace, requests });
+    }
+    rows.push([String(2 * sample * requests), await memoryMb(service.pid)]);
+  }
+  console.log("\nResident memory of the service after so many requests, 16 at a time:");
+  console.log(formatTable(["requests", "MB"], rows));
+}
+
+/** Runs both ways in turn; the first round warms up code and caches and is not counted. */
+async function runRounds(bench: Bench, load: Load): Promise<readonly Round[]> {
+  const { service, options } = bench;
+  const rounds: Round[] = [];
+  for (let number = 0; number <= options.rounds; number += 1) {
+    const direct = await bench.sendDirect(load);
+    const [serviceBefore, postgresBefore] = await cpuOf(service);
+    const through = await bench.sendThrough(load);
+    const [serviceAfter, postgresAfter] = await cpuOf(service);
+    const serviceCpu = serviceAfter - serviceBefore;
+    const postgresCpu = postgresAfter - postgresBefore;
+    if (number > 0) rounds.push({ direct, through, serviceCpu, postgresCpu });
+  }
+  return rounds;
+}
+
+function cpuOf(service: BenchService): Promise<[number, number]> {
+  return Promise.all([cpuSecondsOf(service.pid), cpuSecondsOfTree(service.postgresPid)]);
+}
+
+function nameOf(isStream: boolean): string {
+  return isStream ? "stream" : "whole";
+}
+
+const latencyHead = ["direct p50 ms", "direct p99 ms", "added p50", "added p99", "added to first"];
+
+/** Differences are those of a round, so that noise hits both. */
+function latencies(rounds: readonly Round[]): number[] {
+  const added = (of: (result: GatewayResult) => number): number =>
+    median(rounds.map(({ direct, through }) => of(through) - of(direct)));
+  return [
+    median(rounds.map(({ direct }) => direct.lastP50Ms)),
+    median(rounds.map(({ direct }) => direct.lastP99Ms)),
+    added(({ lastP50Ms }) => lastP50Ms),
+    added(({ lastP99Ms }) => lastP99Ms),
+    added(({ firstP50Ms }) => firstP50Ms),
+  ];
+}
+
+const processorHead = ["service µs", "Postgres µs"];
+
+/** Microseconds of processor a request. */
+function processor(rounds: readonly Round[], { requests }: Load): number[] {
+  const each = (of: (round: Round) => number): number =>
+    median(rounds.map((round) => (of(round) / requests) * 1e6));
+  return [each(({ serviceCpu }) => serviceCpu), each(({ postgresCpu }) => postgresCpu)];
+}
+
+/** Fails unless every request that was answered is there as an event. */
+async function checkStored({ databaseUrl }: BenchService, sent: number): Promise<void> {
+  const database = openDatabase({ url: databaseUrl, connectionsMax: 1 });
+  try {
+    const [row] = await database.sql()<{ readonly count: number }[]>`
+      select count(*)::int as count from events
+      where event_type = 'model' and source = 'proxy' and error is null`;
+    if (row?.count !== sent) throw new Error(`${sent} requests, ${row?.count ?? 0} events`);
+    console.log(`\nall ${sent} requests through the service are stored as events`);
+  } finally {
+    await database.close();
+  }
+}
+
+const generatorPath = new URL("./gateway-generator.ts", import.meta.url).pathname;
+
+async function run(job: GatewayJob): Promise<GatewayResult> {
+  const words = [generatorPath, JSON.stringify(job)];
+  const { stdout } = await promisify(execFile)(process.execPath, words);
+  return JSON.parse(stdout) as GatewayResult;
+}
+
+type StandInProcess = { readonly url: string; stop(): Promise<void> };
+
+async function startStandIn(): Promise<StandInProcess> {
+  const path = new URL("./stand-in.ts", import.meta.url).pathname;
+  const child: ChildProcess = spawn(process.execPath, [path], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  if (!child.stdout) throw new Error("the stand-in has no output");
+  const [url] = (await once(createInterface(child.stdout), "line")) as [string];
+  return {
+    url,
+    async stop() {
+      child.stdin?.end();
+      if (child.exitCode === null) await once(child, "exit");
+    },
+  };
+}

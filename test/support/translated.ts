@@ -1,0 +1,104 @@
+// Requests to the stand-in's providers in the OpenAI API's form, by way of proxy/translated,
+// directly or over HTTP for OpenAI's own client. Used by its tests.
+
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import OpenAI from "openai";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Connection, ProviderType, Target } from "../../src/generation/provider.ts";
+import { createLanguageModels } from "../../src/generation/providers/language-models.ts";
+import { createTranslated } from "../../src/generation/proxy/translated/translated.ts";
+import type { UpstreamAnswer } from "../../src/generation/proxy/upstream.ts";
+import type { StandIn } from "./openai-stand-in.ts";
+
+/** Providers that the proxy translates for; chats are translated for every provider. */
+export const translatedTypes = ["anthropic", "google", "bedrock", "mistral"] as const;
+
+/** A model of each that the SDK knows; a play of the stand-in may follow it. */
+export const models = {
+  anthropic: "claude-sonnet-4-5",
+  google: "gemini-2.5-flash",
+  bedrock: "anthropic.claude-sonnet-4-5-20250929-v1:0",
+  mistral: "mistral-small-latest",
+  openai: "gpt-4o-mini",
+  azure: "gpt-4o-mini",
+  openai_compatible: "llama3",
+} as const satisfies Record<ProviderType, string>;
+
+const call = createTranslated({
+  languageModels: createLanguageModels({ fetchOf: () => globalThis.fetch }),
+});
+
+export function targetAt(standIn: StandIn, type: ProviderType, model: string): Target {
+  const connection: Connection = {
+    id: type,
+    name: type,
+    type,
+    baseUrl: standIn.urls[type],
+    resourceName: undefined,
+    apiVersion: undefined,
+    region: type === "bedrock" ? "eu-west-1" : undefined,
+    secrets:
+      type === "bedrock"
+        ? { access_key_id: "AKIASTANDIN", secret_access_key: "secret-of-bedrock" }
+        : { api_key: `secret-of-${type}` },
+    isOperators: true,
+  };
+  return { connection, model };
+}
+
+/** Calls a target with the body of a request. */
+export function ask(
+  target: Target,
+  body: JsonObject,
+  options: { readonly signal?: AbortSignal; readonly operation?: "chat" | "embedding" } = {},
+): Promise<UpstreamAnswer> {
+  const { signal = new AbortController().signal, operation = "chat" } = options;
+  const bytes = Buffer.from(JSON.stringify(body));
+  return call(target, { operation, body, bytes, isStream: body["stream"] === true }, signal);
+}
+
+export type OpenAiServer = { readonly client: OpenAI; stop(): Promise<void> };
+
+/** Serves a provider of the stand-in to OpenAI's client; the model is the request's. */
+export async function serveOpenAi(standIn: StandIn, type: ProviderType): Promise<OpenAiServer> {
+  const server = createServer((request, response) => {
+    const answering = async (): Promise<void> => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
+      const operation = request.url?.endsWith("/embeddings") ? "embedding" : "chat";
+      const target = targetAt(standIn, type, body["model"] as string);
+      await send(response, await ask(target, body, { operation }));
+    };
+    answering().catch((error: unknown) => {
+      if (response.headersSent) {
+        response.destroy();
+        return;
+      }
+      response.writeHead(400);
+      response.end(JSON.stringify({ error: { message: String(error) } }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return {
+    client: new OpenAI({ apiKey: "none", baseURL, maxRetries: 0 }),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function send(response: ServerResponse, answer: UpstreamAnswer): Promise<void> {
+  if (answer.kind === "whole") {
+    response.writeHead(200, { "content-type": answer.contentType });
+    response.end(answer.bytes);
+    return;
+  }
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for await (const chunk of answer.chunks) response.write(chunk);
+  response.end();
+}

@@ -1,0 +1,191 @@
+// Prices: which row of the table a call is, what its tokens cost, and why a price is not known.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { calcPrice } from "@pydantic/genai-prices";
+import fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
+import { priceTableName } from "../../../src/generation/prices/price-table.ts";
+import { createPrices } from "../../../src/generation/prices/prices.ts";
+import type { PricedCall } from "../../../src/generation/record/generations.ts";
+import type { Usage } from "../../../src/generation/usage.ts";
+
+const atMs = Date.UTC(2026, 8, 1);
+const none: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+
+function aCall(fields: Partial<PricedCall> = {}): PricedCall {
+  const usage = { ...none, input: 1_000, output: 100 };
+  return { provider: "openai", providerType: undefined, model: "gpt-4o", usage, atMs, ...fields };
+}
+
+function estimate(fields: Partial<PricedCall> = {}) {
+  return createPrices().estimate(aCall(fields));
+}
+
+describe("a known price", () => {
+  test("is the table's, and names the table that is installed", () => {
+    const main = createRequire(import.meta.url).resolve("@pydantic/genai-prices");
+    const text = readFileSync(new URL("../package.json", `file://${main}`), "utf8");
+    const { version } = JSON.parse(text) as { version: string };
+
+    expect(priceTableName).toMatch(
+      new RegExp(`^genai-prices ${version.replaceAll(".", "\\.")} \\(\\d{4}-\\d{2}-\\d{2}\\)$`),
+    );
+    expect(estimate()).toEqual({ cost: 0.0035, price_table: priceTableName });
+  });
+
+  test("counts each token once: cached ones at their own rate, reasoning at that of output", () => {
+    const usage = { input: 100, cacheRead: 900, cacheWrite: 0, output: 40, reasoning: 60 };
+    // gpt-4o: $2.50 a million, $1.25 from the cache, $10 answered.
+    expect(estimate({ usage }).cost).toBe((100 * 2.5 + 900 * 1.25 + 100 * 10) / 1e6);
+  });
+
+  test("counts what is written to a cache at its own rate", () => {
+    const cost = (usage: Partial<Usage>) => {
+      const call = { provider: "anthropic", model: "claude-sonnet-4-5-20250929" };
+      return estimate({ ...call, usage: { ...none, ...usage } }).cost;
+    };
+
+    expect(cost({ input: 1_000_000 })).toBe(6);
+    expect(cost({ input: 100_000 })).toBe(0.3);
+    expect(cost({ cacheWrite: 100_000 })).toBe(0.375);
+    expect(cost({ cacheRead: 100_000 })).toBe(0.03);
+  });
+
+  test("is that of the day of the call", () => {
+    const call = { provider: "deepseek", model: "deepseek-chat" };
+    const days = [Date.UTC(2024, 0, 1), Date.UTC(2025, 2, 1, 12), Date.UTC(2026, 0, 1)];
+    const costs = days.map((day) => estimate({ ...call, atMs: day }).cost);
+    const options = (day: number) => ({ providerId: "deepseek", timestamp: new Date(day) });
+    const tokens = { input_tokens: 1_000, output_tokens: 100 };
+    const table = days.map((day) => calcPrice(tokens, "deepseek-chat", options(day))?.total_price);
+
+    expect(costs).toEqual(table.map((price) => Number((price ?? 0).toPrecision(12))));
+    expect(new Set(costs).size).toBeGreaterThan(1);
+  });
+
+  test("is what the table itself calculates, whatever the usage", () => {
+    const models = [
+      ["openai", "gpt-4o"],
+      ["openai", "o3-mini"],
+      ["anthropic", "claude-opus-4-1-20250805"],
+      ["google", "gemini-2.5-pro"],
+      ["mistral", "mistral-large-latest"],
+      ["perplexity", "sonar-deep-research"],
+      ["aws", "us.anthropic.claude-3-5-sonnet-20241022-v2:0"],
+    ] as const;
+    const prices = createPrices();
+    const tokens = fc.nat({ max: 2_000_000 });
+    const usages = fc.record({
+      ...{ input: fc.integer({ min: 1, max: 2_000_000 }), cacheRead: tokens },
+      ...{ cacheWrite: tokens, output: tokens, reasoning: tokens },
+    });
+    fc.assert(
+      fc.property(fc.constantFrom(...models), usages, ([provider, model], usage) => {
+        const { input, cacheRead, cacheWrite, output, reasoning } = usage;
+        const table = calcPrice(
+          {
+            ...{ input_tokens: input + cacheRead + cacheWrite, cache_read_tokens: cacheRead },
+            ...{ cache_write_tokens: cacheWrite, output_tokens: output + reasoning },
+            output_reasoning_tokens: reasoning,
+          },
+          model,
+          { providerId: provider, timestamp: new Date(atMs) },
+        );
+        const got = prices.estimate(aCall({ provider, model, usage })).cost;
+
+        expect(got).toBeCloseTo(table?.total_price ?? Number.NaN, 9);
+      }),
+    );
+  });
+});
+
+describe("the row of a model", () => {
+  const rows: readonly (readonly [string, Partial<PricedCall>, Partial<PricedCall>])[] = [
+    ["the type of a connection", { provider: "prod", providerType: "anthropic" }, {}],
+    ["an instrumentation's name of a provider", { provider: "anthropic.messages" }, {}],
+    ["the model alone", { provider: "litellm" }, {}],
+    ["no provider at all", { provider: "" }, {}],
+    ["a gateway's name of the model", { model: "anthropic/claude-opus-4-1-20250805" }, {}],
+    ["a connection to any server", { provider: "x", providerType: "openai_compatible" }, {}],
+  ];
+  test.each(rows)("is found by %s", (_, fields) => {
+    const model = "claude-opus-4-1-20250805";
+    const known = estimate({ provider: "anthropic", model });
+
+    expect(known.cost).toBeGreaterThan(0);
+    expect(estimate({ provider: "gateway", model, ...fields })).toEqual(known);
+  });
+
+  test.each([
+    ["azure.ai.openai", "gpt-35-turbo", "azure"],
+    ["AzureOpenAI", "gpt-35-turbo", "azure"],
+    ["aws.bedrock", "anthropic.claude-3-5-sonnet-20241022-v2:0", "aws"],
+    ["groq.chat", "llama-3.3-70b-versatile", "groq"],
+    ["gcp.vertex_ai", "gemini-2.0-flash", "google"],
+    ["xai", "grok-4", "x-ai"],
+    ["x_ai", "grok-4", "x-ai"],
+    ["", "text-embedding-3-small", "openai"],
+    ["bedrock", "bedrock/us.anthropic.claude-3-5-sonnet-20241022-v2:0", "aws"],
+  ])("of provider %j and model %j is one of %s", (provider, model, providerId) => {
+    const name = model.slice(model.indexOf("/") + 1);
+    const tokens = { input_tokens: 1_000, output_tokens: 0 };
+    const table = calcPrice(tokens, name, { providerId, timestamp: new Date(atMs) });
+    const usage = { ...none, input: 1_000 };
+
+    expect(estimate({ provider, model, usage }).cost).toBeCloseTo(table?.total_price ?? NaN, 12);
+  });
+
+  test("is that of the model that was asked, where the answer names one that is not there", () => {
+    const call = { model: "gpt-4o-2031-01-01", requestedModel: "gpt-4o" };
+
+    expect(estimate(call)).toEqual(estimate());
+    expect(estimate({ ...call, requestedModel: "mine" }).reason).toContain("gpt-4o-2031-01-01");
+  });
+});
+
+describe("an unknown price is null, with the reason", () => {
+  test.each([
+    ["no tokens were told", { usage: undefined }, /stream_options\.include_usage/],
+    ["0 tokens were told", { usage: none }, /0 tokens/],
+    ["the model is not in the table", { model: "nobody-s" }, /no price of nobody-s of openai/],
+    ["no model is named", { model: "" }, /no model is named/],
+    ["the name is none", { model: "gpt-4o".repeat(100) }, /too long/],
+    ["a local program runs it", { provider: "ollama", model: "deepseek-r1" }, /bills no tokens/],
+    ["a local program is in its name", { provider: "", model: "ollama/gpt-4o" }, /bills no tokens/],
+    [
+      "the table has the row and no price",
+      { provider: "github-copilot" },
+      /no price of tokens of github-copilot\/gpt-4o/,
+    ],
+    [
+      "only a part of it has a price",
+      { model: "text-embedding-3-small" },
+      /no price of output tokens of openai\/text-embedding-3-small/,
+    ],
+  ])("when %s", (_, fields, reason) => {
+    const got = estimate(fields);
+
+    expect(got).toEqual({
+      cost: null,
+      reason: expect.stringMatching(reason) as string,
+      price_table: priceTableName,
+    });
+  });
+});
+
+test("neither the table nor anything else is fetched, and nothing is printed", () => {
+  const fetching = vi.spyOn(globalThis, "fetch");
+  const warning = vi.spyOn(console, "warn");
+  try {
+    for (const model of ["gpt-4o", "sonar-deep-research", "whisper-1", "toString"]) {
+      estimate({ model });
+      estimate({ model, provider: "perplexity" });
+    }
+
+    expect(fetching).not.toHaveBeenCalled();
+    expect(warning).not.toHaveBeenCalled();
+  } finally {
+    vi.restoreAllMocks();
+  }
+});

@@ -1,0 +1,176 @@
+// What becomes of a translated call that fails, breaks off or is ended, and what its tokens are.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { ProviderError } from "../../../src/generation/provider-error.ts";
+import { type ProviderType, providerTypes } from "../../../src/generation/provider.ts";
+import type { StreamAnswer, UpstreamAnswer } from "../../../src/generation/proxy/upstream.ts";
+import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
+import { ask, models, targetAt } from "../../support/translated.ts";
+
+const body = { model: "m", messages: [{ role: "user", content: "Hello" }] };
+const streamed = { ...body, stream: true };
+
+let standIn: StandIn;
+
+beforeAll(async () => {
+  standIn = await startOpenAiStandIn();
+});
+
+beforeEach(() => standIn.clear());
+
+afterAll(() => standIn.stop());
+
+/** Asks a model that plays something, `whole` or as a stream. */
+function play(
+  type: ProviderType,
+  name: string,
+  request: JsonObject = body,
+  signal?: AbortSignal,
+): Promise<UpstreamAnswer> {
+  const target = targetAt(standIn, type, `${models[type]}-${name}`);
+  return ask(target, request, signal && { signal });
+}
+
+async function streamOf(answer: Promise<UpstreamAnswer>): Promise<StreamAnswer> {
+  const got = await answer;
+  if (got.kind !== "stream") throw new Error("no stream");
+  return got;
+}
+
+/** Reads a stream to its end, or to what it fails with. */
+async function readAll({ chunks }: StreamAnswer): Promise<{ text: string; error: unknown }> {
+  let text = "";
+  try {
+    for await (const chunk of chunks) text += Buffer.from(chunk).toString();
+  } catch (error) {
+    return { text, error };
+  }
+  return { text, error: undefined };
+}
+
+async function faultOf(answer: Promise<unknown>): Promise<ProviderError> {
+  const error = await answer.catch((fault: unknown) => fault);
+  if (error instanceof ProviderError) return error;
+  throw new Error(`no fault of a provider: ${String(error)}`);
+}
+
+describe.each(providerTypes)("a call of %s", (type) => {
+  test.each([body, streamed])("fails with the provider's status and words", async (request) => {
+    const got = await faultOf(play(type, "fail-500", request));
+
+    expect(got).toMatchObject({ failure: "status", status: 500, provider: type });
+    expect(got.message).toContain("stand-in says 500");
+    expect(standIn.requests).toHaveLength(1);
+  });
+
+  test("tells how long the provider asks to wait", async () => {
+    const got = await faultOf(play(type, "limited-7"));
+
+    expect(got).toMatchObject({ status: 429, retryAfterSeconds: 7 });
+  });
+
+  test.each([body, streamed])("fails where nothing is answered", async (request) => {
+    expect((await faultOf(play(type, "reset", request))).failure).toBe("connection");
+  });
+
+  test("fails where the answer cannot be read", async () => {
+    expect((await faultOf(play(type, "malformed"))).failure).toBe("malformed");
+  });
+
+  test("repeats no secret that the provider repeats", async () => {
+    const got = await faultOf(play(type, "leak-key"));
+
+    expect(got.status).toBe(401);
+    expect(JSON.stringify([got.message, String(got.cause)])).not.toContain(`secret-of-${type}`);
+  });
+
+  test.each(["cut-off", "no-finish", "malformed-stream", "error-event"])(
+    "fails in the middle of a stream that ends by %s",
+    async (name) => {
+      const stream = await streamOf(play(type, name, streamed));
+
+      const { text, error } = await readAll(stream);
+
+      expect(error).toBeInstanceOf(ProviderError);
+      expect(["broken", "malformed", "status"]).toContain((error as ProviderError).failure);
+      expect(text).toContain('"content":"It "');
+      expect(text).not.toContain("[DONE]");
+      expect(text).not.toContain('"finish_reason":"stop"');
+      expect(stream.usage?.()).toBeUndefined();
+    },
+  );
+
+  test.each([body, streamed])("ends with its signal", async (request) => {
+    const ended = new AbortController();
+    const answer = play(type, "slow-60000", request, ended.signal).catch((error: unknown) => error);
+    await vi.waitFor(() => expect(standIn.running()).toBe(1));
+
+    ended.abort(new Error("the client went away"));
+
+    expect(await answer).toEqual(new Error("the client went away"));
+    await vi.waitFor(() => expect(standIn.requests[0]?.isAborted).toBe(true));
+  });
+
+  test("ends a stream with its signal", async () => {
+    const ended = new AbortController();
+    const stream = await streamOf(play(type, "endless", streamed, ended.signal));
+    const chunks = stream.chunks[Symbol.asyncIterator]();
+    await chunks.next();
+
+    ended.abort(new Error("the client went away"));
+
+    const drain = async (): Promise<void> => {
+      while (!(await chunks.next()).done);
+    };
+    await expect(drain()).rejects.toThrow("the client went away");
+    await vi.waitFor(() => expect(standIn.requests[0]?.isAborted).toBe(true));
+  });
+
+  test("ends at the provider when the reader of its stream leaves", async () => {
+    const stream = await streamOf(play(type, "endless", { ...streamed, n: 2 }));
+
+    for await (const chunk of stream.chunks) if (chunk.length > 0) break;
+
+    await vi.waitFor(() => expect(standIn.running()).toBe(0));
+    expect(standIn.requests.map(({ isAborted }) => isAborted)).toEqual([true, true]);
+  });
+
+  test("tells the tokens in parts, whole and streamed alike", async () => {
+    const whole = await play(type, "cached");
+    const stream = await streamOf(play(type, "cached", streamed));
+    await readAll(stream);
+
+    expect(whole.kind === "whole" && whole.usage).toMatchObject({ cacheRead: 64, reasoning: 0 });
+    expect(stream.usage?.()).toEqual(whole.kind === "whole" && whole.usage);
+  });
+});
+
+// Anthropic's API always tells them.
+test.each(["google", "bedrock", "mistral"] as const)(
+  "no tokens are told of a stream in which %s tells none",
+  async (type) => {
+    const request = { ...streamed, stream_options: { include_usage: true } };
+    const stream = await streamOf(play(type, "no-usage", request));
+
+    const { text, error } = await readAll(stream);
+
+    expect(error).toBeUndefined();
+    expect(text).toContain("[DONE]");
+    expect(text).not.toContain('"choices":[]');
+    expect(stream.usage?.()).toBeUndefined();
+  },
+);
+
+test.each([body, streamed])("one choice that fails ends the others", async (request) => {
+  const answer = play("anthropic", "slow-300+flaky-500-1+endless", { ...request, n: 2 });
+
+  const read = answer.then(async (got) => {
+    if (got.kind === "stream") throw (await readAll(got)).error;
+  });
+
+  expect((await faultOf(read)).status).toBe(500);
+  await vi.waitFor(() => expect(standIn.running()).toBe(0));
+  const { length } = standIn.requests;
+  expect(standIn.requests.filter(({ isAborted }) => isAborted)).toHaveLength(length - 1);
+});
