@@ -19,6 +19,7 @@ import { runStart } from "./commands/start.ts";
 import { runWorker } from "./commands/worker.ts";
 import { ConfigError, readConfig, settings, variableOf } from "./config.ts";
 import type { SettingName } from "./config.ts";
+import { providerVariables } from "./provider-settings.ts";
 
 const commands: Readonly<Record<string, Command>> = {
   start: { summary: "everything on this machine (embedded Postgres)", run: runStart },
@@ -30,7 +31,7 @@ const commands: Readonly<Record<string, Command>> = {
   members: { summary: "give and take roles of people", run: runMembers },
   "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
   audit: { summary: "verify the audit log's chains", run: runAudit },
-  prices: { summary: "estimate the costs of stored events anew", run: runPrices },
+  prices: { summary: "estimate the costs of stored events anew: recost", run: runPrices },
   "provider-credentials": {
     summary: "put stored secrets under the first encryption key: rotate",
     run: runProviderCredentials,
@@ -107,5 +108,8 @@ function helpText(): string {
     "",
     "Flags, each also an environment variable:",
     ...settingLines,
+    "",
+    "Model providers of the deployment, by variables alone:",
+    ...providerVariables.map(([name, names]) => `  ${name.padEnd(22)}${names.join(", ")}`),
   ].join("\n");
 }

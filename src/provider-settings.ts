@@ -76,6 +76,10 @@ const variables: Readonly<
   },
 };
 
+/** Names of the variables, by provider. */
+export const providerVariables: readonly (readonly [provider: string, names: readonly string[]])[] =
+  Object.entries(variables).map(([type, { of }]) => [type, Object.values(of)]);
+
 /** Each is a connection pool, and a line in error messages. */
 const providersMax = 100;
 const aliasesMax = 500;

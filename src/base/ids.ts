@@ -1,17 +1,31 @@
 // Ids of records. Called wherever a record is made without an id of the client's.
 // Source: RFC 9562 (UUIDv7); docs/decisions.md, 4 and 5.
 
-import { hash, randomBytes } from "node:crypto";
+import { hash, randomFillSync } from "node:crypto";
 
 export type ProjectId = string & { readonly brand: "ProjectId" };
 
 /** Returns a new UUIDv7: time-ordered, so that inserts touch neighbouring index pages. */
 export function createUuid(nowMs: number = Date.now()): string {
-  const bytes = randomBytes(16);
+  const bytes = takeRandom(16);
   bytes.writeUIntBE(nowMs, 0, 6);
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
   return formatUuid(bytes.toString("hex"));
+}
+
+const pool = Buffer.alloc(4_096);
+let poolAt = pool.length;
+
+/** Bytes of the system's generator, fetched for many ids at a time; each is given out once. */
+function takeRandom(count: number): Buffer {
+  if (poolAt + count > pool.length) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  const taken = Buffer.from(pool.subarray(poolAt, poolAt + count));
+  poolAt += count;
+  return taken;
 }
 
 /**

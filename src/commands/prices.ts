@@ -29,6 +29,7 @@ export async function runPrices({ config, flags, operands }: CommandContext): Pr
   const [name, ...others] = operands;
   if (name !== "recost" || others.length > 0) throw new OperatorError(usage);
   const span = { fromUs: parseTimeUs(flags, "from"), toUs: parseTimeUs(flags, "to") };
+  if (span.fromUs >= span.toUs) throw new OperatorError(`--from must be before --to\n${usage}`);
   const nameOrId = flags["project"];
   if (typeof nameOrId !== "string") throw new OperatorError(`--project is required\n${usage}`);
   const applies = flags["apply"] === true;

@@ -94,7 +94,7 @@ function listSink({ bytesMax, reservation }: ReadBodyOptions): Sink {
 function decoderOf(contentEncoding: string | undefined): Transform | undefined {
   const name = contentEncoding?.trim().toLowerCase();
   if (name === undefined || name === "" || name === "identity") return undefined;
-  const create = decoders[name];
+  const create = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
   if (!create) {
     throw new ServiceError(
       "MALFORMED_BODY",

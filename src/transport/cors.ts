@@ -7,15 +7,33 @@ import type { NodeRequest, NodeResponse } from "./exchange.ts";
 import { headerOf } from "./exchange.ts";
 
 const allowedMethods = [...new Set([...connectCors.allowedMethods, "PUT", "PATCH", "DELETE"])];
+/** Of calls of models: where they are recorded. */
+const placeHeaders = ["Session-Id", "Parent-Id", "Name", "User", "Metadata", "Timeout-Ms"];
+const answeredHeaders = ["Generation-Id", "Session-Id", "Provider", "Model"];
+/** What the OpenAI clients add of themselves; a browser asks for each by its name. */
+const stainlessHeaders = [
+  ...["Arch", "Lang", "OS", "Package-Version", "Runtime", "Runtime-Version"],
+  ...["Retry-Count", "Timeout", "Helper-Method", "Poll-Helper", "Custom-Poll-Interval"],
+];
 const allowedHeaders = [
   ...connectCors.allowedHeaders,
+  ...placeHeaders.map((name) => `X-Waggle-${name}`),
+  ...stainlessHeaders.map((name) => `X-Stainless-${name}`),
+  "OpenAI-Organization",
+  "OpenAI-Project",
   "Authorization",
   "Idempotency-Key",
+  "Traceparent",
   "X-Project-Id",
   "X-Request-Id",
   "X-Source",
 ];
-const exposedHeaders = [...connectCors.exposedHeaders, "Retry-After", "X-Request-Id"];
+const exposedHeaders = [
+  ...connectCors.exposedHeaders,
+  "Retry-After",
+  "X-Request-Id",
+  ...answeredHeaders.map((name) => `X-Waggle-${name}`),
+];
 
 /** Browsers may keep a preflight's answer this long; Chromium takes two hours at most. */
 const preflightSeconds = 7_200;

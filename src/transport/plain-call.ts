@@ -38,6 +38,10 @@ export type PlainCall = {
   readonly answerError: (error: ConnectError) => Promise<void>;
 };
 
+/** Made once: the stack of an error that nobody reads would cost more than the rest of an abort. */
+const clientGone = new DOMException("the client went away", "AbortError");
+const callEnded = new DOMException("the call has ended", "AbortError");
+
 /** Serves a call to its end, whichever it is; throws only what `answerError` throws. */
 export async function servePlainCall(
   options: CallOptions,
@@ -49,7 +53,7 @@ export async function servePlainCall(
   const gone = new AbortController();
   const reservation = options.admission.open();
   exchange.response.once("close", () => {
-    gone.abort();
+    gone.abort(clientGone);
     reservation.release();
   });
   const context = createCallContext({
@@ -76,7 +80,7 @@ export async function servePlainCall(
     options.callLog.end({ method, protocol, values, startedAtMs, error: mapped });
     await answerError(mapped);
   } finally {
-    context.abort();
+    context.abort(callEnded);
     // A client that never reads its answer must not hold the bytes of its request.
     reservation.release();
   }

@@ -286,6 +286,14 @@ describe.each(transports)("chats over $name", ({ open }) => {
     expect(chats.standIn.requests).toHaveLength(0);
   });
 
+  test("with a number that no event can hold are refused before a model runs", async () => {
+    const request = { project: "demo", model: "openai/gpt-4o", messages };
+    const call = clientOf().createChat({ ...request, metadata: { rate: Number.NaN } }, init());
+
+    await expect(call).rejects.toThrow("[invalid_argument] metadata.rate: must be a finite");
+    expect(chats.standIn.requests).toHaveLength(0);
+  });
+
   test("fail where a stream breaks off", async () => {
     const request = { project: "demo", model: "openai/cut-off", messages };
     const read = async () => {

@@ -35,6 +35,13 @@ async function refusalOf(body: Record<string, unknown>): Promise<string> {
   return ((await response.json()) as { readonly message: string }).message;
 }
 
+/** Returns an object of so many levels. */
+function nested(levels: number): Record<string, unknown> {
+  let value: Record<string, unknown> = {};
+  for (let level = 1; level < levels; level += 1) value = { a: value };
+  return value;
+}
+
 function sentBody(): Record<string, unknown> {
   return chats.standIn.requests.at(-1)?.body ?? {};
 }
@@ -366,7 +373,7 @@ describe("a request of POST /chat that is not right", () => {
     {
       name: "a content that is a number",
       body: { messages: [{ role: "user", content: 7 }] },
-      want: /messages\[0\]\.content/,
+      want: /^messages\[0\]\.content: must be text or a list/,
     },
     {
       name: "a result of a call that was not made",
@@ -405,6 +412,26 @@ describe("a request of POST /chat that is not right", () => {
       name: "a value in the place of the history",
       body: { inputs: { chat_history: [] } },
       want: /^inputs\.chat_history: /,
+    },
+    {
+      name: "a cost of the caller's",
+      body: { metadata: { cost: 99 } },
+      want: /^metadata\.cost: is written by the service alone/,
+    },
+    {
+      name: "a name that no event can have",
+      body: { event_name: "n".repeat(10_001) },
+      want: /^event_name: is longer than 10000 characters/,
+    },
+    {
+      name: "a message nested deeper than events are",
+      body: { messages: [user, { role: "user", content: nested(126) }] },
+      want: /^messages\[1\]: may nest 126 levels/,
+    },
+    {
+      name: "a function nested deeper than events are",
+      body: { functions: [{ name: "f", parameters: nested(125) }] },
+      want: /^functions\[0\]: may nest 125 levels/,
     },
   ])("is a 400 naming the field: $name", async ({ body, want }) => {
     expect(await refusalOf(body)).toMatch(want);

@@ -106,6 +106,8 @@ describe("/openapi.json", () => {
     { method: "POST", path: "/v1/events/export", body: { projections: ["inputs"], limit: 2 } },
     { method: "POST", path: "/v1/events/search", body: { dateRange: { start_time: 0 } } },
     { method: "GET", path: "/events", url: "/events?limit=1" },
+    { method: "POST", path: "/feedback", body: { generation_id: "e1", task: "x" } },
+    { method: "GET", path: "/v1/feedback", url: "/v1/feedback?generation_id=e1" },
     { method: "GET", path: "/v1/events/schema" },
     { method: "GET", path: "/session/{session_id}", url: "/session/s1" },
     { method: "GET", path: "/v1/sessions/{session_id}", url: "/v1/sessions/s1" },
@@ -186,6 +188,14 @@ describe("/openapi.json", () => {
   });
 
   test.each([
+    { path: "/chat", types: [jsonType, "text/event-stream"] },
+    { path: "/chat/stream", types: ["text/event-stream"] },
+    { path: "/v1/chat/completions", types: [jsonType, "text/event-stream"] },
+  ])("says in which forms $path is answered", ({ path, types }) => {
+    expect(Object.keys(answerOf("POST", path, 200).content ?? {})).toEqual(types);
+  });
+
+  test.each([
     { path: "/v1/workspaces/{workspace_id}/projects", required: ["name"] },
     {
       path: "/v1/projects/{project_id}/fine_grained_api_keys",
@@ -195,6 +205,13 @@ describe("/openapi.json", () => {
     const schema = operationOf("POST", path).requestBody?.content?.[jsonType]?.schema;
 
     expect(schema).toMatchObject({ required });
+  });
+
+  test.each([
+    { schema: "CreateChatRequest", required: ["project", "messages", "model"] },
+    { schema: "CreateFeedbackRequest", required: ["generation_id", "task"] },
+  ])("says what $schema must have", ({ schema, required }) => {
+    expect(document.components.schemas[schema]).toMatchObject({ required });
   });
 
   test("is true of a stream's lines", async () => {

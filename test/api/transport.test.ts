@@ -368,6 +368,20 @@ describe("CORS", () => {
     expect(got.headers.get("access-control-expose-headers")).toContain("Grpc-Status");
   });
 
+  test("lets the OpenAI client of a browser ask, and read where its call is recorded", async () => {
+    const origin = "https://app.example.org";
+    const preflight = await rest("OPTIONS", "/v1/chat/completions", {
+      headers: { origin, "access-control-request-method": "POST" },
+    });
+    const answer = await rest("GET", "/v1/models", { headers: { origin } });
+
+    const allowed = preflight.headers.get("access-control-allow-headers");
+    for (const name of ["X-Waggle-Session-Id", "Traceparent", "X-Stainless-Runtime-Version"]) {
+      expect(allowed).toContain(name);
+    }
+    expect(answer.headers.get("access-control-expose-headers")).toContain("X-Waggle-Generation-Id");
+  });
+
   test("says nothing to another origin", async () => {
     const got = await rest("OPTIONS", "/events", {
       headers: { origin: "https://evil.example", "access-control-request-method": "POST" },

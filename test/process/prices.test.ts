@@ -116,6 +116,7 @@ describe("waggle prices recost", { timeout: timeoutMs }, () => {
       [
         ["--project", "demo", "--to", "2026-06-01"],
         ["--project", "demo", "--from", "yesterday", "--to", "2026-06-01"],
+        ["--project", "demo", "--from", "2026-06-01", "--to", "2026-06-01"],
         span,
         ["--project", "nobody", ...span],
         ["--project", "twice", ...span],
@@ -126,6 +127,7 @@ describe("waggle prices recost", { timeout: timeoutMs }, () => {
     expect(outputs).toEqual([
       "waggle: --from must be a time",
       "waggle: --from must be a time",
+      "waggle: --from must be before --to",
       "waggle: --project is required",
       "waggle: no active project nobody; name one with --project",
       "waggle: several projects are named twice; name one by its id",

@@ -84,6 +84,8 @@ describe("put", () => {
     { name: "a", targets: ["openai/m", "gpt-4o"], want: "targets[1]: must be provider/model" },
     { name: "a", targets: ["OpenAI/m"], want: "targets[0]: must be provider/model" },
     { name: "a", targets: ["/m"], want: "targets[0]: must be provider/model" },
+    { name: "a", targets: ["openai/模型"], want: "targets[0]: must be provider/model" },
+    { name: "a", targets: ["openai/a b"], want: "targets[0]: must be provider/model" },
     { name: "a", targets: ["openai/"], want: "targets[0]: must be provider/model" },
     { name: "a", targets: ["openai/ "], want: "targets[0]: must be provider/model" },
     { name: "a", targets: ["openai/m\0"], want: "targets[0]: must be provider/model" },

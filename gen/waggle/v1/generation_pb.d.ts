@@ -155,7 +155,8 @@ export declare type Generation = Message<"waggle.v1.Generation"> & {
   choices: JsonObject[];
 
   /**
-   * US dollars; null where the price is not known, with the reason in the event's `cost_estimate`.
+   * US dollars; null where the price is not known, with the reason in the event's
+   * `metadata.cost_unknown`.
    *
    * @generated from field: optional double cost = 2;
    */

@@ -16,6 +16,7 @@ import type { Database } from "../../postgres/database.ts";
 import { isCredentialName } from "../credentials/fields.ts";
 import { changeOf, nearest, toOwner } from "../owner.ts";
 import type { Owner } from "../owner.ts";
+import { isModelName } from "../routing/resolve.ts";
 import * as store from "./store.ts";
 import type { AliasRow } from "./store.ts";
 
@@ -62,7 +63,6 @@ const aliasesMax = 500;
 const targetsMax = 10;
 const modelLengthMax = 256;
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
-const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 export function createAliases(options: AliasesOptions): Aliases {
   const { database } = options;
@@ -161,7 +161,7 @@ function assertAlias(name: string, targets: readonly string[]): void {
 function isTarget(target: string): boolean {
   const slash = target.indexOf("/");
   const model = target.slice(slash + 1);
-  const isModel = model.trim() !== "" && model.length <= modelLengthMax && !unprintable.test(model);
+  const isModel = model.length <= modelLengthMax && isModelName(model);
   return isCredentialName(target.slice(0, Math.max(slash, 0))) && isModel;
 }
 

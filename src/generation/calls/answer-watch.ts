@@ -14,7 +14,15 @@ export type AnswerLimits = {
   readonly idleTimeoutMs: number;
   /** Of an answer, however long it takes. */
   readonly bytesMax: number;
+  /** What opens an object or array of JSON in an answer; parsed, each takes many times its byte. */
+  readonly openingsMax: number;
 };
+
+/**
+ * A part of an answer counts as so many bytes at least: kept until its answer is whole, it takes
+ * more, so that an answer of parts of one byte would take gigabytes.
+ */
+const partBytesMin = 64;
 
 type Handler = Dispatcher.DispatchHandler;
 type Controller = Dispatcher.DispatchController;
@@ -25,11 +33,12 @@ export function watchAnswers(limits: AnswerLimits): Dispatcher.DispatcherCompose
 }
 
 function watch(handler: Handler, limits: AnswerLimits): Handler {
-  const { firstByteTimeoutMs, idleTimeoutMs, bytesMax } = limits;
+  const { firstByteTimeoutMs, idleTimeoutMs, bytesMax, openingsMax } = limits;
   let controller: Controller | undefined;
   /** Why the request was ended before it began. */
   let reason: Error | undefined;
   let bytes = 0;
+  let openings = 0;
   let timer = setTimeout(onTimeout, firstByteTimeoutMs);
 
   function onTimeout(): void {
@@ -75,9 +84,15 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
       } else {
         timer.refresh();
       }
-      bytes += chunk.length;
-      if (bytes <= bytesMax) handler.onResponseData?.(started, chunk);
-      else end(new OutboundError("malformed", `answered more than ${bytesMax} bytes`));
+      bytes += Math.max(chunk.length, partBytesMin);
+      openings += countOpenings(chunk);
+      if (bytes > bytesMax) {
+        end(new OutboundError("malformed", `answered more than ${bytesMax} bytes`));
+      } else if (openings > openingsMax) {
+        end(new OutboundError("malformed", `answered more than ${openingsMax} objects and arrays`));
+      } else {
+        handler.onResponseData?.(started, chunk);
+      }
     },
 
     onResponseEnd(ended, trailers) {
@@ -90,6 +105,16 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
       if (!reason) handler.onResponseError?.(failed, error);
     },
   };
+}
+
+const openBracket = 0x5b;
+const openBrace = 0x7b;
+
+/** Those in texts count too, of which no answer has as many. */
+function countOpenings(chunk: Uint8Array): number {
+  let count = 0;
+  for (const byte of chunk) if (byte === openBracket || byte === openBrace) count += 1;
+  return count;
 }
 
 /** Says what is wrong with the head of an answer. */

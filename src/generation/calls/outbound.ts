@@ -4,6 +4,7 @@
 
 import { Agent, buildConnector, fetch as undiciFetch, Pool } from "undici";
 import type { Dispatcher, RequestInit as UndiciRequestInit } from "undici";
+import { jsonContainersMax } from "../../base/limits.ts";
 import type { Connection } from "../provider.ts";
 import { type AddressGuard, defaultPort } from "./address-guard.ts";
 import { watchAnswers } from "./answer-watch.ts";
@@ -98,7 +99,8 @@ function createWatchedAgent(
     factory: (origin) =>
       new Pool(origin, { ...pool, connect: createConnector(connection, origin, options) }),
   });
-  const watch = watchAnswers({ firstByteTimeoutMs, idleTimeoutMs, bytesMax });
+  const openingsMax = jsonContainersMax;
+  const watch = watchAnswers({ firstByteTimeoutMs, idleTimeoutMs, bytesMax, openingsMax });
   return { agent, dispatcher: agent.compose(watch) };
 }
 

@@ -3,7 +3,10 @@
 // Source: docs/spec.md, "POST /chat", "config"; docs/decisions.md, 20.
 
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
+import { nestingDepthMax } from "../../base/limits.ts";
+import { assertSound, isSound, nameLengthMax } from "../../tracing/events/parse-event.ts";
 import { type Fields, fieldsOf, itemFields, refuse } from "../proxy/translated/fields.ts";
+import { findOwnKey } from "../record/generation-event.ts";
 import { fillMessages } from "./template.ts";
 
 export type ChatRequest = {
@@ -39,9 +42,14 @@ export type ChatTask = {
 /** Most choices of one request, each of which is a call of the model. */
 const choicesMax = 16;
 
+/** Of an event's bucket, the levels around a message in `chat_history`, and around a tool. */
+const messageDepthMax = nestingDepthMax - 2;
+const functionDepthMax = nestingDepthMax - 3;
+
 /** Fails with INVALID_ARGUMENT naming the field. */
 export function toChatTask(request: ChatRequest): ChatTask {
   const { messages, inputs, version, model } = request;
+  assertRecordable(request);
   if (inputs && Object.hasOwn(inputs, historyName)) {
     refuse(`inputs.${historyName}`, "is where the messages are recorded; use another name");
   }
@@ -61,6 +69,26 @@ export function toChatTask(request: ChatRequest): ChatTask {
 }
 
 const historyName = "chat_history";
+
+/** A model that ran is recorded: what no event can hold is refused before. */
+function assertRecordable(request: ChatRequest): void {
+  const { eventName = "", messages, functions, inputs, metadata, userProperties } = request;
+  if (eventName.length > nameLengthMax) {
+    refuse("event_name", `is longer than ${nameLengthMax} characters`);
+  }
+  const buckets = { inputs, metadata, user_properties: userProperties };
+  for (const [name, value] of Object.entries(buckets)) if (value) assertSound(value, name);
+  const ownKey = findOwnKey(metadata ?? {});
+  if (ownKey !== undefined) refuse(`metadata.${ownKey}`, "is written by the service alone");
+  assertItems(messages, "messages", messageDepthMax);
+  assertItems(functions, "functions", functionDepthMax);
+}
+
+function assertItems(items: readonly JsonObject[], name: string, depthMax: number): void {
+  const at = items.findIndex((item) => !isSound(item, depthMax));
+  if (at === -1) return;
+  refuse(`${name}[${at}]`, `may nest ${depthMax} levels, and its numbers must be finite`);
+}
 
 type Checker = (fields: Fields, name: string) => JsonValue | undefined;
 

@@ -69,7 +69,7 @@ function countedOf(metadata: JsonObject): Counted | undefined {
   const total = countOf(metadata["total_tokens"]);
   if (prompt !== undefined) return { usage: toUsage(metadata, prompt, completion ?? 0, total) };
   if (completion === undefined && total === undefined) return undefined;
-  return { reason: "metadata.prompt_tokens is absent: the part that was sent cannot be priced" };
+  return { reason: "metadata.prompt_tokens is absent or no count: what was sent has no price" };
 }
 
 /** The disjoint parts that the service itself writes; undefined for an object of another form. */

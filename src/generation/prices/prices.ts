@@ -56,8 +56,8 @@ export function createPrices(): Prices {
 
   return {
     estimate(call) {
-      const { usage, requestedModel } = call;
-      if (!usage) return unknown(noUsage);
+      const { usage, requestedModel, isOpenAiStream = false } = call;
+      if (!usage) return unknown(isOpenAiStream ? `${noUsage}; ${usageHint}` : noUsage);
       if (promptTokens(usage) + completionTokens(usage) === 0)
         return unknown("0 tokens are counted");
       const estimate = estimateOf(call, usage, call.atMs);
@@ -74,6 +74,5 @@ export function unknown(reason: string): CostEstimate {
   return { cost: null, reason, price_table: priceTableName };
 }
 
-const noUsage =
-  "the provider told no token counts; in a stream of the OpenAI API it tells them when the " +
-  "request has stream_options.include_usage";
+const noUsage = "the provider told no token counts";
+const usageHint = "in a stream it tells them when the request has stream_options.include_usage";

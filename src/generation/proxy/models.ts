@@ -3,10 +3,12 @@
 // Source: docs/decisions.md, 21; the providers' API references, "List models".
 
 import type { ProjectScope } from "../../access/scope.ts";
+import { hasMoreContainers } from "../../base/json-containers.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Outbound } from "../calls/outbound.ts";
 import type { Connection, ProviderType } from "../provider.ts";
 import { baseUrlOf } from "../providers/base-url.ts";
+import { isModelName } from "../routing/resolve.ts";
 import type { Routing } from "../routing/routing.ts";
 import { keyHeaders } from "./pass-through.ts";
 
@@ -36,8 +38,11 @@ export type ModelsOptions = {
 const rememberedMs = 60_000;
 const failureRememberedMs = 5_000;
 const timeoutMs = 5_000;
-const listsMax = 1_000;
+const listsMax = 256;
 const modelsMax = 5_000;
+/** Of a provider's list; as many are read at a time as a project has providers. */
+const listBytesMax = 2_000_000;
+const containersMax = 100_000;
 
 /** Owner of the aliases. */
 const ownName = "waggle";
@@ -74,7 +79,7 @@ export function createModels({ routing, outbound }: ModelsOptions): Models {
       headers: { ...api.headers(connection), accept: "application/json", "user-agent": ownName },
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const answer = JSON.parse(await body.text()) as JsonValue;
+    const answer = parseList(await readList(body));
     const items = isJsonObject(answer) ? answer[api.member ?? "data"] : undefined;
     if (statusCode !== 200 || !isJsonArray(items)) throw new Error("no list of models");
     const models = items.slice(0, modelsMax).filter(isJsonObject);
@@ -94,6 +99,22 @@ export function createModels({ routing, outbound }: ModelsOptions): Models {
       };
     },
   };
+}
+
+async function readList(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > listBytesMax) throw new Error("no list of models: it is too long");
+  }
+  return Buffer.concat(chunks);
+}
+
+function parseList(bytes: Buffer): JsonValue {
+  if (hasMoreContainers(bytes, containersMax)) throw new Error("no list of models");
+  return JSON.parse(bytes.toString()) as JsonValue;
 }
 
 /** How a provider lists its models. */
@@ -128,8 +149,8 @@ function toModel({ name }: Connection, model: JsonObject): Model[] {
   const { id, name: resource, created, created_at: createdAt } = model;
   // Google's are resources: `models/gemini-2.5-flash`.
   const own = typeof id === "string" ? id : resource;
-  if (typeof own !== "string") return [];
-  const seconds = typeof created === "number" ? created : secondsOf(createdAt);
+  if (typeof own !== "string" || !isModelName(own)) return [];
+  const seconds = Number.isSafeInteger(created) ? Number(created) : secondsOf(createdAt);
   return [{ id: `${name}/${own.replace(/^models\//, "")}`, created: seconds, ownedBy: name }];
 }
 

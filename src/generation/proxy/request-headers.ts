@@ -4,8 +4,10 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
-import { isJsonObject, isWithinDepth, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
+import { isSound } from "../../tracing/events/parse-event.ts";
+import { findOwnKey } from "../record/generation-event.ts";
 import { deriveEventId, deriveSessionId } from "../../tracing/spans/identity.ts";
 
 export type CallHeaders = {
@@ -56,8 +58,14 @@ function parseName(name: string, text: string | undefined): string | undefined {
 function parseMetadata(text: string | undefined): JsonObject {
   if (text === undefined) return {};
   const value = parseJson(text);
-  if (isJsonObject(value) && isWithinDepth(value, nestingDepthMax)) return value;
-  throw invalid("metadata", 'must be a JSON object, such as {"release":"7"}');
+  if (!isJsonObject(value) || !isSound(value, nestingDepthMax)) {
+    throw invalid("metadata", 'must be a JSON object, such as {"release":"7"}');
+  }
+  const ownKey = findOwnKey(value);
+  if (ownKey !== undefined) {
+    throw invalid("metadata", `must not have ${ownKey}, which the service writes`);
+  }
+  return value;
 }
 
 function parseJson(text: string): unknown {

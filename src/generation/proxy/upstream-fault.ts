@@ -3,7 +3,7 @@
 // Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 20, 21.
 
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
-import { redactor } from "../calls/redact.ts";
+import { type Redactor, redactor } from "../calls/redact.ts";
 import { retryAfterOf } from "../providers/ai-sdk-error.ts";
 import { ProviderError } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
@@ -32,8 +32,15 @@ export function statusFault(
     message: `provider ${connection.name} answered ${status}${words === "" ? "" : `: ${words}`}`,
     provider: connection.name,
     retryAfterSeconds: retryAfterOf(retryAfter),
-    ...(isOpenAi && { body: cleansed }),
+    ...(isOpenAi && { body: relayedBody(cleansed, json, clean) }),
   });
+}
+
+/** Escapes hide what they spell from who looks at the bytes: then the body is written anew. */
+function relayedBody(bytes: Uint8Array, json: JsonValue | undefined, clean: Redactor): Uint8Array {
+  const anew = Buffer.from(JSON.stringify(json));
+  const cleansed = clean.body(anew);
+  return anew.equals(cleansed) ? bytes : cleansed;
 }
 
 /** An answer that is none; `what` goes on from "answered with". */

@@ -56,6 +56,19 @@ export type FinishedGeneration = {
   readonly userProperties: JsonObject;
 };
 
+/** What the service writes in `metadata` of a generation, and what totals and prices are of. */
+const ownMetadata: ReadonlySet<string> = new Set([
+  ...["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"],
+  ...["usage", "cost", "price_table", "cost_unknown", "finish_reason", "finish_reasons"],
+  ...["response_id", "response_model", "requested_model", "provider_type", "stream"],
+  ...["time_to_first_byte_ms", "attempts"],
+]);
+
+/** Returns a key of a caller's metadata that only the service writes; undefined without one. */
+export function findOwnKey(metadata: JsonObject): string | undefined {
+  return Object.keys(metadata).find((key) => ownMetadata.has(key));
+}
+
 /** Returns the event; `estimate` undefined where there is nothing to price. */
 export function toEventWrite(
   generation: FinishedGeneration,

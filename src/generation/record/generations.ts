@@ -35,6 +35,8 @@ export type PricedCall = {
   readonly requestedModel?: string | undefined;
   readonly usage: Usage | undefined;
   readonly atMs: number;
+  /** A stream of the OpenAI API, which tells `usage` to who asks for it. */
+  readonly isOpenAiStream?: boolean;
 };
 
 export type Prices = {
@@ -112,6 +114,8 @@ export function createGenerations(options: GenerationsOptions): Generations {
         requestedModel: generation.model,
         usage: generation.usage,
         atMs: generation.startedAtMs,
+        isOpenAiStream:
+          generation.source === "proxy" && generation.isStream && generation.error === undefined,
       });
       await commit(() => store(project, toEventWrite(generation, estimate)));
       return estimate;

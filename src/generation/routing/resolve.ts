@@ -50,9 +50,13 @@ function usable(targets: Route["targets"]): Route["targets"] {
   throw targets[0].connection.fault ?? new Error("no target, and no fault of one");
 }
 
-/** It becomes part of headers and addresses, and of events. */
+/** Tells whether a request may name a model so: it becomes part of headers, addresses, events. */
+export function isModelName(text: string): boolean {
+  return text !== "" && text.length <= modelCharactersMax && !/[^\x21-\x7e]/.test(text);
+}
+
 function assertName(field: string, text: string): void {
-  if (text !== "" && text.length <= modelCharactersMax && !/[^\x21-\x7e]/.test(text)) return;
+  if (isModelName(text)) return;
   const wanted = `1 to ${modelCharactersMax} visible ASCII characters`;
   throw new ServiceError("INVALID_ARGUMENT", `${field}: must be ${wanted}`);
 }

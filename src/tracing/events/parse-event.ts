@@ -36,7 +36,7 @@ export type SessionInput = EventInput & { readonly session_name?: string | undef
 const timeMsMax = 2 ** 53 / 1000;
 
 /** Longest name, source or error, in UTF-16 units; longer text belongs in a bucket. */
-const nameLengthMax = 10_000;
+export const nameLengthMax = 10_000;
 const errorLengthMax = 1_000_000;
 
 /**

@@ -38,7 +38,8 @@ export function createOpenApiDocument(methods: readonly DescMethod[], version: s
       title: "Waggle",
       version,
       description:
-        "Tracing for LLM applications. The same calls answer as gRPC, gRPC-Web and Connect.",
+        "Tracing and generation for LLM applications. The same calls answer as gRPC, gRPC-Web " +
+        "and Connect.",
     },
     security: [{ bearer: [] }],
     paths: { ...paths, ...fixedPaths },
@@ -146,6 +147,7 @@ function answerOf(binding: RestBinding, components: Components): Schema {
   const isProjected = method.input.fields.some((field) => field.name === "projections");
   const form: Form = { side: "answer", isTextTimes, isProjected };
   if (answersHttpBody(method)) return httpBodyAnswer(method);
+  if (isTwin(method)) return { description: "Server-sent events", content: eventStream };
   if (method.methodKind === "server_streaming") {
     return {
       description: "JSON Lines: one value a line",
@@ -153,7 +155,13 @@ function answerOf(binding: RestBinding, components: Components): Schema {
     };
   }
   const schema = messageSchema(method.output, form, components);
-  return { description: "Success", content: { [jsonType]: { schema } } };
+  const streamed = accessRuleOf(method).streamTwin === "" ? {} : eventStream;
+  return { description: "Success", content: { [jsonType]: { schema }, ...streamed } };
+}
+
+/** Tells whether a method is what another one goes to when a stream is asked for. */
+function isTwin({ name, parent }: DescMethod): boolean {
+  return parent.methods.some((method) => accessRuleOf(method).streamTwin === name);
 }
 
 const anyJson: Schema = { type: "object" };

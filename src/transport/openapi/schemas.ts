@@ -10,7 +10,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
+import { field as fieldRules, type FieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { isStruct, isTimestamp, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
 import { commentOf } from "./comments.ts";
 
@@ -84,13 +84,18 @@ function objectSchema(message: DescMessage, form: Form, components: Components):
 
 function isRequired(field: DescField, form: Form): boolean {
   if (form.side === "request") {
-    return hasOption(field, fieldRules) && getOption(field, fieldRules).required;
+    return hasOption(field, fieldRules) && mustBeGiven(getOption(field, fieldRules));
   }
   const { isNullable, isOmittedEmpty } = treatmentOf(field);
   if (field.oneof || isOmittedEmpty) return false;
   if (field.fieldKind === "list") return !form.isProjected;
   if (isNullable) return !form.isProjected;
   return field.fieldKind === "map" || field.presence === FeatureSet_FieldPresence.IMPLICIT;
+}
+
+/** A list that may not be empty may not be absent either. */
+function mustBeGiven({ required, type }: FieldRules): boolean {
+  return required || (type.case === "repeated" && type.value.minItems > 0n);
 }
 
 function valueSchema(field: DescField, form: Form, components: Components): Schema {

@@ -195,6 +195,26 @@ describe.each(ways)("by $way", ({ send }) => {
     expect(failure).toBe("malformed");
   });
 
+  test("an answer of parts of one byte ends before they take more than its bytes may", async () => {
+    const { url } = await startProvider((response) => {
+      response.flushHeaders();
+      response.socket?.end("1\r\na\r\n".repeat(20_000));
+    });
+    const outbound = outboundOf({ bytesMax: 1_000_000 });
+
+    const fault = await faultOf(send(outbound, connectionOf({ baseUrl: url })), "body");
+
+    expect(fault.message).toBe("provider local answered more than 1000000 bytes");
+  });
+
+  test("an answer of more objects and arrays than are parsed is malformed", async () => {
+    const { url } = await startProvider((response) => response.end("[]".repeat(2_000_001)));
+
+    const fault = await faultOf(send(outboundOf(), connectionOf({ baseUrl: url })), "body");
+
+    expect(fault.message).toBe("provider local answered more than 2000000 objects and arrays");
+  });
+
   test("an answer that breaks off is broken", async () => {
     const { url } = await startProvider((response) => {
       response.writeHead(200, { "content-length": "10" });

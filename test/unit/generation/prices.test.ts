@@ -146,7 +146,12 @@ describe("the row of a model", () => {
 
 describe("an unknown price is null, with the reason", () => {
   test.each([
-    ["no tokens were told", { usage: undefined }, /stream_options\.include_usage/],
+    ["no tokens were told", { usage: undefined }, /told no token counts$/],
+    [
+      "a stream was not asked for its tokens",
+      { usage: undefined, isOpenAiStream: true },
+      /stream_options\.include_usage/,
+    ],
     ["0 tokens were told", { usage: none }, /0 tokens/],
     ["the model is not in the table", { model: "nobody-s" }, /no price of nobody-s of openai/],
     ["no model is named", { model: "" }, /no model is named/],

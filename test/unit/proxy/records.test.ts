@@ -169,6 +169,8 @@ describe("parseCallHeaders", () => {
     { header: "x-waggle-name", value: "a".repeat(1_001) },
     { header: "x-waggle-metadata", value: "[1]" },
     { header: "x-waggle-metadata", value: "{" },
+    { header: "x-waggle-metadata", value: '{"a":1e999}' },
+    { header: "x-waggle-metadata", value: '{"cost":1}' },
     { header: "x-waggle-metadata", value: `{"a":${"[".repeat(200)}${"]".repeat(200)}}` },
     { header: "x-waggle-timeout-ms", value: "0" },
     { header: "x-waggle-timeout-ms", value: "1.5" },

@@ -210,6 +210,13 @@ const refusals: readonly Refusal[] = [
   { name: "messages", body: { messages: "Hello" } },
   { name: "messages[0]", body: { messages: ["Hello"] } },
   { name: "messages[0].role", body: { messages: [{ role: "robot", content: "x" }] } },
+  // What every object has is no role, no kind of part and no member that is known.
+  { name: "messages[0].role", body: { messages: [{ role: "constructor", content: "x" }] } },
+  {
+    name: "messages[0].content[0].type",
+    body: { messages: [{ role: "user", content: [{ type: "constructor" }] }] },
+  },
+  { name: "constructor", body: { constructor: 1 } },
   { name: "messages[0].content", body: { messages: [{ role: "user" }] } },
   { name: "messages[0].name", body: { messages: [{ ...user, name: "Ada" }] } },
   {

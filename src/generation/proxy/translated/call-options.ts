@@ -66,9 +66,13 @@ const idle: Readonly<Record<string, (value: JsonValue) => boolean>> = {
   verbosity: (value) => value === "medium",
 };
 
+function isIdle(name: string, value: JsonValue): boolean {
+  return Object.hasOwn(idle, name) && idle[name]?.(value) === true;
+}
+
 function assertTranslatable(request: Fields): void {
   for (const [name, value] of Object.entries(request.object)) {
-    if (value === null || translated.has(name) || idle[name]?.(value)) continue;
+    if (value === null || translated.has(name) || isIdle(name, value)) continue;
     request.refuse(name, untranslatable);
   }
 }

@@ -3,6 +3,7 @@
 // Called by messages.ts. Source: docs/generations.md.
 
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from "@ai-sdk/provider";
+import { isJsonArray } from "../../../base/json.ts";
 import type { ProviderType } from "../../provider.ts";
 import { type Fields, type Item, itemFields, refuse, untranslatable } from "./fields.ts";
 
@@ -27,13 +28,16 @@ export function toTexts(message: Fields, partTypes: readonly string[] = ["text"]
 /** Text is a list of one part. */
 function contentOf(message: Fields): readonly Item[] {
   const content = message.value("content");
-  if (typeof content !== "string") return message.list("content") ?? [];
-  return [{ path: `${message.path}.content`, value: { type: "text", text: content } }];
+  if (typeof content === "string") {
+    return [{ path: `${message.path}.content`, value: { type: "text", text: content } }];
+  }
+  if (content === undefined || isJsonArray(content)) return message.list("content") ?? [];
+  return message.refuse("content", "must be text or a list of parts");
 }
 
 function toUserPart(part: Fields, type: ProviderType): UserPart {
   const kind = part.needText("type");
-  const convert = converters[kind];
+  const convert = Object.hasOwn(converters, kind) ? converters[kind] : undefined;
   if (!convert) return part.refuse("type", `${untranslatable}: ${kind}`);
   part.only("type", kind);
   return convert(part, type);

@@ -24,7 +24,7 @@ export function toPrompt(request: Fields, type: ProviderType): LanguageModelV4Pr
   return messages.flatMap((item) => {
     const message = itemFields(item);
     const role = message.needText("role");
-    const convert = converters[role];
+    const convert = Object.hasOwn(converters, role) ? converters[role] : undefined;
     return convert
       ? convert(message, conversation)
       : message.refuse("role", `${untranslatable}: ${role}`);
