@@ -54,7 +54,10 @@ export type Config = {
   readonly corsOrigins: readonly string[];
   /** Body bytes after inflating, by class. */
   readonly bodyBytesMax: Readonly<Record<keyof typeof bodyBytesMaxDefault, number>>;
-  /** Body bytes held by all requests together; beyond it requests are refused with a 503. */
+  /**
+   * Body bytes held by all requests together, and, apart from these, bytes of models' answers held
+   * until they are stored; beyond it requests are refused with a 503.
+   */
   readonly bytesInFlightMax: number;
   /** A body that stalls this long is cut off. */
   readonly bodyTimeoutMs: number;
@@ -171,7 +174,7 @@ export const settings = {
   "body-traces-max": bytes(bodyBytesMaxDefault.traces, "body of OpenTelemetry traces"),
   "body-other-max": bytes(bodyBytesMaxDefault.other, "any other body"),
   "body-anonymous-max": bytes(bodyBytesMaxDefault.anonymous, "body of a call without a key"),
-  "bytes-in-flight-max": bytes(200_000_000, "bodies of all running requests together"),
+  "bytes-in-flight-max": bytes(200_000_000, "bodies of all requests, and answers of all models"),
   "body-timeout-ms": setting("30000", "a body may stall so long", wholeNumber(1, 60_000)),
   "drain-timeout-ms": setting("20000", "wait at SIGTERM", wholeNumber(0, 600_000)),
   "key-cache-entries": setting("10000", "keys remembered in memory", wholeNumber(0, 1_000_000)),

@@ -54,6 +54,8 @@ export const outcomes = {
   SIGN_IN_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
   /** Too many bytes in flight; try again. */
   OVERLOADED: { code: Code.Unavailable, status: 503 },
+  /** The service stopped before the call was over; try again. */
+  SHUTTING_DOWN: { code: Code.Unavailable, status: 503 },
   /** The database does not answer; try again. */
   DATABASE_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
   /** The provider of a model refuses the request; the message is the provider's. */

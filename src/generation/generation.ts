@@ -10,6 +10,7 @@ import type { Database } from "../postgres/database.ts";
 import type { TracingOf } from "../tracing/tracing.ts";
 import { type Aliases, createAliases } from "./aliases/aliases.ts";
 import { createAddressGuard } from "./calls/address-guard.ts";
+import { createAnswerMemory } from "./calls/answer-memory.ts";
 import { createConcurrency } from "./calls/concurrency.ts";
 import { createOutbound } from "./calls/outbound.ts";
 import { type Chat, createChat } from "./chat/chat.ts";
@@ -74,6 +75,7 @@ export function createGeneration(options: GenerationOptions): Generation {
   const calls = {
     ...{ routing, generations, languageModels, logger },
     concurrency: createConcurrency({ max: config.generationConcurrencyMax }),
+    answerMemory: createAnswerMemory(config.bytesInFlightMax),
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
   };

@@ -17,7 +17,9 @@ export type ProviderFailure =
   /** A stream that ended in the middle. */
   | "broken"
   /** Its address is private and not the operator's. */
-  | "address";
+  | "address"
+  /** Its answer, with those of other calls, is more than there is memory for. */
+  | "overloaded";
 
 export type ProviderErrorOptions = {
   readonly failure: ProviderFailure;
@@ -60,6 +62,8 @@ export function isRetriable({ failure, status }: ProviderError): boolean {
 /** Tells whether another provider may do what this one did not: everything but a bad request. */
 export function mayFallBack(error: ProviderError): boolean {
   const { failure, status = 0 } = error;
+  // Elsewhere an answer would take the same memory.
+  if (failure === "overloaded") return false;
   return failure !== "status" || isRetriable(error) || deniedStatuses.has(status) || status === 404;
 }
 
@@ -79,6 +83,7 @@ export function toServiceError(error: ProviderError): ServiceError {
   if (failure === "timeout" || status === 408 || status === 504) {
     return new ServiceError("PROVIDER_TIMEOUT", message, options);
   }
+  if (failure === "overloaded") return new ServiceError("OVERLOADED", message, options);
   if (status === 429) return new ServiceError("PROVIDER_LIMITED", message, options);
   const isRefused = failure === "status" && status < 500 && !deniedStatuses.has(status);
   return new ServiceError(isRefused ? "PROVIDER_REJECTED" : "PROVIDER_FAILED", message, options);

@@ -10,8 +10,8 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
+import type { Reservation } from "../base/byte-budget.ts";
 import { ServiceError } from "../base/errors.ts";
-import type { Reservation } from "./admission.ts";
 
 export type ReadBodyOptions = {
   /** Bytes after inflating, inclusive. */

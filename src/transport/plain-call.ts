@@ -4,8 +4,8 @@
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError, ContextValues, Interceptor } from "@connectrpc/connect";
+import type { ByteBudget } from "../base/byte-budget.ts";
 import type { BodyClassName, BodyLimits } from "./access-rules.ts";
-import type { Admission } from "./admission.ts";
 import { readBody } from "./body.ts";
 import { type CallContext, createCallContext } from "./connect-adapter.ts";
 import { type Exchange, credentialsOf, headersOf } from "./exchange.ts";
@@ -19,7 +19,7 @@ export type CallOptions = {
   readonly interceptors: readonly Interceptor[];
   readonly mapError: ErrorMapper;
   readonly callLog: CallLog;
-  readonly admission: Admission;
+  readonly admission: ByteBudget;
   readonly bodyLimits: BodyLimits;
   readonly bodyStallMs: number;
   readonly shutdownSignal: AbortSignal;

@@ -7,11 +7,12 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
+import type { Reservation } from "../base/byte-budget.ts";
 import { messageDepthMax } from "../base/limits.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
-import { currentReservation, type Reservation } from "./admission.ts";
+import { currentReservation } from "./admission.ts";
 import { tooLarge } from "./body.ts";
 import { rpcCompressions } from "./compression.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";

@@ -40,6 +40,8 @@ const requestTimeoutMs = 300_000;
 const keepAliveTimeoutMs = 75_000;
 const http2IdleTimeoutMs = 120_000;
 const connectionsCheckMs = 5_000;
+/** Behind the drain time, for telling clients whose calls are ended. */
+const lastWordsMs = 500;
 /** Of one HTTP/2 connection; clients open another when they need more. */
 const concurrentStreamsMax = 256;
 
@@ -77,9 +79,12 @@ export function createTransportServer(options: TransportServerOptions): Transpor
       http1Connections.drain();
       // Opened ahead of need, and silent so far.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-      const timer = setTimeout(() => {
-        options.onDrainEnd();
+      const cut = (): void => {
         for (const socket of sockets) socket.destroy();
+      };
+      let timer = setTimeout(() => {
+        options.onDrainEnd();
+        timer = setTimeout(cut, lastWordsMs);
       }, options.drainTimeoutMs);
       await closed;
       clearTimeout(timer);

@@ -8,10 +8,10 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import type { Reason } from "../base/errors.ts";
+import { createByteBudget } from "../base/byte-budget.ts";
+import { type Reason, ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { BodyLimits } from "./access-rules.ts";
-import { createAdmission } from "./admission.ts";
 import type { MethodImplSpec } from "./connect-adapter.ts";
 import { createCors } from "./cors.ts";
 import { createGate, type GateOptions } from "./gate.ts";
@@ -93,7 +93,7 @@ export function createTransport(options: TransportOptions): Transport {
     ],
     mapError,
     callLog,
-    admission: createAdmission(options.bytesInFlightMax),
+    admission: createByteBudget(options.bytesInFlightMax),
     bodyLimits: options.bodyLimits,
     bodyStallMs: options.bodyStallMs,
     shutdownSignal: stop.signal,
@@ -117,7 +117,9 @@ export function createTransport(options: TransportOptions): Transport {
     logger,
     drainTimeoutMs: options.drainTimeoutMs,
     onClosing: () => closing.abort(),
-    onDrainEnd: () => stop.abort(),
+    onDrainEnd: () => {
+      stop.abort(new ServiceError("SHUTTING_DOWN", "the service stopped before the call was over"));
+    },
   });
   const permissions = new Set(specs.flatMap(({ method }) => permissionsOf(method)));
   return { ...server, permissions: [...permissions] };

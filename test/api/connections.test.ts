@@ -306,16 +306,24 @@ describe("close", () => {
     await stopped;
   });
 
-  test("cuts off what does not end in the drain time", async () => {
+  test("tells what does not end in the drain time, and cuts off who hears nothing", async () => {
     const own = await startTransport({
       drainTimeoutMs: 100,
       events: { getEvent: () => new Promise(() => undefined) },
     });
+    const { hostname, port } = new URL(own.url);
+    const half = createConnection({ host: hostname, port: Number(port) });
+    half.write("GET /healthz HTTP/1.1\r\n");
+    const closed = once(half, "close");
     const running = fetch(`${own.url}/v1/events/a`, { headers: { authorization } });
-    const failed = expect(running).rejects.toThrow();
     await delay(50);
+
     await own.stop();
-    await failed;
+
+    const answer = await running;
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ errorCode: "SHUTTING_DOWN" });
+    await closed;
   });
 
   test("ends HTTP/2 connections that are idle", async () => {

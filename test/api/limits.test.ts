@@ -112,8 +112,8 @@ describe("body limits", () => {
     expect(await raw.closed(10_000)).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test("an unknown encoding is a 400", async () => {
-    const got = await post("/events", "{}", { "content-encoding": "rot13" });
+  test.each(["rot13", "constructor"])("the unknown encoding %s is a 400", async (encoding) => {
+    const got = await post("/events", "{}", { "content-encoding": encoding });
     expect(got).toMatchObject({ status: 400, json: { errorCode: "MALFORMED_BODY" } });
   });
 

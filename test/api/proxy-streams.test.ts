@@ -194,6 +194,15 @@ describe("a stream that is no answer", () => {
     await until(() => lastOf(proxied.standIn).isAborted);
   });
 
+  test("because its end does not come in time is an error on the event too", async () => {
+    const headers = { "x-waggle-timeout-ms": "200" };
+    const answer = await proxied.chat(streamOf("no-done+hang"), headers);
+
+    expect(answer.isWhole).toBe(false);
+    expect(answer.text).toContain("PROVIDER_TIMEOUT");
+    expect((await proxied.eventOf(answer)).error).toMatch(/^PROVIDER_TIMEOUT: /);
+  });
+
   test("because it repeats the provider's key shows it nowhere", async () => {
     const answer = await proxied.chat(streamOf("leak-key-event"));
     const event = await proxied.eventOf(answer);

@@ -1,28 +1,21 @@
 // Watches the answers of providers as they come in: too late, too large, a redirect, or in an
-// encoding that nobody asked for, and the request is ended. Called by outbound.ts, around undici's
+// encoding that nobody asked for, and the request is ended. Answers that are kept until they are
+// whole count in the memory of their call. Called by outbound.ts, around undici's
 // dispatch. Source: docs/decisions.md, 21.
 
 import type { Dispatcher } from "undici";
+import { currentAnswer } from "./answer-memory.ts";
+import { createAnswerSize, type SizeLimits } from "./answer-size.ts";
 import { OutboundError } from "./network-error.ts";
 
-export type AnswerLimits = {
+export type AnswerLimits = SizeLimits & {
   /**
    * From handing the request over to the first byte of the answer's body, waiting for a socket too.
    */
   readonly firstByteTimeoutMs: number;
   /** Between two parts of an answer; the time that its reader takes does not count. */
   readonly idleTimeoutMs: number;
-  /** Of an answer, however long it takes. */
-  readonly bytesMax: number;
-  /** What opens an object or array of JSON in an answer; parsed, each takes many times its byte. */
-  readonly openingsMax: number;
 };
-
-/**
- * A part of an answer counts as so many bytes at least: kept until its answer is whole, it takes
- * more, so that an answer of parts of one byte would take gigabytes.
- */
-const partBytesMin = 64;
 
 type Handler = Dispatcher.DispatchHandler;
 type Controller = Dispatcher.DispatchController;
@@ -33,12 +26,12 @@ export function watchAnswers(limits: AnswerLimits): Dispatcher.DispatcherCompose
 }
 
 function watch(handler: Handler, limits: AnswerLimits): Handler {
-  const { firstByteTimeoutMs, idleTimeoutMs, bytesMax, openingsMax } = limits;
+  const { firstByteTimeoutMs, idleTimeoutMs } = limits;
+  const size = createAnswerSize(limits, currentAnswer.getStore());
   let controller: Controller | undefined;
   /** Why the request was ended before it began. */
   let reason: Error | undefined;
-  let bytes = 0;
-  let openings = 0;
+  let hasBegun = false;
   let timer = setTimeout(onTimeout, firstByteTimeoutMs);
 
   function onTimeout(): void {
@@ -46,7 +39,7 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
       timer.refresh();
       return;
     }
-    end(new OutboundError("timeout", bytes === 0 ? "did not answer in time" : "fell silent"));
+    end(new OutboundError("timeout", hasBegun ? "fell silent" : "did not answer in time"));
   }
 
   function end(error: Error): void {
@@ -73,26 +66,22 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
 
     onResponseStart(started, status, headers, statusText) {
       const fault = faultOf(status, headers["content-encoding"]);
+      size.begin(headers["content-type"]);
       if (fault === undefined) handler.onResponseStart?.(started, status, headers, statusText);
       else end(new OutboundError("malformed", fault));
     },
 
     onResponseData(started, chunk) {
-      if (bytes === 0) {
+      if (hasBegun) {
+        timer.refresh();
+      } else {
+        hasBegun = true;
         clearTimeout(timer);
         timer = setTimeout(onTimeout, idleTimeoutMs);
-      } else {
-        timer.refresh();
       }
-      bytes += Math.max(chunk.length, partBytesMin);
-      openings += countOpenings(chunk);
-      if (bytes > bytesMax) {
-        end(new OutboundError("malformed", `answered more than ${bytesMax} bytes`));
-      } else if (openings > openingsMax) {
-        end(new OutboundError("malformed", `answered more than ${openingsMax} objects and arrays`));
-      } else {
-        handler.onResponseData?.(started, chunk);
-      }
+      const fault = size.add(chunk);
+      if (fault) end(fault);
+      else handler.onResponseData?.(started, chunk);
     },
 
     onResponseEnd(ended, trailers) {
@@ -102,19 +91,10 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
 
     onResponseError(failed, error) {
       clearTimeout(timer);
+      size.drop();
       if (!reason) handler.onResponseError?.(failed, error);
     },
   };
-}
-
-const openBracket = 0x5b;
-const openBrace = 0x7b;
-
-/** Those in texts count too, of which no answer has as many. */
-function countOpenings(chunk: Uint8Array): number {
-  let count = 0;
-  for (const byte of chunk) if (byte === openBracket || byte === openBrace) count += 1;
-  return count;
 }
 
 /** Says what is wrong with the head of an answer. */

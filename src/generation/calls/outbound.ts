@@ -7,10 +7,8 @@ import type { Dispatcher, RequestInit as UndiciRequestInit } from "undici";
 import { jsonContainersMax } from "../../base/limits.ts";
 import type { Connection } from "../provider.ts";
 import { type AddressGuard, defaultPort } from "./address-guard.ts";
+import { answerBytesMax } from "./answer-memory.ts";
 import { watchAnswers } from "./answer-watch.ts";
-
-/** Bytes of an answer, a stream's too; more of it is a malformed answer. */
-export const answerBytesMax = 32_000_000;
 
 export type Outbound = {
   /**
@@ -32,7 +30,9 @@ export type OutboundOptions = {
   /** Between two parts of an answer. */
   readonly idleTimeoutMs: number;
   readonly connectTimeoutMs?: number;
+  /** Of an answer, and of one event of a stream; more of it is a malformed answer. */
   readonly bytesMax?: number;
+  readonly streamBytesMax?: number;
   /** Sockets to one provider. */
   readonly socketsMax?: number;
   /** Connections whose sockets are kept. */
@@ -40,6 +40,8 @@ export type OutboundOptions = {
 };
 
 const connectTimeoutMsDefault = 10_000;
+/** A token may come in 300 bytes, and in 3,000 with the odds of others: what passes may be more. */
+const streamBytesMaxDefault = 256_000_000;
 /** Requests beyond it wait for one; four projects' worth of calls, or one's that ask for many. */
 const socketsMaxDefault = 1_024;
 const agentsMaxDefault = 256;
@@ -99,8 +101,11 @@ function createWatchedAgent(
     factory: (origin) =>
       new Pool(origin, { ...pool, connect: createConnector(connection, origin, options) }),
   });
-  const openingsMax = jsonContainersMax;
-  const watch = watchAnswers({ firstByteTimeoutMs, idleTimeoutMs, bytesMax, openingsMax });
+  const { streamBytesMax = streamBytesMaxDefault } = options;
+  const watch = watchAnswers({
+    ...{ firstByteTimeoutMs, idleTimeoutMs, bytesMax, streamBytesMax },
+    openingsMax: jsonContainersMax,
+  });
   return { agent, dispatcher: agent.compose(watch) };
 }
 

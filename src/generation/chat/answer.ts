@@ -2,6 +2,7 @@
 // Source: docs/decisions.md, 20.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import type { Keep } from "../calls/answer-memory.ts";
 import { type Choice, textOf } from "../proxy/answer-reader.ts";
 import { createDeltaGatherer } from "../proxy/delta-gatherer.ts";
 import { createSseReader } from "../proxy/sse-reader.ts";
@@ -28,7 +29,8 @@ export type AnswerReader = {
   gathered(): Gathered;
 };
 
-export function createAnswerReader(): AnswerReader {
+/** `keep` is told of what is kept of a stream. */
+export function createAnswerReader(keep: Keep): AnswerReader {
   let choices: () => readonly Choice[] = () => [];
   let usage: () => Usage | undefined = () => undefined;
   let model: string | undefined;
@@ -48,7 +50,7 @@ export function createAnswerReader(): AnswerReader {
     },
 
     async readStream(answer, onDelta) {
-      const gatherer = createDeltaGatherer();
+      const gatherer = createDeltaGatherer(keep);
       const sse = createSseReader();
       choices = () => gatherer.choices();
       usage = () => answer.usage?.();

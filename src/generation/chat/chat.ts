@@ -3,9 +3,11 @@
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
+import type { Reservation } from "../../base/byte-budget.ts";
 import { handOff } from "../../base/hand-off.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
+import { type AnswerMemory, currentAnswer, keeperOf } from "../calls/answer-memory.ts";
 import { AttemptsError, runAttempts } from "../calls/attempts.ts";
 import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency } from "../calls/concurrency.ts";
@@ -67,6 +69,7 @@ export type ChatOptions = {
   readonly languageModels: LanguageModels;
   readonly generations: Generations;
   readonly concurrency: Concurrency;
+  readonly answerMemory: AnswerMemory;
   /** Tries of each target. */
   readonly attemptsMax: number;
   readonly backoff?: Backoff;
@@ -77,7 +80,7 @@ export type ChatOptions = {
 type OnDelta = (delta: Delta, signal: AbortSignal) => Promise<void>;
 
 export function createChat(options: ChatOptions): Chat {
-  const { routing, generations, concurrency } = options;
+  const { routing, generations, concurrency, answerMemory } = options;
   const callModel = createTranslated({ languageModels: options.languageModels });
 
   /** Runs a chat; `onDelta` makes it a stream. */
@@ -95,13 +98,15 @@ export function createChat(options: ChatOptions): Chat {
     const isStream = onDelta !== undefined;
     const chat: RunningChat = { request, task, route, place, startedAtMs, isStream };
     const release = concurrency.enter(project.id);
+    const memory = answerMemory.open(project.id);
     try {
-      const end = await answer(chat, caller.signal, onDelta);
+      const end = await answer(chat, memory, caller.signal, onDelta);
       const generation = toGeneration(chat, end);
       const estimate = await generations.finish(project, generation, caller.commit);
       if (end.failure) throw end.failure.thrown;
       return toRecord(chat, end, estimate);
     } finally {
+      memory.release();
       release();
     }
   }
@@ -109,19 +114,20 @@ export function createChat(options: ChatOptions): Chat {
   /** Asks the targets for an answer. A failure is an end too, unless no target could be asked. */
   async function answer(
     chat: RunningChat,
+    memory: Reservation,
     client: AbortSignal,
     onDelta: OnDelta | undefined,
   ): Promise<ChatEnd> {
     const { attemptsMax, backoff, timeoutMs } = options;
     const ender = openCallSignal(client, timeoutMs);
     const { signal } = ender;
-    const reader = createAnswerReader();
+    const reader = createAnswerReader(keeperOf(memory));
     const call = toCall(chat);
     let asked: Asked | undefined;
     try {
       const attempting = { attemptsMax, signal, ...(backoff && { backoff }) };
-      const { value, target, attempts } = await runAttempts(chat.route, attempting, (one) =>
-        callModel(one, call, signal),
+      const { value, target, attempts } = await currentAnswer.run(memory, () =>
+        runAttempts(chat.route, attempting, (one) => callModel(one, call, signal)),
       );
       asked = { target, attempts, firstByteMs: Date.now() - chat.startedAtMs };
       if (value.kind === "whole") reader.readWhole(value);

@@ -2,10 +2,14 @@
 // Source: the OpenAI API reference, "Streaming"; docs/decisions.md, 21.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import type { Keep } from "../calls/answer-memory.ts";
 import { type Choice, textOf, without } from "./answer-reader.ts";
 
 export type DeltaGatherer = {
-  /** Adds the choices of one chunk; false where they are more than any answer has. */
+  /**
+   * Adds the choices of one chunk; false where they are more than any answer has. Fails where there
+   * is no memory for them.
+   */
   add(choices: JsonValue | undefined): boolean;
   /** Returns the choices by index, as far as they came. */
   choices(): Choice[];
@@ -15,6 +19,8 @@ export type DeltaGatherer = {
 const choicesMax = 128;
 const toolCallsMax = 1_024;
 const partsMax = 10_000;
+/** What a member of an object takes beside its name and its text. */
+const memberBytes = 16;
 
 /** Members of a delta whose texts follow one another. */
 const runningTexts: ReadonlySet<string> = new Set([
@@ -32,7 +38,8 @@ type Gathered = {
   finishReason: string | undefined;
 };
 
-export function createDeltaGatherer(): DeltaGatherer {
+/** `keep` is told of what is kept. */
+export function createDeltaGatherer(keep: Keep): DeltaGatherer {
   const gathered = new Map<number, Gathered>();
 
   function addChoice(choice: JsonObject): boolean {
@@ -44,7 +51,7 @@ export function createDeltaGatherer(): DeltaGatherer {
       gathered.set(index, one);
     }
     one.finishReason = textOf(choice["finish_reason"]) ?? one.finishReason;
-    return !isJsonObject(choice["delta"]) || addDelta(one, choice["delta"]);
+    return !isJsonObject(choice["delta"]) || addDelta(one, choice["delta"], keep);
   }
 
   return {
@@ -62,13 +69,13 @@ export function createDeltaGatherer(): DeltaGatherer {
   };
 }
 
-function addDelta(to: Gathered, delta: JsonObject): boolean {
+function addDelta(to: Gathered, delta: JsonObject, keep: Keep): boolean {
   const { tool_calls: toolCalls, ...rest } = delta;
-  merge(to.message, rest);
-  return !isJsonArray(toolCalls) || toolCalls.every((call, at) => addToolCall(to, call, at));
+  merge(to.message, rest, keep);
+  return !isJsonArray(toolCalls) || toolCalls.every((call, at) => addToolCall(to, call, at, keep));
 }
 
-function addToolCall({ toolCalls }: Gathered, call: JsonValue, at: number): boolean {
+function addToolCall({ toolCalls }: Gathered, call: JsonValue, at: number, keep: Keep): boolean {
   if (!isJsonObject(call)) return true;
   const index = typeof call["index"] === "number" ? call["index"] : at;
   let one = toolCalls.get(index);
@@ -77,32 +84,41 @@ function addToolCall({ toolCalls }: Gathered, call: JsonValue, at: number): bool
     one = {};
     toolCalls.set(index, one);
   }
-  merge(one, without(call, "index"));
+  merge(one, without(call, "index"), keep);
   return true;
 }
 
 /** Adds a part of an object: texts that run on and lists grow, objects merge, all else replaces. */
-function merge(to: Record<string, JsonValue>, part: JsonObject): void {
+function merge(to: Record<string, JsonValue>, part: JsonObject, keep: Keep): void {
   for (const key in part) {
     // A member of this name would not become one.
     if (key === "__proto__") continue;
     const value = part[key];
     const before = to[key];
     if (value === undefined || (value === null && before !== undefined)) continue;
+    if (before === undefined) keep(key.length + memberBytes);
     if (typeof value === "string" && typeof before === "string" && runningTexts.has(key)) {
+      keep(value.length);
       to[key] = before + value;
     } else if (isJsonArray(value)) {
       const items = isJsonArray(before) ? (before as JsonValue[]) : [];
-      for (const item of value) if (items.length < partsMax) items.push(item);
+      const added = value.slice(0, partsMax - items.length);
+      if (added.length > 0) keep(JSON.stringify(added).length);
+      items.push(...added);
       to[key] = items;
     } else if (isJsonObject(value)) {
       const into = isJsonObject(before) ? (before as Record<string, JsonValue>) : {};
-      merge(into, value);
+      merge(into, value, keep);
       to[key] = into;
     } else {
+      keep(Math.max(0, lengthOf(value) - lengthOf(before)));
       to[key] = value;
     }
   }
+}
+
+function lengthOf(value: JsonValue | undefined): number {
+  return typeof value === "string" ? value.length : 0;
 }
 
 function toMessage({ message, toolCalls }: Gathered): JsonObject {

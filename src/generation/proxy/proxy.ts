@@ -3,8 +3,10 @@
 // Source: docs/decisions.md, 1, 7, 20, 21.
 
 import type { ProjectScope } from "../../access/scope.ts";
+import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { type AnswerMemory, currentAnswer, keeperOf } from "../calls/answer-memory.ts";
 import { AttemptsError, runAttempts } from "../calls/attempts.ts";
 import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency, Release } from "../calls/concurrency.ts";
@@ -60,6 +62,7 @@ export type ProxyOptions = {
   readonly routing: Pick<Routing, "find">;
   readonly generations: Generations;
   readonly concurrency: Concurrency;
+  readonly answerMemory: AnswerMemory;
   /** For providers that speak the OpenAI API, and for the others. */
   readonly passThrough: CallUpstream;
   readonly translated: CallUpstream;
@@ -78,6 +81,8 @@ const afterDoneMs = 200;
 type Run = RunningCall & {
   readonly call: ProxyCall;
   readonly ender: CallSignal;
+  /** Of the answer, until it is stored. */
+  readonly memory: Reservation;
   /**
    * Stores what became of the call; only the first end counts. Undefined where no model was asked.
    */
@@ -103,7 +108,8 @@ export function createProxy(options: ProxyOptions): Proxy {
     try {
       const timeoutMs = Math.min(headers.timeoutMs ?? options.timeoutMs, options.timeoutMs);
       const ender = openCallSignal(signal, timeoutMs);
-      const running = { request, headers, route, place, startedAtMs, call, ender };
+      const memory = options.answerMemory.open(project.id);
+      const running = { request, headers, route, place, startedAtMs, call, ender, memory };
       return { ...running, finish: finisher(project, running, release) };
     } catch (error) {
       release();
@@ -120,11 +126,12 @@ export function createProxy(options: ProxyOptions): Proxy {
     // Shutdown waits for the whole of it, also where nobody reads the answer any more.
     void generations.run(() => ended.promise);
     const store = async (end: CallEnd | undefined): Promise<void> => {
-      const { ender, call } = running;
+      const { ender, call, memory } = running;
       ender.close();
       try {
         if (end) await generations.finish(project, toGeneration(running, end), call.commit);
       } finally {
+        memory.release();
         release();
         ended.resolve();
       }
@@ -138,13 +145,12 @@ export function createProxy(options: ProxyOptions): Proxy {
     run: Run,
     kind: K,
   ): Promise<Asked<AnswerOf<K>>> {
-    const { route, request, ender, startedAtMs } = run;
+    const { route, request, ender, memory, startedAtMs } = run;
     const { attemptsMax, backoff } = options;
     try {
-      const { value, target, attempts } = await runAttempts(
-        route,
-        { attemptsMax, signal: ender.signal, ...(backoff && { backoff }) },
-        (one, signal) => upstreamOf(one)(one, request, signal),
+      const attempting = { attemptsMax, signal: ender.signal, ...(backoff && { backoff }) };
+      const { value, target, attempts } = await currentAnswer.run(memory, () =>
+        runAttempts(route, attempting, (one, signal) => upstreamOf(one)(one, request, signal)),
       );
       if (!isKind(value, kind)) throw new Error(`a ${kind} answer was asked for`);
       return { answer: value, end: { target, attempts, firstByteMs: Date.now() - startedAtMs } };
@@ -164,13 +170,15 @@ export function createProxy(options: ProxyOptions): Proxy {
   /** Passes a stream on. Whatever ends it, the generation is stored once. */
   async function* passOn(run: Run, asked: Asked<StreamAnswer>): AsyncGenerator<Uint8Array> {
     const { answer, end } = asked;
-    const reader = createStreamReader(choicesAsked(run.request));
+    const reader = createStreamReader(choicesAsked(run.request), keeperOf(run.memory));
     const finish = (error?: string): Promise<void> =>
       run.finish({ ...end, answer: readSoFar(reader, answer), error });
     const { signal } = run.ender;
     // A stream whose client has gone may never be resumed.
     signal.addEventListener("abort", () => {
-      const isComplete = reader.isDone() || reader.isWhole();
+      // Whose time ran out before the stream said that it was over is told of an error.
+      const isLate = signal.reason instanceof ServiceError;
+      const isComplete = reader.isDone() || (reader.isWhole() && !isLate);
       finish(isComplete ? undefined : failureOf(run, signal.reason).text).catch((err: unknown) => {
         logger.warn({ err }, "a generation whose client has gone is not stored");
       });

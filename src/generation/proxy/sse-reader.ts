@@ -79,7 +79,8 @@ function endsOf(bytes: Buffer): number[] {
 }
 
 function readEvent(bytes: Buffer): SseEvent {
-  const text = bytes.toString("utf8");
+  // A stream may begin with a byte order mark, which says nothing.
+  const text = bytes.toString("utf8").replace(/^\uFEFF/, "");
   // As nearly all are: one line of data.
   const isPlain = bytes.indexOf(lineFeed) === bytes.length - 2 && !bytes.includes(carriageReturn);
   if (isPlain && text.startsWith("data: ")) {

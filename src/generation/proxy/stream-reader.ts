@@ -5,6 +5,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { jsonContainersMax, nestingDepthMax } from "../../base/limits.ts";
+import type { Keep } from "../calls/answer-memory.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import { type ReadAnswer, reasonsOf, textOf, toOutputs } from "./answer-reader.ts";
 import { createDeltaGatherer } from "./delta-gatherer.ts";
@@ -41,10 +42,10 @@ const done = "[DONE]";
 /** What is recorded of an event lies in a list of choices. */
 const eventDepthMax = nestingDepthMax - 2;
 
-/** `choices` is how many the request asks for. */
-export function createStreamReader(choices: number): StreamReader {
+/** `choices` is how many the request asks for; `keep` is told of what is kept. */
+export function createStreamReader(choices: number, keep: Keep): StreamReader {
   const sse = createSseReader();
-  const gatherer = createDeltaGatherer();
+  const gatherer = createDeltaGatherer(keep);
   const held: Uint8Array[] = [];
   let isDone = false;
   let fault: StreamFault | undefined;

@@ -134,7 +134,16 @@ function toMetadata(details: Readonly<Record<string, unknown>>): Record<string, 
   );
 }
 
-/** True for what Node throws where a caller's connection ends in the middle of its requests. */
+/** What Node throws where a caller's connection, or its stream of one, ends in the middle. */
+const cutCodes: ReadonlySet<unknown> = new Set([
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "ERR_HTTP2_INVALID_STREAM",
+]);
+
+/** What Connect makes of a stream that the caller resets with another code than CANCEL. */
+const resetWords = "http/2 stream closed with error code";
+
 function isCutStream(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
+  if (error instanceof ConnectError) return error.rawMessage.startsWith(resetWords);
+  return error instanceof Error && "code" in error && cutCodes.has(error.code);
 }

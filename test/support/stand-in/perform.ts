@@ -25,6 +25,9 @@ export type Exchange = {
 
 type Failure = { readonly status: number; readonly message: string; readonly retryAfter?: number };
 
+/** Longer than any test waits. */
+const hangMs = 600_000;
+
 /** Answers a chat. */
 export async function performChat(
   exchange: Exchange,
@@ -184,6 +187,7 @@ async function sendFrames(
     contents += 1;
     if (contents === middle && (await isEndedInMiddle(inMiddle))) return;
   }
+  if (plays.hang && !(await hasWaited(response, hangMs))) return;
   response.end();
 }
 

@@ -22,6 +22,8 @@ const patterns = {
   cutOff: /cut-off$/,
   /** A stream ends in order, without the mark that says so. */
   noDone: /no-done$/,
+  /** A stream stays open behind its last event. */
+  hang: /hang$/,
   /** A stream ends in order, but no choice was finished. */
   noFinish: /no-finish$/,
   /** Nothing that can be read, with status 200. */

@@ -67,4 +67,10 @@ describe("createSseReader", () => {
 
     expect(event?.data?.length).toBe(5_000_000);
   });
+
+  test("reads the first event behind a byte order mark", () => {
+    const [event] = readAll([Buffer.from("\uFEFFdata: {}\n\n")]);
+
+    expect(event?.data).toBe("{}");
+  });
 });

@@ -8,7 +8,7 @@ import {
 } from "../../../src/generation/proxy/stream-reader.ts";
 
 function openReader(choices = 1): StreamReader {
-  return createStreamReader(choices);
+  return createStreamReader(choices, () => undefined);
 }
 
 const toEvent = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;

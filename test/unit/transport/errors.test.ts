@@ -2,7 +2,7 @@
 
 import { PassThrough } from "node:stream";
 import { finished } from "node:stream/promises";
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/base/errors.ts";
 import { createLogger } from "../../../src/base/logger.ts";
@@ -32,7 +32,11 @@ test("a caller who leaves in the middle of a stream is no failure", async () => 
   const logger = createLogger("silent");
   logger.error = (_: unknown, text?: string) => void logged.push(text ?? "");
   const map = createErrorMapper({ logger, findDatabaseFault: () => undefined });
+  const gone = Object.assign(new Error("destroyed"), { code: "ERR_HTTP2_INVALID_STREAM" });
+  const reset = "http/2 stream closed with error code INTERNAL_ERROR (0x2)";
 
+  expect(map(gone).code).toBe(Code.Canceled);
+  expect(map(new ConnectError(reset, Code.Internal)).code).toBe(Code.Canceled);
   expect(map(await cut).code).toBe(Code.Canceled);
   expect(map(new Error("broken")).code).toBe(Code.Internal);
   expect(logged).toEqual(["a call failed for an unknown cause"]);

@@ -1,0 +1,54 @@
+// Answers of models that all together are more than there is memory for: refused with 503 and
+// recorded, and room again when they are stored. Source: docs/decisions.md, 21.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Answer, type Proxied, startProxied } from "../support/proxied.ts";
+
+let proxied: Proxied;
+beforeAll(async () => {
+  // A project has half of it: 1.5 MB.
+  proxied = await startProxied({ "bytes-in-flight-max": "3000000" });
+});
+afterAll(() => proxied.stop());
+
+const sayTo = (words: string) => [{ role: "user", content: words }];
+
+async function chat(body: object): Promise<Answer> {
+  return proxied.post("/../chat", { project: "demo", ...body });
+}
+
+describe("an answer that there is no memory for", () => {
+  test("is a 503, recorded as such, and leaves room for the next", async () => {
+    const refused = await proxied.chat({ model: "up/huge-2", messages: sayTo("too much") });
+
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: "OVERLOADED" } });
+    expect((await proxied.eventSaying("too much")).error).toMatch(/^OVERLOADED: /);
+    for (let count = 0; count < 3; count += 1) {
+      const answer = await proxied.chat({ model: "up/huge-1", messages: sayTo("enough") });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  test("ends a stream as an error, with what came of it recorded", async () => {
+    const body = { model: "up/huge-2", messages: sayTo("a stream of too much"), stream: true };
+    const answer = await proxied.chat(body);
+
+    expect(answer.isWhole).toBe(false);
+    expect(answer.text).not.toContain("[DONE]");
+    const event = await proxied.eventOf(answer);
+    expect(event.error).toMatch(/^OVERLOADED: /);
+    expect(String(event.outputs["content"]).length).toBeGreaterThan(100_000);
+  });
+
+  test.each([false, true])("is none of POST /chat either (stream: %s)", async (stream) => {
+    const words = `chat of too much ${String(stream)}`;
+    const answer = await chat({ model: "up/huge-2", messages: sayTo(words), stream });
+
+    expect(answer.text).toContain("OVERLOADED");
+    expect((await proxied.eventSaying(words)).error).toMatch(/^OVERLOADED: /);
+    const next = await chat({ model: "up/m", messages: sayTo("next") });
+    expect(next.status).toBe(200);
+  });
+});
