@@ -103,7 +103,8 @@ describe("Idempotency-Key", () => {
     const second = await post(path, `refused ${path}`, refused);
 
     expect(first.status).toBe(400);
-    expect(second).toEqual(first);
+    // Of a refusal its words are kept, not where the first try is recorded.
+    expect({ ...second, headers: {} }).toEqual({ ...first, headers: {} });
     expect((await listModelEvents()).length - before.length).toBe(1);
     expect(chats.standIn.requests.length).toBe(1);
   });

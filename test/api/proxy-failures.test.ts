@@ -103,7 +103,8 @@ describe.each([
 
       expect(answer.status).toBe(status);
       expect(typeof bodyOf(answer).message).toBe("string");
-      const event = await proxied.eventSaying(said);
+      const event = await proxied.eventOf(answer);
+      expect(event.inputs).toEqual({ chat_history: [{ role: "user", content: said }] });
       expect(event.error).toMatch(error);
       expect(event.outputs).toEqual({});
     },

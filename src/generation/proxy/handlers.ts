@@ -7,6 +7,7 @@ import type { LlmProxyService } from "../../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { commitEffectKey, parsedBodyKey, projectOf } from "../../transport/context.ts";
 import { parseJsonBody } from "../../transport/json-body.ts";
+import type { Place } from "../record/generations.ts";
 import type { Models } from "./models.ts";
 import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
 import { parseCallHeaders } from "./request-headers.ts";
@@ -56,7 +57,7 @@ const eventStream = "text/event-stream";
 function callOf(
   operation: "chat" | "embedding",
   body: HttpBody | undefined,
-  { values, requestHeader, signal }: HandlerContext,
+  { values, requestHeader, responseHeader, signal }: HandlerContext,
 ): ProxyCall {
   const bytes = body?.data ?? new Uint8Array();
   const parsed = values.get(parsedBodyKey);
@@ -66,6 +67,7 @@ function callOf(
     headers: parseCallHeaders(requestHeader),
     signal,
     commit: values.get(commitEffectKey),
+    onRecorded: (place) => setPlace(responseHeader, place),
   };
 }
 
@@ -73,9 +75,14 @@ function notThisRpc(fault: string): ServiceError {
   return new ServiceError("INVALID_ARGUMENT", `stream: ${fault}`);
 }
 
+/** Answers of failures have these too: their events say more. */
+function setPlace(header: Headers, place: Omit<Place, "parentId">): void {
+  header.set("x-waggle-generation-id", place.generationId);
+  header.set("x-waggle-session-id", toHeader(place.sessionId));
+}
+
 function setHeaders({ responseHeader }: HandlerContext, answered: Answered): void {
-  responseHeader.set("x-waggle-generation-id", answered.generationId);
-  responseHeader.set("x-waggle-session-id", toHeader(answered.sessionId));
+  setPlace(responseHeader, answered);
   responseHeader.set("x-waggle-provider", answered.provider);
   responseHeader.set("x-waggle-model", answered.model);
 }

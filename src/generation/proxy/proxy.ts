@@ -12,7 +12,7 @@ import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency, Release } from "../calls/concurrency.ts";
 import { ProviderError, toServiceError } from "../provider-error.ts";
 import { speaksOpenAi, type Target } from "../provider.ts";
-import type { Generations } from "../record/generations.ts";
+import type { Generations, Place } from "../record/generations.ts";
 import type { Routing } from "../routing/routing.ts";
 import { type ReadAnswer, readWholeAnswer } from "./answer-reader.ts";
 import { type CallSignal, openCallSignal } from "./call-signal.ts";
@@ -36,12 +36,12 @@ export type ProxyCall = {
   readonly signal: AbortSignal;
   /** Runs what stores the generation, at once or with what else is kept with it. */
   readonly commit: (effect: () => Promise<void>) => Promise<void>;
+  /** Told where the call is recorded once it is, also when it failed. */
+  readonly onRecorded: (place: Place) => void;
 };
 
 /** What the answer's headers tell. */
-export type Answered = {
-  readonly generationId: string;
-  readonly sessionId: string;
+export type Answered = Omit<Place, "parentId"> & {
   readonly provider: string;
   readonly model: string;
 };
@@ -129,7 +129,9 @@ export function createProxy(options: ProxyOptions): Proxy {
       const { ender, call, memory } = running;
       ender.close();
       try {
-        if (end) await generations.finish(project, toGeneration(running, end), call.commit);
+        if (!end) return;
+        await generations.finish(project, toGeneration(running, end), call.commit);
+        call.onRecorded(running.place);
       } finally {
         memory.release();
         release();

@@ -90,17 +90,19 @@ function serve(
   values: ContextValues,
 ): Promise<void> {
   const { binding, spec } = match.target;
+  let answerHeader = new Headers();
   return servePlainCall(options, exchange, {
     method: spec.method,
     protocol,
     values,
     answer: async (context, readBody) => {
+      answerHeader = context.responseHeader;
       const bodyClass = bodyClassAt(spec.method, binding.path);
       const body = binding.body ? await readBody(bodyClass) : undefined;
       const request = readRequest(exchange, match, values, body);
       await answer(options, exchange, match.target, context, request);
     },
-    answerError: (error) => writeError(exchange, spec.method, error),
+    answerError: (error) => writeError(exchange, spec.method, error, answerHeader),
   });
 }
 
@@ -184,9 +186,18 @@ function writeContextOf(
   };
 }
 
-async function writeError(exchange: Exchange, method: DescMethod, error: unknown): Promise<void> {
+async function writeError(
+  exchange: Exchange,
+  method: DescMethod,
+  error: unknown,
+  header: Headers,
+): Promise<void> {
   if (exchange.response.destroyed || exchange.response.headersSent) return;
   const format = accessRuleOf(method).hasOpenAiErrors ? openAiErrorAnswer : errorAnswer;
   const { status, headers, body } = format(serviceErrorOf(error));
-  await writeAnswer(exchange, { status, headers: { "content-type": jsonType, ...headers }, body });
+  await writeAnswer(exchange, {
+    status,
+    headers: { ...Object.fromEntries(header), "content-type": jsonType, ...headers },
+    body,
+  });
 }
