@@ -69,6 +69,8 @@ describe("a provider of POST /chat that fails", () => {
     expect(told.message === undefined).toBe(row.status >= 500);
     if (row.model === "limited-60") expect(response.headers.get("retry-after")).toBe("60");
     const event = await chats.findEvent(sessionId);
+    expect(response.headers.get("x-waggle-generation-id")).toBe(event.event_id);
+    expect(response.headers.get("x-waggle-session-id")).toBe(sessionId);
     expect(event.error).toMatch(new RegExp(`^${row.errorCode}: `));
     expect(event.inputs["chat_history"]).toHaveLength(1);
     expect(event.metadata["cost"]).toBeUndefined();

@@ -46,11 +46,12 @@ export function createAnswerMemory(bytesMax: number): AnswerMemory {
           shared.shrink(bytes);
         },
         release() {
+          if (isReleased) return;
+          isReleased = true;
           own.release();
           shared.release();
-          if (!isReleased) project.open -= 1;
+          project.open -= 1;
           if (project.open === 0) projects.delete(projectId);
-          isReleased = true;
         },
       };
     },

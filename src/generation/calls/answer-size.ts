@@ -30,7 +30,7 @@ export type AnswerSize = {
  */
 const partBytesMin = 64;
 
-/** Events up to here come and go; what is kept of a larger one counts in the call's memory. */
+/** Events up to here come and go; a larger one counts in the call's memory until it is whole. */
 const smallEventBytesMax = 65_536;
 
 const eventStream = "text/event-stream";
@@ -48,6 +48,7 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
   function count(part: Buffer): void {
     const end = isStream ? endOfEvents(part) : 0;
     if (end > 0) {
+      drop();
       keptBytes = 0;
       openings = 0;
     }
@@ -57,6 +58,11 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
     if (isStream && keptBytes <= smallEventBytesMax) return;
     memory?.grow(part.length - end);
     counted += part.length - end;
+  }
+
+  function drop(): void {
+    memory?.shrink(counted);
+    counted = 0;
   }
 
   return {
@@ -76,10 +82,7 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
       return openings > openingsMax ? tooMuch(`${openingsMax} objects and arrays`) : undefined;
     },
 
-    drop() {
-      memory?.shrink(counted);
-      counted = 0;
-    },
+    drop,
   };
 }
 

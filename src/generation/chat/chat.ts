@@ -15,7 +15,7 @@ import type { LanguageModels } from "../providers/language-models.ts";
 import { type CallSignal, openCallSignal } from "../proxy/call-signal.ts";
 import { createTranslated } from "../proxy/translated/translated.ts";
 import type { ProxyRequest } from "../proxy/upstream.ts";
-import type { Generations } from "../record/generations.ts";
+import type { Generations, Place } from "../record/generations.ts";
 import type { Routing } from "../routing/routing.ts";
 import { createAnswerReader, type Delta } from "./answer.ts";
 import { ClientGone, failureOf } from "./failure.ts";
@@ -27,6 +27,8 @@ export type ChatCaller = {
   readonly signal: AbortSignal;
   /** Runs what stores the generation, at once or with what else is kept with it. */
   readonly commit: (effect: () => Promise<void>) => Promise<void>;
+  /** Told where the chat is recorded once it is, also when it failed. */
+  readonly onRecorded: (place: Place) => void;
 };
 
 export type ChatRecord = {
@@ -103,6 +105,7 @@ export function createChat(options: ChatOptions): Chat {
       const end = await answer(chat, memory, caller.signal, onDelta);
       const generation = toGeneration(chat, end);
       const estimate = await generations.finish(project, generation, caller.commit);
+      caller.onRecorded(place);
       if (end.failure) throw end.failure.thrown;
       return toRecord(chat, end, estimate);
     } finally {

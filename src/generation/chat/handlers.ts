@@ -9,6 +9,7 @@ import type {
 } from "../../../gen/waggle/v1/generation_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { commitEffectKey, projectOf } from "../../transport/context.ts";
+import { setPlace } from "../record/place-headers.ts";
 import type { Chat, ChatCaller, ChatPart, ChatRecord } from "./chat.ts";
 import type { ChatRequest } from "./request.ts";
 
@@ -30,8 +31,12 @@ export function generationHandlers(chat: Chat): ServiceImpl<typeof GenerationSer
   };
 }
 
-function callerOf({ signal, values }: HandlerContext): ChatCaller {
-  return { signal, commit: values.get(commitEffectKey) };
+function callerOf({ signal, values, responseHeader }: HandlerContext): ChatCaller {
+  return {
+    signal,
+    commit: values.get(commitEffectKey),
+    onRecorded: (place) => setPlace(responseHeader, place),
+  };
 }
 
 /** The fields have the same names on both sides. */

@@ -7,7 +7,7 @@ import type { LlmProxyService } from "../../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { commitEffectKey, parsedBodyKey, projectOf } from "../../transport/context.ts";
 import { parseJsonBody } from "../../transport/json-body.ts";
-import type { Place } from "../record/generations.ts";
+import { setPlace } from "../record/place-headers.ts";
 import type { Models } from "./models.ts";
 import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
 import { parseCallHeaders } from "./request-headers.ts";
@@ -75,19 +75,8 @@ function notThisRpc(fault: string): ServiceError {
   return new ServiceError("INVALID_ARGUMENT", `stream: ${fault}`);
 }
 
-/** Answers of failures have these too: their events say more. */
-function setPlace(header: Headers, place: Omit<Place, "parentId">): void {
-  header.set("x-waggle-generation-id", place.generationId);
-  header.set("x-waggle-session-id", toHeader(place.sessionId));
-}
-
 function setHeaders({ responseHeader }: HandlerContext, answered: Answered): void {
   setPlace(responseHeader, answered);
   responseHeader.set("x-waggle-provider", answered.provider);
   responseHeader.set("x-waggle-model", answered.model);
-}
-
-/** Headers are ASCII; a session may be named by any text, and is percent-encoded then. */
-function toHeader(text: string): string {
-  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
 }

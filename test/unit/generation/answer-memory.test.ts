@@ -40,6 +40,16 @@ describe("createAnswerMemory", () => {
     expect(() => second.grow(31)).toThrow(overloaded);
   });
 
+  test("counts a project once, whoever is released again", () => {
+    const memory = createAnswerMemory(100);
+    const stale = memory.open("p");
+    stale.release();
+    memory.open("p").grow(50);
+    stale.release();
+
+    expect(() => memory.open("p").grow(1)).toThrow(overloaded);
+  });
+
   test("gives back what an answer has dropped", () => {
     const memory = createAnswerMemory(100);
     const dropped = memory.open("p");

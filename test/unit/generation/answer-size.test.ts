@@ -47,6 +47,17 @@ describe("createAnswerSize", () => {
     expect(size.add(part)?.message).toBe("answered more than 200000 bytes");
   });
 
+  test("gives back a large event's memory when it is whole, however many come", () => {
+    const { size, budget } = sizeOf("text/event-stream", createByteBudget(150_000));
+    for (let count = 0; count < 10; count += 1) {
+      for (let part = 0; part < 3; part += 1) {
+        expect(size.add(Buffer.alloc(50_000, "x"))).toBeUndefined();
+      }
+      expect(size.add(Buffer.from("\n\n"))).toBeUndefined();
+      expect(budget.bytesInFlight()).toBe(0);
+    }
+  });
+
   test("counts objects and arrays by the event", () => {
     const { size } = sizeOf("text/event-stream");
     const full = Buffer.from(`data: ${"[".repeat(100)}\n\n`);
