@@ -1,6 +1,6 @@
 // Headers of an answer that say where a generation is recorded; answers of failures have them too,
-// since their events say more. Called by the handlers of chat and proxy. Source:
-// docs/generations.md.
+// since their events say more. Called by the handlers of chat and proxy.
+// Source: docs/generations.md.
 
 import type { Place } from "./generations.ts";
 
