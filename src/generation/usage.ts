@@ -20,3 +20,14 @@ export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {
 export function completionTokens({ output, reasoning }: Usage): number {
   return output + reasoning;
 }
+
+/** Returns the sums under the names that the OpenAI API and session totals have for them. */
+export function tokenCounts(usage: Usage) {
+  const prompt = promptTokens(usage);
+  const completion = completionTokens(usage);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+  };
+}

@@ -20,6 +20,7 @@ import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
+import { reasonOf } from "../support/reason.ts";
 
 let own: TestDatabase;
 let manifest: Manifest;
@@ -96,17 +97,6 @@ async function isSignedIn(token: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof ServiceError && error.reason === "NOT_FOUND") return false;
-    throw error;
-  }
-}
-
-/** Returns the reason and message of a failure that has a reason, else `none`. */
-async function reasonOf(work: Promise<unknown>): Promise<string> {
-  try {
-    await work;
-    return "none";
-  } catch (error) {
-    if (error instanceof ServiceError) return `${error.reason} ${error.message}`;
     throw error;
   }
 }

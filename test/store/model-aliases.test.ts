@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Actor } from "../../src/access/principal.ts";
 import type { ProjectScope, Scope } from "../../src/access/scope.ts";
-import { ServiceError } from "../../src/base/errors.ts";
 import type { Aliases } from "../../src/generation/aliases/aliases.ts";
 import { createTestCredentials } from "../support/credentials.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
+import { reasonOf } from "../support/reason.ts";
 
 const actor: Actor = { type: "operator", id: "t", name: "tester" };
 
@@ -38,16 +38,6 @@ async function givenATenant() {
 
 function put(scope: Scope, name: string, ...targets: readonly string[]) {
   return aliases.put({ scope, name, targets, actor });
-}
-
-async function reasonOf(work: Promise<unknown>): Promise<string> {
-  try {
-    await work;
-    return "none";
-  } catch (error) {
-    if (error instanceof ServiceError) return `${error.reason} ${error.message}`;
-    throw error;
-  }
 }
 
 describe("put", () => {

@@ -17,6 +17,7 @@ import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
+import { reasonOf } from "../support/reason.ts";
 
 const key = anEncryptionKey("main");
 const actor: Actor = { type: "operator", id: "t", name: "tester" };
@@ -76,16 +77,6 @@ function update(scope: Scope, { id }: Credential, fields: CredentialFields) {
 
 async function connectionOf(project: ProjectScope, name: string): Promise<Connection | undefined> {
   return (await credentials.connectionsFor(project)).find((one) => one.name === name);
-}
-
-async function reasonOf(work: Promise<unknown>): Promise<string> {
-  try {
-    await work;
-    return "none";
-  } catch (error) {
-    if (error instanceof ServiceError) return `${error.reason} ${error.message}`;
-    throw error;
-  }
 }
 
 /** Everything that the database holds of credentials, of changes and of the audit log, as text. */

@@ -2,6 +2,7 @@
 // transaction is open while the model runs, and one transaction keeps what it did and the answer.
 // Called by idempotency.ts. Source: docs/decisions.md, 8, 20.
 
+import { createRunning } from "../../base/running.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import {
   assertSameBody,
@@ -39,7 +40,7 @@ export function createClaimedRuns(
   database: Database,
   sweep: (sql: Sql) => Promise<void>,
 ): ClaimedRuns {
-  const running = new Set<Promise<unknown>>();
+  const running = createRunning();
 
   /** Returns the claim, or the answer of the one who had the key before. */
   async function claimOrAnswer(claim: Claim, claimMs: number): Promise<ClaimToken | RunAnswer> {
@@ -111,17 +112,7 @@ export function createClaimedRuns(
   }
 
   return {
-    async run(claim, claimMs, work) {
-      const promise = run(claim, claimMs, work);
-      running.add(promise);
-      try {
-        return await promise;
-      } finally {
-        running.delete(promise);
-      }
-    },
-    async drain() {
-      while (running.size > 0) await Promise.allSettled(running);
-    },
+    run: (claim, claimMs, work) => running.run(() => run(claim, claimMs, work)),
+    drain: () => running.drain(),
   };
 }

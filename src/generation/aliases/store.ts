@@ -2,8 +2,8 @@
 
 import type { PendingQuery, Row } from "postgres";
 import type { Sql } from "../../postgres/database.ts";
-import { ownerColumns } from "../owner.ts";
-import type { Heirs, Owner, OwnerLevel } from "../owner.ts";
+import type { Heirs, Owner, OwnerLevel } from "../owner/owner.ts";
+import { isOf, isUsableBy, ownerValues, selectOwner } from "../owner/store.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
@@ -25,19 +25,10 @@ function selectAliases(sql: Sql): Fragment {
       alias_id as id,
       name,
       targets,
-      case
-        when project_id is not null then 'project'
-        when workspace_id is not null then 'workspace'
-        else 'org'
-      end as level,
-      coalesce(project_id, workspace_id, org_id) as "scopeId",
+      ${selectOwner(sql)},
       updated_at as "updatedAt",
       updated_by as "updatedBy"
     from model_aliases`;
-}
-
-function isOf(sql: Sql, { level, id }: Owner): Fragment {
-  return sql`${sql(ownerColumns[level])} = ${id}`;
 }
 
 /** Any constant of our own; with an owner, held by whoever changes its aliases. */
@@ -55,13 +46,12 @@ export async function insertAlias(
   sql: Sql,
   row: WrittenRow & { readonly owner: Owner; readonly name: string },
 ): Promise<void> {
-  const idAt = (level: OwnerLevel) => (row.owner.level === level ? row.owner.id : null);
   await sql`
     insert into model_aliases (
       alias_id, org_id, workspace_id, project_id, name, targets, updated_by
     )
     values (
-      ${row.id}, ${idAt("org")}, ${idAt("workspace")}, ${idAt("project")},
+      ${row.id}, ${ownerValues(sql, row.owner)},
       ${row.name}, ${[...row.targets]}, ${row.updatedBy}
     )`;
 }
@@ -104,8 +94,6 @@ export async function listAliases(
 export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly AliasRow[]> {
   return sql<AliasRow[]>`
     ${selectAliases(sql)}
-    where project_id = ${heirs.projectId}
-      or workspace_id = ${heirs.workspaceId}
-      or org_id = ${heirs.orgId}
+    where ${isUsableBy(sql, heirs)}
     order by project_id nulls last, workspace_id nulls last, name collate "C"`;
 }

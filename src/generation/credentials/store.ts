@@ -4,8 +4,8 @@ import type { PendingQuery, Row } from "postgres";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
-import { ownerColumns } from "../owner.ts";
-import type { Heirs, Owner, OwnerLevel } from "../owner.ts";
+import type { Heirs, Owner, OwnerLevel } from "../owner/owner.ts";
+import { isOf, isUsableBy, ownerValues, selectOwner } from "../owner/store.ts";
 import type { ProviderType, SecretName } from "../provider.ts";
 import type { Settings } from "./fields.ts";
 
@@ -40,12 +40,7 @@ function selectCredentials(sql: Sql): Fragment {
     select
       credential_id as id,
       ${selectCreatedAtUs(sql, "created_at")},
-      case
-        when project_id is not null then 'project'
-        when workspace_id is not null then 'workspace'
-        else 'org'
-      end as level,
-      coalesce(project_id, workspace_id, org_id) as "scopeId",
+      ${selectOwner(sql)},
       name,
       provider,
       base_url as "baseUrl",
@@ -62,10 +57,6 @@ function selectCredentials(sql: Sql): Fragment {
     from provider_credentials`;
 }
 
-function isOf(sql: Sql, { level, id }: Owner): Fragment {
-  return sql`${sql(ownerColumns[level])} = ${id}`;
-}
-
 /** Any constant of our own; with an owner, held by whoever adds to its credentials. */
 const addLockKey = 730_511;
 
@@ -79,7 +70,6 @@ export async function lockCount(sql: Sql, owner: Owner): Promise<number> {
 
 /** Returns false when the owner has credentials of the name. */
 export async function insertCredential(sql: Sql, row: NewCredentialRow): Promise<boolean> {
-  const idAt = (level: OwnerLevel) => (row.owner.level === level ? row.owner.id : null);
   const result = await sql`
     insert into provider_credentials (
       credential_id, org_id, workspace_id, project_id, name, provider,
@@ -87,7 +77,7 @@ export async function insertCredential(sql: Sql, row: NewCredentialRow): Promise
       secret_names, sealed, encryption_key_id, created_by
     )
     values (
-      ${row.id}, ${idAt("org")}, ${idAt("workspace")}, ${idAt("project")},
+      ${row.id}, ${ownerValues(sql, row.owner)},
       ${row.name}, ${row.provider},
       ${row.baseUrl}, ${row.resourceName}, ${row.apiVersion}, ${row.region},
       ${[...row.secretNames]}, ${row.sealed}, ${row.encryptionKeyId}, ${row.createdBy}
@@ -134,9 +124,7 @@ export async function listCredentials(
 export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly CredentialRow[]> {
   return sql<CredentialRow[]>`
     ${selectCredentials(sql)}
-    where project_id = ${heirs.projectId}
-      or workspace_id = ${heirs.workspaceId}
-      or org_id = ${heirs.orgId}
+    where ${isUsableBy(sql, heirs)}
     order by project_id nulls last, workspace_id nulls last, created_at, credential_id`;
 }
 

@@ -4,7 +4,7 @@
 import { type JsonObject, present } from "../../base/json.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { ProviderType } from "../provider.ts";
-import { completionTokens, promptTokens, type Usage } from "../usage.ts";
+import { tokenCounts, type Usage } from "../usage.ts";
 
 /** One try at one provider. */
 export type Attempt = {
@@ -128,12 +128,8 @@ function attemptOf({ durationMs, ...attempt }: Attempt): JsonObject {
 }
 
 function tokensOf(usage: Usage): JsonObject {
-  const prompt = promptTokens(usage);
-  const completion = completionTokens(usage);
   return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
+    ...tokenCounts(usage),
     usage: {
       input: usage.input,
       cache_read: usage.cacheRead,

@@ -5,6 +5,7 @@
 import type { ProjectScope, Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
+import { createRunning, type Running } from "../../base/running.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { ProviderType } from "../provider.ts";
@@ -44,7 +45,7 @@ export type Prices = {
   estimate(call: PricedCall): CostEstimate;
 };
 
-export type Generations = {
+export type Generations = Running & {
   /** Gives a generation its ids. Fails with INVALID_ARGUMENT naming the id that is none. */
   place(placement: Placement): Place;
   /**
@@ -56,10 +57,6 @@ export type Generations = {
     generation: FinishedGeneration,
     commit: (effect: () => Promise<void>) => Promise<void>,
   ): Promise<CostEstimate>;
-  /** Runs a generation; `drain` waits for it. */
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves when no generation runs. */
-  drain(): Promise<void>;
 };
 
 export type GenerationsOptions = {
@@ -76,7 +73,7 @@ const activeMs = 10_000;
 
 export function createGenerations(options: GenerationsOptions): Generations {
   const { tracingOf, findScope, prices } = options;
-  const running = new Set<Promise<unknown>>();
+  const running = createRunning();
 
   async function assertActive(project: ProjectScope, sinceMs: number): Promise<void> {
     if (Date.now() - sinceMs < activeMs) return;
@@ -121,19 +118,7 @@ export function createGenerations(options: GenerationsOptions): Generations {
       return estimate;
     },
 
-    async run(work) {
-      const promise = work();
-      running.add(promise);
-      try {
-        return await promise;
-      } finally {
-        running.delete(promise);
-      }
-    },
-
-    async drain() {
-      while (running.size > 0) await Promise.allSettled(running);
-    },
+    ...running,
   };
 }
 

@@ -3,7 +3,7 @@
 
 import { createCache } from "../../access/cache.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { nearest } from "../owner.ts";
+import { nearest } from "../owner/owner.ts";
 import type { Connection, Route } from "../provider.ts";
 import { type Alias, type Providers, resolve } from "./resolve.ts";
 

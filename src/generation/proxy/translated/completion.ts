@@ -12,7 +12,7 @@ import { createUuid } from "../../../base/ids.ts";
 import { type JsonObject, present } from "../../../base/json.ts";
 import { ProviderError } from "../../provider-error.ts";
 import type { Target } from "../../provider.ts";
-import { completionTokens, promptTokens, type Usage } from "../../usage.ts";
+import { tokenCounts, type Usage } from "../../usage.ts";
 
 /** What the first of several answers says of itself. */
 type ResponseHead = LanguageModelV4GenerateResult["response"];
@@ -127,12 +127,8 @@ export function toFinishReason(
 }
 
 export function toOpenAiUsage(usage: Usage): JsonObject {
-  const prompt = promptTokens(usage);
-  const completion = completionTokens(usage);
   return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
+    ...tokenCounts(usage),
     prompt_tokens_details: { cached_tokens: usage.cacheRead },
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   };

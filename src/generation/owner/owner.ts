@@ -1,18 +1,11 @@
 // Whose credentials and aliases are: an organization's, a workspace's or a project's, and which of
 // them a project may use. Called by credentials/ and aliases/. Source: docs/generations.md.
 
-import type { ProjectScope, Scope } from "../access/scope.ts";
+import type { ProjectScope, Scope } from "../../access/scope.ts";
 
 export type OwnerLevel = "org" | "workspace" | "project";
 
 export type Owner = { readonly level: OwnerLevel; readonly id: string };
-
-/** The column that holds the id of an owner of each level; the others are null. */
-export const ownerColumns = {
-  org: "org_id",
-  workspace: "workspace_id",
-  project: "project_id",
-} as const satisfies Record<OwnerLevel, string>;
 
 /** Returns a scope as an owner. Data planes own nothing here, which is a bug of the caller. */
 export function toOwner({ level, id }: Pick<Scope, "level" | "id">): Owner {
