@@ -34,3 +34,15 @@ export function isWithinDepth(value: unknown, depthMax: number): boolean {
   }
   return true;
 }
+
+/**
+ * Returns the value of a JSON text; undefined where it is none, which is for the caller to judge.
+ */
+export function tryParseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // Said by the answer.
+    return undefined;
+  }
+}

@@ -24,8 +24,10 @@ export function createAnswerMemory(bytesMax: number): AnswerMemory {
 
   return {
     open(projectId) {
-      const budget = createByteBudget(bytesMax * projectShare);
-      const project = projects.get(projectId) ?? { budget, open: 0 };
+      const project = projects.get(projectId) ?? {
+        budget: createByteBudget(bytesMax * projectShare),
+        open: 0,
+      };
       projects.set(projectId, project);
       project.open += 1;
       const own = project.budget.open();

@@ -3,7 +3,7 @@
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Keep } from "../calls/answer-memory.ts";
-import { type Choice, textOf } from "../proxy/answer-reader.ts";
+import { type Choice, choicesOf, textOf } from "../proxy/answer-reader.ts";
 import { createDeltaGatherer } from "../proxy/delta-gatherer.ts";
 import { createSseReader } from "../proxy/sse-reader.ts";
 import type { StreamAnswer, WholeAnswer } from "../proxy/upstream.ts";
@@ -44,7 +44,7 @@ export function createAnswerReader(keep: Keep): AnswerReader {
   return {
     readWhole(answer) {
       note(answer.json);
-      const read = choicesOf(answer.json["choices"]);
+      const read = choicesOf(answer.json);
       choices = () => read;
       usage = () => answer.usage;
     },
@@ -72,14 +72,6 @@ export function createAnswerReader(keep: Keep): AnswerReader {
       usage: usage(),
     }),
   };
-}
-
-function choicesOf(choices: JsonValue | undefined): readonly Choice[] {
-  return objectsOf(choices).map((choice, index) => ({
-    index,
-    message: isJsonObject(choice["message"]) ? choice["message"] : {},
-    finishReason: textOf(choice["finish_reason"]),
-  }));
 }
 
 /** A refusal of nothing is no news, and no text beside calls of tools is none. */

@@ -5,7 +5,13 @@
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { assertSound, isSound, nameLengthMax } from "../../tracing/events/parse-event.ts";
-import { type Fields, fieldsOf, itemFields, refuse } from "../proxy/translated/fields.ts";
+import {
+  choicesMax,
+  type Fields,
+  fieldsOf,
+  itemFields,
+  refuse,
+} from "../proxy/translated/fields.ts";
 import { findOwnKey } from "../record/generation-event.ts";
 import { fillMessages } from "./template.ts";
 
@@ -38,9 +44,6 @@ export type ChatTask = {
   /** Of the event: the template's values and `chat_history`. */
   readonly inputs: JsonObject;
 };
-
-/** Most choices of one request, each of which is a call of the model. */
-const choicesMax = 16;
 
 /** Of an event's bucket, the levels around a message in `chat_history`, and around a tool. */
 const messageDepthMax = nestingDepthMax - 2;

@@ -73,7 +73,8 @@ export function without(from: JsonObject, member: string): JsonObject {
   return Object.fromEntries(Object.entries(from).filter(([key]) => key !== member));
 }
 
-function choicesOf(json: JsonObject): Choice[] {
+/** Returns the choices of a whole answer. */
+export function choicesOf(json: JsonObject): readonly Choice[] {
   const choices = isJsonArray(json["choices"]) ? json["choices"] : [];
   return choices.filter(isJsonObject).map((choice, at) => ({
     index: typeof choice["index"] === "number" ? choice["index"] : at,

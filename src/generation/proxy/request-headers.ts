@@ -4,7 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, tryParseJson } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import { findOwnKey } from "../record/generation-event.ts";
@@ -57,7 +57,7 @@ function parseName(name: string, text: string | undefined): string | undefined {
 
 function parseMetadata(text: string | undefined): JsonObject {
   if (text === undefined) return {};
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   if (!isJsonObject(value) || !isSound(value, nestingDepthMax)) {
     throw invalid("metadata", 'must be a JSON object, such as {"release":"7"}');
   }
@@ -66,15 +66,6 @@ function parseMetadata(text: string | undefined): JsonObject {
     throw invalid("metadata", `must not have ${ownKey}, which the service writes`);
   }
   return value;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Whatever is wrong with it, it is no object.
-    return undefined;
-  }
 }
 
 function parseTimeout(text: string | undefined): number | undefined {

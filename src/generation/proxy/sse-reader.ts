@@ -33,7 +33,7 @@ export function createSseReader(): SseReader {
     push(chunk) {
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       const last = waiting.at(-1);
-      if (last && firstEnd(Buffer.concat([tailOf(waiting), bytes])) === undefined) {
+      if (last && endsOf(Buffer.concat([tailOf(waiting), bytes])).length === 0) {
         waiting.push(bytes);
         return [];
       }
@@ -52,12 +52,8 @@ export function createSseReader(): SseReader {
 }
 
 function tailOf(chunks: readonly Buffer[]): Buffer {
-  const tail = Buffer.concat(chunks.slice(-overlapBytes));
-  return tail.subarray(Math.max(0, tail.length - overlapBytes));
-}
-
-function firstEnd(bytes: Buffer): number | undefined {
-  return endsOf(bytes)[0];
+  const tails = chunks.slice(-overlapBytes).map((chunk) => chunk.subarray(-overlapBytes));
+  return Buffer.concat(tails).subarray(-overlapBytes);
 }
 
 /** Returns where events have ended. */

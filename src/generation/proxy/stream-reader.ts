@@ -2,7 +2,7 @@
 // and whether it came to its end. Nothing passes that is no sound event, and the end not before the
 // generation is stored. Called by proxy.ts. Source: docs/decisions.md, 20, 21.
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { jsonContainersMax, nestingDepthMax } from "../../base/limits.ts";
 import type { Keep } from "../calls/answer-memory.ts";
@@ -62,7 +62,7 @@ export function createStreamReader(choices: number, keep: Keep): StreamReader {
 
   function faultOf({ bytes, data, name }: SseEvent): StreamFault | undefined {
     if (data === undefined || data === "") return undefined;
-    const json = hasMoreContainers(bytes, jsonContainersMax) ? undefined : parseJson(data);
+    const json = hasMoreContainers(bytes, jsonContainersMax) ? undefined : tryParseJson(data);
     if (isError(json, name)) return { kind: "error", said: json ?? null };
     const isRead = isJsonObject(json) && isSound(json, eventDepthMax) && record(json);
     return isRead ? undefined : { kind: "malformed" };
@@ -112,7 +112,7 @@ export function createStreamReader(choices: number, keep: Keep): StreamReader {
 
 /** Tells whether a stream ended in the middle of an event, and not only before its blank line. */
 function isCut({ data }: SseEvent): boolean {
-  return data !== undefined && data.trim() !== done && parseJson(data) === undefined;
+  return data !== undefined && data.trim() !== done && tryParseJson(data) === undefined;
 }
 
 /** Servers that are like OpenAI's tell in several ways that they failed. */
@@ -120,13 +120,4 @@ function isError(json: JsonValue | undefined, name: string): boolean {
   if (name === "error") return true;
   if (!isJsonObject(json)) return false;
   return (json["error"] ?? null) !== null || json["object"] === "error";
-}
-
-function parseJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    // The caller knows what it means here that this is no JSON.
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@
 // Called by pass-through.ts and proxy.ts.
 // Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 20, 21.
 
-import { isJsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { type Redactor, redactor } from "../calls/redact.ts";
 import { retryAfterOf } from "../providers/ai-sdk-error.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -22,7 +22,7 @@ export function statusFault(
   const clean = redactor(connection);
   const cleansed = clean.body(body);
   const text = Buffer.from(cleansed).toString("utf8");
-  const json = parseJson(text);
+  const json = tryParseJson(text);
   const error = isJsonObject(json) ? json["error"] : undefined;
   const isOpenAi = isJsonObject(error) && typeof error["message"] === "string";
   const words = clean.message(wordsOf(json) ?? text.trim());
@@ -69,13 +69,4 @@ function wordsOf(json: JsonValue | undefined): string | undefined {
   const { error, message, detail } = json;
   const inner = isJsonObject(error) ? error["message"] : error;
   return [inner, message, detail].find((words) => typeof words === "string");
-}
-
-function parseJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    // Proxies on the way answer errors in HTML.
-    return undefined;
-  }
 }

@@ -50,7 +50,8 @@ export function createFeedback(
       if (held === undefined || "pending" in held || held.event.event_type !== "model") {
         throw notFound();
       }
-      const feedback = groundTruth === undefined ? items : { ...items, ground_truth: groundTruth };
+      const feedback =
+        groundTruth === undefined ? items : { ...items, [groundTruthItem]: groundTruth };
       if (Object.keys(feedback).length > 0) {
         await recorder.update(projectId, { event_id: generationId, feedback });
       }

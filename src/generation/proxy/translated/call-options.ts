@@ -6,12 +6,9 @@
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
 import type { Target } from "../../provider.ts";
-import { type Fields, untranslatable } from "./fields.ts";
+import { choicesMax, type Fields, untranslatable } from "./fields.ts";
 import { toPrompt } from "./messages.ts";
 import { toSchema, toToolChoice, toTools } from "./tools.ts";
-
-/** Most choices of one request, each of which is a call of the model. */
-const choicesMax = 16;
 
 /** Fails with INVALID_ARGUMENT naming what is wrong or cannot be translated. */
 export function toCallOptions(request: Fields, target: Target): LanguageModelV4CallOptions {
