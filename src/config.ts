@@ -99,8 +99,22 @@ export type Config = {
   readonly providerAttemptsMax: number;
   /** Secrets of providers are stored under the first; the others open what was stored before. */
   readonly encryptionKeys: readonly EncryptionKey[];
+  readonly evaluation: EvaluationConfig;
   /** Folders that programs are looked for in. */
   readonly path: string;
+};
+
+/** What an evaluator may use, and when it is disabled. */
+export type EvaluationConfig = {
+  /** Of the code on one event. */
+  readonly timeLimitMs: number;
+  readonly memoryBytesMax: number;
+  /** Of what it prints and returns. */
+  readonly outputBytesMax: number;
+  readonly codeBytesMax: number;
+  /** Sandboxes at a time, in one process of the service. */
+  readonly processesMax: number;
+  readonly failuresMax: number;
 };
 
 /** A key that secrets are stored under. */
@@ -224,6 +238,12 @@ export const settings = {
   ),
   "generation-concurrency": setting("256", "calls at a time, by project", wholeNumber(1, 100_000)),
   "generation-timeout-ms": setting("600000", "longest generation", wholeNumber(1_000, 3_600_000)),
+  "evaluator-time-limit-ms": setting("10000", "of code on one event", wholeNumber(10, 600_000)),
+  "evaluator-memory-max": bytes(512_000_000, "memory of an evaluator's process"),
+  "evaluator-output-max": bytes(1_000_000, "what code prints and returns"),
+  "evaluator-code-max": bytes(100_000, "code of an evaluator"),
+  "evaluator-processes": setting("4", "sandboxes at a time", wholeNumber(1, 1_000)),
+  "evaluator-failures": setting("10", "in a row disable an evaluator", wholeNumber(1, 100_000)),
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof settings;
@@ -287,6 +307,14 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     providerTimeoutMs: read("provider-timeout-ms"),
     providerIdleTimeoutMs: read("provider-idle-timeout-ms"),
     providerAttemptsMax: read("provider-attempts"),
+    evaluation: Object.freeze({
+      timeLimitMs: read("evaluator-time-limit-ms"),
+      memoryBytesMax: read("evaluator-memory-max"),
+      outputBytesMax: read("evaluator-output-max"),
+      codeBytesMax: read("evaluator-code-max"),
+      processesMax: read("evaluator-processes"),
+      failuresMax: read("evaluator-failures"),
+    }),
     path: environment["PATH"] ?? "",
   });
 }

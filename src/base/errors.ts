@@ -70,6 +70,14 @@ export const outcomes = {
   ENCRYPTION_KEY_ABSENT: { code: Code.FailedPrecondition, status: 409 },
   /** Stored secrets do not open; the message names the credentials and the encryption key. */
   CREDENTIAL_UNREADABLE: { code: Code.FailedPrecondition, status: 409 },
+  /** The evaluator ran and failed; the message says how, with the traceback of its own code. */
+  EVALUATOR_FAILED: { code: Code.InvalidArgument, status: 422 },
+  /** No sandbox can be started for an evaluator's code now; try again. */
+  SANDBOX_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
+  /** Another backfill of the metric has not ended. */
+  BACKFILL_RUNNING: { code: Code.FailedPrecondition, status: 409 },
+  /** A backfill that has ended can be neither paused, resumed nor cancelled. */
+  BACKFILL_ENDED: { code: Code.FailedPrecondition, status: 409 },
   /** The call took longer than its deadline, the caller's or the service's own. */
   DEADLINE_EXCEEDED: { code: Code.DeadlineExceeded, status: 504 },
   /** A bug; logged with its cause, answered without a message. */

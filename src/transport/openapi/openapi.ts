@@ -154,7 +154,9 @@ function answerOf(binding: RestBinding, components: Components): Schema {
       content: { "application/x-ndjson": { schema: lineSchema(method.output, form, components) } },
     };
   }
-  const schema = messageSchema(method.output, form, components);
+  const schema = binding.answerField
+    ? fieldSchema(binding.answerField, form, components)
+    : messageSchema(method.output, form, components);
   const streamed = accessRuleOf(method).streamTwin === "" ? {} : eventStream;
   return { description: "Success", content: { [jsonType]: { schema }, ...streamed } };
 }

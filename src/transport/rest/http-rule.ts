@@ -40,6 +40,8 @@ export type RestBinding = {
   readonly template: PathTemplate;
   /** What the body is: the whole message, one field of it, or nothing. */
   readonly body: "message" | DescField | undefined;
+  /** The field of the answer that is all of the body; undefined is the whole message. */
+  readonly answerField: DescField | undefined;
   /** Throws ServiceError INVALID_ARGUMENT naming the field. */
   readonly read: (parts: RequestParts) => ReadRequest;
 };
@@ -56,6 +58,7 @@ function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
   const body = bodyOf(method.input, rule.body);
   const isStrict = accessRuleOf(method).strictPaths.includes(path);
   const template = parsePathTemplate(path);
+  const { responseBody } = rule;
   const assemble = assembler(method.input, body);
   return {
     method,
@@ -63,6 +66,7 @@ function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
     path,
     template,
     body,
+    answerField: responseBody === "" ? undefined : fieldNamed(method.output, responseBody),
     read(parts) {
       const context: ReadContext = { isStrict, itemFaults: [] };
       try {

@@ -23,6 +23,7 @@ import { type CallOptions, servePlainCall } from "../plain-call.ts";
 import { errorAnswer } from "./error-body.ts";
 import { answersHttpBody, httpBodyEncoder, httpBodyField, readHttpBody } from "./http-body.ts";
 import { isTextTimes } from "./export-times.ts";
+import { jsonKeyOf } from "./field-names.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
 import { openAiErrorAnswer } from "./openai-error.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
@@ -153,7 +154,8 @@ async function answer(
     await writeAnswer(exchange, { status: 200, headers, body: data });
     return;
   }
-  const json = messageWriter(spec.method.output)(response, writeContext);
+  const whole = messageWriter(spec.method.output)(response, writeContext);
+  const json = binding.answerField ? whole[jsonKeyOf(binding.answerField)] : whole;
   await writeAnswer(exchange, {
     status: 200,
     headers: { ...Object.fromEntries(context.responseHeader), "content-type": jsonType },

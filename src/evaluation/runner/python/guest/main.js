@@ -1,0 +1,145 @@
+// What runs inside the sandbox's Deno process: starts Python, then answers one message at a time.
+// Started by process.ts and snapshot.ts. Nothing here is trusted by them: an evaluator has all of
+// this process, this file included, and what holds it are the process's permissions and limits.
+// Source: docs/sandbox.md.
+//
+// In:  a line {"id", "operation", "codeBytes", "eventBytes"}, then so many bytes of each.
+// Out: a line `<id> <answer as JSON>`; the first has the id "ready".
+
+const [task, foldersJson, outputBytesText] = Deno.args;
+const { pyodide: pyodideFolder, guest: guestFolder, packages, snapshot } = JSON.parse(foldersJson);
+const outputBytesMax = Number(outputBytesText);
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function writeAll(bytes) {
+  let written = 0;
+  while (written < bytes.length) written += Deno.stdout.writeSync(bytes.subarray(written));
+}
+
+function answer(id, body) {
+  const line = encoder.encode(`${id} ${body}\n`);
+  if (line.length <= outputBytesMax) writeAll(line);
+  else answerOutputLimit(id);
+}
+
+function answerOutputLimit(id) {
+  writeAll(encoder.encode(`${id} {"kind":"failure","reason":"OUTPUT_LIMIT","message":""}\n`));
+  Deno.exit(0);
+}
+
+/** Python's file system lives in memory and is no part of a snapshot, so each start fills it. */
+function fillFiles(FS) {
+  FS.mkdirTree("/guest");
+  for (const { name } of Deno.readDirSync(guestFolder)) {
+    if (name.endsWith(".py")) {
+      FS.writeFile(`/guest/${name}`, Deno.readFileSync(`${guestFolder}/${name}`));
+    }
+  }
+  FS.mkdirTree("/packages");
+  for (const path of packages) {
+    FS.writeFile(`/packages/${path.split("/").at(-1)}`, Deno.readFileSync(path));
+  }
+}
+
+async function startPython(options) {
+  const { loadPyodide } = await import(`file://${encodeURI(pyodideFolder)}/pyodide.mjs`);
+  const { info } = JSON.parse(Deno.readTextFileSync(`${pyodideFolder}/pyodide-lock.json`));
+  return loadPyodide({
+    indexURL: pyodideFolder,
+    // Only what we ship can be loaded: the list of packages to fetch is empty.
+    lockFileContents: JSON.stringify({ info, packages: {} }),
+    fsInit: fillFiles,
+    ...options,
+  });
+}
+
+async function makeSnapshot() {
+  const python = await startPython({ _makeSnapshot: true });
+  const paths = packages.map((path) => `/packages/${path.split("/").at(-1)}`);
+  python.runPython(
+    `import sys\nsys.path[:0] = ${JSON.stringify(["/guest", ...paths])}\nimport evaluator\n`,
+  );
+  writeAll(python.makeMemorySnapshot());
+}
+
+/** What Python prints while it answers, standard error too; past the limit the process ends. */
+function captureOutput(python, id) {
+  const chunks = [];
+  let bytes = 0;
+  const sink = {
+    isatty: false,
+    write(chunk) {
+      bytes += chunk.length;
+      if (bytes > outputBytesMax) answerOutputLimit(id);
+      chunks.push(chunk.slice());
+      return chunk.length;
+    },
+  };
+  python.setStdout(sink);
+  python.setStderr(sink);
+  return () => chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
+}
+
+const input = { buffer: new Uint8Array(65_536), start: 0, end: 0 };
+
+/** Waits for more; nothing else happens in this process meanwhile. Ends it when the service has. */
+function readMore() {
+  const count = Deno.stdin.readSync(input.buffer);
+  if (count === null) Deno.exit(0);
+  input.start = 0;
+  input.end = count;
+}
+
+function readLine() {
+  let line = "";
+  for (;;) {
+    const unread = input.buffer.subarray(input.start, input.end);
+    const length = unread.indexOf(10);
+    line += decoder.decode(length === -1 ? unread : unread.subarray(0, length));
+    input.start = length === -1 ? input.end : input.start + length + 1;
+    if (length !== -1) return line;
+    readMore();
+  }
+}
+
+function readText(size) {
+  const bytes = new Uint8Array(size);
+  let filled = 0;
+  while (filled < size) {
+    if (input.start === input.end) readMore();
+    const some = input.buffer.subarray(input.start, Math.min(input.end, input.start + size - filled));
+    bytes.set(some, filled);
+    filled += some.length;
+    input.start += some.length;
+  }
+  return decoder.decode(bytes);
+}
+
+async function perform(python, evaluator) {
+  const { id, operation, codeBytes, eventBytes } = JSON.parse(readLine());
+  const code = readText(codeBytes);
+  const event = readText(eventBytes);
+  const readOutput = captureOutput(python, id);
+  try {
+    const body = await (operation === "run"
+      ? evaluator.run(code, event)
+      : evaluator.inspect(code));
+    answer(id, JSON.stringify({ ...JSON.parse(body), output: readOutput() }));
+  } catch (error) {
+    // Python itself has ended: out of memory past saving, or out of stack.
+    answer(id, JSON.stringify({ kind: "failure", reason: "CRASH", message: String(error).slice(0, 2_000) }));
+  }
+}
+
+if (task === "snapshot") {
+  await makeSnapshot();
+} else {
+  const python = await startPython({ _loadSnapshot: Deno.readFileSync(snapshot) });
+  // Every process starts from the same memory; its random numbers must not be the same.
+  python.runPython("import random; random.seed()");
+  const evaluator = python.pyimport("evaluator");
+  Deno.permissions.revokeSync({ name: "read" });
+  answer("ready", "{}");
+  for (;;) await perform(python, evaluator);
+}

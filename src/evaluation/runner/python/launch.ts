@@ -1,0 +1,99 @@
+// The command line of a sandbox process: Deno's permissions, the limits of the operating system, the
+// account and the environment. Called by process.ts. Each flag's reason is in docs/sandbox.md.
+
+import type { SpawnOptions } from "node:child_process";
+import type { Installation } from "./installation.ts";
+
+export type SandboxLimits = {
+  /** Milliseconds of one evaluation, from the sending of the event to the answer. */
+  readonly wallMs: number;
+  /** Bytes of Python's memory. */
+  readonly memoryBytes: number;
+  /** Bytes of an answer as JSON: value, explanation, traceback and what was printed. */
+  readonly outputBytes: number;
+  /** Bytes of an evaluator's code in UTF-8. */
+  readonly codeBytes: number;
+};
+
+export type Account = { readonly uid: number; readonly gid: number };
+
+export type Launch = {
+  readonly installation: Installation;
+  /** Paths of the packages' files. */
+  readonly packages: readonly string[];
+  /** The file of Python's memory after its start. */
+  readonly snapshot: string;
+  /** Undefined: our own. */
+  readonly account: Account | undefined;
+  readonly limits: SandboxLimits;
+};
+
+/** `snapshot` writes the memory after Python's start to standard output; `serve` answers messages. */
+export type Task = "snapshot" | "serve";
+
+export type LaunchCommand = {
+  readonly command: string;
+  readonly words: readonly string[];
+  readonly options: Pick<SpawnOptions, "cwd" | "env" | "uid" | "gid">;
+};
+
+const KIB = 1_024;
+const MIB = 1_048_576;
+const wasmPageBytes = 65_536;
+
+/** What Deno takes of the data limit before Python has any, measured, with room for its threads. */
+const denoDataBytes = 700 * MIB;
+
+/** JavaScript's own heap, in MiB; starting takes 40. */
+const heapMib = 128;
+
+/**
+ * Sets limits, starts the watch and becomes Deno. The watch waits for the end of the pipe that only
+ * the service holds, and then kills: a service that is killed leaves no evaluator running. It shares
+ * the group, whose number is the process's. Python yields to everything else on the machine.
+ */
+const script = `set -e
+ulimit -c 0
+ulimit -f 0
+ulimit -d "$1"
+shift
+if [ -w /proc/self/oom_score_adj ]; then echo 1000 > /proc/self/oom_score_adj; fi
+{ read -r _ || :; kill -KILL $$; } <&3 >/dev/null 2>&1 &
+exec 3<&-
+exec nice -n 10 "$@"`;
+
+const nowhere = "/nonexistent/waggle";
+
+export function launchCommand(launch: Launch, task: Task): LaunchCommand {
+  const { installation, packages, snapshot, account, limits } = launch;
+  const { pyodide, guest } = installation;
+  const readable = [pyodide, guest, ...packages, ...(task === "serve" ? [snapshot] : [])];
+  const dataKib = Math.ceil((denoDataBytes + limits.memoryBytes) / KIB);
+  const pages = Math.ceil(limits.memoryBytes / wasmPageBytes);
+  return {
+    command: "/bin/sh",
+    words: [
+      ...["-c", script, "sandbox", String(dataKib), installation.deno, "run"],
+      ...["--no-prompt", "--no-remote", "--no-npm", "--cached-only", "--no-config", "--no-lock"],
+      ...["--deny-net", "--deny-env", "--deny-run", "--deny-ffi", "--deny-write", "--deny-sys"],
+      `--allow-read=${readable.map((path) => path.replaceAll(",", ",,")).join(",")}`,
+      `--v8-flags=--wasm-max-mem-pages=${pages},--max-old-space-size=${heapMib}`,
+      `${guest}/main.js`,
+      task,
+      JSON.stringify({ pyodide, guest, packages, snapshot }),
+      String(limits.outputBytes),
+    ],
+    options: {
+      cwd: "/",
+      // Where Deno would write caches and read settings there is nothing, and nothing can be made.
+      env: {
+        PATH: "/usr/bin:/bin",
+        HOME: nowhere,
+        DENO_DIR: nowhere,
+        DENO_NO_UPDATE_CHECK: "1",
+        NO_COLOR: "1",
+      },
+      ...account,
+    },
+  };
+}

@@ -1,0 +1,124 @@
+// Makes ready what every sandbox process starts from: Python's memory after its start, kept in a file,
+// so that a start takes a tenth of the time. Called by sandbox.ts. Source: docs/sandbox.md.
+
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { access, mkdir, open, readFile, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { ServiceError } from "../../../base/errors.ts";
+import { isReachable } from "../../../embedded/account.ts";
+import { findInstallation } from "./installation.ts";
+import type { Installation } from "./installation.ts";
+import type { Account, Launch, SandboxLimits } from "./launch.ts";
+import { listPackages } from "./packages.ts";
+import { killGroup, spawnChild } from "./process.ts";
+
+export type PrepareOptions = {
+  readonly limits: SandboxLimits;
+  /** Made where there is none. Several services may share it. */
+  readonly cacheFolder: string;
+};
+
+/** `nobody` almost everywhere; it has to have no name. */
+const nobody: Account = { uid: 65_534, gid: 65_534 };
+
+const readRight = 0o4;
+
+const makingMs = 120_000;
+
+/**
+ * Returns what processes are launched with, after making the snapshot where the folder has none of
+ * this installation. Fails with SANDBOX_UNAVAILABLE.
+ */
+export async function prepareLaunch({ limits, cacheFolder }: PrepareOptions): Promise<Launch> {
+  const installation = findInstallation();
+  const packages = await listPackages(installation.packages);
+  const key = await hashInstallation(installation, packages);
+  const snapshot = join(cacheFolder, `python-${key}.snapshot`);
+  const launch = { installation, packages, snapshot, account: undefined, limits };
+  if (!(await isPresent(snapshot))) await makeSnapshot(launch);
+  return { ...launch, account: await findAccount(launch) };
+}
+
+/** The same installation has the same hash wherever it is; any file of it changes the hash. */
+async function hashInstallation(
+  { pyodide, guest }: Installation,
+  packages: readonly string[],
+): Promise<string> {
+  const ours = (await readdir(guest)).toSorted().filter((name) => /\.(js|py)$/.test(name));
+  const hash = createHash("sha256");
+  for (const path of [
+    join(pyodide, "package.json"),
+    join(pyodide, "pyodide.asm.wasm"),
+    join(pyodide, "python_stdlib.zip"),
+    ...ours.map((name) => join(guest, name)),
+    ...packages,
+  ]) {
+    hash.update(`${path.slice(dirname(path).length)}\n`);
+    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  }
+  return hash.digest("hex").slice(0, 32);
+}
+
+/** Written beside and renamed, since others may make the same file now, or be killed at it. */
+async function makeSnapshot(launch: Launch): Promise<void> {
+  const folder = dirname(launch.snapshot);
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  const unfinished = `${launch.snapshot}.${randomUUID()}`;
+  try {
+    await writeMemory(launch, unfinished);
+    await rename(unfinished, launch.snapshot);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+}
+
+async function writeMemory(launch: Launch, path: string): Promise<void> {
+  const child = spawnChild(launch, "snapshot");
+  const timer = setTimeout(() => killGroup(child), makingMs);
+  let errorText = "";
+  child.stderr.on("data", (chunk: Buffer) => (errorText += chunk.toString("utf8")));
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("exit", () => killGroup(child));
+    child.on("close", resolve);
+  });
+  // Readable to the account of the processes; it holds nothing of anyone.
+  const file = await open(path, "wx", 0o644);
+  try {
+    const [code] = await Promise.all([
+      ended,
+      pipeline(child.stdout, file.createWriteStream({ autoClose: false })),
+    ]);
+    if (code !== 0) throw new Error(`making the snapshot ended with ${code}: ${errorText}`);
+    await file.sync();
+  } catch (cause) {
+    throw new ServiceError("SANDBOX_UNAVAILABLE", "Python's sandbox cannot be started", { cause });
+  } finally {
+    clearTimeout(timer);
+    await file.close();
+  }
+}
+
+/** As root, processes run as nobody, if that account can read what they start from. */
+async function findAccount({ installation, packages, snapshot }: Launch) {
+  if (process.getuid?.() !== 0) return undefined;
+  const { deno, pyodide, guest } = installation;
+  const isUsable = await Promise.all([
+    isReachable(deno, nobody),
+    ...[pyodide, guest].map((folder) => isReachable(folder, nobody)),
+    ...[snapshot, ...packages].map((path) => isReachable(path, nobody, readRight)),
+  ]);
+  return isUsable.every(Boolean) ? nobody : undefined;
+}
+
+async function isPresent(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return (await stat(path)).size > 0;
+  } catch {
+    // Not made yet.
+    return false;
+  }
+}

@@ -1,0 +1,84 @@
+-- What evaluators do with events, beside the events: queued, running, scored, failed.
+-- New tables only; takes no lock that anyone could wait for.
+
+-- Events that were written and that evaluators may have to run on: one row for all of a commit, so
+-- that ingestion pays little; written in the commit's own transaction.
+create table evaluation_queue (
+  project_id uuid not null,
+  queue_id uuid not null,
+  event_ids text[] not null,
+  queued_at timestamptz not null default clock_timestamp(),
+  primary key (project_id, queue_id)
+);
+
+create index evaluation_queue_age_idx on evaluation_queue (queued_at, queue_id);
+
+-- One row for each (version, event) that runs or ran: its key is what makes a score exactly one.
+create table scores (
+  project_id uuid not null,
+  evaluator_id uuid not null,
+  event_id text not null,
+  version integer not null,
+  state text not null check (state in ('queued', 'running', 'scored', 'failed')),
+  -- The evaluator's enablement when it was queued.
+  enablement integer not null,
+  -- Absent while it is queued.
+  chunk_id uuid,
+  -- When the event was committed or the backfill came to it.
+  queued_at timestamptz not null default clock_timestamp(),
+  ended_at timestamptz,
+  result jsonb,
+  explanation text,
+  failure text,
+  -- {provider, model, prompt_tokens, completion_tokens, cost, answer}.
+  judge jsonb,
+  primary key (project_id, evaluator_id, event_id, version),
+  -- A score goes with its event.
+  foreign key (project_id, event_id) references events on delete cascade
+);
+
+-- For that, and for the scores of an event.
+create index scores_event_idx on scores (project_id, event_id);
+create index scores_queued_idx on scores (project_id, evaluator_id, version, queued_at)
+  where state = 'queued';
+create index scores_chunk_idx on scores (project_id, chunk_id) where chunk_id is not null;
+create index scores_ended_idx on scores (project_id, evaluator_id, ended_at)
+  where ended_at is not null;
+
+-- Events that one workflow runs one version on.
+create table evaluation_chunks (
+  project_id uuid not null,
+  chunk_id uuid not null,
+  evaluator_id uuid not null,
+  version integer not null,
+  enablement integer not null,
+  -- Absent where events came by themselves.
+  backfill_id uuid,
+  workflow_id text not null,
+  events integer not null,
+  scored integer not null default 0,
+  failed integer not null default 0,
+  skipped integer not null default 0,
+  created_at timestamptz not null default clock_timestamp(),
+  -- When its workflow was put into the outbox.
+  handed_at timestamptz,
+  -- When it last got on.
+  moved_at timestamptz not null default clock_timestamp(),
+  ended_at timestamptz,
+  primary key (project_id, chunk_id)
+);
+
+create index evaluation_chunks_open_idx on evaluation_chunks (project_id, evaluator_id)
+  where ended_at is null;
+create index evaluation_chunks_backfill_idx on evaluation_chunks (project_id, backfill_id)
+  where backfill_id is not null;
+
+-- Failures with no score between, counted afresh in each enablement.
+create table evaluator_streaks (
+  project_id uuid not null,
+  evaluator_id uuid not null,
+  enablement integer not null,
+  failures_in_row integer not null,
+  last_failure text,
+  primary key (project_id, evaluator_id, enablement)
+);
