@@ -46,6 +46,7 @@ import { orgHandlers } from "./controlplane/orgs/handlers.ts";
 import { projectHandlers } from "./controlplane/projects/handlers.ts";
 import { createScopes } from "./controlplane/scopes/scopes.ts";
 import { workspaceHandlers } from "./controlplane/workspaces/handlers.ts";
+import type { PythonSandbox } from "./evaluation/runner/python/sandbox.ts";
 import { modelAliasHandlers } from "./generation/aliases/handlers.ts";
 import { generationHandlers } from "./generation/chat/handlers.ts";
 import { providerCredentialHandlers } from "./generation/credentials/handlers.ts";
@@ -79,6 +80,8 @@ export type AppOptions = {
   readonly clusters: Clusters;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Runs the code of evaluators. */
+  readonly sandbox: PythonSandbox;
 };
 
 export type App = {

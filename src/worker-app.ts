@@ -6,8 +6,11 @@ import { createAccessChanges } from "./access/changes/changes.ts";
 import { createKeyPolicies } from "./access/key-policies/key-policies.ts";
 import { createKeys } from "./access/keys/keys.ts";
 import type { Logger } from "./base/logger.ts";
+import type { Config } from "./config.ts";
 import { createArchives } from "./controlplane/scopes/archive.ts";
 import { createScopes } from "./controlplane/scopes/scopes.ts";
+import type { PythonSandbox } from "./evaluation/runner/python/sandbox.ts";
+import type { Metrics } from "./operator/metrics.ts";
 import { createOutbox } from "./outbox/outbox.ts";
 import { createRelay } from "./outbox/relay.ts";
 import type { Clusters } from "./postgres/clusters.ts";
@@ -19,12 +22,15 @@ import type { TemporalTarget } from "./workflows/client.ts";
 import { startWorker } from "./workflows/worker.ts";
 
 export type WorkerAppOptions = {
+  readonly config: Config;
   readonly target: TemporalTarget;
   /** The control database. */
   readonly database: Database;
   /** Where events are. */
   readonly clusters: Clusters;
   readonly logger: Logger;
+  readonly sandbox: PythonSandbox;
+  readonly metrics: Metrics;
 };
 
 export type WorkerApp = {

@@ -3,7 +3,9 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
+import { createMetrics } from "../operator/metrics.ts";
 import { runDeployed } from "./deployed.ts";
+import { createSandbox } from "./sandbox.ts";
 import { startService } from "./service.ts";
 
 export async function runServe({ config }: CommandContext): Promise<number> {
@@ -13,10 +15,14 @@ export async function runServe({ config }: CommandContext): Promise<number> {
     );
   }
   return runDeployed(config, config.databaseUrl, async (parts) => {
-    const service = await startService(config, parts);
+    const sandbox = createSandbox(config, parts.logger);
+    const service = await startService(config, { ...parts, sandbox, metrics: createMetrics() });
     return {
       readyLine: `waggle is ready on ${service.url}`,
-      stop: (hurry) => service.stop(hurry),
+      async stop(hurry) {
+        await service.stop(hurry);
+        await sandbox.close();
+      },
     };
   });
 }

@@ -6,7 +6,7 @@ import { createApp } from "../app.ts";
 import type { AppOptions } from "../app.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
-import { createMetrics } from "../operator/metrics.ts";
+import type { Metrics } from "../operator/metrics.ts";
 import { startOperatorServer } from "../operator/server.ts";
 import type { OperatorServer } from "../operator/server.ts";
 
@@ -22,10 +22,10 @@ export type RunningService = {
 /** Starts listening: the API's port and, unless it is off or taken, the operator's. */
 export async function startService(
   config: Config,
-  { database, clusters, logger }: Pick<AppOptions, "database" | "clusters" | "logger">,
+  parts: Omit<AppOptions, "config">,
 ): Promise<RunningService> {
-  const metrics = createMetrics();
-  const app = await createApp({ config, database, clusters, logger, metrics });
+  const { metrics, logger } = parts;
+  const app = await createApp({ config, ...parts });
   const { url } = await app.listen().catch((cause: unknown) => {
     throw describeListenFailure(cause, config);
   });
@@ -53,9 +53,9 @@ function describeListenFailure(cause: unknown, { host, port }: Config): unknown 
 }
 
 /** Metrics are not worth a failed start: two services on one machine share the default port. */
-async function startOperator(
+export async function startOperator(
   config: Config,
-  metrics: ReturnType<typeof createMetrics>,
+  metrics: Metrics,
   logger: Logger,
 ): Promise<OperatorServer | undefined> {
   if (config.operatorPort === 0) return undefined;

@@ -8,6 +8,7 @@ import type { Config } from "../config.ts";
 import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
 import type { DataFolder } from "../embedded/data-folder.ts";
 import { startPostgres } from "../embedded/postgres.ts";
+import { createMetrics } from "../operator/metrics.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
@@ -19,6 +20,7 @@ import { loggerOf, watchForEnd } from "./end.ts";
 import type { End } from "./end.ts";
 import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
+import { createSandbox } from "./sandbox.ts";
 import type { Progress } from "./progress.ts";
 import { startService } from "./service.ts";
 import { createSignInLink } from "./sign-in-link.ts";
@@ -76,8 +78,11 @@ async function startAll(options: StartAll): Promise<void> {
     started.push(() => clusters.close());
     progress.step("starting the service");
     const encryptionKeys = await ensureEncryptionKeys(config, folder);
-    const parts = { database, clusters, logger };
-    const service = await startService({ ...config, encryptionKeys }, parts);
+    const sealing = { ...config, encryptionKeys };
+    const sandbox = createSandbox(config, logger);
+    started.push(() => sandbox.close());
+    const beside = { logger, sandbox, metrics: createMetrics() };
+    const service = await startService(sealing, { database, clusters, ...beside });
     started.push(() => service.stop(end.hurry));
     const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
     await lock.announce({ pid: process.pid, url: service.url });
@@ -90,7 +95,7 @@ async function startAll(options: StartAll): Promise<void> {
     progress.done();
     printReady(service.url, folder, { outcome, isForPeople, link });
     if (!config.hasWorkflows) return;
-    const workflows = runWorkflows({ config, folder, databaseUrl, logger });
+    const workflows = runWorkflows({ config: sealing, folder, databaseUrl, ...beside });
     started.push(() => workflows.stop(end.hurry));
   } finally {
     progress.done();

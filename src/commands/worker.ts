@@ -3,7 +3,10 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
+import { createMetrics } from "../operator/metrics.ts";
 import { runDeployed } from "./deployed.ts";
+import { createSandbox } from "./sandbox.ts";
+import { startOperator } from "./service.ts";
 
 export async function runWorker({ config }: CommandContext): Promise<number> {
   const { databaseUrl, temporal } = config;
@@ -16,10 +19,18 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
   return runDeployed(config, databaseUrl, async (parts) => {
     // Loaded here: the other commands do without Temporal's part, which is large.
     const { startWorkerApp } = await import("../worker-app.ts");
-    const worker = await startWorkerApp({ ...parts, target: { ...temporal, address } });
+    const metrics = createMetrics();
+    const sandbox = createSandbox(config, parts.logger);
+    const target = { ...temporal, address };
+    const worker = await startWorkerApp({ ...parts, config, target, sandbox, metrics });
+    const operator = await startOperator(config, metrics, parts.logger);
     return {
       readyLine: `waggle works on the workflows of ${address}, namespace ${temporal.namespace}`,
-      stop: (hurry) => Promise.race([worker.stop(), hurry]),
+      async stop(hurry) {
+        await Promise.race([worker.stop(), hurry]);
+        await sandbox.close();
+        await operator?.close();
+      },
     };
   });
 }

@@ -6,6 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
+import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
+import type { Metrics } from "../operator/metrics.ts";
 import { openClusters } from "../postgres/clusters.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
@@ -18,6 +20,8 @@ export type RunWorkflowsOptions = {
   /** Of the control database. */
   readonly databaseUrl: string;
   readonly logger: Logger;
+  readonly sandbox: PythonSandbox;
+  readonly metrics: Metrics;
 };
 
 export type RunningWorkflows = {
@@ -49,7 +53,7 @@ export function runWorkflows(options: RunWorkflowsOptions): RunningWorkflows {
 }
 
 async function start(
-  { config, folder, databaseUrl, logger }: RunWorkflowsOptions,
+  { config, folder, databaseUrl, logger, sandbox, metrics }: RunWorkflowsOptions,
   signal: AbortSignal,
   stops: (() => Promise<void>)[],
 ): Promise<void> {
@@ -70,12 +74,13 @@ async function start(
     logger,
   });
   stops.push(() => clusters.close());
-  const worker = await startWorkerApp({ target, database, clusters, logger });
+  const databases = { database, clusters };
+  const worker = await startWorkerApp({ config, target, ...databases, logger, sandbox, metrics });
   stops.push(() => worker.stop());
 }
 
 async function startEmbedded(
-  { config, folder, logger }: Omit<RunWorkflowsOptions, "databaseUrl">,
+  { config, folder, logger }: Pick<RunWorkflowsOptions, "config" | "folder" | "logger">,
   signal: AbortSignal,
   stops: (() => Promise<void>)[],
 ) {

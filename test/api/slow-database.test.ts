@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { createLogger } from "../../src/base/logger.ts";
+import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics } from "../../src/operator/metrics.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
@@ -24,7 +25,8 @@ beforeAll(async () => {
   const config = readConfig({ port: "0", "operator-port": "0" }, {});
   const logger = createLogger("fatal");
   const clusters = openTestClusters(database);
-  app = await createApp({ config, database, clusters, logger, metrics: createMetrics() });
+  const beside = { logger, metrics: createMetrics(), sandbox: createSandbox(config, logger) };
+  app = await createApp({ config, database, clusters, ...beside });
   ({ url } = await app.listen());
   const project = await givenAProject(given.database, "demo");
   key = (await givenAKey(given.database, project, { kind: "project" })).secret;

@@ -4,6 +4,7 @@ import { createApp } from "../../src/app.ts";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { createOrgKey } from "../../src/commands/credentials.ts";
+import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics, type Metrics } from "../../src/operator/metrics.ts";
 import type { Database } from "../../src/postgres/database.ts";
@@ -46,7 +47,8 @@ export async function startService(
   const metrics = createMetrics();
   const logger = createLogger(flags["log-level"] ?? "fatal");
   const clusters = openTestClusters(database, config.clusters);
-  const app = await createApp({ config, database, clusters, logger, metrics });
+  const sandbox = createSandbox(config, logger);
+  const app = await createApp({ config, database, clusters, logger, metrics, sandbox });
   const project = await givenAProject(database, "demo");
   const other = await givenAProject(database, "other");
   const createKey = async (kind: KeyKind, ofProject: LocalProject): Promise<string> =>
@@ -74,6 +76,7 @@ export async function startService(
     },
     async stop() {
       await app.close();
+      await sandbox.close();
       await clusters.close();
       await own.drop();
     },

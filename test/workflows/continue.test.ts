@@ -6,10 +6,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { createLogger } from "../../src/base/logger.ts";
 import { findTemporal } from "../../src/embedded/temporal-binary.ts";
 import { openConnection, registerSearchAttributes } from "../../src/workflows/namespace.ts";
-import { startWorkerApp } from "../../src/worker-app.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { aFreePort } from "../support/socket.ts";
@@ -24,6 +22,7 @@ import {
 } from "../support/workflows.ts";
 import { aControlplane } from "../support/controlplane.ts";
 import { recordHistory } from "./histories.ts";
+import { startWorker } from "../support/worker.ts";
 
 /** Events of a history; a server's own limit is some thousands. */
 const longHistory = 60;
@@ -92,8 +91,7 @@ test("a long archive goes on as a new run, and counts on", async () => {
   const { workflowId } = await archives.archive(scope, { withChildren: true, actor });
   const target = targetOf({ address, namespace: "default" });
   const clusters = openTestClusters(database);
-  const logger = createLogger("fatal");
-  const app = await startWorkerApp({ target, database, clusters, logger });
+  const app = await startWorker({ target, database, clusters });
   const client = openClient(target);
   try {
     await vi.waitUntil(() => client.stateOf(workflowId).catch(() => undefined), {

@@ -1,10 +1,8 @@
 // Archiving an organization whose data planes are on two clusters, one of which is away.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createLogger } from "../../src/base/logger.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
-import { startWorkerApp } from "../../src/worker-app.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { aControlplane } from "../support/controlplane.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
@@ -18,6 +16,7 @@ import {
   targetOf,
 } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
+import { startWorker } from "../support/worker.ts";
 
 let own: TestDatabase;
 let temporal: TestTemporal;
@@ -66,8 +65,7 @@ test("a cluster that is away holds up its own data planes alone, until it is bac
   const { workflowId } = await archives.archive(scope, { withChildren: true, actor });
 
   const target = targetOf(temporal);
-  const logger = createLogger("fatal");
-  const app = await startWorkerApp({ target, database, clusters, logger });
+  const app = await startWorker({ target, database, clusters });
   const client = openClient(target);
   const stateOf = (id: string) => client.stateOf(id).catch(() => undefined);
   try {

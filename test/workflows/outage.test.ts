@@ -5,9 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { createLogger } from "../../src/base/logger.ts";
 import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/temporal.ts";
-import { startWorkerApp, type WorkerApp } from "../../src/worker-app.ts";
 import { searchAttributesOf } from "../../src/workflows/search-attributes.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
@@ -17,6 +15,7 @@ import { startTestTemporal } from "../support/temporal.ts";
 import { temporalFrom } from "../support/temporal-server.ts";
 import { fingerprintOf, givenEvents, openClient, targetOf } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
+import { startWorker, type TestWorker } from "../support/worker.ts";
 
 let folder: string;
 let service: TestService;
@@ -107,10 +106,10 @@ test("access ends without Temporal, and the rest is done when it is back", async
   await recordHistory(client.client, archiveId, "archive-project");
 }, 300_000);
 
-async function startApp(target: ReturnType<typeof targetOf>): Promise<WorkerApp> {
+async function startApp(target: ReturnType<typeof targetOf>): Promise<TestWorker> {
   const { database } = service;
   const clusters = openTestClusters(database);
-  const app = await startWorkerApp({ target, database, clusters, logger: createLogger("fatal") });
+  const app = await startWorker({ target, database, clusters });
   started.push(() => app.stop());
   return app;
 }

@@ -4,9 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { createUuid } from "../../src/base/ids.ts";
-import { createLogger } from "../../src/base/logger.ts";
 import { revokeKeyEntry } from "../../src/outbox/entry.ts";
-import { startWorkerApp, type WorkerApp } from "../../src/worker-app.ts";
 import { createWorkflowClient, isAboutSearchAttributes } from "../../src/workflows/client.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
@@ -15,11 +13,12 @@ import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { openClient, targetOf } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
+import { startWorker, type TestWorker } from "../support/worker.ts";
 
 let service: TestService;
 let temporal: TestTemporal;
 let client: ReturnType<typeof openClient>;
-let worker: WorkerApp;
+let worker: TestWorker;
 let missing: string | undefined;
 
 beforeAll(async () => {
@@ -33,7 +32,7 @@ beforeAll(async () => {
   const { database } = service;
   const target = targetOf(temporal);
   const clusters = openTestClusters(database);
-  worker = await startWorkerApp({ target, database, clusters, logger: createLogger("fatal") });
+  worker = await startWorker({ target, database, clusters });
 }, 600_000);
 afterAll(async () => {
   if (missing !== undefined) return;

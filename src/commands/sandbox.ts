@@ -1,0 +1,44 @@
+// The sandbox of evaluators' Python, as the configuration asks for it. Called by the commands that
+// run evaluators, and by tests. Source: docs/sandbox.md.
+
+import { accessSync, constants, mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import { userCacheFolder } from "../embedded/user-cache.ts";
+import { createPythonSandbox } from "../evaluation/runner/python/sandbox.ts";
+import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
+
+/** Kept ready; each takes memory and no time. */
+const blanks = 2;
+
+/** Starts nothing: the first evaluator does. */
+export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger): PythonSandbox {
+  const { timeLimitMs, memoryBytesMax, outputBytesMax, codeBytesMax, processesMax } =
+    config.evaluation;
+  return createPythonSandbox({
+    limits: {
+      wallMs: timeLimitMs,
+      memoryBytes: memoryBytesMax,
+      outputBytes: outputBytesMax,
+      codeBytes: codeBytesMax,
+    },
+    processesMax,
+    blanks: Math.min(blanks, processesMax),
+    cacheFolder: cacheFolder(),
+    logger,
+  });
+}
+
+/** The user's own, so that nobody else wrote what is there; else one for this process alone. */
+function cacheFolder(): string {
+  const folder = userCacheFolder();
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return folder;
+  } catch {
+    return mkdtempSync(join(tmpdir(), "waggle-"));
+  }
+}
