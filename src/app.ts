@@ -5,11 +5,16 @@ import { readFileSync } from "node:fs";
 import { AuditService } from "../gen/waggle/v1/audit_pb.js";
 import { ApiKeyService } from "../gen/waggle/v1/api_key_pb.js";
 import { DataPlaneService } from "../gen/waggle/v1/dataplane_pb.js";
+import { BackfillService } from "../gen/waggle/v1/backfill_pb.js";
+import { EvaluatorService } from "../gen/waggle/v1/evaluator_pb.js";
 import { EventService } from "../gen/waggle/v1/event_pb.js";
 import { ExportService, StreamEventsResponseSchema } from "../gen/waggle/v1/export_pb.js";
 import { FeedbackService } from "../gen/waggle/v1/feedback_pb.js";
 import { GenerationService, StreamChatResponseSchema } from "../gen/waggle/v1/generation_pb.js";
 import { LlmProxyService } from "../gen/waggle/v1/llm_proxy_pb.js";
+import { MetricService } from "../gen/waggle/v1/metric_pb.js";
+import { MetricVersionService } from "../gen/waggle/v1/metric_version_pb.js";
+import { OldMetricService } from "../gen/waggle/compat/v0/metric_pb.js";
 import { MeService } from "../gen/waggle/v1/me_pb.js";
 import { MemberService } from "../gen/waggle/v1/member_pb.js";
 import { ModelAliasService } from "../gen/waggle/v1/model_alias_pb.js";
@@ -46,6 +51,12 @@ import { orgHandlers } from "./controlplane/orgs/handlers.ts";
 import { projectHandlers } from "./controlplane/projects/handlers.ts";
 import { createScopes } from "./controlplane/scopes/scopes.ts";
 import { workspaceHandlers } from "./controlplane/workspaces/handlers.ts";
+import { backfillHandlers } from "./evaluation/backfills/handlers.ts";
+import { createEvaluation, type Evaluation } from "./evaluation/evaluation.ts";
+import { evaluatorHandlers } from "./evaluation/evaluator-handlers.ts";
+import { metricHandlers } from "./evaluation/evaluators/handlers.ts";
+import { oldMetricHandlers } from "./evaluation/evaluators/old-handlers.ts";
+import { metricVersionHandlers } from "./evaluation/evaluators/version-handlers.ts";
 import type { PythonSandbox } from "./evaluation/runner/python/sandbox.ts";
 import { modelAliasHandlers } from "./generation/aliases/handlers.ts";
 import { generationHandlers } from "./generation/chat/handlers.ts";
@@ -113,12 +124,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...{ database, audit, changes, manifest, ...caches },
     publicOrigin: config.publicUrl,
   });
+  const publicOrigin = config.publicUrl;
   const signInPages = createSignInPages({
-    ...{ ...people, logger, publicOrigin: config.publicUrl },
-    entrance: createEntrance({
-      ...{ oidc: config.oidc, publicOrigin: config.publicUrl },
-      ...{ database, people, logger },
-    }),
+    ...{ ...people, logger, publicOrigin },
+    entrance: createEntrance({ oidc: config.oidc, publicOrigin, database, people, logger }),
   });
   const keys = createKeys({
     ...{ database, changes, audit, outbox, scopes, policies, ...caches },
@@ -131,21 +140,29 @@ export async function createApp(options: AppOptions): Promise<App> {
   changes.follow();
   const idempotency = createIdempotency(database);
   const prices = createPrices();
+  const evaluation = createEvaluation({
+    ...{ config, database, clusters, scopes, audit, changes, outbox, sandbox: options.sandbox },
+    // Made below: what scores events reads them, and their commits tell it of them.
+    tracingOf: (project) => tracing.of(project),
+    judgeCalls: { ask: (...question) => generation.judgeCalls.ask(...question) },
+  });
   const tracing = createTracing({
     clusters,
+    onWritten: evaluation.onWritten,
     onStored: (events) => metrics.addStoredEvents(events),
     estimateCost: createEstimateCost(prices),
   });
   metrics.watchQueue(() => tracing.queueSize());
+  metrics.watchEvaluation(() => evaluation.stats());
   const generation = createGeneration({
     ...{ config, database, scopes, audit, changes, prices, logger },
     tracingOf: tracing.of,
   });
-
   const server = createTransport({
     services: (router) => {
       addTracingServices(router, tracing.of);
       addGenerationServices(router, generation);
+      addEvaluationServices(router, evaluation);
       router.service(OrganizationService, orgHandlers(controlplane.orgs, archives));
       router.service(DataPlaneService, dataplaneHandlers(controlplane.dataplanes));
       router.service(WorkspaceService, workspaceHandlers(controlplane.workspaces, archives));
@@ -225,6 +242,15 @@ function addGenerationServices(router: ServiceRouter, generation: Generation): v
   router.service(LlmProxyService, llmProxyHandlers(proxy, models));
   router.service(ProviderCredentialService, providerCredentialHandlers(credentials));
   router.service(ModelAliasService, modelAliasHandlers(aliases));
+}
+
+function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): void {
+  const { evaluators, versions, backfills } = evaluation;
+  router.service(MetricService, metricHandlers(evaluators));
+  router.service(MetricVersionService, metricVersionHandlers(versions));
+  router.service(OldMetricService, oldMetricHandlers(evaluators));
+  router.service(EvaluatorService, evaluatorHandlers(evaluation));
+  router.service(BackfillService, backfillHandlers(backfills));
 }
 
 function packageVersion(): string {

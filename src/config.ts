@@ -112,7 +112,6 @@ export type EvaluationConfig = {
   /** Of what it prints and returns. */
   readonly outputBytesMax: number;
   readonly codeBytesMax: number;
-  /** Sandboxes at a time, in one process of the service. */
   readonly processesMax: number;
   readonly failuresMax: number;
 };

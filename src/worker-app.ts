@@ -9,13 +9,18 @@ import type { Logger } from "./base/logger.ts";
 import type { Config } from "./config.ts";
 import { createArchives } from "./controlplane/scopes/archive.ts";
 import { createScopes } from "./controlplane/scopes/scopes.ts";
+import { createEvaluation, createEvaluationWork } from "./evaluation/evaluation.ts";
 import type { PythonSandbox } from "./evaluation/runner/python/sandbox.ts";
+import { createGeneration } from "./generation/generation.ts";
+import { createEstimateCost } from "./generation/prices/event-usage.ts";
+import { createPrices } from "./generation/prices/prices.ts";
 import type { Metrics } from "./operator/metrics.ts";
 import { createOutbox } from "./outbox/outbox.ts";
 import { createRelay } from "./outbox/relay.ts";
 import type { Clusters } from "./postgres/clusters.ts";
 import type { Database } from "./postgres/database.ts";
 import { createEventArchive } from "./tracing/archive/archive.ts";
+import { createTracing } from "./tracing/tracing.ts";
 import { createActivities } from "./workflows/activities.ts";
 import { createWorkflowClient } from "./workflows/client.ts";
 import type { TemporalTarget } from "./workflows/client.ts";
@@ -40,10 +45,10 @@ export type WorkerApp = {
 
 /** Starts the relay and the worker. Temporal may come later: nothing waits for it. */
 export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerApp> {
-  const { target, database, clusters, logger } = options;
+  const { config, target, database, clusters, logger, sandbox, metrics } = options;
   const client = await createWorkflowClient(target);
   const audit = createAudit(database);
-  const changes = createAccessChanges({ database });
+  const changes = createAccessChanges({ database, pollMs: config.accessPollMs, logger });
   const outbox = createOutbox(database);
   const scopes = createScopes(database);
   const policies = createKeyPolicies({ database, changes, audit, scopes });
@@ -55,13 +60,38 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
   });
   const archives = createArchives({ database, audit, changes, outbox });
   const eventArchive = createEventArchive((clusterId) => clusters.database(clusterId));
-  const activities = createActivities({ archives, keys, scopes, changes, eventArchive, client });
+  const prices = createPrices();
+  const evaluating = { config, database, clusters, scopes, audit, changes, outbox, sandbox };
+  const tracing = createTracing({ clusters, estimateCost: createEstimateCost(prices) });
+  const generation = createGeneration({
+    ...{ config, database, scopes, audit, changes, prices, logger },
+    tracingOf: tracing.of,
+  });
+  const evaluation = createEvaluation({
+    ...{ ...evaluating, tracingOf: tracing.of },
+    judgeCalls: generation.judgeCalls,
+  });
+  const work = createEvaluationWork({
+    ...{ ...evaluating, tracingOf: tracing.of },
+    ...{ evaluation, client, metrics, logger },
+  });
+  metrics.watchEvaluation(() => evaluation.stats());
+  const { chunks, backfillRuns } = work;
+  const activities = createActivities({
+    ...{ archives, keys, scopes, changes, eventArchive, client },
+    ...{ chunks, backfillRuns },
+  });
   const relay = createRelay({ database, client, logger });
   const worker = startWorker({ target, client, activities, logger });
+  changes.follow();
   relay.follow();
+  work.follow();
   return {
     async stop() {
-      await Promise.all([relay.stop(), worker.stop()]);
+      await Promise.all([relay.stop(), work.stop(), worker.stop()]);
+      await generation.close();
+      await tracing.drain();
+      await changes.stop();
       await client.close();
     },
   };

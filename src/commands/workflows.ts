@@ -94,14 +94,14 @@ async function startEmbedded(
     onRestart: (cause) => logger.error({ cause }, "Temporal ended by itself; starting it again"),
   });
   stops.push(() => server.stop());
-  print(`Temporal's web page, to watch archives and revocations: ${server.uiUrl}`);
+  print(`Temporal's web page, to watch evaluators, archives and revocations: ${server.uiUrl}`);
   const { address, namespace } = server;
   return { ...config.temporal, address, namespace, apiKey: undefined, tls: false };
 }
 
 function report(error: unknown, logger: Logger): void {
   const consequence =
-    "everything else works; archives and revocations are completed by a later start that has one";
+    "everything else works; evaluators, archives and revocations wait for a start that has one";
   if (error instanceof OperatorError) print(`no Temporal: ${error.message}\n${consequence}`);
   else logger.error({ err: error }, `no workflows run: ${consequence}`);
 }

@@ -16,6 +16,7 @@ import { createOutbound } from "./calls/outbound.ts";
 import { type Chat, createChat } from "./chat/chat.ts";
 import { createCredentials, type Credentials } from "./credentials/credentials.ts";
 import { createEncryptionKeys } from "./credentials/encryption-keys.ts";
+import { createJudgeCalls, type JudgeCalls } from "./judge/judge-calls.ts";
 import { createLanguageModels } from "./providers/language-models.ts";
 import { createModels, type Models } from "./proxy/models.ts";
 import { createPassThrough } from "./proxy/pass-through.ts";
@@ -31,6 +32,7 @@ export type Generation = {
   readonly chat: Chat;
   readonly proxy: Proxy;
   readonly models: Models;
+  readonly judgeCalls: JudgeCalls;
   /** Resolves when every generation is stored, and ends the connections to providers. */
   close(): Promise<void>;
 };
@@ -89,6 +91,7 @@ export function createGeneration(options: GenerationOptions): Generation {
       translated: createTranslated({ languageModels }),
     }),
     models: createModels({ routing, outbound }),
+    judgeCalls: createJudgeCalls({ ...calls, prices: options.prices }),
     async close() {
       await generations.drain();
       await outbound.close();

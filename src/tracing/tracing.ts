@@ -11,13 +11,18 @@ import type { QueueSize } from "./events/commit-queue.ts";
 import type { EstimateCost } from "./events/event.ts";
 import { createEvents } from "./events/events.ts";
 import type { Events } from "./events/events.ts";
+import { createEventMetrics } from "./events/metrics.ts";
+import type { EventMetrics } from "./events/metrics.ts";
 import { createRecorder } from "./events/record.ts";
 import type { Recorder } from "./events/record.ts";
+import type { OnWritten } from "./events/write-set.ts";
 import { createExports } from "./export/export.ts";
 import type { Exports } from "./export/export.ts";
 import { createFeedback } from "./feedback/feedback.ts";
 import type { Feedback } from "./feedback/feedback.ts";
 import { createFieldCatalogue } from "./fields/fields.ts";
+import { createSelection } from "./selection/selection.ts";
+import type { Selection } from "./selection/selection.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { createTraces } from "./spans/record-spans.ts";
@@ -30,6 +35,9 @@ export type Tracing = {
   readonly exports: Exports;
   readonly traces: Traces;
   readonly feedback: Feedback;
+  readonly selection: Selection;
+  /** Scores of the service's own on events. */
+  readonly metrics: EventMetrics;
   /** Keeps answers in the cluster, in the transaction of what the call changed there. */
   readonly idempotency: Idempotency;
 };
@@ -43,6 +51,8 @@ export type TracingOptions = {
   readonly onStored?: (events: number) => void;
   /** Absent where no prices are known. */
   readonly estimateCost?: EstimateCost;
+  /** Told in each commit of the events that it makes or changes. */
+  readonly onWritten?: OnWritten;
 };
 
 export type TracingOfClusters = {
@@ -54,14 +64,14 @@ export type TracingOfClusters = {
 };
 
 export function createTracing(options: TracingOptions): TracingOfClusters {
-  const { clusters, onStored, estimateCost } = options;
+  const { clusters, onStored, estimateCost, onWritten } = options;
   const composed = new Map<Database, Tracing>();
   const recorders: Recorder[] = [];
 
   function compose(database: Database): Tracing {
     const fields = createFieldCatalogue({ database });
     const recorder = createRecorder({
-      ...{ database, fields, estimateCost },
+      ...{ database, fields, estimateCost, onWritten },
       ...(onStored && { onStored }),
     });
     recorders.push(recorder);
@@ -71,6 +81,8 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       exports: createExports({ database, fields }),
       traces: createTraces({ recorder }),
       feedback: createFeedback(database, recorder),
+      selection: createSelection({ database, fields }),
+      metrics: createEventMetrics({ database, fields }),
       idempotency: createIdempotency(database),
     };
   }

@@ -37,6 +37,8 @@ export type AccessRule = {
   readonly streamTwin: string;
   /** REST errors are shaped as the OpenAI API's. */
   readonly hasOpenAiErrors: boolean;
+  /** It is about the key's project and changes the control database. */
+  readonly isControlData: boolean;
 };
 
 const bare = {
@@ -49,6 +51,7 @@ const bare = {
   isGeneration: false,
   streamTwin: "",
   hasOpenAiErrors: false,
+  isControlData: false,
 };
 
 /** Reveal nothing of any tenant, and tools call them without a key. */
@@ -140,5 +143,6 @@ function fromOption(method: DescMethod): AccessRule {
     isGeneration: option.generation,
     streamTwin: option.streamTwin,
     hasOpenAiErrors: option.openaiErrors,
+    isControlData: option.controlData,
   };
 }

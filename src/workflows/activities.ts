@@ -3,10 +3,14 @@
 import { createArchiveProjectActivities } from "./archive-project/activities.ts";
 import type { ArchiveActivitiesOptions } from "./archive-project/activities.ts";
 import { createArchiveScopeActivities } from "./archive-scope/activities.ts";
+import { createBackfillActivities } from "./backfill/activities.ts";
+import { createEvaluateChunkActivities } from "./evaluate-chunk/activities.ts";
 import { createRevokeKeyActivities } from "./revoke-key/activities.ts";
 import { createWaitForServersActivities } from "./wait-for-servers/activities.ts";
 
 type ActivitiesOptions = ArchiveActivitiesOptions &
+  Parameters<typeof createBackfillActivities>[0] &
+  Parameters<typeof createEvaluateChunkActivities>[0] &
   Parameters<typeof createRevokeKeyActivities>[0] &
   Parameters<typeof createWaitForServersActivities>[0];
 
@@ -16,6 +20,8 @@ export function createActivities(options: ActivitiesOptions) {
   return {
     ...createArchiveProjectActivities(options),
     ...createArchiveScopeActivities(options),
+    ...createBackfillActivities(options),
+    ...createEvaluateChunkActivities(options),
     ...createRevokeKeyActivities(options),
     ...createWaitForServersActivities(options),
   };

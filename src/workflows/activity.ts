@@ -7,7 +7,7 @@ import { outcomes, ServiceError } from "../base/errors.ts";
 type Activity = (...words: never[]) => Promise<unknown>;
 
 /** Well below the time after which Temporal takes a silent activity for dead. */
-const heartbeatMs = 3_000;
+export const heartbeatMs = 3_000;
 const serverErrorMin = 500;
 
 /**
@@ -24,9 +24,17 @@ export function toActivities<T extends Readonly<Record<string, Activity>>>(activ
   ) as unknown as T;
 }
 
+/** What a running activity has said of itself. */
+const said = new WeakMap<Context, unknown>();
+
+/** Has the running activity's signs of life tell how far it is. */
+export function tell(details: Readonly<Record<string, number | string>>): void {
+  said.set(Context.current(), details);
+}
+
 async function withHeartbeats(work: () => Promise<unknown>): Promise<unknown> {
   const context = Context.current();
-  const timer = setInterval(() => context.heartbeat(), heartbeatMs);
+  const timer = setInterval(() => context.heartbeat(said.get(context)), heartbeatMs);
   try {
     return await work();
   } finally {

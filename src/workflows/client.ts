@@ -176,7 +176,8 @@ export function isAboutSearchAttributes(error: unknown): boolean {
   const { cause } = error as Error;
   const fault = isGrpcServiceError(error) ? error : cause;
   return (
-    isGrpcServiceError(fault) && /search attribute|Waggle(Scope|Org|Actor)/i.test(fault.details)
+    isGrpcServiceError(fault) &&
+    /search attribute|Waggle(Scope|Org|Actor|Evaluator)/i.test(fault.details)
   );
 }
 

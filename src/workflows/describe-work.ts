@@ -1,7 +1,13 @@
 // What Temporal's screens say about a workflow: a line in the list, names beside the ids. Imported
 // by workflows and by client.ts, so it does nothing by itself.
 
-import type { ArchiveInput, RevokeKeyInput, WorkflowType } from "../outbox/entry.ts";
+import type {
+  ArchiveInput,
+  BackfillInput,
+  EvaluateChunkInput,
+  RevokeKeyInput,
+  WorkflowType,
+} from "../outbox/entry.ts";
 
 export type Description = {
   readonly staticSummary: string;
@@ -17,10 +23,17 @@ const levelNames = {
 } as const;
 
 export function describeWork(type: WorkflowType, input: unknown): Description {
-  // Written by outbox.ts, which ties the one to the other.
-  return type === "revokeKey"
-    ? describeRevocation(input as RevokeKeyInput)
-    : describeArchive(input as ArchiveInput);
+  // outbox/entry.ts ties the one to the other.
+  switch (type) {
+    case "revokeKey":
+      return describeRevocation(input as RevokeKeyInput);
+    case "evaluateChunk":
+      return describeChunk(input as EvaluateChunkInput);
+    case "backfill":
+      return describeBackfill(input as BackfillInput);
+    default:
+      return describeArchive(input as ArchiveInput);
+  }
 }
 
 export function describeArchive({ level, id, name, orgId, actor }: ArchiveInput): Description {
@@ -47,4 +60,41 @@ function describeRevocation({ keyId, orgId, scopeId, actor }: RevokeKeyInput): D
     ].join("\n"),
     memo: { key: keyId, organization: orgId, scope: scopeId, actor },
   };
+}
+
+export function describeChunk(input: EvaluateChunkInput): Description {
+  const { evaluatorName, version, events, chunkId, backfillId } = input;
+  return {
+    staticSummary: summarize(`evaluate ${evaluatorName}`, `v${version} on ${events} events`),
+    staticDetails: [
+      `Runs version ${version} of evaluator ${input.evaluatorId} on the events of chunk`,
+      `${chunkId}, each once. Safe to terminate: what has not run is given out again.`,
+    ].join("\n"),
+    memo: { ...memoOf(input), ...(backfillId !== undefined && { backfill: backfillId }) },
+  };
+}
+
+function describeBackfill(input: BackfillInput): Description {
+  const { evaluatorName, version, evaluatorId, backfillId } = input;
+  return {
+    staticSummary: summarize(`backfill ${evaluatorName}`, `v${version}`),
+    staticDetails: [
+      `Runs version ${version} of evaluator ${evaluatorId} on events that were stored before, in`,
+      "chunks with a workflow each. To end it: cancel it here or through the API.",
+    ].join("\n"),
+    memo: { ...memoOf(input), backfill: backfillId, run: String(input.run) },
+  };
+}
+
+function memoOf(input: EvaluateChunkInput | BackfillInput): Record<string, string> {
+  const { evaluatorName, version, evaluatorId, orgId, projectId, actor } = input;
+  return {
+    ...{ name: evaluatorName, version: String(version), evaluator: evaluatorId },
+    ...{ organization: orgId, project: projectId, actor },
+  };
+}
+
+/** Leaves the end whole: it is what tells one from another. */
+function summarize(start: string, end: string): string {
+  return `${start.slice(0, summaryCharactersMax - end.length - 1)} ${end}`;
 }

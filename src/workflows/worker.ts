@@ -4,9 +4,11 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from "@temporalio/worker";
-import type { LogLevel, Logger as TemporalLogger } from "@temporalio/worker";
+import type { LogLevel, Logger as TemporalLogger, WorkerOptions } from "@temporalio/worker";
 import type { Logger } from "../base/logger.ts";
 import type { Activities } from "./activities.ts";
+import { heartbeatMs } from "./activity.ts";
+import { evaluationTaskQueue } from "./activity-options.ts";
 import { readTls, taskQueue } from "./client.ts";
 import type { TemporalTarget, WorkflowClient } from "./client.ts";
 import { registerSearchAttributes } from "./namespace.ts";
@@ -27,6 +29,8 @@ export type StartWorkerOptions = {
 const workflowsPath = new URL("./workflows.ts", import.meta.url).pathname;
 /** Each holds a connection of the worker's pools at times, most of them wait. */
 const activitiesMax = 20;
+/** Chunks run at a time; they share the places of the sandbox, or wait for a judge's model. */
+const evaluationsMax = 16;
 /** Workflows kept in memory between two events of theirs. */
 const cachedWorkflowsMax = 200;
 /** Activities that notice it end at a step; the others are given up and tried again elsewhere. */
@@ -46,7 +50,11 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
   code.catch(() => {
     // Told where it is used.
   });
-  let worker: Worker | undefined;
+  const workers = new Set<Worker>();
+
+  function shutDown(): void {
+    for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
+  }
 
   async function workOnce(): Promise<void> {
     const tls = await readTls(target);
@@ -59,26 +67,50 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
     try {
       const workflowBundle = { code: await code };
       if (signal.aborted) return;
-      worker = await Worker.create({
-        connection,
-        namespace,
-        taskQueue,
+      const common = {
+        ...{ connection, namespace, activities: options.activities },
         identity: `${hostname()} pid ${process.pid}`,
-        workflowBundle,
-        activities: options.activities,
-        maxConcurrentActivityTaskExecutions: activitiesMax,
-        maxCachedWorkflows: cachedWorkflowsMax,
         shutdownGraceTime: stopGraceMs,
         shutdownForceTime: stopForceMs,
-      });
-      const running = worker.run();
-      // stop() came while it was being made. One that never ran would keep its connection open.
-      if (signal.aborted) worker.shutdown();
-      await running;
+      };
+      await runTogether([
+        {
+          ...{ ...common, taskQueue, workflowBundle },
+          maxConcurrentActivityTaskExecutions: activitiesMax,
+          maxCachedWorkflows: cachedWorkflowsMax,
+        },
+        {
+          ...{ ...common, taskQueue: evaluationTaskQueue },
+          maxConcurrentActivityTaskExecutions: evaluationsMax,
+          // Cancelling is told in answer to a sign of life.
+          maxHeartbeatThrottleInterval: heartbeatMs,
+        },
+      ]);
     } finally {
-      worker = undefined;
+      workers.clear();
       await connection.close();
     }
+  }
+
+  /** Runs workers until all have ended; where one does, the others have to as well. */
+  async function runTogether(all: readonly WorkerOptions[]): Promise<void> {
+    let isEnding = false;
+    const running = all.map(async (one) => {
+      try {
+        const worker = await Worker.create(one);
+        workers.add(worker);
+        const run = worker.run();
+        // stop() came while it was being made. One that never ran would keep its connection open.
+        if (isEnding || signal.aborted) worker.shutdown();
+        await run;
+      } finally {
+        isEnding = true;
+        shutDown();
+      }
+    });
+    const ended = await Promise.allSettled(running);
+    const failed = ended.find((end) => end.status === "rejected");
+    if (failed) throw failed.reason;
   }
 
   async function work(): Promise<void> {
@@ -104,7 +136,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
   return {
     async stop() {
       stopping.abort();
-      if (worker?.getState() === "RUNNING") worker.shutdown();
+      shutDown();
       await working;
       await watch.ended;
     },
@@ -136,7 +168,7 @@ function watchTemporal({ target, client, logger }: StartWorkerOptions, signal: A
     if (fault !== undefined && (isReachable || !wasAsked)) {
       logger.warn(
         { address, namespace, cause: fault },
-        "Temporal cannot be reached; archiving and revocations are completed when it can",
+        "Temporal cannot be reached; archives, revocations and evaluations go on when it can",
       );
     }
     // Not earlier: the worker waits for the first one.
@@ -201,6 +233,9 @@ function installRuntime(logger: Logger): void {
   });
 }
 
+/** What the worker of evaluations is told at each start: it runs activities only. */
+const asMeant = "No workflows registered";
+
 /** Temporal's own news, such as each state of a worker, are details to an operator. */
 function toTemporalLogger(logger: Logger): TemporalLogger {
   const methods = {
@@ -211,7 +246,7 @@ function toTemporalLogger(logger: Logger): TemporalLogger {
     TRACE: "trace",
   } as const satisfies Record<LogLevel, keyof Logger>;
   const log = (level: LogLevel, message: string, meta?: object) => {
-    logger[methods[level]]({ ...meta }, message);
+    logger[message.startsWith(asMeant) ? "debug" : methods[level]]({ ...meta }, message);
   };
   return {
     log,

@@ -6,5 +6,7 @@ export {
   archiveOrganization,
   archiveWorkspace,
 } from "./archive-scope/workflow.ts";
+export { backfill } from "./backfill/workflow.ts";
+export { evaluateChunk } from "./evaluate-chunk/workflow.ts";
 export { archiveProject } from "./archive-project/workflow.ts";
 export { revokeKey } from "./revoke-key/workflow.ts";

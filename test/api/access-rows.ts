@@ -5,7 +5,17 @@
 import type { KeyKind } from "../../src/access/principal.ts";
 
 /** What a call needs to find before it can succeed. */
-export type Need = "session" | "generation" | "member" | "credential" | "alias" | KeyKind;
+export type Need =
+  | "session"
+  | "generation"
+  | "metric"
+  | "metric and event"
+  | "judge"
+  | "backfill"
+  | "member"
+  | "credential"
+  | "alias"
+  | KeyKind;
 
 export type Row = {
   /** HTTP method and path template. */
@@ -13,6 +23,7 @@ export type Row = {
   readonly rpc: string;
   readonly permission: string;
   readonly kinds: readonly KeyKind[];
+  /** Holds ids as the path does: `{metric_id}`. */
   readonly body?: unknown;
   readonly need?: Need;
 };
@@ -158,6 +169,76 @@ const generationRows: readonly Row[] = [
     body: { model: "stand-in/m", input: "hi" },
   }),
   row("GET /v1/models", "ListModels", "project.generation.list", owner),
+];
+
+// Nothing runs: the event has no ground truth.
+const judge = {
+  ...{ type: "LLM", definition: "{{ feedback.ground_truth }}" },
+  ...{ model_provider: "stand-in", model_name: "m" },
+};
+const runRows: readonly Row[] = rows(
+  ["POST /v1/metrics/run", "POST /v1/metrics/run_metric"],
+  "RunMetric",
+  "project.evaluator.run",
+  owner,
+  { body: { metric: judge, event: {} } },
+);
+
+const question = { name: "a metric", type: "HUMAN", criteria: "Is it kind?" };
+const metric: Rest = { need: "metric" };
+const version = "/v1/metrics/{id}/versions/{name}";
+
+function metricRow(route: string, rpc: string, action: string, rest: Rest = metric): Row {
+  const keys = action === "get" || action === "list" ? readers : owner;
+  return row(route, rpc, `project.evaluator.${action}`, keys, rest);
+}
+
+const metricRows: readonly Row[] = [
+  metricRow("POST /metrics", "CreateMetric", "create", { body: question }),
+  metricRow("POST /v1/metrics", "CreateMetric", "create", { body: question }),
+  metricRow("GET /metrics", "ListOldMetrics", "list"),
+  metricRow("GET /v1/metrics", "ListMetrics", "list"),
+  metricRow("GET /v1/metrics/{id}", "GetMetric", "get"),
+  metricRow("PUT /v1/metrics/{id}", "UpdateMetric", "update", { body: named, ...metric }),
+  ...["PUT /v1/metrics", "PUT /metrics"].map((route) =>
+    metricRow(route, "UpdateMetric", "update", {
+      body: { metric_id: "{metric_id}", ...named },
+      ...metric,
+    }),
+  ),
+  ...[
+    "DELETE /v1/metrics/{id}",
+    "DELETE /v1/metrics?metric_id={metric_id}",
+    "DELETE /metrics?metric_id={metric_id}",
+  ].map((route) => metricRow(route, "DeleteMetric", "delete")),
+  metricRow("GET /v1/metrics/{id}/versions", "ListMetricVersions", "get"),
+  metricRow("POST /v1/metrics/{id}/versions", "CreateMetricVersion", "update", {
+    body: { message: "clearer", content: "Is it true?" },
+    ...metric,
+  }),
+  metricRow(`GET ${version}`, "GetMetricVersion", "get"),
+  metricRow(`GET ${version}/compare/{other}`, "CompareMetricVersions", "get"),
+  metricRow(`POST ${version}/deploy`, "DeployMetricVersion", "update", { body: {}, ...metric }),
+  metricRow(`POST ${version}/restore`, "RestoreMetricVersion", "update", { body: {}, ...metric }),
+];
+
+const all = "/v1/metrics/{id}/backfills";
+const one = `${all}/{backfill_id}`;
+
+const backfillRows: readonly Row[] = [
+  metricRow(`POST ${all}`, "CreateBackfill", "run", { body: {}, need: "judge" }),
+  metricRow(`GET ${all}`, "ListBackfills", "list"),
+  metricRow(`GET ${one}`, "GetBackfill", "get", { need: "backfill" }),
+  metricRow(`POST ${one}/pause`, "PauseBackfill", "run", { body: {}, need: "backfill" }),
+  metricRow(`POST ${one}/resume`, "ResumeBackfill", "run", { body: {}, need: "backfill" }),
+  metricRow(`POST ${one}/cancel`, "CancelBackfill", "run", { body: {}, need: "backfill" }),
+];
+
+const explanationRows: readonly Row[] = [
+  metricRow("GET /v1/metrics/{id}/events/{event_id}/why", "ExplainMetric", "get", {
+    need: "metric and event",
+  }),
+  metricRow("GET /v1/metrics/{id}/status", "GetMetricStatus", "get"),
 ];
 
 const feedbackRows: readonly Row[] = [
@@ -358,6 +439,10 @@ function aliasRows(root: string): readonly Row[] {
 export const contractRows: readonly Row[] = [
   ...tracingRows,
   ...generationRows,
+  ...metricRows,
+  ...runRows,
+  ...backfillRows,
+  ...explanationRows,
   ...feedbackRows,
   ...scopeRows,
   ...memberRows,

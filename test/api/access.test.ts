@@ -11,6 +11,7 @@ import { keyKinds } from "../../src/access/principal.ts";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
 import { addAlias, addCredential, anEncryptionKey } from "../support/credentials.ts";
+import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -76,8 +77,11 @@ function isAllowed(row: Row, { kind, level }: Caller): boolean {
   return levels.indexOf(level) <= levels.indexOf(asked);
 }
 
-/** Returns the path of a row in a tenant, with what the call needs put in place. */
-async function pathIn(tenant: Tenant, { route, need }: Row): Promise<string> {
+/** Path and body of a call. */
+type Filled = { readonly path: string; readonly body: string | undefined };
+
+/** Returns the call of a row in a tenant, with what it needs put in place. */
+async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Filled> {
   const ids: Record<string, string> = {
     org_id: tenant.orgId,
     virtual_dataplane_id: tenant.dataplaneId,
@@ -95,13 +99,27 @@ async function pathIn(tenant: Tenant, { route, need }: Row): Promise<string> {
     ids["user_id"] = await addMember(service.database, tenant, { level, role });
   } else if (need === "credential") {
     ids["credential_id"] = await addCredential(service.database, tenant, level as KeyRoot);
+  } else if (need === "metric") {
+    ids["id"] = ids["metric_id"] = await addMetric(service.database, tenant);
+    ids["name"] = ids["other"] = "v1";
+  } else if (need === "metric and event") {
+    ids["id"] = await addMetric(service.database, tenant);
+    await giveSession(tenant, event);
+  } else if (need === "judge" || need === "backfill") {
+    const id = await addMetric(service.database, tenant, aJudge);
+    ids["id"] = id;
+    if (need === "backfill") ids["backfill_id"] = await addBackfill(service.database, tenant, id);
   } else if (need === "alias") {
     ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {
     const root = level as KeyRoot;
     ids["key_id"] = (await addKey(service.database, tenant, { kind: need, root })).keyId;
   }
-  return (route.split(" ")[1] ?? "").replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "?");
+  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "?");
+  return {
+    path: fill(route.split(" ")[1] ?? ""),
+    body: body === undefined ? undefined : fill(JSON.stringify(withOwnName(body))),
+  };
 }
 
 /** Stores an event, with its session. */
@@ -115,12 +133,11 @@ async function giveSession(tenant: Tenant, given: typeof event): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-async function send(row: Row, path: string, credential: Credential) {
-  const { route, body } = row;
+async function send({ route }: Row, { path, body }: Filled, credential: Credential) {
   const response = await fetch(service.url + path, {
     method: route.split(" ")[0] ?? "",
     headers: { ...credential, ...(body !== undefined && { "content-type": "application/json" }) },
-    ...(body !== undefined && { body: JSON.stringify(named(body)) }),
+    ...(body !== undefined && { body }),
   });
   return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
 }
@@ -128,14 +145,14 @@ async function send(row: Row, path: string, credential: Credential) {
 let names = 0;
 
 /** Organizations are siblings of each other in all tests: each gets a name of its own. */
-function named(body: unknown): unknown {
+function withOwnName(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("name" in body)) return body;
   names += 1;
   return { ...body, name: `name ${names}` };
 }
 
 async function call(row: Row, tenant: Tenant, credential: Credential) {
-  return send(row, await pathIn(tenant, row), credential);
+  return send(row, await fillIn(tenant, row), credential);
 }
 
 describe("the rows", () => {
@@ -182,11 +199,11 @@ describe.each(rows)("$route", (row) => {
 
   test("answers every bad credential with the same bytes", async () => {
     const tenant = await givenAProject(service.database);
-    const path = await pathIn(tenant, row);
+    const filled = await fillIn(tenant, row);
     for (const [name, credential] of Object.entries(await badCredentials(service, tenant))) {
       // Where every caller may call, a key without permissions is one of them.
       if (levelOf(row) === "any" && name.endsWith(withoutPermission)) continue;
-      const got = await send(row, path, credential);
+      const got = await send(row, filled, credential);
       expect({ name, ...got }).toEqual({ name, status: 404, body: notFound });
     }
   });
@@ -194,7 +211,7 @@ describe.each(rows)("$route", (row) => {
   test("answers keys of what is archived with the same bytes", async () => {
     for (const level of ["org", "dataplane", "workspace", "project"] as const) {
       const tenant = await givenAProject(service.database);
-      const path = await pathIn(tenant, row);
+      const filled = await fillIn(tenant, row);
       const credentials = await Promise.all(
         callers
           .filter(({ kind, level: root }) => kind !== "user" && isAtOrBelow(root, level))
@@ -202,7 +219,7 @@ describe.each(rows)("$route", (row) => {
       );
       await archive(tenant, level);
       for (const [name, credential] of credentials) {
-        const got = await send(row, path, credential);
+        const got = await send(row, filled, credential);
         expect({ name, level, ...got }).toEqual({ name, level, status: 404, body: notFound });
       }
     }
@@ -213,11 +230,11 @@ describe.each(rows)("$route", (row) => {
       await givenAProject(service.database),
       await givenAProject(service.database),
     ];
-    const isNamed = row.route.includes("_id}");
+    const isNamed = /\{(\w+_)?id\}/.test(row.route + JSON.stringify(row.body));
     for (const caller of callers.filter(({ level }) => level !== "system")) {
-      const path = await pathIn(tenant, row);
+      const filled = await fillIn(tenant, row);
 
-      const got = await send(row, path, await caller.present(service, other));
+      const got = await send(row, filled, await caller.present(service, other));
 
       const { name } = caller;
       if (isNamed && !takesAnySession(row)) {
@@ -225,7 +242,8 @@ describe.each(rows)("$route", (row) => {
       }
       expect({ name, shown: idsIn(got.body, tenant) }).toEqual({ name, shown: [] });
     }
-    const events = row.need === "session" || row.need === "generation" ? 2 : 0;
+    const needsEvent = ["session", "generation", "metric and event"].includes(row.need ?? "");
+    const events = needsEvent ? 2 : 0;
     expect(await stateOf(tenant)).toEqual({ events, active: 4 });
   });
 });

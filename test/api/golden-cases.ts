@@ -4,10 +4,14 @@
 
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";
+import { BackfillService } from "../../gen/waggle/v1/backfill_pb.js";
+import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
 import { FeedbackService } from "../../gen/waggle/v1/feedback_pb.js";
 import { GenerationService } from "../../gen/waggle/v1/generation_pb.js";
+import { MetricService } from "../../gen/waggle/v1/metric_pb.js";
+import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 
 export type Request = {
@@ -32,6 +36,9 @@ const exporting = ExportService.method;
 const tracing = TracingService.method;
 const feedback = FeedbackService.method;
 const generation = GenerationService.method;
+const evaluator = EvaluatorService.method;
+const metric = MetricService.method;
+const backfill = BackfillService.method;
 
 const at = 1_760_000_000_000;
 /** The session that every case but a few is about. */
@@ -634,6 +641,204 @@ const chats: readonly Case[] = [
   }),
 ];
 
+const judge: JsonObject = {
+  definition: "Is {{ outputs.answer }} right? [[{{ outputs.rating }}]]",
+  type: "LLM",
+  model_provider: "openai",
+  model_name: "gpt-4o-echo",
+  scale: 5,
+};
+const code: JsonObject = {
+  definition: "def evaluate(event):\n    return 10 / event['outputs']['rating'], 'ten over it'",
+  type: "PYTHON",
+};
+const judged: JsonObject = { ...toolEvent, outputs: { answer: "42", rating: 4 } };
+
+const pythonMetric: JsonObject = {
+  name: "polite",
+  task: "demo",
+  type: "custom",
+  description: "Is it?",
+  return_type: "boolean",
+  code_snippet: "result = 'please' in outputs['answer']",
+  event_type: "model",
+  pass_when: true,
+};
+const judgeMetric: JsonObject = {
+  name: "tone",
+  type: "LLM",
+  criteria: "Is {{ outputs.answer }} {{ feedback.ground_truth }}? Answer [[good]] or [[bad]].",
+  return_type: "categorical",
+  enabled_in_prod: true,
+  sampling_percentage: 33.5,
+  model_provider: "openai",
+  model_name: "gpt-4o",
+  categories: [{ category: "good", score: 1 }, { category: "bad" }],
+  threshold: { passing_categories: ["good"] },
+  filters: { filterArray: [{ field: "source", operator: "is", value: "prod", type: "string" }] },
+};
+const oldMetric: Request = { route: "POST /metrics", body: pythonMetric };
+const newestMetric: Request = { route: "POST /v1/metrics", body: judgeMetric };
+
+function newMetric(name: string, more: JsonObject, given: readonly Request[] = []): Case {
+  const body = { ...judgeMetric, ...more };
+  return golden(`post-v1-metrics/${name}`, "POST /v1/metrics", metric.createMetric, {
+    body,
+    given,
+  });
+}
+
+const metrics: readonly Case[] = [
+  golden("post-metrics/inserted", "POST /metrics", metric.createMetric, { body: pythonMetric }),
+  newMetric("inserted", {}),
+  newMetric("name-taken", {}, [newestMetric]),
+  newMetric("unknown-placeholder", { criteria: "Rate it.\n{{ nothing }}" }),
+  newMetric("composite", { type: "COMPOSITE" }),
+  newMetric("unknown-filter", { filters: { filterArray: [{ field: "x", operator: "is" }] } }),
+  golden("post-v1-metrics/syntax-error", "POST /v1/metrics", metric.createMetric, {
+    body: { name: "polite", type: "PYTHON", criteria: "result = 1\nreturn (" },
+  }),
+  golden("post-v1-metrics/unknown-key", "POST /v1/metrics", noKeys, {
+    body: { ...judgeMetric, colour: "red" },
+  }),
+  golden("get-metrics/listed", "GET /metrics", "REST answers the list itself", {
+    given: [oldMetric, newestMetric],
+    key: "readOnly",
+  }),
+  golden("get-v1-metrics/listed", "GET /v1/metrics", metric.listMetrics, {
+    given: [oldMetric, newestMetric],
+    key: "readOnly",
+  }),
+  golden("get-v1-metrics/page", "GET /v1/metrics?limit=1&type=model", metric.listMetrics, {
+    given: [newestMetric, { route: "POST /v1/metrics", body: { ...judgeMetric, name: "tone 2" } }],
+    message: { limit: 1, type: "model" },
+  }),
+  golden("get-v1-metrics/unknown-type", "GET /v1/metrics?type=ruby", metric.listMetrics, {
+    message: { type: "ruby" },
+  }),
+  golden("get-v1-metric/unknown", `GET /v1/metrics/${absentId}`, metric.getMetric, {
+    message: { id: absentId },
+  }),
+  golden("put-v1-metrics/without-id", "PUT /v1/metrics", metric.updateMetric, {
+    body: { name: "x" },
+  }),
+  golden(
+    "delete-v1-metrics/unknown",
+    `DELETE /metrics?metric_id=${absentId}`,
+    metric.deleteMetric,
+    {
+      message: { metric_id: absentId },
+    },
+  ),
+  golden(
+    "get-v1-metric-versions/of-an-unknown-metric",
+    `GET /v1/metrics/${absentId}/versions`,
+    MetricVersionService.method.listMetricVersions,
+    { message: { id: absentId } },
+  ),
+];
+
+function runCase(name: string, body: JsonObject, path = "/v1/metrics/run"): Case {
+  return golden(`post-v1-metrics-run/${name}`, `POST ${path}`, evaluator.runMetric, { body });
+}
+
+const runs: readonly Case[] = [
+  runCase("scored", { metric: { ...code, threshold: { min: 2 } }, event: judged }),
+  runCase("judged", { metric: judge, event: judged }, "/v1/metrics/run_metric"),
+  runCase("no-ground-truth", {
+    metric: { ...judge, definition: "{{ feedback.ground_truth }} [[1]]" },
+    event: judged,
+  }),
+  runCase("failed-code", { metric: code, event: { outputs: { rating: 0 } } }),
+  runCase("failed-judge", { metric: { ...judge, scale: 3 }, event: judged }),
+  runCase("syntax-error", { metric: { ...code, definition: "result = (1" }, event: judged }),
+  runCase("unknown-placeholder", { metric: { ...judge, definition: "{{ x }}" }, event: judged }),
+  runCase("event-twice", { metric: code, event: judged, event_id: eventId }),
+  runCase("unknown-metric", { metric_id: absentId, event: judged }),
+];
+
+const aMetric: Request = {
+  route: "POST /v1/metrics",
+  body: {
+    name: "Faithful",
+    type: "LLM",
+    prompt: "Is {{ outputs.content }} true? [[5]]",
+    model_provider: "openai",
+    model_name: "gpt-4o-mini",
+    filters: { filterArray: [{ field: "event_type", operator: "is", value: "model" }] },
+  },
+};
+const ofMetric: JsonObject = { id: "{metric_id}" };
+const aBackfill: Request = { route: "POST /v1/metrics/{metric_id}/backfills", body: {} };
+const ofBackfill: JsonObject = { ...ofMetric, backfill_id: "{backfill_id}" };
+
+function backfillCase(
+  name: string,
+  route: string,
+  method: DescMethod,
+  { given = [...aTrace, aMetric, aBackfill], body, message = ofBackfill, ...more }: Options = {},
+): Case {
+  const [verb = "", path = ""] = route.split(" ");
+  const whole = `${verb} /v1/metrics/{metric_id}/backfills${path}`;
+  const sent = body ?? (verb === "POST" ? {} : undefined);
+  return golden(name, whole, method, { given, message, ...(sent && { body: sent }), ...more });
+}
+
+const narrowed: JsonObject = {
+  filters: [{ field: "source", operator: "is", value: "golden", type: "string" }],
+  include_failed: true,
+};
+const mistyped: JsonObject = {
+  filters: [{ field: "metadata.nothing", operator: "is", value: 1 }],
+};
+
+const backfills: readonly Case[] = [
+  backfillCase("post-v1-backfills/started", "POST", backfill.createBackfill, {
+    given: [...aTrace, aMetric],
+    body: narrowed,
+    message: { ...narrowed, ...ofMetric },
+  }),
+  backfillCase("post-v1-backfills/another-runs", "POST", backfill.createBackfill, {
+    message: ofMetric,
+  }),
+  backfillCase("post-v1-backfills/unknown-field", "POST", backfill.createBackfill, {
+    given: [...aTrace, aMetric],
+    body: mistyped,
+    message: { ...mistyped, ...ofMetric },
+  }),
+  backfillCase("post-v1-backfills/read-only-key", "POST", backfill.createBackfill, {
+    message: ofMetric,
+    key: "readOnly",
+  }),
+  backfillCase("get-v1-backfills/listed", "GET", backfill.listBackfills, { message: ofMetric }),
+  backfillCase("get-v1-backfill/found", "GET /{backfill_id}", backfill.getBackfill),
+  backfillCase("get-v1-backfill/absent", `GET /${absentId}`, backfill.getBackfill, {
+    message: { ...ofMetric, backfill_id: absentId },
+  }),
+  backfillCase("post-v1-backfill/paused", "POST /{backfill_id}/pause", backfill.pauseBackfill),
+  backfillCase("post-v1-backfill/resumed", "POST /{backfill_id}/resume", backfill.resumeBackfill),
+  backfillCase("post-v1-backfill/cancelled", "POST /{backfill_id}/cancel", backfill.cancelBackfill),
+];
+
+const why = "/v1/metrics/{metric_id}/events";
+
+const explanations: readonly Case[] = [
+  golden("get-v1-metric-why/disabled", `GET ${why}/${eventId}/why`, evaluator.explainMetric, {
+    given: [...aTrace, aMetric],
+    message: { ...ofMetric, event_id: eventId },
+  }),
+  golden("get-v1-metric-why/absent", `GET ${why}/${absentId}/why`, evaluator.explainMetric, {
+    given: [aMetric],
+    message: { ...ofMetric, event_id: absentId },
+  }),
+  golden(
+    "get-v1-metric-status/found",
+    "GET /v1/metrics/{metric_id}/status",
+    evaluator.getMetricStatus,
+    { given: [aMetric], message: ofMetric, key: "readOnly" },
+  ),
+];
+
 export const cases: readonly Case[] = [
   ...sessions,
   ...events,
@@ -641,4 +846,8 @@ export const cases: readonly Case[] = [
   ...feedbacks,
   ...exports,
   ...chats,
+  ...metrics,
+  ...runs,
+  ...backfills,
+  ...explanations,
 ];

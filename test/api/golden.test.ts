@@ -55,6 +55,8 @@ afterAll(async () => {
 
 type Stage = {
   readonly authorization: string | undefined;
+  /** Puts ids that the calls before have made into a request. */
+  fill<T>(request: T): T;
   /** Reads the session of the cases, to see what a call has changed. */
   readEffect(): Promise<unknown>;
   /** Replaces what differs from run to run. */
@@ -74,9 +76,15 @@ async function setStage({ given, key }: Case): Promise<Stage> {
   const createKey = async (kind: KeyKind) =>
     `Bearer ${(await givenAKey(database, project, { kind })).secret}`;
   const author = await createKey("project");
+  const made = new Map<string, string>();
+  const fill = <T>(value: T): T =>
+    JSON.parse(
+      JSON.stringify(value).replace(madePattern, (found, name: string) => made.get(name) ?? found),
+    ) as T;
   for (const request of given) {
-    const { status, body } = await callRest(request, author);
+    const { status, body } = await callRest(fill(request), author);
     if (status !== 200) throw new Error(`${request.route}: ${status} ${JSON.stringify(body)}`);
+    noteMade(made, body);
   }
   const names = new Map<string, string>([
     [project.orgId, "<org_id>"],
@@ -85,12 +93,25 @@ async function setStage({ given, key }: Case): Promise<Stage> {
   ]);
   return {
     authorization: key === "none" ? undefined : await createKey(kinds[key]),
+    fill,
     async readEffect() {
       const { status, body } = await callRest({ route: `GET /v1/sessions/${sessionId}` }, author);
       return { status, body: normalize(body, names) };
     },
     normalize: (value) => normalize(value, names),
   };
+}
+
+/** What a case says in place of an id that it cannot know. */
+const madePattern = /\{(metric_id|backfill_id)\}/g;
+
+function noteMade(made: Map<string, string>, body: unknown): void {
+  const { metric_id: metricId, data } = body as {
+    readonly metric_id?: string;
+    readonly data?: { readonly id?: string; readonly workflow_id?: string };
+  };
+  if (metricId !== undefined) made.set("metric_id", metricId);
+  if (data?.id !== undefined && data.workflow_id !== undefined) made.set("backfill_id", data.id);
 }
 
 async function callRest({ route, body }: Request, authorization: string | undefined) {
@@ -122,13 +143,14 @@ function parseLine(line: string): unknown {
 
 const measures = new Set(["latency", "time_to_first_byte_ms", "duration_ms"]);
 
-/** How long a model took is known only by running it. */
+/** How long a model or an evaluator took is known only by running it. */
 function isMeasured(key: string, of: object): boolean {
-  if (key === "duration") return "source" in of && of.source === "chat";
+  if (key === "duration") return "loading" in of || ("source" in of && of.source === "chat");
   return measures.has(key);
 }
 
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Also inside a text, such as the id of a workflow. */
+const uuidPattern = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Ids that the cases choose look like this and stay. */
 const chosenPattern = /^(5e551000|e7e17000)-0000-/;
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
@@ -148,12 +170,13 @@ function normalize(value: unknown, names: Map<string, string>): unknown {
   if (typeof value === "string" && timePattern.test(value)) {
     return Math.abs(Date.parse(value) - Date.now()) < dayMs ? "<now>" : value;
   }
-  if (typeof value !== "string" || !uuidPattern.test(value) || chosenPattern.test(value)) {
-    return value;
-  }
-  const name = names.get(value) ?? `<id ${names.size - 2}>`;
-  names.set(value, name);
-  return name;
+  if (typeof value !== "string") return value;
+  return value.replace(uuidPattern, (id) => {
+    if (chosenPattern.test(id)) return id;
+    const name = names.get(id) ?? `<id ${names.size - 2}>`;
+    names.set(id, name);
+    return name;
+  });
 }
 
 type Outcome = { readonly body: unknown } | { readonly reason: string; readonly message: string };
@@ -240,7 +263,7 @@ describe.each(cases)("$name", (one) => {
   test("is answered over REST as the golden file says", async () => {
     const stage = await setStage(one);
 
-    const answer = await callRest(one.request, stage.authorization);
+    const answer = await callRest(stage.fill(one.request), stage.authorization);
 
     const { key, request } = one;
     const golden = { request: { ...request, key }, ...answer, body: stage.normalize(answer.body) };
@@ -256,10 +279,11 @@ const casesWithRpc = cases.flatMap((one) =>
 describe.each(casesWithRpc)("$name", ({ one, rpc }) => {
   test.each(transportNames)("is answered alike, with the same effect, over %s", async (name) => {
     const restStage = await setStage(one);
-    const want = asOutcome(await callRest(one.request, restStage.authorization));
+    const asked = restStage.fill(one.request);
+    const want = asOutcome(await callRest(asked, restStage.authorization));
     const stage = await setStage(one);
 
-    const message = fromJson(rpc.method.input, rpc.message);
+    const message = fromJson(rpc.method.input, stage.fill(rpc.message));
     const got = await callRpc(transports[name], rpc.method, message, stage.authorization);
 
     const isBatchRejected = "reason" in want && want.reason === "BATCH_REJECTED";

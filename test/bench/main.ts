@@ -1,8 +1,9 @@
-// `npm run bench -- ingest|read|access|gateway`: measures the whole service on this machine and
+// `npm run bench -- ingest|read|access|gateway|evaluate`: measures the whole service on this machine and
 // prints tables. Results are kept in docs/benchmarks.md.
 
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";
+import { benchEvaluate, evaluateParts } from "./evaluate.ts";
 import { benchGateway, gatewayParts } from "./gateway.ts";
 import { benchIngest } from "./ingest.ts";
 import { loadNames } from "./loads.ts";
@@ -12,7 +13,9 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
        npm run bench -- read [--runs N] [--events N] [--node FLAG]…
        npm run bench -- access [--rounds N] [--runs N]
        npm run bench -- gateway [--rounds N] [--requests N] [--only PART] [--node FLAG]…
-loads: ${loadNames.join(", ")}; parts of gateway: ${gatewayParts.join(", ")}`;
+       npm run bench -- evaluate [--rounds N] [--runs N] [--events N] [--seconds N] [--only PART]
+loads: ${loadNames.join(", ")}; parts of gateway: ${gatewayParts.join(", ")};
+parts of evaluate: ${evaluateParts.join(", ")}`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -21,6 +24,7 @@ const { values, positionals } = parseArgs({
     runs: { type: "string", default: "7" },
     events: { type: "string" },
     requests: { type: "string", default: "50000" },
+    seconds: { type: "string", default: "60" },
     only: { type: "string" },
     node: { type: "string", multiple: true, default: [] },
   },
@@ -54,6 +58,16 @@ switch (positionals[0]) {
       rounds: Number(values.rounds),
       requests: Number(values.requests),
       only: gatewayParts.find((part) => part === values.only),
+      nodeFlags: values.node,
+    });
+    break;
+  case "evaluate":
+    await benchEvaluate({
+      rounds: Number(values.rounds),
+      runs: Number(values.runs),
+      events: Number(values.events ?? 20_000),
+      seconds: Number(values.seconds),
+      only: evaluateParts.find((part) => part === values.only),
       nodeFlags: values.node,
     });
     break;

@@ -81,7 +81,7 @@ describe("waggle start without a Temporal", () => {
     await vi.waitUntil(() => service.output().includes("no Temporal: "), { timeout: 25_000 });
 
     expect(service.output()).toContain("TEMPORAL_CLI_PATH names /nowhere/temporal");
-    expect(service.output()).toContain("everything else works; archives and revocations");
+    expect(service.output()).toContain("everything else works; evaluators, archives");
     const { url, project_api_key: key } = await readCredentials(folder);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     const response = await fetch(`${url}/events`, {

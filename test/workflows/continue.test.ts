@@ -6,10 +6,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
 import { findTemporal } from "../../src/embedded/temporal-binary.ts";
+import { backfillEntry, evaluateChunkEntry } from "../../src/outbox/entry.ts";
 import { openConnection, registerSearchAttributes } from "../../src/workflows/namespace.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { aChunk, answerOf, startEvaluationWorker, stepsOf } from "../support/evaluation-worker.ts";
 import { aFreePort } from "../support/socket.ts";
 import { givenAProject } from "../support/project.ts";
 import { temporalFrom } from "../support/temporal-server.ts";
@@ -114,3 +117,46 @@ test("a long archive goes on as a new run, and counts on", async () => {
     await client.close();
   }
 }, 300_000);
+
+test("the long work of an evaluator goes on as new runs, and counts on", async () => {
+  const temporal = { address, namespace: "default" };
+  const chunks = Array.from({ length: 20 }, () => aChunk());
+  const waiting = chunks.values();
+  const long = aChunk();
+  const longSteps = stepsOf(4);
+  const worker = await startEvaluationWorker(temporal, {
+    runStep: ({ chunkId }) => (chunkId === long.chunkId ? longSteps() : stepsOf(100)()),
+    nextChunk: async () => {
+      const { value: chunk } = waiting.next();
+      return chunk ? answerOf({ kind: "chunk", chunk }, 0) : answerOf({ kind: "completed" }, 200);
+    },
+  });
+  const operator = openClient(temporal);
+  const backfill = backfillEntry({ ...aChunk(), backfillId: createUuid(), run: 1 });
+  const entries = [evaluateChunkEntry(long), backfill];
+  try {
+    for (const entry of entries) await worker.client.start(entry);
+    const results: readonly unknown[] = await Promise.all(
+      entries.map(({ workflowId }) => operator.client.workflow.getHandle(workflowId).result()),
+    );
+
+    const progress = { state: "done", done: 100, left: 0 };
+    expect(results).toMatchObject([
+      { end: { kind: "done" }, progress },
+      { state: "completed", done: 200, left: 0 },
+    ]);
+    for (const { workflowId } of entries) {
+      const { count } = await operator.client.workflow.count(`WorkflowId = '${workflowId}'`);
+      expect(count).toBeGreaterThan(1);
+    }
+    await recordHistory(
+      operator.client,
+      evaluateChunkEntry(long).workflowId,
+      "evaluate-chunk-continued",
+    );
+    await recordHistory(operator.client, backfill.workflowId, "backfill-continued");
+  } finally {
+    await worker.stop();
+    await operator.close();
+  }
+}, 180_000);

@@ -118,6 +118,14 @@ export declare type Access = Message<"waggle.v1.Access"> & {
    * @generated from field: bool openai_errors = 13;
    */
   openaiErrors: boolean;
+
+  /**
+   * What it changes is in the control database, although it is about the project of the key; so is what
+   * Idempotency-Key keeps of it.
+   *
+   * @generated from field: bool control_data = 14;
+   */
+  controlData: boolean;
 };
 
 /**

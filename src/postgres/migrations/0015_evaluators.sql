@@ -57,12 +57,14 @@ create table evaluator_backfills (
     ('running', 'pausing', 'paused', 'completed', 'cancelling', 'cancelled', 'failed')),
   -- Counts the workflows that ran it: one more each time it is resumed.
   run integer not null default 1,
+  -- Workflow of that run.
+  workflow_id text not null,
   matched integer not null,
   -- Where the next chunk begins: after this event, going back in time; null at the start.
   after_us bigint,
   after_event_id text,
-  -- Chunks made so far.
-  chunks integer not null default 0,
+  -- When it last got on.
+  moved_at timestamptz not null default now(),
   error text,
   created_at timestamptz not null default now(),
   created_by text not null,

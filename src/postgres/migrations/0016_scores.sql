@@ -5,13 +5,12 @@
 -- that ingestion pays little; written in the commit's own transaction.
 create table evaluation_queue (
   project_id uuid not null,
+  -- UUIDv7: in order of time.
   queue_id uuid not null,
   event_ids text[] not null,
   queued_at timestamptz not null default clock_timestamp(),
   primary key (project_id, queue_id)
 );
-
-create index evaluation_queue_age_idx on evaluation_queue (queued_at, queue_id);
 
 -- One row for each (version, event) that runs or ran: its key is what makes a score exactly one.
 create table scores (
@@ -30,26 +29,38 @@ create table scores (
   result jsonb,
   explanation text,
   failure text,
-  -- {provider, model, prompt_tokens, completion_tokens, cost, answer}.
+  -- {provider, model, promptTokens, completionTokens, cost, answer} of the call of a judge.
   judge jsonb,
-  primary key (project_id, evaluator_id, event_id, version),
-  -- A score goes with its event.
-  foreign key (project_id, event_id) references events on delete cascade
+  -- The event first, so that its scores are found when it goes, or is asked about.
+  primary key (project_id, event_id, evaluator_id, version)
 );
 
--- For that, and for the scores of an event.
-create index scores_event_idx on scores (project_id, event_id);
+-- A score goes with its event, and whoever inserts one holds the event. No foreign key: checking it
+-- row by row cost ten times the insert when measured, and archiving deletes events by the thousand.
+create function delete_scores_of_events() returns trigger language plpgsql as $$
+begin
+  delete from scores
+  using gone
+  where scores.project_id = gone.project_id and scores.event_id = gone.event_id;
+  return null;
+end $$;
+
+create trigger events_scores_go after delete on events
+  referencing old table as gone
+  for each statement execute function delete_scores_of_events();
+
+-- Small, whatever was scored: only what waits or runs is in them.
 create index scores_queued_idx on scores (project_id, evaluator_id, version, queued_at)
   where state = 'queued';
-create index scores_chunk_idx on scores (project_id, chunk_id) where chunk_id is not null;
-create index scores_ended_idx on scores (project_id, evaluator_id, ended_at)
-  where ended_at is not null;
+create index scores_running_idx on scores (project_id, chunk_id) where state = 'running';
 
 -- Events that one workflow runs one version on.
 create table evaluation_chunks (
   project_id uuid not null,
   chunk_id uuid not null,
   evaluator_id uuid not null,
+  -- Of the version.
+  evaluator_name text not null,
   version integer not null,
   enablement integer not null,
   -- Absent where events came by themselves.
@@ -59,8 +70,14 @@ create table evaluation_chunks (
   scored integer not null default 0,
   failed integer not null default 0,
   skipped integer not null default 0,
+  -- Of the judge's calls.
+  judge_prompt_tokens bigint not null default 0,
+  judge_completion_tokens bigint not null default 0,
+  -- US dollars of those whose price is known.
+  judge_cost numeric not null default 0,
+  judge_unpriced integer not null default 0,
   created_at timestamptz not null default clock_timestamp(),
-  -- When its workflow was put into the outbox.
+  -- When its workflow was put into the outbox; for a backfill's, when it was made.
   handed_at timestamptz,
   -- When it last got on.
   moved_at timestamptz not null default clock_timestamp(),
@@ -70,6 +87,9 @@ create table evaluation_chunks (
 
 create index evaluation_chunks_open_idx on evaluation_chunks (project_id, evaluator_id)
   where ended_at is null;
+-- For sums over the last days.
+create index evaluation_chunks_evaluator_idx
+  on evaluation_chunks (project_id, evaluator_id, created_at);
 create index evaluation_chunks_backfill_idx on evaluation_chunks (project_id, backfill_id)
   where backfill_id is not null;
 

@@ -9,7 +9,7 @@ import { applyTotals, type TotalsChange } from "../sessions/totals-change.ts";
 import { type EstimateCost, type EventFields, type StoredEvent, unknownName } from "./event.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { applyPending, type Change, foldChanges, mergeChanges, type Pending } from "./merge.ts";
-import type { WriteSet } from "./write-set.ts";
+import type { OnWritten, WriteSet, WrittenEvent } from "./write-set.ts";
 import { keyOf, toEventFields, toMicroseconds, toRow, toStoredEvent } from "./stored-event.ts";
 import {
   type Held,
@@ -37,6 +37,7 @@ type Entries = Map<string, Entry>;
 export type Derivations = {
   readonly fields: FieldCatalogue;
   readonly estimateCost: EstimateCost;
+  readonly onWritten?: OnWritten | undefined;
 };
 
 /**
@@ -57,7 +58,7 @@ export async function applyWrites(
 
 async function apply(
   sql: Sql,
-  { fields, estimateCost }: Derivations,
+  { fields, estimateCost, onWritten }: Derivations,
   entries: Entries,
 ): Promise<FieldSighting[]> {
   const toEvent: ToEvent = (eventId, given, startMs) =>
@@ -74,7 +75,12 @@ async function apply(
   for (const [projectId, group] of Map.groupBy(sightings, (sighting) => sighting.projectId)) {
     await fields.record(sql, projectId, group);
   }
+  await onWritten?.(sql, changes.filter(isWritten));
   return sightings;
+}
+
+function isWritten(change: TotalsChange): change is TotalsChange & WrittenEvent {
+  return change.after !== undefined;
 }
 
 /** Widest times of the events of each session that this commit has not left as wide itself. */

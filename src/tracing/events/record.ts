@@ -9,7 +9,7 @@ import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyWrites } from "./apply-writes.ts";
 import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
 import type { EstimateCost, EventWrite } from "./event.ts";
-import type { WriteSet } from "./write-set.ts";
+import type { OnWritten, WriteSet } from "./write-set.ts";
 
 export type RecordOptions = {
   /** Names for sessions that have none of their own, by session id. */
@@ -46,15 +46,16 @@ export type RecorderOptions = {
   readonly onStored?: (events: number) => void;
   /** Absent where no prices are known. */
   readonly estimateCost?: EstimateCost | undefined;
+  readonly onWritten?: OnWritten | undefined;
 };
 
 const noNames: ReadonlyMap<string, string> = new Map();
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { database, fields, connections = 3, onStored = () => undefined } = options;
-  const { estimateCost = () => null } = options;
+  const { estimateCost = () => null, onWritten } = options;
   const commit = (sets: readonly WriteSet[]): Promise<readonly Outcomes[]> =>
-    applyWrites(database, { fields, estimateCost }, sets);
+    applyWrites(database, { fields, estimateCost, onWritten }, sets);
   const queue = createCommitQueue({ connections, commit });
 
   // Inside somebody's transaction (Idempotency-Key) the writes are part of it and cannot wait for

@@ -1,5 +1,6 @@
 // Events in Postgres. The caller decides the transaction; every statement names its project.
 
+import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { StoredEvent } from "./event.ts";
 import { type SelectedRow, selectedColumns, toSelectedEvent } from "./event-row.ts";
@@ -108,6 +109,43 @@ export async function lockEvents(
     order by e.event_id
     for update`;
   return rows.map((row) => toHeld(projectId, row));
+}
+
+/** Locks what the ids of one project hold and returns the types of the events, by id. */
+export async function lockTypes(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<Map<string, StoredEvent["event_type"]>> {
+  const rows = await sql<{ event_id: string; event_type: StoredEvent["event_type"] }[]>`
+    select event_id, event_type
+    from events
+    where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)})
+      and event_type <> 'pending'
+    order by event_id
+    for no key update`;
+  return new Map(rows.map((row) => [unescapeText(row.event_id), row.event_type]));
+}
+
+/** Metrics for an event, and the keys to remove before they are merged. */
+export type MetricsMerge = {
+  readonly eventId: string;
+  readonly metrics: JsonObject;
+  readonly removed: readonly string[];
+};
+
+/** Merges metrics into events that `lockTypes` has locked, and touches nothing else of them. */
+export async function mergeMetrics(
+  sql: Sql,
+  projectId: string,
+  merges: readonly MetricsMerge[],
+): Promise<void> {
+  const rows = merges.map(({ eventId, ...merge }) => ({ event_id: eventId, ...merge }));
+  await sql`
+    update events set metrics = (events.metrics - incoming.removed) || incoming.metrics
+    from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
+      event_id text, metrics jsonb, removed text[])
+    where events.project_id = ${projectId} and events.event_id = incoming.event_id`;
 }
 
 /** Returns the visible event of an id, or undefined. */

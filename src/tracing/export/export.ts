@@ -63,6 +63,8 @@ export type Exports = {
     selection: EventSelection,
     signal?: AbortSignal,
   ): Promise<ExportStream>;
+  /** Throws INVALID_FILTER, naming the field, where a page of these filters would. */
+  checkFilters(projectId: ProjectId, filters: readonly FilterInput[]): Promise<void>;
   /** Returns the field catalogue, by name and event type. */
   getSchema(projectId: ProjectId): Promise<SchemaField[]>;
 };
@@ -135,6 +137,10 @@ export function createExports(options: ExportsOptions): Exports {
         }
       };
       return { projections, groups: groups() };
+    },
+
+    async checkFilters(projectId, filters) {
+      await toQuery(projectId, { filters, projections: [], fromMs: [], toMs: [] });
     },
 
     getSchema: (projectId) => fields.schema(projectId),

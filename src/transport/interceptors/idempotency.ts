@@ -72,9 +72,10 @@ export function createIdempotencyInterceptor(options: IdempotencyOptions): Inter
         "Idempotency-Key: must be 1 to 255 printable ASCII characters",
       );
     }
-    const isProjectData = rule.scope === "";
+    const isOfKeysProject = rule.scope === "";
+    const isProjectData = isOfKeysProject && !rule.isControlData;
     const claim: Claim = {
-      scopeId: isProjectData ? scope.id : scopeIdOf(principal),
+      scopeId: isOfKeysProject ? scope.id : scopeIdOf(principal),
       route: rpcNameOf(method),
       key,
       requestHash: contextValues.get(requestDigestKey) ?? hashOf(method, request.message),

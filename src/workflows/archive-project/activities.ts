@@ -5,7 +5,7 @@ import type { Keys } from "../../access/keys/keys.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Archives } from "../../controlplane/scopes/archive.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
-import { workflowTypes } from "../../outbox/entry.ts";
+import { lastingWorkflowTypes } from "../../outbox/entry.ts";
 import type { ArchiveInput } from "../../outbox/entry.ts";
 import type { EventArchive, EventCounts, ProjectPlace } from "../../tracing/archive/archive.ts";
 import { isRetry, stopSignal, toActivities } from "../activity.ts";
@@ -99,7 +99,7 @@ async function listRunning(
 ): Promise<readonly string[]> {
   try {
     const limit = workflowsPerStepMax;
-    return await client.listRunning(projectId, { exceptTypes: workflowTypes, limit });
+    return await client.listRunning(projectId, { exceptTypes: lastingWorkflowTypes, limit });
   } catch (error) {
     // A namespace without our attributes: nothing can be found by its scope.
     if (isAboutSearchAttributes(error)) return [];

@@ -5,12 +5,12 @@ import type { Guest } from "./process.ts";
 
 export type Blanks = {
   /** Returns a process that is ready: one that was kept, else a new one. */
-  take(): Promise<Guest>;
+  readonly take: () => Promise<Guest>;
   /** Begins to keep processes ready. */
-  start(): void;
+  readonly start: () => void;
   /** Whether as many are ready as are kept. */
-  isFull(): boolean;
-  close(): void;
+  readonly isFull: () => boolean;
+  readonly close: () => void;
 };
 
 export type BlanksOptions = {
@@ -42,9 +42,12 @@ export function createBlanks({ count, spawn, onFailure }: BlanksOptions): Blanks
   async function add(): Promise<void> {
     const guest = await spawn();
     pauseMs = retryMs;
-    if (isClosed) return guest.kill();
-    ready = [...ready, guest];
-    guest.onEnd(() => drop(guest));
+    if (isClosed) {
+      guest.kill();
+    } else {
+      ready = [...ready, guest];
+      guest.onEnd(() => drop(guest));
+    }
   }
 
   // One at a time: a start takes a core, which running evaluators want too.

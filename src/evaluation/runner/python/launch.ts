@@ -60,9 +60,10 @@ shift
 if [ -w /proc/self/oom_score_adj ]; then echo 1000 > /proc/self/oom_score_adj; fi
 { read -r _ || :; kill -KILL $$; } <&3 >/dev/null 2>&1 &
 exec 3<&-
-exec nice -n 10 "$@"`;
+exec nice -n 5 "$@"`;
 
-const nowhere = "/nonexistent/waggle";
+/** In a file system where not even root can make anything. */
+const nowhere = "/proc/nowhere";
 
 export function launchCommand(launch: Launch, task: Task): LaunchCommand {
   const { installation, packages, snapshot, account, limits } = launch;
@@ -76,8 +77,9 @@ export function launchCommand(launch: Launch, task: Task): LaunchCommand {
       ...["-c", script, "sandbox", String(dataKib), installation.deno, "run"],
       ...["--no-prompt", "--no-remote", "--no-npm", "--cached-only", "--no-config", "--no-lock"],
       ...["--deny-net", "--deny-env", "--deny-run", "--deny-ffi", "--deny-write", "--deny-sys"],
+      "--deny-import",
       `--allow-read=${readable.map((path) => path.replaceAll(",", ",,")).join(",")}`,
-      `--v8-flags=--wasm-max-mem-pages=${pages},--max-old-space-size=${heapMib}`,
+      `--v8-flags=--expose-gc,--wasm-max-mem-pages=${pages},--max-old-space-size=${heapMib}`,
       `${guest}/main.js`,
       task,
       JSON.stringify({ pyodide, guest, packages, snapshot }),

@@ -4,8 +4,12 @@
 import { ServiceError } from "../../../base/errors.ts";
 
 export type Places = {
-  /** Waits for a place. Fails with OVERLOADED after too long, or where too many wait already. */
-  enter(signal?: AbortSignal): Promise<Leave>;
+  /**
+   * Waits for a place. Of an owner there are all but one at most, where there are several, and
+   * those that wait are admitted in the order in which they came, past owners that have theirs.
+   * Fails with OVERLOADED after too long, or where too many wait already.
+   */
+  enter(owner: string, signal?: AbortSignal): Promise<Leave>;
 };
 
 /** Gives the place up; only the first time does anything. */
@@ -17,43 +21,50 @@ export type PlacesOptions = {
   readonly waitersMax: number;
 };
 
-type Waiter = { readonly admit: (leave: Leave) => void };
+type Waiter = { readonly owner: string; readonly admit: (leave: Leave) => void };
 
 export function createPlaces({ max, waitMs, waitersMax }: PlacesOptions): Places {
-  let taken = 0;
+  const ownerMax = Math.max(1, max - 1);
+  const taken: string[] = [];
   const waiters = new Set<Waiter>();
 
-  function take(): Leave {
-    taken += 1;
+  function hasRoom(owner: string): boolean {
+    return taken.length < max && taken.filter((one) => one === owner).length < ownerMax;
+  }
+
+  function take(owner: string): Leave {
+    taken.push(owner);
     let isLeft = false;
     return () => {
       if (isLeft) return;
       isLeft = true;
-      taken -= 1;
+      taken.splice(taken.indexOf(owner), 1);
       admitNext();
     };
   }
 
   function admitNext(): void {
-    const [next] = waiters;
-    if (!next) return;
-    waiters.delete(next);
-    next.admit(take());
+    for (const next of waiters) {
+      if (!hasRoom(next.owner)) continue;
+      waiters.delete(next);
+      next.admit(take(next.owner));
+      return;
+    }
   }
 
-  function wait(signal: AbortSignal | undefined): Promise<Leave> {
+  function wait(owner: string, signal: AbortSignal | undefined): Promise<Leave> {
     return new Promise((resolve, reject) => {
-      const waiter = { admit };
+      const waiter = { owner, admit };
       const timer = setTimeout(() => giveUp(overloaded()), waitMs);
-      const abort = () => giveUp(signal?.reason);
+      const abort = () => giveUp(signal?.reason as Error);
 
       function admit(leave: Leave): void {
         clear();
         resolve(leave);
       }
-      function giveUp(reason: unknown): void {
+      function giveUp(reason: Error): void {
         clear();
-        reject(reason as Error);
+        reject(reason);
       }
       function clear(): void {
         clearTimeout(timer);
@@ -67,11 +78,12 @@ export function createPlaces({ max, waitMs, waitersMax }: PlacesOptions): Places
   }
 
   return {
-    async enter(signal) {
+    async enter(owner, signal) {
       signal?.throwIfAborted();
-      if (taken < max && waiters.size === 0) return take();
+      // Whoever waits has no room: each that leaves admits the next that has.
+      if (hasRoom(owner)) return take(owner);
       if (waiters.size >= waitersMax) throw overloaded();
-      return wait(signal);
+      return wait(owner, signal);
     },
   };
 }

@@ -1,10 +1,11 @@
 // One Deno process of the sandbox: started under limits, asked one message at a time, killed. Called
-// by blanks.ts and snapshot.ts. It trusts nothing that the process says but one line with the id that
-// it gave out, below a cap. Source: docs/sandbox.md.
+// by sandbox.ts, session.ts, inspector.ts and snapshot.ts. It trusts nothing that the process says but
+// one line with the id that it gave out, below a cap. Source: docs/sandbox.md.
 
 import { spawn } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { ServiceError } from "../../../base/errors.ts";
 import { launchCommand } from "./launch.ts";
 import type { Launch, Task } from "./launch.ts";
 
@@ -27,20 +28,20 @@ export type GuestReply =
   | { readonly kind: "ended"; readonly by: GuestEnd; readonly detail: string };
 
 export type AskOptions = {
-  /** The line's first word. */
+  /** The first word of the answer's line. */
   readonly id: string;
-  /** Sent to the process; nothing where it speaks by itself, at its start. */
+  /** Sent to the process; absent where it speaks by itself, at its start. */
   readonly bytes?: Uint8Array;
   readonly wallMs: number;
 };
 
 export type Guest = {
   /** Waits for the line that begins with the id. One at a time; where none comes, it is killed. */
-  ask(options: AskOptions): Promise<GuestReply>;
-  isAlive(): boolean;
+  readonly ask: (options: AskOptions) => Promise<GuestReply>;
+  readonly isAlive: () => boolean;
   /** Calls back at the end of the process, however it ends. */
-  onEnd(listener: () => void): void;
-  kill(): void;
+  readonly onEnd: (listener: () => void) => void;
+  readonly kill: () => void;
 };
 
 const newline = 10;
@@ -51,83 +52,115 @@ const errorTailBytes = 4_096;
 /** Signals that a process raises against itself when it cannot go on. */
 const ownSignals = new Set(["SIGABRT", "SIGTRAP", "SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE"]);
 
-/** Spawns a process; it is not ready before it has said so (`ask` with the id "ready"). */
-export function spawnGuest(launch: Launch): Guest {
-  const child = spawnChild(launch, "serve");
-  const capBytes = launch.limits.outputBytes;
+/** A start takes half a second; this is for a machine that has much else to do. */
+const startMs = 60_000;
+
+/** Starts a process and waits until it takes messages. Fails with SANDBOX_UNAVAILABLE. */
+export async function startGuest(launch: Launch): Promise<Guest> {
+  const guest = createGuest(spawnChild(launch, "serve"), launch.limits.outputBytes);
+  const reply = await guest.ask({ id: "ready", wallMs: startMs });
+  if (reply.kind === "answer") return guest;
+  const cause = new Error(`its process ended: ${reply.by} ${reply.detail}`);
+  throw new ServiceError("SANDBOX_UNAVAILABLE", "Python's sandbox cannot be started", { cause });
+}
+
+/** Its standard streams are pipes; the rest is launch.ts. */
+export function spawnChild(launch: Launch, task: Task): SandboxChild {
+  const { command, words, options } = launchCommand(launch, task);
+  const child = spawn(command, words, {
+    ...options,
+    // The fourth is never written: that it closes tells the watch that this service has ended.
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    // Its own session, so that Ctrl-C in a terminal does not reach it, and a group of its own.
+    detached: true,
+  });
+  // The child counts as closed only when this end is, too.
+  child.once("exit", () => (child.stdio[3] as Writable | null)?.destroy());
+  return child;
+}
+
+/**
+ * Kills the process and the watch beside it. A group keeps its number while one of it is left, so
+ * this never reaches another's processes when called at the process's end or before.
+ */
+export function killGroup({ pid }: SandboxChild): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // ESRCH: all of it has ended.
+  }
+}
+
+type Waiting = { readonly id: string; readonly settle: (reply: GuestReply) => void };
+
+function createGuest(child: SandboxChild, capBytes: number): Guest {
   let received: Buffer[] = [];
   let receivedBytes = 0;
-  let errorBytes = 0;
-  let errorTail = "";
-  let isAlive = true;
+  let waiting: Waiting | undefined;
   let hasExited = false;
-  let waiting: ((reply: GuestReply) => void) | undefined;
-  let expectedId = "";
+  let isAlive = true;
   const endListeners: (() => void)[] = [];
+  const readErrorTail = drainErrors(child, capBytes, () => end("OUTPUT_LIMIT"));
 
   function settle(reply: GuestReply): void {
     const settled = waiting;
     waiting = undefined;
     received = [];
     receivedBytes = 0;
-    settled?.(reply);
+    settled?.settle(reply);
   }
 
   function end(by: GuestEnd, detail = ""): void {
-    kill();
+    if (isAlive && !hasExited) killGroup(child);
+    const listeners = isAlive ? endListeners : [];
+    isAlive = false;
+    for (const listener of listeners) listener();
     settle({ kind: "ended", by, detail });
   }
 
-  function kill(): void {
+  function receive(chunk: Buffer): void {
     if (!isAlive) return;
-    isAlive = false;
-    if (!hasExited) killGroup(child);
-    for (const listener of endListeners) listener();
-  }
-
-  child.stdout.on("data", (chunk: Buffer) => {
-    if (!isAlive) return;
-    // Nobody waits: whatever it says now could be taken for the answer to the next message.
-    if (!waiting) return kill();
     received.push(chunk);
     receivedBytes += chunk.length;
-    if (receivedBytes > capBytes) return end("OUTPUT_LIMIT");
-    const at = chunk.indexOf(newline);
-    if (at === -1) return;
-    if (at !== chunk.length - 1) return end("PROTOCOL", "it wrote more than its answer");
-    const line = Buffer.concat(received).toString("utf8");
-    if (!line.startsWith(`${expectedId} `)) return end("PROTOCOL", "it wrote a line of its own");
-    settle({ kind: "answer", body: line.slice(expectedId.length + 1, -1) });
-  });
-  child.stderr.on("data", (chunk: Buffer) => {
-    errorBytes += chunk.length;
-    errorTail = (errorTail + chunk.toString("latin1")).slice(-errorTailBytes);
-    if (errorBytes > capBytes) end("OUTPUT_LIMIT");
-  });
+    if (receivedBytes > capBytes) end("OUTPUT_LIMIT");
+    // Where nobody waits, what it says could be taken for the answer to the next message.
+    else if (!waiting) end("PROTOCOL");
+    else if (chunk.includes(newline)) receiveLine(waiting.id, Buffer.concat(received));
+  }
+
+  function receiveLine(id: string, bytes: Buffer): void {
+    const line = bytes.toString("utf8");
+    if (!line.startsWith(`${id} `)) end("PROTOCOL", "it wrote a line of its own");
+    else if (line.indexOf("\n") < line.length - 1) end("PROTOCOL", "it wrote more than its answer");
+    else settle({ kind: "answer", body: line.slice(id.length + 1, -1) });
+  }
+
+  child.stdout.on("data", receive);
   // The end of the process is told below; a broken pipe comes before it.
   child.stdin.on("error", () => undefined);
   child.on("error", (error) => end("EXIT", error.message));
-  // What it left behind, the watch above all, goes with it.
   child.on("exit", () => {
     killGroup(child);
     hasExited = true;
   });
+  // What it wrote last has been received by now.
   child.on("close", (code, signal) => {
-    const by = endOf(signal, errorTail);
-    end(by, `${signal ?? `exit code ${code}`}: ${errorTail}`);
+    const errorTail = readErrorTail();
+    end(toEnd(signal, errorTail), `${signal ?? `exit code ${code}`}: ${errorTail}`);
   });
 
   return {
     async ask({ id, bytes, wallMs }) {
-      if (!isAlive) return { kind: "ended", by: "KILLED", detail: "it ended while nothing ran" };
-      expectedId = id;
-      const timer = setTimeout(() => {
-        // An answer that is here already counts, however late this service comes to it.
-        setImmediate(() => {
-          if (expectedId === id && waiting) end("TIME_LIMIT");
-        });
-      }, wallMs);
-      const reply = new Promise<GuestReply>((resolve) => (waiting = resolve));
+      if (!isAlive) return { kind: "ended", by: "KILLED", detail: "it had ended" };
+      const reply = new Promise<GuestReply>((resolve) => {
+        waiting = { id, settle: resolve };
+      });
+      const giveUp = () => {
+        if (waiting?.id === id) end("TIME_LIMIT");
+      };
+      // An answer that is here already counts, however late this service comes to look.
+      const timer = setTimeout(() => setImmediate(giveUp), wallMs);
       if (bytes) child.stdin.write(bytes);
       return reply.finally(() => clearTimeout(timer));
     },
@@ -137,30 +170,19 @@ export function spawnGuest(launch: Launch): Guest {
   };
 }
 
-/** Its standard streams are pipes; the rest is launch.ts. */
-export function spawnChild(launch: Launch, task: Task): SandboxChild {
-  const { command, words, options } = launchCommand(launch, task);
-  const child = spawn(command, words, {
-    ...options,
-    // Its own session, so that Ctrl-C in a terminal does not reach it. The fourth is never written:
-    // that it closes tells the watch that this service has ended.
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
-    detached: true,
+/** Reads standard error away up to the cap; returns a function that gives the last of it. */
+function drainErrors(child: SandboxChild, capBytes: number, onFlood: () => void): () => string {
+  let tail = "";
+  let bytes = 0;
+  child.stderr.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    tail = (tail + chunk.toString("latin1")).slice(-errorTailBytes);
+    if (bytes > capBytes) onFlood();
   });
-  return child as unknown as SandboxChild;
+  return () => tail;
 }
 
-/** Its group is the process and the watch beside it; a group keeps its number while one is left. */
-export function killGroup(child: SandboxChild): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, "SIGKILL");
-  } catch {
-    // ESRCH: all of it has ended.
-  }
-}
-
-function endOf(signal: NodeJS.Signals | null, errorTail: string): GuestEnd {
+function toEnd(signal: NodeJS.Signals | null, errorTail: string): GuestEnd {
   if (/out of memory|memory allocation of \d+ bytes failed/i.test(errorTail)) return "MEMORY_LIMIT";
   return signal !== null && !ownSignals.has(signal) ? "KILLED" : "EXIT";
 }

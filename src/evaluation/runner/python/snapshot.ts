@@ -3,9 +3,8 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, mkdir, open, readFile, readdir, rename, rm, stat } from "node:fs/promises";
+import { access, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { ServiceError } from "../../../base/errors.ts";
 import { isReachable } from "../../../embedded/account.ts";
 import { findInstallation } from "./installation.ts";
@@ -87,10 +86,7 @@ async function writeMemory(launch: Launch, path: string): Promise<void> {
   // Readable to the account of the processes; it holds nothing of anyone.
   const file = await open(path, "wx", 0o644);
   try {
-    const [code] = await Promise.all([
-      ended,
-      pipeline(child.stdout, file.createWriteStream({ autoClose: false })),
-    ]);
+    const [code] = await Promise.all([ended, file.writeFile(child.stdout)]);
     if (code !== 0) throw new Error(`making the snapshot ended with ${code}: ${errorText}`);
     await file.sync();
   } catch (cause) {

@@ -292,17 +292,17 @@ def run_to_end(awaitable: object, **_options: object) -> object:
     try:
         return loop.run_until_complete(wait())
     finally:
-        leave_nothing_running(loop)
+        loop.run_until_complete(leave_nothing_running())
         loop.close()
         asyncio.events._set_running_loop(outer)
 
 
-def leave_nothing_running(loop: Loop) -> None:
-    tasks = asyncio.all_tasks(loop)
+async def leave_nothing_running() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
-    loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-    loop.run_until_complete(loop.shutdown_asyncgens())
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
 
 
 # An evaluator's own `asyncio.run(main())` as well.

@@ -9,8 +9,8 @@
 const [task, foldersJson, outputBytesText] = Deno.args;
 const { pyodide: pyodideFolder, guest: guestFolder, packages, snapshot } = JSON.parse(foldersJson);
 const outputBytesMax = Number(outputBytesText);
+const wasmPageBytes = 65_536;
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
 function writeAll(bytes) {
   let written = 0;
@@ -43,15 +43,32 @@ function fillFiles(FS) {
 }
 
 async function startPython(options) {
-  const { loadPyodide } = await import(`file://${encodeURI(pyodideFolder)}/pyodide.mjs`);
+  const url = `file://${encodeURI(pyodideFolder)}`;
+  const { loadPyodide } = await import(`${url}/pyodide.mjs`);
+  const { default: createModule } = await import(`${url}/pyodide.asm.mjs`);
+  const memoryBytes = options._loadSnapshot?.length ?? 0;
   const { info } = JSON.parse(Deno.readTextFileSync(`${pyodideFolder}/pyodide-lock.json`));
   return loadPyodide({
     indexURL: pyodideFolder,
     // Only what we ship can be loaded: the list of packages to fetch is empty.
     lockFileContents: JSON.stringify({ info, packages: {} }),
     fsInit: fillFiles,
+    createPyodideModule: (settings) => createModule(withMemory(settings, memoryBytes)),
     ...options,
   });
+}
+
+/** A snapshot of more than the memory that Python begins with needs it to be there beforehand. */
+function withMemory(settings, bytes) {
+  const { instantiateWasm } = settings;
+  settings.instantiateWasm = (imports, receive) =>
+    instantiateWasm(imports, (instance, module) => {
+      const { memory } = instance.exports;
+      const missing = bytes - memory.buffer.byteLength;
+      if (missing > 0) memory.grow(Math.ceil(missing / wasmPageBytes));
+      return receive(instance, module);
+    });
+  return settings;
 }
 
 async function makeSnapshot() {
@@ -78,17 +95,19 @@ function captureOutput(python, id) {
   };
   python.setStdout(sink);
   python.setStderr(sink);
-  return () => chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
+  return () => {
+    const decoder = new TextDecoder();
+    return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("");
+  };
 }
 
 const input = { buffer: new Uint8Array(65_536), start: 0, end: 0 };
 
-/** Waits for more; nothing else happens in this process meanwhile. Ends it when the service has. */
-function readMore() {
-  const count = Deno.stdin.readSync(input.buffer);
+/** Waits for bytes; nothing else happens in this process meanwhile. Ends it with the service. */
+function readSome(bytes) {
+  const count = Deno.stdin.readSync(bytes);
   if (count === null) Deno.exit(0);
-  input.start = 0;
-  input.end = count;
+  return count;
 }
 
 function readLine() {
@@ -96,39 +115,38 @@ function readLine() {
   for (;;) {
     const unread = input.buffer.subarray(input.start, input.end);
     const length = unread.indexOf(10);
-    line += decoder.decode(length === -1 ? unread : unread.subarray(0, length));
+    line += new TextDecoder().decode(length === -1 ? unread : unread.subarray(0, length));
     input.start = length === -1 ? input.end : input.start + length + 1;
     if (length !== -1) return line;
-    readMore();
+    input.start = 0;
+    input.end = readSome(input.buffer);
   }
 }
 
 function readText(size) {
   const bytes = new Uint8Array(size);
-  let filled = 0;
-  while (filled < size) {
-    if (input.start === input.end) readMore();
-    const some = input.buffer.subarray(input.start, Math.min(input.end, input.start + size - filled));
-    bytes.set(some, filled);
-    filled += some.length;
-    input.start += some.length;
-  }
-  return decoder.decode(bytes);
+  const buffered = input.buffer.subarray(input.start, Math.min(input.end, input.start + size));
+  bytes.set(buffered);
+  input.start += buffered.length;
+  let filled = buffered.length;
+  while (filled < size) filled += readSome(bytes.subarray(filled));
+  return new TextDecoder().decode(bytes);
 }
 
-async function perform(python, evaluator) {
+function perform(python, evaluator) {
   const { id, operation, codeBytes, eventBytes } = JSON.parse(readLine());
   const code = readText(codeBytes);
   const event = readText(eventBytes);
   const readOutput = captureOutput(python, id);
   try {
-    const body = await (operation === "run"
-      ? evaluator.run(code, event)
-      : evaluator.inspect(code));
+    const body = operation === "run" ? evaluator.run(code, event) : evaluator.inspect(code);
     answer(id, JSON.stringify({ ...JSON.parse(body), output: readOutput() }));
   } catch (error) {
     // Python itself has ended: out of memory past saving, or out of stack.
-    answer(id, JSON.stringify({ kind: "failure", reason: "CRASH", message: String(error).slice(0, 2_000) }));
+    answer(
+      id,
+      JSON.stringify({ kind: "failure", reason: "CRASH", message: String(error).slice(0, 2_000) }),
+    );
   }
 }
 
@@ -136,10 +154,13 @@ if (task === "snapshot") {
   await makeSnapshot();
 } else {
   const python = await startPython({ _loadSnapshot: Deno.readFileSync(snapshot) });
+  // Python has its memory; the bytes it came from are a quarter of this process's.
+  python._api.config._loadSnapshot = undefined;
+  globalThis.gc();
   // Every process starts from the same memory; its random numbers must not be the same.
   python.runPython("import random; random.seed()");
   const evaluator = python.pyimport("evaluator");
   Deno.permissions.revokeSync({ name: "read" });
   answer("ready", "{}");
-  for (;;) await perform(python, evaluator);
+  for (;;) perform(python, evaluator);
 }

@@ -1,0 +1,289 @@
+// A backfill as its workflow carries it out: the next chunk of events, whether to go on, its end.
+// Called by the activities of backfills and chunks, in any process and any number of times.
+// Source: docs/decisions.md, 24; docs/evaluators.md, "Backfills".
+
+import type { ProjectScope } from "../../access/scope.ts";
+import { isProject } from "../../access/scope.ts";
+import { deriveUuid } from "../../base/ids.ts";
+import type { Clusters } from "../../postgres/clusters.ts";
+import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import {
+  type BackfillInput,
+  evaluateChunkEntry,
+  type EvaluateChunkInput,
+} from "../../outbox/entry.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { EventPlace } from "../../tracing/selection/selection.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
+import type { RunnableEvaluator } from "../evaluators/definition.ts";
+import type { Evaluators } from "../evaluators/evaluators.ts";
+import { hasGroundTruthFilter } from "../online/conditions.ts";
+import type { Scores } from "../scores/scores.ts";
+import { type BackfillProgress, toProgress } from "./progress.ts";
+import { type EndState, isEnded } from "./state.ts";
+import * as store from "./store.ts";
+import type { BackfillKey, BackfillRow } from "./store.ts";
+
+/** One run of a backfill: each resumption is another, with a workflow of its own. */
+export type BackfillRun = Pick<BackfillInput, "projectId" | "backfillId" | "run">;
+
+/** What a workflow does next. */
+export type NextChunk = { readonly progress: BackfillProgress } & (
+  | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
+  /** Nothing had to run for some time: ask again. */
+  | { readonly kind: "again" }
+  /** It is over for now, or for good. */
+  | { readonly kind: "paused" | EndState; readonly error?: string }
+  /** Another run has taken over. */
+  | { readonly kind: "superseded" }
+);
+
+export type BackfillEnd = {
+  readonly state: Exclude<EndState, "completed">;
+  readonly error?: string;
+};
+
+export type BackfillRuns = {
+  /**
+   * Returns the chunk that the run is to work on, making it where none is open. A chunk stays the
+   * next one until it has ended, so that nothing is lost with a workflow. Where the backfill was
+   * asked to stop, it stops here.
+   */
+  nextChunk(run: BackfillRun): Promise<NextChunk>;
+  /** Tells whether a backfill goes on; otherwise its chunk stops after the events it is at. */
+  isRunning(backfill: BackfillKey): Promise<boolean>;
+  /** Ends a run's backfill before its time; what it held is as if it had not come to it. */
+  finish(run: BackfillRun, end: BackfillEnd): Promise<void>;
+  /** Fails what has not ended of an evaluator that the service disabled. */
+  failOpenOf(projectId: string, evaluatorId: string, error: string): Promise<void>;
+  progressOf(backfill: BackfillKey): Promise<BackfillProgress>;
+};
+
+export type BackfillRunsOptions = {
+  /** The control database. */
+  readonly database: Database;
+  readonly clusters: Pick<Clusters, "database">;
+  readonly scopes: Pick<Scopes, "find">;
+  readonly evaluators: Pick<Evaluators, "find">;
+  readonly tracingOf: TracingOf;
+  readonly scores: Pick<Scores, "openChunk" | "endChunk" | "countBackfill">;
+  /** Events of a chunk. */
+  readonly chunkEventsMax?: number;
+};
+
+const chunkEventsMaxDefault = 1_000;
+/** Pages of which nothing has to run are passed by within a call, for so long. */
+const passingMsMax = 10_000;
+
+const nothingDone: BackfillProgress = { matched: 0, done: 0, scored: 0, failed: 0, skipped: 0 };
+
+export function createBackfillRuns(options: BackfillRunsOptions): BackfillRuns {
+  const { database, scores } = options;
+
+  async function progressOf(key: BackfillKey): Promise<BackfillProgress> {
+    const row = await store.findBackfill(database.sql(), key);
+    const project = row && (await findProject(options, row.projectId));
+    if (!row || !project) return nothingDone;
+    return toProgress(row, await scores.countBackfill(project, key.backfillId));
+  }
+
+  return {
+    progressOf,
+
+    async nextChunk(run) {
+      const untilMs = Date.now() + passingMsMax;
+      let next: Step;
+      do next = await takeStep(options, run);
+      while (next.kind === "again" && Date.now() < untilMs);
+      return { ...next, progress: await progressOf(run) };
+    },
+
+    async isRunning(key) {
+      const row = await store.findBackfill(database.sql(), key);
+      return row?.state === "running";
+    },
+
+    finish: (run, end) => finish(options, run, end),
+
+    async failOpenOf(projectId, evaluatorId, error) {
+      await database.transaction(async (sql) => {
+        const row = await store.lockOpenBackfill(sql, projectId, evaluatorId);
+        // Its workflow reads that and lets go of what is left.
+        if (row) await store.endBackfill(sql, keyOf(row), { state: "failed", error });
+      });
+    },
+  };
+}
+
+type Step =
+  | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
+  | { readonly kind: "again" }
+  | { readonly kind: "paused" | EndState; readonly error?: string }
+  | { readonly kind: "superseded" };
+
+async function takeStep(options: BackfillRunsOptions, run: BackfillRun): Promise<Step> {
+  const row = await stopIfAsked(options, run);
+  if (!row) return { kind: "cancelled", error: "there is no such backfill" };
+  if (row.run !== run.run) return { kind: "superseded" };
+  if (row.state === "paused") return { kind: "paused" };
+  const project = await findProject(options, row.projectId);
+  if (isEnded(row.state)) {
+    if (project) await letGo(options, project, row);
+    return { kind: row.state, ...(row.error !== null && { error: row.error }) };
+  }
+  const { projectId, evaluatorId, version } = row;
+  const evaluator = project && (await options.evaluators.find(projectId, evaluatorId, version));
+  if (!evaluator) {
+    const what = project ? "metric was deleted" : "project was archived";
+    const error = `the ${what}`;
+    await finish(options, run, { state: "cancelled", error });
+    return { kind: "cancelled", error };
+  }
+  return chunkOf(options, { project, row, evaluator });
+}
+
+/** Does what people asked for since, in the place where no event is under way. */
+async function stopIfAsked(
+  { database }: BackfillRunsOptions,
+  run: BackfillRun,
+): Promise<BackfillRow | undefined> {
+  return database.transaction(async (sql) => {
+    const row = await store.lockBackfill(sql, run);
+    if (row?.run !== run.run) return row;
+    if (row.state === "pausing") await store.updateState(sql, run, "paused");
+    else if (row.state === "cancelling") {
+      await store.endBackfill(sql, run, { state: "cancelled", error: undefined });
+    } else return row;
+    return store.findBackfill(sql, run);
+  });
+}
+
+type Place = {
+  readonly project: ProjectScope;
+  readonly row: BackfillRow;
+  readonly evaluator: RunnableEvaluator;
+};
+
+async function chunkOf(options: BackfillRunsOptions, place: Place): Promise<Step> {
+  const { project, row } = place;
+  const sql = options.clusters.database(project.clusterId).sql();
+  const open = await store.findOpenChunk(sql, keyOf(row));
+  return open ? { kind: "chunk", chunk: toInput(place, open) } : openChunk(options, place);
+}
+
+async function openChunk(options: BackfillRunsOptions, place: Place): Promise<Step> {
+  const { database, tracingOf, chunkEventsMax = chunkEventsMaxDefault } = options;
+  const { project, row, evaluator } = place;
+  const { projectId } = project;
+  const { selection } = tracingOf(project);
+  const search = {
+    filters: [...evaluator.definition.filters.filterArray, ...row.filters],
+    fromUs: row.fromUs ?? undefined,
+    toUs: row.toUs ?? undefined,
+  };
+  const page = { after: row.after, limit: chunkEventsMax };
+  const { places, next } = await selection.page(projectId, search, page);
+  const last = next ?? places.at(-1);
+  if (!last) return complete(options, row);
+  const made = places.length > 0 ? await makeChunk(options, place, places) : undefined;
+  // Only now: whoever dies before finds the chunk open, or makes the same one again. Also past the
+  // last page, so that a project that goes on writing does not keep the backfill at its first.
+  await store.moveBackfill(database.sql(), { ...keyOf(row), run: row.run }, last);
+  return made ? { kind: "chunk", chunk: toInput(place, made) } : { kind: "again" };
+}
+
+/** Makes the chunk of a page; undefined when nothing of it has to run. */
+async function makeChunk(
+  { scores, tracingOf }: BackfillRunsOptions,
+  { project, row, evaluator }: Place,
+  places: readonly EventPlace[],
+): Promise<OpenChunk | undefined> {
+  const ids = places.map(({ eventId }) => eventId);
+  const eventIds = evaluator.readsGroundTruth
+    ? await tracingOf(project).selection.matching(project.projectId, ids, [hasGroundTruthFilter])
+    : ids;
+  // The same page is the same chunk, however often it is come to.
+  const chunkId = deriveUuid([row.id, ...ids].join(" "));
+  const { evaluatorId, version, enablement, definition } = evaluator;
+  const input = toInput({ project, row, evaluator }, { chunkId, enablement, events: 0 });
+  const { workflowId } = evaluateChunkEntry(input);
+  const { events, isEnded: hasRun } = await scores.openChunk(
+    project,
+    {
+      ...{ chunkId, evaluatorId, version, enablement, name: definition.name },
+      ...{ backfillId: row.id, workflowId },
+    },
+    { eventIds, includeFailed: row.includeFailed, skipped: ids.length - eventIds.length },
+  );
+  return hasRun ? undefined : { chunkId, enablement, events };
+}
+
+type OpenChunk = {
+  readonly chunkId: string;
+  readonly enablement: number;
+  readonly events: number;
+};
+
+function toInput(
+  { project, row, evaluator }: Place,
+  { chunkId, enablement, events }: OpenChunk,
+): EvaluateChunkInput {
+  return {
+    ...{ projectId: project.projectId, orgId: project.orgId, backfillId: row.id },
+    ...{ evaluatorId: row.evaluatorId, version: row.version, actor: row.createdBy },
+    evaluatorName: evaluator.definition.name,
+    ...{ chunkId, enablement, events },
+  };
+}
+
+async function complete({ database }: BackfillRunsOptions, row: BackfillRow): Promise<Step> {
+  return database.transaction(async (sql) => {
+    const now = await store.lockBackfill(sql, keyOf(row));
+    // Somebody paused or cancelled it meanwhile: the next look does that.
+    if (now?.state !== "running" || now.run !== row.run) return { kind: "again" };
+    await store.endBackfill(sql, keyOf(row), { state: "completed", error: undefined });
+    return { kind: "completed" };
+  });
+}
+
+async function finish(
+  options: BackfillRunsOptions,
+  run: BackfillRun,
+  { state, error }: BackfillEnd,
+): Promise<void> {
+  const row = await options.database.transaction(async (sql) => {
+    const before = await store.lockBackfill(sql, run);
+    if (before?.run === run.run && before.state !== "paused") {
+      await store.endBackfill(sql, run, { state, error });
+    }
+    return store.findBackfill(sql, run);
+  });
+  const project = row && (await findProject(options, row.projectId));
+  if (project && isEnded(row.state)) await letGo(options, project, row);
+}
+
+/** Ends the chunks that an ended backfill has left open. */
+async function letGo(
+  { clusters, scores }: BackfillRunsOptions,
+  project: ProjectScope,
+  row: BackfillRow,
+): Promise<void> {
+  const sql = clusters.database(project.clusterId).sql();
+  for (;;) {
+    const open = await store.findOpenChunk(sql, keyOf(row));
+    if (!open) return;
+    await scores.endChunk(project, open.chunkId, "drop");
+  }
+}
+
+async function findProject(
+  { scopes }: Pick<BackfillRunsOptions, "scopes">,
+  projectId: string,
+): Promise<ProjectScope | undefined> {
+  const scope = await scopes.find("project", projectId);
+  return isProject(scope) ? scope : undefined;
+}
+
+function keyOf({ projectId, id }: BackfillRow): BackfillKey {
+  return { projectId, backfillId: id };
+}

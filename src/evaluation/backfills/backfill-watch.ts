@@ -1,0 +1,136 @@
+// Looks after backfills whose workflow was ended from outside, so that none stays running for ever.
+// Run by every worker; they may do the same at once. Started by worker-app.ts.
+// Source: docs/evaluators.md, "Backfills".
+
+import { setTimeout as delay } from "node:timers/promises";
+import { isProject } from "../../access/scope.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import { backfillEntry } from "../../outbox/entry.ts";
+import type { Outbox } from "../../outbox/outbox.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { Evaluators } from "../evaluators/evaluators.ts";
+import type { BackfillRuns } from "./backfill-runs.ts";
+import * as store from "./store.ts";
+import type { BackfillKey, BackfillRow } from "./store.ts";
+
+export type BackfillWatch = {
+  /** Begins to look, until `stop`. Never fails. */
+  follow(): void;
+  /** Looks once at all that have not moved for some time. */
+  turn(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export type BackfillWatchOptions = {
+  /** The control database. */
+  readonly database: Database;
+  readonly runs: Pick<BackfillRuns, "nextChunk" | "finish">;
+  readonly evaluators: Pick<Evaluators, "find">;
+  readonly scopes: Pick<Scopes, "find">;
+  readonly outbox: Outbox;
+  /** Asks Temporal after a workflow. */
+  readonly client: {
+    getState(workflowId: string): Promise<"running" | "completed" | "failed" | "absent">;
+  };
+  readonly logger: Pick<Logger, "warn" | "info">;
+  /** Time between two looks. */
+  readonly lookMs?: number;
+  /** A backfill without movement for so long is asked after; judges may take as long. */
+  readonly stillMs?: number;
+};
+
+const lookMsDefault = 30_000;
+const stillMsDefault = 120_000;
+/** Open backfills are at most one for an evaluator; the others are looked at the next time. */
+const backfillsPerTurnMax = 100;
+
+export function createBackfillWatch(options: BackfillWatchOptions): BackfillWatch {
+  const { database, logger, lookMs = lookMsDefault, stillMs = stillMsDefault } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  let following: Promise<void> | undefined;
+  let isAway = false;
+
+  async function turn(): Promise<void> {
+    const rows = await store.listStill(database.sql(), stillMs, backfillsPerTurnMax);
+    for (const row of rows) {
+      signal.throwIfAborted();
+      await look(options, row);
+    }
+  }
+
+  async function follow(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await turn();
+        isAway = false;
+      } catch (error) {
+        // Said once: Temporal or a database is away, and the next look is as good.
+        if (!isAway && !signal.aborted) logger.warn({ err: error }, "backfills cannot be watched");
+        isAway = true;
+      }
+      // Cut short by stop, which the loop's condition sees.
+      await delay(lookMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  return {
+    turn,
+    follow() {
+      following ??= follow();
+    },
+    async stop() {
+      closing.abort();
+      await following;
+    },
+  };
+}
+
+async function look(options: BackfillWatchOptions, row: BackfillRow): Promise<void> {
+  const { database, client, runs, logger } = options;
+  const key = { projectId: row.projectId, backfillId: row.id };
+  const state = await client.getState(row.workflowId);
+  if (state === "running") return store.touchBackfill(database.sql(), key);
+  const { workflowId } = row;
+  if (state === "absent") {
+    logger.info(
+      { workflowId },
+      "Temporal does not know the workflow of a backfill; another starts",
+    );
+    return restart(options, row);
+  }
+  logger.info({ workflowId }, "the workflow of a backfill was ended; the backfill ends with it");
+  const run = { ...key, run: row.run };
+  // Asked to stop, it has stopped: nothing is under way.
+  if (row.state === "running") return runs.finish(run, { state: "failed", error: endedOutside });
+  await runs.nextChunk(run);
+}
+
+const endedOutside =
+  "its workflow was ended in Temporal; another backfill goes on, and skips what is scored";
+
+async function restart(options: BackfillWatchOptions, row: BackfillRow): Promise<void> {
+  const { database, evaluators, outbox } = options;
+  const key: BackfillKey = { projectId: row.projectId, backfillId: row.id };
+  const project = await options.scopes.find("project", row.projectId);
+  if (!isProject(project)) {
+    const error = "the project was archived";
+    return options.runs.finish({ ...key, run: row.run }, { state: "cancelled", error });
+  }
+  const evaluator = await evaluators.find(row.projectId, row.evaluatorId, row.version);
+  await database.transaction(async (sql) => {
+    const now = await store.lockBackfill(sql, key);
+    if (now?.run !== row.run || now.endedAt !== null || now.state === "paused") return;
+    const entry = backfillEntry({
+      ...{ ...key, run: row.run + 1, evaluatorId: row.evaluatorId, version: row.version },
+      orgId: project.orgId,
+      evaluatorName: evaluator?.definition.name ?? "",
+      enablement: evaluator?.enablement ?? 0,
+      actor: row.createdBy,
+    });
+    const { state } = now;
+    await store.updateRun(sql, key, { state, run: row.run + 1, workflowId: entry.workflowId });
+    await outbox.append(entry);
+  });
+}

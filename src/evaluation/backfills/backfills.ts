@@ -1,0 +1,285 @@
+// Backfills: a version of an evaluator run over events that are stored already. Here is what people
+// ask for; backfill-runs.ts is what the workflow does about it. Called by handlers.ts.
+// Source: docs/decisions.md, 24, 34; docs/evaluators.md, "Backfills".
+
+import type { Audit } from "../../access/audit/audit.ts";
+import { describeActor } from "../../access/principal.ts";
+import type { Actor } from "../../access/principal.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
+import { type Page, type PageRequest, parsePageOptions, toPage } from "../../base/pages.ts";
+import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import { backfillEntry, type OutboxEntry } from "../../outbox/entry.ts";
+import type { Outbox } from "../../outbox/outbox.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { FilterInput } from "../../tracing/export/filter.ts";
+import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
+import { formatVersion, type RunnableEvaluator } from "../evaluators/definition.ts";
+import type { Evaluators } from "../evaluators/evaluators.ts";
+import type { Scores } from "../scores/scores.ts";
+import { type BackfillProgress, toProgress } from "./progress.ts";
+import { type BackfillAction, isEnded, stepOf } from "./state.ts";
+import * as store from "./store.ts";
+import type { BackfillRow } from "./store.ts";
+
+/** A backfill and how far it is. */
+export type Backfill = BackfillRow & { readonly progress: BackfillProgress };
+
+export type BackfillRequest = Bounds & {
+  /** Conditions beside those of the metric. */
+  readonly filters: readonly FilterInput[];
+  readonly includeFailed: boolean;
+};
+
+/** What names a backfill for people: a metric of the project, and an id. */
+export type BackfillPath = { readonly evaluatorId: string; readonly backfillId: string };
+
+/** Who asks for a backfill; `signal` ends when nobody waits for the answer any more. */
+export type Caller = {
+  readonly project: ProjectScope;
+  readonly actor: Actor;
+  readonly signal?: AbortSignal;
+};
+
+/** All fail with NOT_FOUND when the project has no such metric or no such backfill. */
+export type Backfills = {
+  /**
+   * Starts a backfill of the deployed version. Fails with INVALID_FILTER and INVALID_ARGUMENT
+   * naming what is wrong, and with BACKFILL_RUNNING while another one of the metric has not ended.
+   */
+  create(evaluatorId: string, request: BackfillRequest, caller: Caller): Promise<Backfill>;
+  /** Returns backfills, the newest first. INVALID_ARGUMENT names a wrong option. */
+  list(project: ProjectScope, evaluatorId: string, page: PageRequest): Promise<Page<Backfill>>;
+  get(project: ProjectScope, path: BackfillPath): Promise<Backfill>;
+  /** Changes what a backfill is to do; fails with BACKFILL_ENDED when it is too late for that. */
+  change(
+    project: ProjectScope,
+    path: BackfillPath,
+    action: BackfillAction,
+    actor: Actor,
+  ): Promise<Backfill>;
+  /** Cancels what has not ended of an evaluator, in the ambient transaction; audited by it. */
+  cancelOpenOf(project: ProjectScope, evaluatorId: string, actor: Actor): Promise<void>;
+};
+
+export type BackfillsOptions = {
+  /** The control database. */
+  readonly database: Database;
+  readonly evaluators: Pick<Evaluators, "find" | "get" | "countAfresh">;
+  readonly tracingOf: TracingOf;
+  readonly scores: Pick<Scores, "countBackfill">;
+  readonly scopes: Pick<Scopes, "hold">;
+  readonly audit: Pick<Audit, "append">;
+  readonly outbox: Outbox;
+};
+
+export function createBackfills(options: BackfillsOptions): Backfills {
+  const { database, evaluators, scores, outbox } = options;
+
+  async function withProgress(project: ProjectScope, row: BackfillRow): Promise<Backfill> {
+    const counts = await scores.countBackfill(project, row.id);
+    return { ...row, progress: toProgress(row, counts) };
+  }
+
+  return {
+    async create(evaluatorId, request, caller) {
+      return withProgress(caller.project, await create(options, evaluatorId, request, caller));
+    },
+
+    async list(project, evaluatorId, page) {
+      const asked = parsePageOptions(page);
+      const { id } = await evaluators.get(project.projectId, evaluatorId);
+      const rows = await store.listBackfills(database.sql(), project.projectId, id, asked);
+      const { items, nextCursor } = toPage(rows, asked.limit);
+      const shown: Backfill[] = [];
+      // One at a time: a page takes one connection of the cluster, however long it is.
+      for (const row of items) shown.push(await withProgress(project, row));
+      return { items: shown, nextCursor };
+    },
+
+    async get(project, path) {
+      const { id } = await evaluators.get(project.projectId, path.evaluatorId);
+      const key = keyOf(project, path);
+      const row = await store.findBackfill(database.sql(), key);
+      if (row?.evaluatorId !== id) throw notFound();
+      return withProgress(project, row);
+    },
+
+    async change(project, path, action, actor) {
+      const row = await change(options, { project, path, action, actor });
+      return withProgress(project, row);
+    },
+
+    async cancelOpenOf(project, evaluatorId, actor) {
+      const sql = database.sql();
+      const before = await store.lockOpenBackfill(sql, project.projectId, evaluatorId);
+      if (!before) return;
+      const entry = await takeStep(options, { project, before, action: "cancel", actor });
+      if (entry) await outbox.append(entry);
+    },
+  };
+}
+
+async function create(
+  options: BackfillsOptions,
+  metricId: string,
+  request: BackfillRequest,
+  { project, actor, signal }: Caller,
+): Promise<BackfillRow> {
+  const { database, evaluators, scopes, audit, outbox } = options;
+  const { projectId } = project;
+  const evaluator = await getRunnable(options, projectId, metricId);
+  const { evaluatorId, version, definition } = evaluator;
+  const { fromUs, toUs } = parseBounds(request);
+  if (fromUs !== undefined && toUs !== undefined && fromUs >= toUs) {
+    throw new ServiceError("INVALID_ARGUMENT", "dateRange: ends before it begins");
+  }
+  const { selection, exports } = options.tracingOf(project);
+  // What events are to come is no matter here: a field that none has is a slip, as in exports.
+  await exports.checkFilters(projectId, request.filters);
+  const filters = [...definition.filters.filterArray, ...request.filters];
+  const matched = await selection.count(projectId, { filters, fromUs, toUs }, signal);
+  return database.transaction(async (sql) => {
+    const held = await scopes.hold("project", projectId);
+    const id = createUuid();
+    const enablement = await evaluators.countAfresh(projectId, evaluatorId);
+    const entry = backfillEntry({
+      ...{ backfillId: id, projectId, orgId: project.orgId, evaluatorId, version, enablement },
+      ...{ evaluatorName: definition.name, run: 1, actor: describeActor(actor) },
+    });
+    const isFirst = await store.insertBackfill(sql, {
+      ...{ id, projectId, evaluatorId, version, matched },
+      filters: request.filters,
+      fromUs: fromUs ?? null,
+      toUs: toUs ?? null,
+      includeFailed: request.includeFailed,
+      workflowId: entry.workflowId,
+      createdBy: describeActor(actor),
+    });
+    if (!isFirst) throw running();
+    const row = await store.findBackfill(sql, { projectId, backfillId: id });
+    if (!row) throw new Error("an insert returned no row");
+    const target = { type: "backfill", id };
+    const action = "backfill.create";
+    await audit.append({ actor, scope: held, action, target, after: stateOf(row) });
+    await outbox.append(entry);
+    return row;
+  });
+}
+
+async function getRunnable(
+  { evaluators }: Pick<BackfillsOptions, "evaluators">,
+  projectId: ProjectId,
+  evaluatorId: string,
+): Promise<RunnableEvaluator> {
+  const evaluator = await evaluators.find(projectId, evaluatorId);
+  if (!evaluator) throw new ServiceError("NOT_FOUND", "no such metric");
+  if (evaluator.definition.type !== "HUMAN") return evaluator;
+  const message = "id: people judge by this metric, so there is nothing to run";
+  throw new ServiceError("INVALID_ARGUMENT", message);
+}
+
+type ChangeRequest = {
+  readonly project: ProjectScope;
+  readonly path: BackfillPath;
+  readonly action: BackfillAction;
+  readonly actor: Actor;
+};
+
+async function change(options: BackfillsOptions, request: ChangeRequest): Promise<BackfillRow> {
+  const { database, evaluators, scopes, audit, outbox } = options;
+  const { project, path, action, actor } = request;
+  const { id: evaluatorId } = await evaluators.get(project.projectId, path.evaluatorId);
+  const key = keyOf(project, path);
+  return database.transaction(async (sql) => {
+    const held = await scopes.hold("project", project.projectId);
+    const before = await store.lockBackfill(sql, key);
+    if (before?.evaluatorId !== evaluatorId) throw notFound();
+    const entry = await takeStep(options, { project, before, action, actor });
+    const after = (await store.findBackfill(sql, key)) ?? before;
+    if (after.state !== before.state) {
+      await audit.append({
+        ...{ actor, scope: held, action: `backfill.${action}` },
+        target: { type: "backfill", id: before.id },
+        before: stateOf(before),
+        after: stateOf(after),
+      });
+    }
+    if (entry) await outbox.append(entry);
+    return after;
+  });
+}
+
+type StepRequest = {
+  readonly project: ProjectScope;
+  /** Locked. */
+  readonly before: BackfillRow;
+  readonly action: BackfillAction;
+  readonly actor: Actor;
+};
+
+/** Changes the state, and returns the workflow to start, where it takes one. */
+async function takeStep(
+  { database, evaluators }: BackfillsOptions,
+  { project, before, action, actor }: StepRequest,
+): Promise<OutboxEntry | undefined> {
+  const { projectId, evaluatorId, version } = before;
+  const key = { projectId, backfillId: before.id };
+  const step = stepOf(action, before.state);
+  switch (step.kind) {
+    case "none":
+      return undefined;
+    case "refuse":
+      throw ended(before);
+    case "change":
+      await store.updateState(database.sql(), key, step.to);
+      return undefined;
+    case "start": {
+      // To cancel there may be no evaluator any more.
+      const evaluator = await evaluators.find(projectId, evaluatorId, version);
+      const isResumed = action === "resume";
+      const entry = backfillEntry({
+        ...{ ...key, orgId: project.orgId, evaluatorId, version },
+        evaluatorName: evaluator?.definition.name ?? "",
+        enablement: isResumed
+          ? await evaluators.countAfresh(projectId, evaluatorId)
+          : (evaluator?.enablement ?? 0),
+        run: before.run + 1,
+        actor: describeActor(actor),
+      });
+      const next = { state: step.to, run: before.run + 1, workflowId: entry.workflowId };
+      await store.updateRun(database.sql(), key, next);
+      return entry;
+    }
+  }
+}
+
+function keyOf(project: ProjectScope, { backfillId }: BackfillPath): store.BackfillKey {
+  if (!isUuid(backfillId)) throw notFound();
+  return { projectId: project.projectId, backfillId };
+}
+
+function notFound(): ServiceError {
+  return new ServiceError("NOT_FOUND", "no such backfill");
+}
+
+function running(): ServiceError {
+  const message = "another backfill of the metric has not ended; wait for it or cancel it";
+  return new ServiceError("BACKFILL_RUNNING", message);
+}
+
+function ended({ state }: BackfillRow): ServiceError {
+  const what = isEnded(state) ? `has ended: it is ${state}` : "is being cancelled";
+  return new ServiceError("BACKFILL_ENDED", `the backfill ${what}; start another one`);
+}
+
+/** What the audit log says of a backfill. */
+function stateOf(row: BackfillRow) {
+  const { evaluatorId, version, filters, fromUs, toUs, includeFailed, state, matched } = row;
+  return {
+    ...{ metric_id: evaluatorId, version: formatVersion(version), state, matched },
+    ...{ filters, from_us: fromUs, to_us: toUs, include_failed: includeFailed },
+  };
+}

@@ -1,0 +1,261 @@
+// SQL of backfills: their records, in the control database, and their open chunk, in the project's
+// cluster. Called by backfills.ts, backfill-runs.ts and backfill-watch.ts.
+
+import type { PendingQuery, Row } from "postgres";
+import type { ProjectId } from "../../base/ids.ts";
+import type { PageOptions, Position } from "../../base/pages.ts";
+import type { Sql } from "../../postgres/database.ts";
+import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
+import {
+  escapeJson,
+  escapeText,
+  unescapeJson,
+  unescapeText,
+} from "../../tracing/events/postgres-text.ts";
+import type { FilterInput } from "../../tracing/export/filter.ts";
+import type { EventPlace } from "../../tracing/selection/selection.ts";
+import type { BackfillState, EndState, OpenState } from "./state.ts";
+
+type Fragment = PendingQuery<Row[]>;
+
+/** A backfill and its place in the list. */
+export type BackfillRow = Position & {
+  readonly projectId: ProjectId;
+  readonly evaluatorId: string;
+  readonly version: number;
+  readonly filters: readonly FilterInput[];
+  /** Start times in microseconds: from included, to not; null is no bound. */
+  readonly fromUs: number | null;
+  readonly toUs: number | null;
+  readonly includeFailed: boolean;
+  readonly state: BackfillState;
+  readonly run: number;
+  readonly workflowId: string;
+  readonly matched: number;
+  /** Where the next chunk begins; undefined at the start. */
+  readonly after: EventPlace | undefined;
+  readonly error: string | null;
+  readonly createdBy: string;
+  readonly endedAt: Date | null;
+};
+
+/** What names a backfill. */
+export type BackfillKey = { readonly projectId: ProjectId; readonly backfillId: string };
+
+type StoredRow = Omit<BackfillRow, "filters" | "after" | "error"> & {
+  readonly filters: string;
+  readonly afterUs: number | null;
+  readonly afterEventId: string | null;
+  readonly error: string | null;
+};
+
+function selectBackfills(sql: Sql): Fragment {
+  return sql`
+    select
+      backfill_id as id,
+      ${selectCreatedAtUs(sql, "created_at")},
+      project_id as "projectId",
+      evaluator_id as "evaluatorId",
+      version,
+      filters::text as filters,
+      from_us as "fromUs",
+      to_us as "toUs",
+      include_failed as "includeFailed",
+      state,
+      run,
+      workflow_id as "workflowId",
+      matched,
+      after_us as "afterUs",
+      after_event_id as "afterEventId",
+      error,
+      created_by as "createdBy",
+      ended_at as "endedAt"
+    from evaluator_backfills`;
+}
+
+function toRow({ filters, afterUs, afterEventId, error, ...row }: StoredRow): BackfillRow {
+  const isBegun = afterUs !== null && afterEventId !== null;
+  return {
+    ...row,
+    filters: JSON.parse(unescapeJson(filters)) as FilterInput[],
+    after: isBegun ? { startTimeUs: afterUs, eventId: unescapeText(afterEventId) } : undefined,
+    error: error === null ? null : unescapeText(error),
+  };
+}
+
+export type NewBackfill = Pick<
+  BackfillRow,
+  | "id"
+  | "projectId"
+  | "evaluatorId"
+  | "version"
+  | "filters"
+  | "fromUs"
+  | "toUs"
+  | "includeFailed"
+  | "workflowId"
+  | "matched"
+  | "createdBy"
+>;
+
+/** Inserts a backfill that runs; false when another of its evaluator has not ended. */
+export async function insertBackfill(sql: Sql, row: NewBackfill): Promise<boolean> {
+  const { count } = await sql`
+    insert into evaluator_backfills (
+      backfill_id, project_id, evaluator_id, version, filters, from_us, to_us, include_failed,
+      state, workflow_id, matched, created_by
+    )
+    values (
+      ${row.id}, ${row.projectId}, ${row.evaluatorId}, ${row.version},
+      ${escapeJson(JSON.stringify(row.filters))}::text::jsonb, ${row.fromUs}, ${row.toUs},
+      ${row.includeFailed}, 'running', ${row.workflowId}, ${row.matched}, ${row.createdBy}
+    )
+    on conflict (evaluator_id) where ended_at is null do nothing`;
+  return count > 0;
+}
+
+export async function findBackfill(
+  sql: Sql,
+  { projectId, backfillId }: BackfillKey,
+): Promise<BackfillRow | undefined> {
+  const [row] = await sql<StoredRow[]>`
+    ${selectBackfills(sql)} where project_id = ${projectId} and backfill_id = ${backfillId}`;
+  return row && toRow(row);
+}
+
+/** Returns a backfill as it stays until the transaction ends. */
+export async function lockBackfill(
+  sql: Sql,
+  { projectId, backfillId }: BackfillKey,
+): Promise<BackfillRow | undefined> {
+  const [row] = await sql<StoredRow[]>`
+    ${selectBackfills(sql)}
+    where project_id = ${projectId} and backfill_id = ${backfillId}
+    for update`;
+  return row && toRow(row);
+}
+
+/** Locks and returns the backfill of an evaluator that has not ended. */
+export async function lockOpenBackfill(
+  sql: Sql,
+  projectId: string,
+  evaluatorId: string,
+): Promise<BackfillRow | undefined> {
+  const [row] = await sql<StoredRow[]>`
+    ${selectBackfills(sql)}
+    where project_id = ${projectId} and evaluator_id = ${evaluatorId} and ended_at is null
+    for update`;
+  return row && toRow(row);
+}
+
+/** Returns backfills of an evaluator, the newest first, and one more than the page may hold. */
+export async function listBackfills(
+  sql: Sql,
+  projectId: string,
+  evaluatorId: string,
+  { limit, after }: PageOptions,
+): Promise<readonly BackfillRow[]> {
+  const rows = await sql<StoredRow[]>`
+    ${selectBackfills(sql)}
+    where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+      and ${isBefore(sql, ["created_at", "backfill_id"], after)}
+    order by created_at desc, backfill_id desc
+    limit ${limit + 1}`;
+  return rows.map(toRow);
+}
+
+export async function updateState(
+  sql: Sql,
+  { projectId, backfillId }: BackfillKey,
+  state: OpenState,
+): Promise<void> {
+  await sql`
+    update evaluator_backfills
+    set state = ${state}, moved_at = now()
+    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
+}
+
+/** Hands a backfill over to another workflow. */
+export async function updateRun(
+  sql: Sql,
+  { projectId, backfillId }: BackfillKey,
+  next: Pick<BackfillRow, "state" | "run" | "workflowId">,
+): Promise<void> {
+  await sql`
+    update evaluator_backfills
+    set state = ${next.state}, run = ${next.run}, workflow_id = ${next.workflowId},
+      moved_at = now()
+    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
+}
+
+/** Ends a backfill; one that has ended stays as it is. */
+export async function endBackfill(
+  sql: Sql,
+  { projectId, backfillId }: BackfillKey,
+  { state, error }: { readonly state: EndState; readonly error: string | undefined },
+): Promise<void> {
+  await sql`
+    update evaluator_backfills
+    set state = ${state}, error = ${error === undefined ? null : escapeText(error)},
+      ended_at = now(), moved_at = now()
+    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
+}
+
+/** Moves to where the next chunk begins, unless another run has taken over. */
+export async function moveBackfill(
+  sql: Sql,
+  { projectId, backfillId, run }: BackfillKey & { readonly run: number },
+  after: EventPlace,
+): Promise<void> {
+  await sql`
+    update evaluator_backfills
+    set after_us = ${after.startTimeUs}, after_event_id = ${escapeText(after.eventId)},
+      moved_at = now()
+    where project_id = ${projectId} and backfill_id = ${backfillId} and run = ${run}
+      and ended_at is null`;
+}
+
+/** Says that a backfill was seen to get on. */
+export async function touchBackfill(
+  sql: Sql,
+  { projectId, backfillId }: BackfillKey,
+): Promise<void> {
+  await sql`
+    update evaluator_backfills
+    set moved_at = now()
+    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
+}
+
+/**
+ * Returns at most `limit` backfills that should be moving and have not for `ageMs`: of all
+ * projects, since a workflow that was ended from outside is nobody's request. Open ones are few.
+ */
+export async function listStill(
+  sql: Sql,
+  ageMs: number,
+  limit: number,
+): Promise<readonly BackfillRow[]> {
+  const rows = await sql<StoredRow[]>`
+    ${selectBackfills(sql)}
+    where ended_at is null and state <> 'paused'
+      and moved_at < now() - ${ageMs} * interval '1 millisecond'
+    order by moved_at
+    limit ${limit}`;
+  return rows.map(toRow);
+}
+
+/** Returns the chunk that a backfill is at; undefined when none is open. */
+export async function findOpenChunk(
+  sql: Sql,
+  { projectId, backfillId }: BackfillKey,
+): Promise<
+  { readonly chunkId: string; readonly enablement: number; readonly events: number } | undefined
+> {
+  const [row] = await sql<{ chunkId: string; enablement: number; events: number }[]>`
+    select chunk_id as "chunkId", enablement, events
+    from evaluation_chunks
+    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null
+    order by created_at
+    limit 1`;
+  return row;
+}

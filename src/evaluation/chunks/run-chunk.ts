@@ -1,0 +1,245 @@
+// Runs one version of an evaluator on the events of a chunk, for some seconds at a time: reads what
+// is still to run, runs it, and commits results as they come. Called by workflows/evaluate-chunk.
+// Source: docs/decisions.md, 24 and 25; docs/workflows.md.
+
+import { isProject } from "../../access/scope.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import type { EvaluateChunkInput } from "../../outbox/entry.ts";
+import type { CommittedScores } from "../../operator/metrics.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
+import type { BackfillRuns } from "../backfills/backfill-runs.ts";
+import type { RunnableEvaluator } from "../evaluators/definition.ts";
+import type { Evaluators } from "../evaluators/evaluators.ts";
+import type { OpenRunner, Runner } from "../runner/runner.ts";
+import type { ChunkCounts, ChunkKey, Committed, EndedRun, Scores } from "../scores/scores.ts";
+import { createResultBatch } from "./result-batch.ts";
+import { runEvents } from "./run-events.ts";
+import { isPermanent, openPatiently, toFailure } from "./run-event.ts";
+
+/** How a chunk is over. */
+export type ChunkEnd =
+  /** Every event has a score or a failure. */
+  | { readonly kind: "done" }
+  /** Nobody wants the rest: the evaluator is disabled or deleted, or its project archived. */
+  | { readonly kind: "dropped"; readonly reason: string }
+  /** Another version runs by now, which gets the rest. */
+  | { readonly kind: "requeued"; readonly reason: string }
+  /** It failed too often in a row, here or before. */
+  | { readonly kind: "disabled"; readonly reason: string }
+  /** Its backfill is paused or has ended, and decides about the rest. */
+  | { readonly kind: "held" };
+
+export type ChunkStep = {
+  readonly counts: ChunkCounts;
+  /** Absent while there is more to do. */
+  readonly end?: ChunkEnd;
+};
+
+export type StepContext = {
+  /** Has the step end at once; what has run is committed. */
+  readonly signal: AbortSignal;
+  /** Told how many results this step has committed so far. */
+  readonly onCommitted?: (committed: number) => void;
+};
+
+export type Chunks = {
+  /**
+   * Runs what is left of a chunk, for as long as a step takes. Taking a step again changes nothing
+   * that one before has committed. Fails with what is not the evaluator's doing: try again.
+   */
+  runStep(input: EvaluateChunkInput, context: StepContext): Promise<ChunkStep>;
+  /** Gives the events of a chunk back that have not run; those of a backfill stay with it. */
+  release(input: EvaluateChunkInput): Promise<void>;
+};
+
+export type ChunksOptions = {
+  readonly scopes: Pick<Scopes, "find">;
+  readonly evaluators: Pick<Evaluators, "find" | "disable">;
+  readonly scores: Pick<
+    Scores,
+    "runningOf" | "commitResults" | "failuresInRow" | "endChunk" | "touchChunk" | "countChunk"
+  >;
+  readonly tracingOf: TracingOf;
+  readonly runner: Runner;
+  readonly backfills: Pick<BackfillRuns, "isRunning" | "failOpenOf">;
+  /** In a row, after which an evaluator is disabled. */
+  readonly failuresMax: number;
+  readonly logger: Pick<Logger, "error">;
+  /** Told of what each commit brought. */
+  readonly onScores?: (scores: CommittedScores) => void;
+  /** Length of a step. */
+  readonly stepMs?: number;
+  /** Before a provider is asked again for the first time. */
+  readonly pauseMs?: number;
+};
+
+/** After so much the workflow is told, so that its progress can be asked for. */
+const stepMsDefault = 10_000;
+const pauseMsDefault = 1_000;
+/** Whether a chunk is still wanted is asked so often. */
+const lookMs = 2_000;
+
+/** A chunk and what it runs for. */
+type Work = {
+  readonly input: EvaluateChunkInput;
+  readonly project: ProjectScope;
+  readonly evaluator: RunnableEvaluator;
+};
+
+export function createChunks(options: ChunksOptions): Chunks {
+  const { scopes, evaluators, scores, tracingOf, runner, backfills, failuresMax } = options;
+  const { logger, stepMs = stepMsDefault, pauseMs = pauseMsDefault } = options;
+
+  async function findProject(projectId: string): Promise<ProjectScope | undefined> {
+    const scope = await scopes.find("project", projectId);
+    return isProject(scope) ? scope : undefined;
+  }
+
+  /** Returns the version that the chunk runs, or why it is not to run any more. */
+  async function lookAfter(input: EvaluateChunkInput): Promise<RunnableEvaluator | ChunkEnd> {
+    const { projectId, evaluatorId, version, enablement, backfillId } = input;
+    const isOnline = backfillId === undefined;
+    if (!isOnline && !(await backfills.isRunning({ projectId, backfillId }))) {
+      return { kind: "held" };
+    }
+    const current = await evaluators.find(projectId, evaluatorId);
+    if (!current) return { kind: "dropped", reason: "the evaluator is deleted" };
+    if (isOnline && !current.definition.enabled_in_prod) {
+      return { kind: "dropped", reason: "the evaluator is disabled" };
+    }
+    if (isOnline && current.enablement !== enablement) {
+      return { kind: "requeued", reason: "the evaluator was changed" };
+    }
+    if (current.version === version) return current;
+    const older = await evaluators.find(projectId, evaluatorId, version);
+    return older ?? { kind: "dropped", reason: "the evaluator is deleted" };
+  }
+
+  async function disable(work: Work, last: string | undefined): Promise<ChunkEnd> {
+    const { projectId, evaluatorId, enablement } = work.input;
+    const reason = `disabled after ${failuresMax} failures in a row: ${last ?? "unknown"}`;
+    await evaluators.disable({ projectId, evaluatorId, enablement, message: reason });
+    await backfills.failOpenOf(projectId, evaluatorId, reason);
+    return { kind: "disabled", reason };
+  }
+
+  /** Opens what runs the version; where that can never be, it fails on every event. */
+  async function open({ project, evaluator }: Work, signal: AbortSignal): Promise<OpenRunner> {
+    try {
+      return await openPatiently(() => runner.open(project, evaluator, signal), signal);
+    } catch (error) {
+      if (!(error instanceof ServiceError && isPermanent(error))) throw error;
+      const failure = toFailure(error);
+      return { concurrency: 1, run: async () => failure, close: async () => undefined };
+    }
+  }
+
+  /** Commits results, and sees by them and by looking now and then whether to go on. */
+  function createCommit(work: Work, chunk: ChunkKey, onCommitted: StepContext["onCommitted"]) {
+    let end: ChunkEnd | undefined;
+    let lookedAt = Date.now();
+    let committed = 0;
+
+    async function judge(state: Committed): Promise<ChunkEnd | undefined> {
+      if (state.failuresInRow >= failuresMax) return disable(work, state.lastFailure);
+      if (Date.now() - lookedAt < lookMs) return undefined;
+      lookedAt = Date.now();
+      const found = await lookAfter(work.input);
+      return "kind" in found ? found : undefined;
+    }
+
+    return {
+      end: () => end,
+      commit: async (results: readonly EndedRun[]): Promise<void> => {
+        const state = await scores.commitResults(work.project, chunk, results);
+        committed += state.committed;
+        onCommitted?.(committed);
+        options.onScores?.(countKinds(work.evaluator, results));
+        end ??= await judge(state);
+      },
+    };
+  }
+
+  async function runSome(work: Work, context: StepContext): Promise<ChunkEnd | undefined> {
+    const { input, project, evaluator } = work;
+    const { signal, onCommitted } = context;
+    const chunk: ChunkKey = { ...input, name: evaluator.definition.name };
+    const before = await scores.failuresInRow(project, chunk);
+    if (before.failuresInRow >= failuresMax) return disable(work, before.lastFailure);
+    const eventIds = await scores.runningOf(project, input.chunkId);
+    if (eventIds.length === 0) return { kind: "done" };
+    await scores.touchChunk(project, input.chunkId);
+    const opened = await open(work, signal);
+    const { selection } = tracingOf(project);
+    const committing = createCommit(work, chunk, onCommitted);
+    const batch = createResultBatch(committing.commit);
+    const deadline = Date.now() + stepMs;
+    try {
+      await runEvents({
+        ...{ eventIds, evaluator, opened, signal, pauseMs, batch },
+        read: (ids) => selection.read(project.projectId, ids),
+        isOver: () => committing.end() !== undefined || Date.now() > deadline,
+        onBug: (err) => {
+          const { chunkId, evaluatorId } = input;
+          logger.error({ err, chunkId, evaluatorId }, "an evaluator could not be run on an event");
+        },
+      });
+    } finally {
+      await opened.close();
+    }
+    const end = committing.end();
+    if (end) return end;
+    const left = await scores.runningOf(project, input.chunkId);
+    return left.length === 0 ? { kind: "done" } : undefined;
+  }
+
+  async function endChunk({ input, project }: Omit<Work, "evaluator">, end: ChunkEnd) {
+    if (end.kind === "held") return;
+    // A backfill's chunk that is cut short stays open: the backfill ends it when it ends itself.
+    if (end.kind !== "done" && input.backfillId !== undefined) return;
+    await scores.endChunk(project, input.chunkId, end.kind === "requeued" ? "requeue" : "drop");
+  }
+
+  async function countChunk({ input, project }: Omit<Work, "evaluator">): Promise<ChunkCounts> {
+    const counts = await scores.countChunk(project, input.chunkId);
+    return counts ?? { events: input.events, scored: 0, failed: 0, skipped: 0 };
+  }
+
+  return {
+    async runStep(input, context) {
+      const project = await findProject(input.projectId);
+      if (!project) {
+        const counts = { events: input.events, scored: 0, failed: 0, skipped: 0 };
+        return { counts, end: { kind: "dropped", reason: "the project is archived" } };
+      }
+      const found = await lookAfter(input);
+      const end =
+        "kind" in found ? found : await runSome({ input, project, evaluator: found }, context);
+      if (end) await endChunk({ input, project }, end);
+      const counts = await countChunk({ input, project });
+      return { counts, ...(end && { end }) };
+    },
+
+    async release(input) {
+      const project = await findProject(input.projectId);
+      if (!project || input.backfillId !== undefined) return;
+      await scores.endChunk(project, input.chunkId, "requeue");
+    },
+  };
+}
+
+function countKinds(
+  { definition }: RunnableEvaluator,
+  results: readonly EndedRun[],
+): CommittedScores {
+  const failed: Record<string, number> = {};
+  let scored = 0;
+  for (const { result } of results) {
+    if (result.kind === "score") scored += 1;
+    if (result.kind === "failure") failed[result.reason] = (failed[result.reason] ?? 0) + 1;
+  }
+  return { type: definition.type, scored, failed };
+}

@@ -1,0 +1,132 @@
+// Everything that scores events, put together: metrics and their versions, runs by hand, backfills,
+// and what the worker does. Called by app.ts and worker-app.ts. Source: docs/evaluators.md.
+
+import type { AccessChanges } from "../access/changes/changes.ts";
+import type { Audit } from "../access/audit/audit.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import type { Scopes } from "../controlplane/scopes/scopes.ts";
+import type { JudgeCalls } from "../generation/judge/judge-calls.ts";
+import type { EvaluationStats, Metrics } from "../operator/metrics.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import type { Clusters } from "../postgres/clusters.ts";
+import type { Database } from "../postgres/database.ts";
+import type { OnWritten } from "../tracing/events/write-set.ts";
+import type { TracingOf } from "../tracing/tracing.ts";
+import { type BackfillRuns, createBackfillRuns } from "./backfills/backfill-runs.ts";
+import { createBackfillWatch } from "./backfills/backfill-watch.ts";
+import { type Backfills, createBackfills } from "./backfills/backfills.ts";
+import { type Chunks, createChunks } from "./chunks/run-chunk.ts";
+import { createEvaluators, type Evaluators } from "./evaluators/evaluators.ts";
+import { createEvaluatorVersions, type EvaluatorVersions } from "./evaluators/versions.ts";
+import { createExplanations, type Explanations } from "./explanations/explanations.ts";
+import { createDispatcher, type DispatcherOptions } from "./online/dispatcher.ts";
+import { createEvaluationQueue } from "./online/queue.ts";
+import { createQueueStats } from "./online/queue-stats.ts";
+import { createJudge } from "./runner/judge/judge.ts";
+import type { PythonSandbox } from "./runner/python/sandbox.ts";
+import { createRunner, type Runner } from "./runner/runner.ts";
+import { createScores, type Scores } from "./scores/scores.ts";
+import { createTrials, type Trials } from "./trials/trials.ts";
+
+export type EvaluationOptions = {
+  readonly config: Pick<Config, "evaluation">;
+  /** The control database. */
+  readonly database: Database;
+  /** Where events and scores are. */
+  readonly clusters: Clusters;
+  readonly scopes: Pick<Scopes, "find" | "hold">;
+  readonly audit: Pick<Audit, "append">;
+  readonly changes: Pick<AccessChanges, "append" | "onForget">;
+  readonly outbox: Outbox;
+  readonly sandbox: PythonSandbox;
+  /** May be made after this. */
+  readonly tracingOf: TracingOf;
+  /** May be made after this. */
+  readonly judgeCalls: JudgeCalls;
+};
+
+export type Evaluation = {
+  readonly evaluators: Evaluators;
+  readonly versions: EvaluatorVersions;
+  readonly trials: Trials;
+  readonly explanations: Explanations;
+  readonly backfills: Backfills;
+  readonly runner: Runner;
+  readonly scores: Scores;
+  /** What each commit of events tells of them. */
+  readonly onWritten: OnWritten;
+  /** What waits and what runs, for the operator. */
+  stats(): Promise<EvaluationStats>;
+};
+
+export function createEvaluation(options: EvaluationOptions): Evaluation {
+  const { config, sandbox, tracingOf, clusters } = options;
+  const { failuresMax, codeBytesMax } = config.evaluation;
+  const evaluators = createEvaluators({
+    ...{ ...options, codeBytesMax },
+    cancelBackfills: (...of) => backfills.cancelOpenOf(...of),
+  });
+  const scores = createScores({ clusters, tracingOf, failuresMax });
+  const backfills: Backfills = createBackfills({ ...options, evaluators, scores });
+  const queueStats = createQueueStats(clusters);
+  const runner = createRunner({ sandbox, judge: createJudge({ calls: options.judgeCalls }) });
+  return {
+    ...{ evaluators, scores, backfills, runner },
+    versions: createEvaluatorVersions({ ...options, codeBytesMax }),
+    explanations: createExplanations({ clusters, evaluators, tracingOf, scores, failuresMax }),
+    trials: createTrials({
+      findEvaluator: (...named) => evaluators.find(...named),
+      ...{ tracingOf, runner, sandbox },
+      limits: { codeBytesMax },
+    }),
+    onWritten: createEvaluationQueue({ evaluators }).onWritten,
+    stats: async () => ({
+      ...(await queueStats()),
+      sandboxProcesses: sandbox.processCount(),
+    }),
+  };
+}
+
+export type EvaluationWorkOptions = Omit<EvaluationOptions, "judgeCalls"> & {
+  readonly evaluation: Evaluation;
+  readonly metrics: Pick<Metrics, "addScores">;
+  /** Asks Temporal after a workflow. */
+  readonly client: DispatcherOptions["client"];
+  readonly logger: Logger;
+};
+
+export type EvaluationWork = {
+  /** What activities call. */
+  readonly chunks: Chunks;
+  readonly backfillRuns: BackfillRuns;
+  /** Begins to make chunks of what waits, and to look after backfills, until `stop`. */
+  follow(): void;
+  stop(): Promise<void>;
+};
+
+/** Returns what the worker does besides the service. */
+export function createEvaluationWork(options: EvaluationWorkOptions): EvaluationWork {
+  const { config, scopes, tracingOf, evaluation, logger } = options;
+  const { evaluators, scores, runner } = evaluation;
+  const backfillRuns = createBackfillRuns({ ...options, evaluators, scores });
+  const chunks = createChunks({
+    ...{ scopes, evaluators, scores, tracingOf, runner, logger },
+    backfills: backfillRuns,
+    failuresMax: config.evaluation.failuresMax,
+    onScores: (committed) => options.metrics.addScores(committed),
+  });
+  const dispatcher = createDispatcher({ ...options, evaluators, scores });
+  const watch = createBackfillWatch({ ...options, runs: backfillRuns, evaluators });
+  return {
+    chunks,
+    backfillRuns,
+    follow() {
+      dispatcher.follow();
+      watch.follow();
+    },
+    async stop() {
+      await Promise.all([dispatcher.stop(), watch.stop()]);
+    },
+  };
+}

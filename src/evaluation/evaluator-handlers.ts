@@ -1,0 +1,127 @@
+// EvaluatorService: a message in, a message out, no decisions.
+
+import { fromJson } from "@bufbuild/protobuf";
+import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type {
+  EvaluatorService,
+  RunMetricRequest,
+  RunnableMetric,
+} from "../../gen/waggle/v1/evaluator_pb.js";
+import { formatVersion } from "./evaluators/definition.ts";
+import { projectOf } from "../transport/context.ts";
+import type { EvaluatorStatus, Explanation, Explanations } from "./explanations/explanations.ts";
+import type { JudgeCall } from "./runner/runner.ts";
+import type { RunRecord } from "./scores/scores.ts";
+import type { MetricInput } from "./trials/given-metric.ts";
+import type { Trial, TrialRequest, Trials } from "./trials/trials.ts";
+
+export type EvaluatorServices = { readonly trials: Trials; readonly explanations: Explanations };
+
+export function evaluatorHandlers({
+  trials,
+  explanations,
+}: EvaluatorServices): ServiceImpl<typeof EvaluatorService> {
+  return {
+    async runMetric(request, context) {
+      const project = projectOf(context);
+      return toRunResponse(await trials.run(project, fromRunRequest(request), context.signal));
+    },
+    async explainMetric({ id, eventId }, context) {
+      const explanation = await explanations.explain(projectOf(context), id, eventId);
+      return { success: true, data: toExplanationMessage(explanation) };
+    },
+    async getMetricStatus({ id }, context) {
+      const status = await explanations.getStatus(projectOf(context), id);
+      return { success: true, data: toStatusMessage(status) };
+    },
+  };
+}
+
+function fromRunRequest({ metric, ...rest }: RunMetricRequest): TrialRequest {
+  const { metricId, version, event, eventId } = rest;
+  return { metric: metric && fromMetric(metric), metricId, version, event, eventId };
+}
+
+/** An empty text is what RPC clients send for none. */
+function fromMetric(metric: RunnableMetric): MetricInput {
+  return {
+    type: metric.type || undefined,
+    definition: metric.definition,
+    criteria: metric.criteria,
+    code_snippet: metric.codeSnippet,
+    prompt: metric.prompt,
+    return_type: metric.returnType || undefined,
+    model_provider: metric.modelProvider,
+    model_name: metric.modelName,
+    scale: metric.scale,
+    threshold: metric.threshold,
+    categories: metric.categories,
+  };
+}
+
+function toRunResponse(trial: Trial) {
+  const { version, durationMs: duration, output } = trial;
+  const own = { loading: false, duration, output, ...(version !== null && { version }) };
+  if (trial.kind === "no ground truth") return { ...own, success: false, reason: trial.reason };
+  const { score, explanation, passed, judge } = trial;
+  return {
+    ...own,
+    success: true,
+    result: fromJson(ValueSchema, score),
+    ...(explanation !== null && { explanation }),
+    ...(passed !== null && { passed }),
+    ...(judge && { judge: toJudgeMessage(judge) }),
+  };
+}
+
+/** The message of a judge's call; what is not known is absent. */
+function toJudgeMessage({ promptTokens, completionTokens, cost, ...call }: JudgeCall) {
+  return {
+    ...call,
+    ...(promptTokens !== null && { promptTokens }),
+    ...(completionTokens !== null && { completionTokens }),
+    ...(cost !== null && { cost }),
+  };
+}
+
+function toExplanationMessage({ run, runs, ...explanation }: Explanation) {
+  const { outcome, message, version, filter } = explanation;
+  const queuedAt = run?.queuedAt ?? explanation.queuedAt;
+  return {
+    ...{ outcome, message, version: formatVersion(version) },
+    ...(run && toOutcome(run)),
+    ...(run?.explanation !== undefined && { explanation: run.explanation }),
+    ...(filter !== undefined && { filter }),
+    ...(run?.judge && { judge: toJudgeMessage(run.judge) }),
+    ...(queuedAt && { queuedAt: timestampFromDate(queuedAt) }),
+    ...(run?.workflowId !== undefined && { workflowId: run.workflowId }),
+    runs: runs.map((one) => ({
+      ...{ version: formatVersion(one.version), outcome: one.state },
+      ...toOutcome(one),
+    })),
+  };
+}
+
+function toOutcome({ score, failure, endedAt }: RunRecord) {
+  return {
+    ...(score !== undefined && { result: fromJson(ValueSchema, score) }),
+    ...(failure !== undefined && { failure }),
+    ...(endedAt && { endedAt: timestampFromDate(endedAt) }),
+  };
+}
+
+function toStatusMessage({ isEnabled, disabledReason, version, ...status }: EvaluatorStatus) {
+  const { queued, running, oldestQueuedAt, scored, failed } = status;
+  const { failuresInRow, failuresInRowMax, lastFailure } = status;
+  const { judgePromptTokens, judgeCompletionTokens, judgeCost, judgeUnpriced } = status;
+  return {
+    enabled: isEnabled,
+    ...(disabledReason !== null && { disabledReason }),
+    ...{ version: formatVersion(version), queued, running, scored, failed },
+    ...(oldestQueuedAt && { oldestQueuedAt: timestampFromDate(oldestQueuedAt) }),
+    ...{ failuresInRow, failuresInRowMax },
+    ...(lastFailure !== undefined && { lastFailure }),
+    ...{ judgePromptTokens, judgeCompletionTokens, judgeCost, judgeUnpriced },
+  };
+}

@@ -1,0 +1,190 @@
+// How an evaluator becomes another: a version, its deployment, the audit row and what servers
+// forget, all in one transaction. Called by evaluators.ts and versions.ts.
+// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
+
+import type { Audit } from "../../access/audit/audit.ts";
+import type { AccessChanges } from "../../access/changes/changes.ts";
+import { describeActor } from "../../access/principal.ts";
+import type { Actor } from "../../access/principal.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { isUuid } from "../../base/ids.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
+import { formatVersion } from "./definition.ts";
+import type { Definition } from "./definition.ts";
+import { subjectOf } from "./enabled-memory.ts";
+import { refuse } from "./fields.ts";
+import { inspectCriteria } from "./inspect.ts";
+import type { Inspector } from "./inspect.ts";
+import * as store from "./store.ts";
+import type { EvaluatorRow } from "./store.ts";
+import type { GivenDefinition, Limits } from "./to-definition.ts";
+import { hashDefinition, toContent } from "./version-content.ts";
+
+/** What every change needs. */
+export type ChangeParts = Limits & {
+  readonly database: Database;
+  readonly audit: Pick<Audit, "append">;
+  readonly changes: Pick<AccessChanges, "append">;
+  readonly scopes: Pick<Scopes, "hold" | "find">;
+  readonly sandbox: Inspector;
+};
+
+/** An evaluator of a project, and who changes it. */
+export type Whose = {
+  readonly project: Pick<ProjectScope, "projectId">;
+  readonly id: string;
+  readonly actor: Actor;
+};
+
+/** The content of a version. */
+export type Revision = {
+  readonly definition: Definition;
+  readonly readsGroundTruth: boolean;
+};
+
+export type Plan = Revision & {
+  /** What the audit log calls it. */
+  readonly action: string;
+  /** The version that the content is of; absent for a new one, which has a message. */
+  readonly version?: number;
+  readonly message?: string;
+  /** Whether the version runs from now on, and how; absent leaves the one that runs. */
+  readonly deploy?: {
+    /** Whether failures are counted afresh. */
+    readonly isFresh: boolean;
+    readonly disabledReason: string | null;
+  };
+};
+
+/** How versions are deployed by people. */
+export const byPeople = { isFresh: true, disabledReason: null } as const;
+
+const versionsMax = 10_000;
+
+/** Plans are made again when somebody else was faster; each time somebody gets on. */
+const attemptsMax = 20;
+
+/** Returns an evaluator of a project; fails with NOT_FOUND. */
+export async function getEvaluator(
+  database: Database,
+  projectId: string,
+  id: string,
+): Promise<EvaluatorRow> {
+  const row = isUuid(id) && (await store.findEvaluator(database.sql(), projectId, id));
+  if (!row) throw new ServiceError("NOT_FOUND", "no such metric");
+  return row;
+}
+
+/**
+ * Changes an evaluator by a plan made from what it is, and returns the number of the version that
+ * the plan is about; undefined where there is no plan, and nothing was changed. No lock is held
+ * while the plan is made, since it may parse code; it is made again when the evaluator changed
+ * meanwhile.
+ *
+ * Fails with NOT_FOUND, NAME_TAKEN, and OVERLOADED where others change it all the time.
+ */
+export async function changeEvaluator(
+  parts: ChangeParts,
+  whose: Whose,
+  makePlan: (before: EvaluatorRow) => Promise<Plan | undefined>,
+): Promise<number | undefined> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const { projectId } = whose.project;
+    const before = await getEvaluator(parts.database, projectId, whose.id);
+    const plan = await makePlan(before);
+    if (!plan) return undefined;
+    const version = await carryOut(parts, whose, { before, plan });
+    if (version !== undefined) return version;
+  }
+  throw new ServiceError("OVERLOADED", "others change this metric all the time; try again");
+}
+
+type Step = { readonly before: EvaluatorRow; readonly plan: Plan };
+
+/** Returns undefined, with nothing changed, when the evaluator is not what it was. */
+function carryOut(
+  { database, scopes, audit, changes }: ChangeParts,
+  { project: { projectId }, id, actor }: Whose,
+  { before, plan }: Step,
+): Promise<number | undefined> {
+  return database.transaction(async (sql) => {
+    const scope = await scopes.hold("project", projectId);
+    await store.lockCount(sql, projectId);
+    const now = await getEvaluator(database, projectId, id);
+    if (now.lastVersion !== before.lastVersion || now.enablement !== before.enablement) {
+      return undefined;
+    }
+    const version = plan.version ?? (await addVersion(sql, { before, plan }, actor));
+    if (plan.deploy) {
+      await assertNameFree(sql, projectId, { id, name: plan.definition.name });
+      await store.deployVersion(sql, { ...plan.deploy, id, version, definition: plan.definition });
+    }
+    await audit.append({
+      ...{ actor, scope, action: plan.action, target: { type: "evaluator", id } },
+      before: stateOf(before),
+      after: stateOf({ ...plan, version, disabledReason: plan.deploy?.disabledReason ?? null }),
+    });
+    if (plan.deploy) await changes.append(subjectOf(projectId));
+    return version;
+  });
+}
+
+async function addVersion(sql: Sql, { before, plan }: Step, actor: Actor): Promise<number> {
+  // The service has to be able to disable it all the same.
+  if (before.lastVersion >= versionsMax && actor.type !== "system") {
+    refuse("id", `the metric has ${versionsMax} versions, which is the limit; make a new one`);
+  }
+  const version = before.lastVersion + 1;
+  const { definition, readsGroundTruth, message = "" } = plan;
+  await store.insertVersion(sql, {
+    ...{ id: before.id, version, definition, readsGroundTruth, message },
+    fullSha: hashDefinition(definition),
+    createdBy: describeActor(actor),
+  });
+  await store.updateLastVersion(sql, before.id, version);
+  return version;
+}
+
+/** Throws NAME_TAKEN where another evaluator of the project has the name. */
+export async function assertNameFree(
+  sql: Sql,
+  projectId: string,
+  named: { readonly id: string; readonly name: string },
+): Promise<void> {
+  if (!(await store.isNameTaken(sql, projectId, named))) return;
+  throw new ServiceError("NAME_TAKEN", "name: another metric of the project has it");
+}
+
+/**
+ * Returns what a version of a definition holds; what was parsed before is not parsed again. Fails
+ * with INVALID_ARGUMENT naming the field, line and column, and as the sandbox does.
+ */
+export async function toRevision(
+  { sandbox }: Pick<ChangeParts, "sandbox">,
+  given: GivenDefinition,
+  before?: Revision,
+): Promise<Revision> {
+  const { definition } = given;
+  const isParsed =
+    before?.definition.type === definition.type &&
+    before.definition.criteria === definition.criteria;
+  const readsGroundTruth = isParsed
+    ? before.readsGroundTruth
+    : await inspectCriteria(sandbox, given);
+  return { definition, readsGroundTruth };
+}
+
+/** What the audit log says of an evaluator. Its version has the code, which may be long. */
+export function stateOf(
+  of: Revision & { readonly version: number; readonly disabledReason: string | null },
+): JsonObject {
+  const { criteria: _, ...fields } = toContent(of.definition, of.readsGroundTruth);
+  return {
+    ...{ version: formatVersion(of.version), full_sha: hashDefinition(of.definition) },
+    ...fields,
+    disabled_reason: of.disabledReason,
+  };
+}

@@ -1,0 +1,133 @@
+// Reads what the content of a new version says: free JSON with the fields of a metric, or the code
+// or prompt alone. Called by version-handlers.ts. Source: docs/decisions.md, 25.
+
+import { isJsonArray, isJsonObject } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { FilterInput } from "../../tracing/export/filter.ts";
+import type { Category } from "./definition.ts";
+import { refuse } from "./fields.ts";
+import type { DefinitionFields, ThresholdFields } from "./fields.ts";
+
+/** What metrics are answered with beside their definition, and what older clients send. */
+const ignored: ReadonlySet<string> = new Set([
+  ...["id", "_id", "created_at", "updated_at", "version", "disabled_reason"],
+  ...["needs_ground_truth", "task", "project"],
+]);
+
+type Reader<T> = (value: JsonValue, at: string) => T;
+
+const readers: { readonly [Name in keyof DefinitionFields]-?: Reader<DefinitionFields[Name]> } = {
+  name: readText,
+  type: readText,
+  criteria: readText,
+  definition: readText,
+  code_snippet: readText,
+  prompt: readText,
+  description: readText,
+  return_type: readText,
+  enabled_in_prod: readBoolean,
+  sampling_percentage: readNumber,
+  model_provider: orNull(readText),
+  model_name: orNull(readText),
+  scale: orNull(readNumber),
+  threshold: orNull(readThreshold),
+  categories: orNull((value, at) => readList(value, at, readCategory)),
+  filters: readFilters,
+  pass_when: (value) => value,
+  event_type: readText,
+  event_name: readText,
+  child_metrics: (value, at) => readList(value, at, (item) => item),
+};
+
+/**
+ * Returns the fields of a version's content. Null says that there is none of what may be absent,
+ * and nothing of the others. Fails with INVALID_ARGUMENT naming the field.
+ */
+export function readContent(content: JsonValue): DefinitionFields {
+  if (typeof content === "string") return { criteria: content };
+  if (!isJsonObject(content)) refuse("content", "must be an object, or the code or prompt as text");
+  const entries = Object.entries(content).filter(([name]) => !ignored.has(name));
+  return Object.fromEntries(entries.map(([name, value]) => [name, readField(name, value)]));
+}
+
+function readField(name: string, value: JsonValue): unknown {
+  const at = `content.${name}`;
+  if (!Object.hasOwn(readers, name)) refuse(at, "is not a field of a metric");
+  const read: Reader<unknown> = readers[name as keyof DefinitionFields];
+  return value === null && !nullable.has(name) ? undefined : read(value, at);
+}
+
+const nullable: ReadonlySet<string> = new Set([
+  ...["model_provider", "model_name", "scale", "threshold", "categories"],
+]);
+
+function orNull<T>(read: Reader<T>): Reader<T | null> {
+  return (value, at) => (value === null ? null : read(value, at));
+}
+
+function readText(value: JsonValue, at: string): string {
+  return typeof value === "string" ? value : refuse(at, "must be a string");
+}
+
+function readNumber(value: JsonValue, at: string): number {
+  return typeof value === "number" ? value : refuse(at, "must be a number");
+}
+
+function readBoolean(value: JsonValue, at: string): boolean {
+  return typeof value === "boolean" ? value : refuse(at, "must be true or false");
+}
+
+function readList<T>(value: JsonValue, at: string, read: Reader<T>): readonly T[] {
+  if (!isJsonArray(value)) refuse(at, "must be an array");
+  return value.map((item, index) => read(item, `${at}[${index}]`));
+}
+
+/** Returns an object that has no other members than these; those that are null are left out. */
+function readClosed(value: JsonValue, at: string, names: readonly string[]): JsonObject {
+  if (!isJsonObject(value)) refuse(at, "must be an object");
+  const unknown = Object.keys(value).find((name) => !names.includes(name));
+  if (unknown !== undefined) refuse(`${at}.${unknown}`, "is not a known key");
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
+}
+
+function readThreshold(value: JsonValue, at: string): ThresholdFields {
+  const { min, max, ...rest } = readClosed(value, at, thresholdNames);
+  const { pass_when: passWhen, passing_categories: passing } = rest;
+  return {
+    ...(min !== undefined && { min: readNumber(min, `${at}.min`) }),
+    ...(max !== undefined && { max: readNumber(max, `${at}.max`) }),
+    ...(passWhen !== undefined && { pass_when: passWhen }),
+    ...(passing !== undefined && {
+      passing_categories: readList(passing, `${at}.passing_categories`, readText),
+    }),
+  };
+}
+
+const thresholdNames = ["min", "max", "pass_when", "passing_categories"];
+
+function readCategory(value: JsonValue, at: string): Category {
+  const { category = null, score = null } = readClosed(value, at, ["category", "score"]);
+  return {
+    category: readText(category, `${at}.category`),
+    score: score === null ? null : readNumber(score, `${at}.score`),
+  };
+}
+
+function readFilters(value: JsonValue, at: string): readonly FilterInput[] {
+  const { filterArray = [] } = readClosed(value, at, ["filterArray"]);
+  return readList(filterArray, `${at}.filterArray`, readFilter);
+}
+
+/** Null is a value that filters ask for. */
+function readFilter(filter: JsonValue, at: string): FilterInput {
+  const { field = "", operator = "", type } = readClosed(filter, at, filterNames);
+  const value = isJsonObject(filter) ? filter["value"] : undefined;
+  return {
+    field: readText(field, `${at}.field`),
+    operator: readText(operator, `${at}.operator`),
+    ...(value !== undefined && { value }),
+    ...(type !== undefined && { type: readText(type, `${at}.type`) }),
+  };
+}
+
+const filterNames = ["field", "operator", "value", "type"];

@@ -1,0 +1,304 @@
+// Evaluators: what scores events, with a version for each change. Called by the handlers, by
+// versions.ts, and by what runs evaluators.
+// Source: docs/spec.md, "Metric definition", "Metrics and evaluations"; docs/decisions.md, 22 to
+// 25, 34.
+
+import type { AccessChanges } from "../../access/changes/changes.ts";
+import { describeActor } from "../../access/principal.ts";
+import type { Actor } from "../../access/principal.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid, isUuid } from "../../base/ids.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import { toStorableText } from "../../base/storable-text.ts";
+import type { Page } from "../../base/pages.ts";
+import {
+  assertNameFree,
+  byPeople,
+  changeEvaluator,
+  getEvaluator,
+  stateOf,
+  toRevision,
+} from "./change.ts";
+import type { ChangeParts, Whose } from "./change.ts";
+import type { RunnableEvaluator } from "./definition.ts";
+import { createEnabledMemory, subjectOf } from "./enabled-memory.ts";
+import { parseType, refuse } from "./fields.ts";
+import type { DefinitionFields } from "./fields.ts";
+import * as store from "./store.ts";
+import type { EvaluatorRow } from "./store.ts";
+import { toDefinition } from "./to-definition.ts";
+import { compareDefinitions, hashDefinition } from "./version-content.ts";
+
+/** An evaluator with the version that runs. */
+export type Evaluator = EvaluatorRow;
+
+export type ListEvaluatorsOptions = {
+  /** 1 to 1,000, which is the default: as many as a project may have. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  /** Only of this type, by any of its names. */
+  readonly type?: string | undefined;
+  readonly id?: string | undefined;
+};
+
+/** The failures that an evaluator is disabled for. */
+export type Disabling = {
+  readonly projectId: ProjectId;
+  readonly evaluatorId: string;
+  /** The one in which they were counted. */
+  readonly enablement: number;
+  /** For people: how often it failed, and how at last. */
+  readonly message: string;
+};
+
+/** Each change is audited, and heard of by every server as it commits. */
+export type Evaluators = {
+  /**
+   * Makes an evaluator, whose definition is its first version.
+   *
+   * Fails with INVALID_ARGUMENT or INVALID_FILTER naming the field, for code and prompts with line
+   * and column, with NAME_TAKEN, and as the sandbox does when code cannot be parsed now.
+   */
+  create(project: ProjectScope, fields: DefinitionFields, actor: Actor): Promise<Evaluator>;
+  /**
+   * Returns evaluators by name; a page of large ones may hold fewer than the limit.
+   * INVALID_ARGUMENT names a wrong option.
+   */
+  list(projectId: ProjectId, options: ListEvaluatorsOptions): Promise<Page<Evaluator>>;
+  /** Fails with NOT_FOUND when the project has no such evaluator. */
+  get(projectId: ProjectId, id: string): Promise<Evaluator>;
+  /**
+   * Changes what fields say, as a new version that runs at once and counts failures afresh; what
+   * changes nothing makes none. Fails as `create` and `get` do.
+   */
+  update(whose: Whose, fields: DefinitionFields): Promise<void>;
+  /** Ends an evaluator and its backfill; scores stay. Fails as `get` does. */
+  delete(whose: Whose & { readonly project: ProjectScope }): Promise<void>;
+  /**
+   * Returns what runs: a version, the deployed one unless said. Undefined when the evaluator was
+   * deleted, when its project is archived, and for a version that never was.
+   */
+  find(projectId: ProjectId, id: string, version?: number): Promise<RunnableEvaluator | undefined>;
+  /** Returns the evaluators that run by themselves, remembered for up to a minute. */
+  enabledOf(projectId: ProjectId): Promise<readonly RunnableEvaluator[]>;
+  /** False only where none is known to run by itself; asks nobody and never waits. */
+  mayHaveEnabled(projectId: ProjectId): boolean;
+  /**
+   * Disables an evaluator for its failures, with a version that says so. Returns whether it is this
+   * call that did: not when it was disabled, deployed anew or deleted before.
+   */
+  disable(disabling: Disabling): Promise<boolean>;
+  /**
+   * Has the failures of an evaluator that is not enabled counted afresh, for a backfill that
+   * begins, in the ambient transaction; returns its enablement. Fails as `get` does.
+   */
+  countAfresh(projectId: ProjectId, id: string): Promise<number>;
+};
+
+export type EvaluatorsOptions = ChangeParts & {
+  readonly changes: Pick<AccessChanges, "append" | "onForget">;
+  /** Ends the open backfill of an evaluator that is being deleted, in the ambient transaction. */
+  readonly cancelBackfills: (
+    project: ProjectScope,
+    evaluatorId: string,
+    actor: Actor,
+  ) => Promise<void>;
+};
+
+/** All of a project's are one page, and those that run are held in memory. */
+const evaluatorsMax = 1_000;
+const reasonCharactersMax = 1_000;
+
+/** Who disables evaluators for their failures. */
+const evaluation: Actor = { type: "system", id: "evaluation", name: "evaluation" };
+
+export function createEvaluators(options: EvaluatorsOptions): Evaluators {
+  const { database, scopes, changes } = options;
+  const memory = createEnabledMemory({
+    async list(projectId) {
+      if (!(await scopes.find("project", projectId))) return [];
+      return (await store.listEnabled(database.sql(), projectId)).map(toRunnable);
+    },
+  });
+  changes.onForget((subject) => memory.forget(subject));
+
+  return {
+    create: (project, fields, actor) => create(options, { project, fields, actor }),
+
+    async list(projectId, { limit = evaluatorsMax, cursor, type, id }) {
+      if (!(Number.isInteger(limit) && limit >= 1 && limit <= evaluatorsMax)) {
+        refuse("limit", `must be from 1 to ${evaluatorsMax}`);
+      }
+      const ofType = type === undefined ? undefined : parseType(type);
+      const afterName = cursor === undefined ? "" : parseCursor(cursor);
+      if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
+      const page = { limit, afterName, type: ofType, id };
+      const { rows, hasMore } = await store.listEvaluators(database.sql(), projectId, page);
+      const last = hasMore ? rows.at(-1) : undefined;
+      return { items: rows, nextCursor: last && formatCursor(last.definition.name) };
+    },
+
+    get: (projectId, id) => getEvaluator(database, projectId, id),
+
+    update: (whose, fields) => update(options, whose, fields),
+
+    delete: (whose) => remove(options, whose),
+
+    find: (projectId, id, version) => find(options, { projectId, id, version }),
+
+    enabledOf: (projectId) => memory.get(projectId),
+
+    mayHaveEnabled: (projectId) => memory.mayHaveAny(projectId),
+
+    disable: (disabling) => disable(options, disabling),
+
+    async countAfresh(projectId, id) {
+      const row = await getEvaluator(database, projectId, id);
+      const enablement = await store.countAfresh(database.sql(), projectId, row.id);
+      if (enablement === undefined) throw new ServiceError("NOT_FOUND", "no such metric");
+      return enablement;
+    },
+  };
+}
+
+type NewEvaluator = {
+  readonly project: ProjectScope;
+  readonly fields: DefinitionFields;
+  readonly actor: Actor;
+};
+
+async function create(
+  options: EvaluatorsOptions,
+  { project: { projectId }, fields, actor }: NewEvaluator,
+): Promise<Evaluator> {
+  const { database, scopes, audit, changes } = options;
+  const revision = await toRevision(options, toDefinition(fields, undefined, options));
+  const { definition } = revision;
+  return database.transaction(async (sql) => {
+    const scope = await scopes.hold("project", projectId);
+    if ((await store.lockCount(sql, projectId)) >= evaluatorsMax) {
+      refuse("name", `a project has at most ${evaluatorsMax} metrics; delete one first`);
+    }
+    const id = createUuid();
+    await assertNameFree(sql, projectId, { id, name: definition.name });
+    const createdBy = describeActor(actor);
+    await store.insertEvaluator(sql, { id, projectId, definition, createdBy });
+    const version = { version: 1, message: "created", fullSha: hashDefinition(definition) };
+    await store.insertVersion(sql, { ...revision, ...version, id, createdBy });
+    const made = await getEvaluator(database, projectId, id);
+    await audit.append({
+      ...{ actor, scope, action: "evaluator.create", target: { type: "evaluator", id } },
+      after: stateOf(made),
+    });
+    await changes.append(subjectOf(projectId));
+    return made;
+  });
+}
+
+async function update(
+  options: EvaluatorsOptions,
+  whose: Whose,
+  fields: DefinitionFields,
+): Promise<void> {
+  await changeEvaluator(options, whose, async (before) => {
+    const given = toDefinition(fields, before.definition, options);
+    const changed = compareDefinitions(before.definition, given.definition);
+    if (changed.length === 0) return undefined;
+    const { enabled_in_prod: isEnabled } = given.definition;
+    const wasEnabled = before.definition.enabled_in_prod;
+    return {
+      ...(await toRevision(options, given, before)),
+      action: "evaluator.update",
+      message: `updated ${changed.map(({ field }) => field).join(", ")}`,
+      // Mending what the service disabled does not enable it.
+      deploy:
+        isEnabled || wasEnabled
+          ? byPeople
+          : { isFresh: true, disabledReason: before.disabledReason },
+    };
+  });
+}
+
+function remove(
+  { database, scopes, audit, changes, cancelBackfills }: EvaluatorsOptions,
+  { project, id, actor }: Whose & { readonly project: ProjectScope },
+): Promise<void> {
+  const { projectId } = project;
+  return database.transaction(async (sql) => {
+    const scope = await scopes.hold("project", projectId);
+    await store.lockCount(sql, projectId);
+    const before = await getEvaluator(database, projectId, id);
+    await store.markDeleted(sql, id);
+    await cancelBackfills(project, id, actor);
+    await audit.append({
+      ...{ actor, scope, action: "evaluator.delete", target: { type: "evaluator", id } },
+      before: stateOf(before),
+    });
+    await changes.append(subjectOf(projectId));
+  });
+}
+
+type Wanted = {
+  readonly projectId: ProjectId;
+  readonly id: string;
+  readonly version: number | undefined;
+};
+
+async function find(
+  { database, scopes }: EvaluatorsOptions,
+  { projectId, id, version }: Wanted,
+): Promise<RunnableEvaluator | undefined> {
+  if (!isUuid(id) || !(await scopes.find("project", projectId))) return undefined;
+  const row = await store.findEvaluator(database.sql(), projectId, id);
+  if (!row || version === undefined || version === row.version) return row && toRunnable(row);
+  const other = await store.findVersion(database.sql(), row.id, version);
+  return other && toRunnable({ ...row, ...other });
+}
+
+async function disable(
+  options: EvaluatorsOptions,
+  { projectId, evaluatorId, enablement, message: given }: Disabling,
+): Promise<boolean> {
+  const whose = { project: { projectId }, id: evaluatorId, actor: evaluation };
+  const message = toStorableText(given.slice(0, reasonCharactersMax));
+  try {
+    const version = await changeEvaluator(options, whose, async (before) => {
+      const { definition, readsGroundTruth } = before;
+      if (!definition.enabled_in_prod || before.enablement !== enablement) return undefined;
+      return {
+        ...{ action: "evaluator.disable", message, readsGroundTruth },
+        definition: { ...definition, enabled_in_prod: false },
+        // The failures that it was disabled for stay counted.
+        deploy: { isFresh: false, disabledReason: message },
+      };
+    });
+    return version !== undefined;
+  } catch (error) {
+    // Deleted, or archived with its project: nothing is left to be disabled.
+    if (error instanceof ServiceError && error.reason === "NOT_FOUND") return false;
+    throw error;
+  }
+}
+
+function toRunnable(
+  row: Pick<
+    EvaluatorRow,
+    "id" | "projectId" | "version" | "enablement" | "definition" | "readsGroundTruth"
+  >,
+): RunnableEvaluator {
+  const { id, projectId, version, enablement, definition, readsGroundTruth } = row;
+  return { evaluatorId: id, projectId, version, enablement, definition, readsGroundTruth };
+}
+
+/** A page continues after a name. */
+function formatCursor(name: string): string {
+  return Buffer.from(name).toString("base64url");
+}
+
+function parseCursor(cursor: string): string {
+  const name = Buffer.from(cursor, "base64url").toString();
+  // Postgres takes no NUL; a cursor of ours is never without a name.
+  if (name !== "" && !name.includes("\0")) return name;
+  return refuse("cursor", "it is not a next_cursor");
+}

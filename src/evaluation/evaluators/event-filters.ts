@@ -1,0 +1,72 @@
+// Which events an evaluator runs on: filters as requests say them, with the older fields for the
+// type and the name of events among them. Called by to-definition.ts; read back for older clients.
+// Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.
+
+import { type FilterInput, parseFilters } from "../../tracing/export/filter.ts";
+import type { Filters } from "./definition.ts";
+import { assertText, refuse } from "./fields.ts";
+
+/** Those that an evaluator has are read with each event. */
+const filtersBytesMax = 50_000;
+const eventNameCharactersMax = 1_000;
+
+/** The fields of events that older clients name beside the filters. */
+export type OlderFilter = "event_type" | "event_name";
+
+const eventTypes: readonly string[] = ["model", "tool", "chain", "session"];
+
+/** Fields may come later than the evaluator: each name stands for itself. */
+const anyFields = { fields: [], isComplete: false };
+
+/**
+ * Returns filters that could be evaluated. Fails with INVALID_FILTER naming the field, and with
+ * INVALID_ARGUMENT where they are too long or no text.
+ */
+export function parseEventFilters(given: readonly FilterInput[]): Filters {
+  parseFilters(given, anyFields);
+  const filterArray = given.map(toFilter);
+  if (Buffer.byteLength(JSON.stringify(filterArray)) > filtersBytesMax) {
+    refuse("filters", `must be at most ${filtersBytesMax} bytes long`);
+  }
+  return { filterArray };
+}
+
+/** Leaves out what says nothing, so that equal filters are stored alike. */
+function toFilter({ field, operator, value, type }: FilterInput, index: number): FilterInput {
+  const place = `filters.filterArray[${index}]`;
+  assertText(`${place}.field`, field, filtersBytesMax);
+  if (typeof value === "string") assertText(`${place}.value`, value, filtersBytesMax);
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    refuse(`${place}.value`, "must be a finite number");
+  }
+  const isValue = value !== undefined && operator !== "exists" && operator !== "not exists";
+  return { field, operator, ...(isValue && { value }), ...(type && { type }) };
+}
+
+/** Returns filters with an older field among them: `all` takes its filter away. */
+export function withOlderFilter(
+  filters: readonly FilterInput[],
+  field: OlderFilter,
+  value: string | undefined,
+): readonly FilterInput[] {
+  if (value === undefined) return filters;
+  if (value === "" || value === "all") return filters.filter((one) => !isOlder(one, field));
+  if (field === "event_type" && !eventTypes.includes(value)) {
+    refuse(field, `must be ${eventTypes.join(", ")} or all`);
+  }
+  assertText(field, value, eventNameCharactersMax);
+  const filter = { field, operator: "is", value, type: "string" };
+  const index = filters.findIndex((one) => isOlder(one, field));
+  if (index === -1) return [...filters, filter];
+  return filters[index]?.value === value ? filters : filters.with(index, filter);
+}
+
+/** Returns what an older client reads of a filter on a field; undefined where there is none. */
+export function olderFilterOf({ filterArray }: Filters, field: OlderFilter): string | undefined {
+  const value = filterArray.find((one) => isOlder(one, field))?.value;
+  return typeof value === "string" ? value : undefined;
+}
+
+function isOlder({ field: own, operator, value }: FilterInput, field: OlderFilter): boolean {
+  return own === field && operator === "is" && typeof value === "string";
+}

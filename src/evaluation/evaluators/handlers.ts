@@ -1,0 +1,52 @@
+// MetricService: a message in, a message out, no decisions.
+
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { MetricService } from "../../../gen/waggle/v1/metric_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import { actorOf, projectOf } from "../../transport/context.ts";
+import type { Evaluators } from "./evaluators.ts";
+import { toDefinitionFields } from "./metric-input.ts";
+import { toMetricMessage } from "./metric-message.ts";
+
+export function metricHandlers(evaluators: Evaluators): ServiceImpl<typeof MetricService> {
+  return {
+    async createMetric(request, context) {
+      const fields = toDefinitionFields(request);
+      const { id } = await evaluators.create(projectOf(context), fields, actorOf(context));
+      return { inserted: true, metricId: id };
+    },
+    async listMetrics({ type, id, limit, cursor }, context) {
+      const options = { type, id, limit, cursor };
+      const page = await evaluators.list(projectOf(context).projectId, options);
+      return {
+        metrics: page.items.map(toMetricMessage),
+        ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
+      };
+    },
+    async getMetric({ id }, context) {
+      return toMetricMessage(await evaluators.get(projectOf(context).projectId, id));
+    },
+    async updateMetric(request, context) {
+      await evaluators.update(whoseOf(request, context), toDefinitionFields(request));
+      return { updated: true };
+    },
+    async deleteMetric(request, context) {
+      await evaluators.delete(whoseOf(request, context));
+      return { deleted: true };
+    },
+  };
+}
+
+/** The metric that a request names, by today's name of the field or by the older one. */
+function whoseOf(
+  { id, metricId }: { readonly id: string; readonly metricId: string },
+  context: HandlerContext,
+) {
+  if (id === "" && metricId === "") {
+    throw new ServiceError("INVALID_ARGUMENT", "id: is required, here or as metric_id");
+  }
+  if (id !== "" && metricId !== "" && id !== metricId) {
+    throw new ServiceError("INVALID_ARGUMENT", "metric_id: is another one than id; give one");
+  }
+  return { project: projectOf(context), id: id || metricId, actor: actorOf(context) };
+}

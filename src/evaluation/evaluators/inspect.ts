@@ -1,0 +1,40 @@
+// Parses the code or prompt of an evaluator when it is saved: what is wrong with it, and whether
+// it reads ground truth. Called by evaluators.ts and versions.ts. Source: docs/decisions.md, 22
+// and 23.
+
+import type { PythonSandbox } from "../runner/python/sandbox.ts";
+import { parseTemplate, readsGroundTruth } from "../runner/judge/template.ts";
+import { refuse } from "./fields.ts";
+import type { GivenDefinition } from "./to-definition.ts";
+
+export type Inspector = Pick<PythonSandbox, "inspect">;
+
+/**
+ * Tells whether a definition reads ground truth. Fails with INVALID_ARGUMENT naming the field, the
+ * line and the column of what cannot be parsed, and as the sandbox does.
+ */
+export async function inspectCriteria(
+  sandbox: Inspector,
+  { definition: { type, criteria }, criteriaField }: GivenDefinition,
+): Promise<boolean> {
+  switch (type) {
+    case "HUMAN":
+      return false;
+    case "LLM": {
+      const parsed = parseTemplate(criteria);
+      if ("fault" in parsed) refuseAt(criteriaField, parsed.fault);
+      return readsGroundTruth(parsed.template);
+    }
+    case "PYTHON": {
+      const inspection = await sandbox.inspect(criteria);
+      if ("fault" in inspection) refuseAt(criteriaField, inspection.fault);
+      return inspection.readsGroundTruth;
+    }
+  }
+}
+
+type Fault = { readonly message: string; readonly line: number; readonly column: number };
+
+function refuseAt(field: string, { message, line, column }: Fault): never {
+  return refuse(field, `line ${line}, column ${column}: ${message}`);
+}

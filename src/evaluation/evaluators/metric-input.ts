@@ -1,0 +1,67 @@
+// Requests about metrics, as fields of a definition. Called by handlers.ts.
+
+import type { Value } from "@bufbuild/protobuf/wkt";
+import type {
+  CreateMetricRequest,
+  MetricThreshold,
+  UpdateMetricRequest,
+} from "../../../gen/waggle/v1/metric_pb.js";
+import type { JsonValue } from "../../base/json.ts";
+import { toFilterInput } from "../../tracing/export/handlers.ts";
+import type { DefinitionFields, ThresholdFields } from "./fields.ts";
+
+/** Returns what a request says. An empty type and an empty list of categories say nothing. */
+export function toDefinitionFields(
+  request: CreateMetricRequest | UpdateMetricRequest,
+): DefinitionFields {
+  const { categories, threshold, filters, passWhen } = request;
+  return {
+    name: request.name,
+    type: request.type || undefined,
+    criteria: request.criteria,
+    definition: request.definition,
+    code_snippet: request.codeSnippet,
+    prompt: request.prompt,
+    description: request.description,
+    return_type: request.returnType,
+    enabled_in_prod: request.enabledInProd,
+    sampling_percentage: request.samplingPercentage,
+    model_provider: request.modelProvider,
+    model_name: request.modelName,
+    scale: request.scale,
+    threshold: threshold && toThresholdFields(threshold),
+    categories:
+      categories.length === 0
+        ? undefined
+        : categories.map(({ category, score = null }) => ({ category, score })),
+    filters: filters?.filterArray.map(toFilterInput),
+    pass_when: passWhen && toScalar(passWhen),
+    event_type: request.eventType,
+    event_name: request.eventName,
+    child_metrics: request.childMetrics,
+  };
+}
+
+function toThresholdFields(threshold: MetricThreshold): ThresholdFields {
+  const { min, max, passWhen, passingCategories } = threshold;
+  return {
+    min,
+    max,
+    pass_when: passWhen && toScalar(passWhen),
+    passing_categories: passingCategories,
+  };
+}
+
+/** What is no scalar is refused whatever it holds, as numbers are that are not finite. */
+function toScalar({ kind }: Value): JsonValue {
+  switch (kind.case) {
+    case "nullValue":
+    case undefined:
+      return null;
+    case "listValue":
+    case "structValue":
+      return [];
+    default:
+      return kind.value;
+  }
+}

@@ -1,0 +1,100 @@
+// Metrics as answers show them, in the names of today and in older ones. Called by handlers.ts and
+// old-handlers.ts.
+
+import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { OldMetricSchema } from "../../../gen/waggle/compat/v0/metric_pb.js";
+import type { FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
+import type { MetricSchema, MetricThresholdSchema } from "../../../gen/waggle/v1/metric_pb.js";
+import type { FilterInput } from "../../tracing/export/filter.ts";
+import { formatVersion } from "./definition.ts";
+import type { EvaluatorType, Threshold } from "./definition.ts";
+import { olderFilterOf } from "./event-filters.ts";
+import type { Evaluator } from "./evaluators.ts";
+
+export function toMetricMessage(evaluator: Evaluator): MessageInitShape<typeof MetricSchema> {
+  const { definition, createdAt, updatedAt, disabledReason } = evaluator;
+  const { model_provider: modelProvider, model_name: modelName, scale, threshold } = definition;
+  return {
+    id: evaluator.id,
+    name: definition.name,
+    type: definition.type,
+    criteria: definition.criteria,
+    description: definition.description,
+    returnType: definition.return_type,
+    enabledInProd: definition.enabled_in_prod,
+    needsGroundTruth: evaluator.readsGroundTruth,
+    samplingPercentage: definition.sampling_percentage,
+    ...(modelProvider !== null && { modelProvider }),
+    ...(modelName !== null && { modelName }),
+    ...(scale !== null && { scale }),
+    ...(threshold && { threshold: toThresholdMessage(threshold) }),
+    categories: (definition.categories ?? []).map(({ category, score }) => ({
+      category,
+      ...(score !== null && { score }),
+    })),
+    filters: { filterArray: definition.filters.filterArray.map(toFilterMessage) },
+    createdAt: timestampFromDate(createdAt),
+    ...(updatedAt && { updatedAt: timestampFromDate(updatedAt) }),
+    version: formatVersion(evaluator.version),
+    ...(disabledReason !== null && { disabledReason }),
+  };
+}
+
+function toThresholdMessage(threshold: Threshold): MessageInitShape<typeof MetricThresholdSchema> {
+  const { min, max, pass_when: passWhen, passing_categories: passingCategories } = threshold;
+  return {
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+    ...(passWhen !== undefined && { passWhen: fromJson(ValueSchema, passWhen) }),
+    ...(passingCategories && { passingCategories: [...passingCategories] }),
+  };
+}
+
+function toFilterMessage(filter: FilterInput): MessageInitShape<typeof FilterSchema> {
+  const { field, operator, value, type } = filter;
+  return {
+    ...{ field, operator },
+    // A filter's value is a scalar.
+    ...(value !== undefined && { value: fromJson(ValueSchema, value as string) }),
+    ...(type !== undefined && { type }),
+  };
+}
+
+const oldTypes: Readonly<Record<EvaluatorType, string>> = {
+  PYTHON: "custom",
+  LLM: "model",
+  HUMAN: "human",
+};
+
+/** Each type has its text under a name of its own. */
+const textNames = { PYTHON: "codeSnippet", LLM: "prompt", HUMAN: "criteria" } as const;
+
+/** `projectName` is what older clients call the task. */
+export function toOldMetricMessage(
+  { id, definition, readsGroundTruth }: Evaluator,
+  projectName: string,
+): MessageInitShape<typeof OldMetricSchema> {
+  const { type, threshold, filters, model_provider: modelProvider } = definition;
+  const eventType = olderFilterOf(filters, "event_type");
+  const eventName = olderFilterOf(filters, "event_name");
+  const passWhen = threshold?.pass_when;
+  const { return_type: returnType, model_name: modelName } = definition;
+  return {
+    Id: id,
+    name: definition.name,
+    task: projectName,
+    type: oldTypes[type],
+    description: definition.description,
+    returnType: returnType === "categorical" ? "string" : returnType,
+    [textNames[type]]: definition.criteria,
+    enabledInProd: definition.enabled_in_prod,
+    needsGroundTruth: readsGroundTruth,
+    ...(threshold && { threshold: toThresholdMessage(threshold) }),
+    ...(typeof passWhen === "boolean" && { passWhen }),
+    ...(eventType !== undefined && { eventType }),
+    ...(eventName !== undefined && { eventName }),
+    ...(modelProvider !== null && { modelProvider }),
+    ...(modelName !== null && { modelName }),
+  };
+}

@@ -1,0 +1,23 @@
+// OldMetricService: a message in, a message out, no decisions.
+
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { OldMetricService } from "../../../gen/waggle/compat/v0/metric_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import { projectOf } from "../../transport/context.ts";
+import type { Evaluators } from "./evaluators.ts";
+import { toOldMetricMessage } from "./metric-message.ts";
+
+export function oldMetricHandlers(evaluators: Evaluators): ServiceImpl<typeof OldMetricService> {
+  return {
+    async listOldMetrics(_request, context) {
+      const { projectId, name } = projectOf(context);
+      const { items, nextCursor } = await evaluators.list(projectId, {});
+      if (nextCursor !== undefined) {
+        // This form has no pages.
+        const message = "the metrics are too long for one answer; list them by GET /v1/metrics";
+        throw new ServiceError("ANSWER_TOO_LARGE", message);
+      }
+      return { metrics: items.map((item) => toOldMetricMessage(item, name)) };
+    },
+  };
+}

@@ -1,0 +1,176 @@
+// Makes a definition out of what a request says and what was before, or says which field is wrong.
+// Called by evaluators.ts and versions.ts; pure.
+// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22 and 23.
+
+import type { Definition, EvaluatorType, Filters } from "./definition.ts";
+import { parseEventFilters, withOlderFilter } from "./event-filters.ts";
+import {
+  assertText,
+  criteriaOf,
+  parseReturnType,
+  parseType,
+  refuse,
+  refuseComposite,
+} from "./fields.ts";
+import type { DefinitionFields, GivenText } from "./fields.ts";
+import { parseCategories, parseThreshold, withPassWhen } from "./threshold.ts";
+
+export type Limits = { readonly codeBytesMax: number };
+
+/** A definition, and the field that its code, prompt or question came in. */
+export type GivenDefinition = {
+  readonly definition: Definition;
+  readonly criteriaField: string;
+};
+
+const nameCharactersMax = 200;
+const descriptionCharactersMax = 10_000;
+const modelCharactersMax = 256;
+const samplingDefault = 10;
+const scaleMax = 1_000;
+/** Control characters, lone surrogates, line and paragraph separators. */
+const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/**
+ * Returns the definition that fields say, on top of the one before, if any. Fails with
+ * INVALID_ARGUMENT or INVALID_FILTER naming the field. Code and prompt are not parsed here.
+ */
+export function toDefinition(
+  fields: DefinitionFields,
+  before: Definition | undefined,
+  limits: Limits,
+): GivenDefinition {
+  if ((fields.child_metrics ?? []).length > 0) refuseComposite("child_metrics");
+  const type = parseGiven(fields.type, parseType) ?? before?.type ?? missing("type");
+  const name = parseGiven(fields.name, parseName) ?? before?.name ?? missing("name");
+  const criteria = toCriteria(fields, before, limits);
+  const definition = {
+    name,
+    type,
+    criteria: criteria.text,
+    description: parseGiven(fields.description, parseDescription) ?? before?.description ?? "",
+    ...toScores(fields, before),
+    enabled_in_prod: fields.enabled_in_prod ?? before?.enabled_in_prod ?? false,
+    sampling_percentage:
+      parseGiven(fields.sampling_percentage, parseSampling) ??
+      before?.sampling_percentage ??
+      samplingDefault,
+    ...toJudge(fields, before, type),
+    filters: toFilters(fields, before),
+  };
+  return { definition, criteriaField: criteria.field };
+}
+
+function parseGiven<Given, T>(given: Given | undefined, parse: (given: Given) => T): T | undefined {
+  return given === undefined ? undefined : parse(given);
+}
+
+function missing(field: string): never {
+  return refuse(field, "is required");
+}
+
+function parseName(name: string): string {
+  if (name === "") return missing("name");
+  if (name.trim() !== name) refuse("name", "must neither begin nor end with a blank");
+  if (unprintable.test(name)) refuse("name", "must not hold control characters");
+  assertText("name", name, nameCharactersMax);
+  const suffix = ["_explanation", "_failure"].find((one) => name.endsWith(one));
+  if (suffix !== undefined) {
+    refuse("name", `must not end in ${suffix}, under which metrics hold something else`);
+  }
+  return name;
+}
+
+function toCriteria(
+  fields: DefinitionFields,
+  before: Definition | undefined,
+  { codeBytesMax }: Limits,
+): GivenText {
+  const given = criteriaOf(fields);
+  if (given === undefined) {
+    const { criteria, definition, code_snippet: code, prompt } = fields;
+    const isEmptied = [criteria, definition, code, prompt].includes("");
+    if (isEmptied || before === undefined) refuse("criteria", "is required and must not be empty");
+    return { field: "criteria", text: before.criteria };
+  }
+  const { field, text } = given;
+  if (text.trim() === "") refuse(field, "must not be blank");
+  assertText(field, text, codeBytesMax);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > codeBytesMax)
+    refuse(field, `has ${bytes} bytes; at most ${codeBytesMax} are allowed`);
+  return given;
+}
+
+function parseDescription(description: string): string {
+  assertText("description", description, descriptionCharactersMax);
+  return description;
+}
+
+function parseSampling(percentage: number): number {
+  if (percentage >= 0 && percentage <= 100) return percentage;
+  return refuse("sampling_percentage", "must be from 0 to 100");
+}
+
+/** What scores there are, and which of them pass. */
+function toScores(
+  fields: DefinitionFields,
+  before: Definition | undefined,
+): Pick<Definition, "return_type" | "threshold" | "categories"> {
+  const type = parseGiven(fields.return_type, parseReturnType) ?? before?.return_type ?? "float";
+  // Categories of before go with the return type that they were for.
+  const kept = type === "categorical" ? before?.categories : null;
+  const categories = parseCategories(orBefore(fields.categories, kept) ?? [], type);
+  const given = withPassWhen(
+    orBefore(fields.threshold, before?.threshold) ?? {},
+    fields.pass_when,
+    fields.threshold !== undefined,
+  );
+  return { return_type: type, threshold: parseThreshold(given, type, categories), categories };
+}
+
+function orBefore<T>(given: T | undefined, before: T | undefined): T | undefined {
+  return given === undefined ? before : given;
+}
+
+type JudgeFields = Pick<Definition, "model_provider" | "model_name" | "scale">;
+
+function toJudge(
+  fields: DefinitionFields,
+  before: Definition | undefined,
+  type: EvaluatorType,
+): JudgeFields {
+  if (type !== "LLM") {
+    for (const field of ["model_provider", "model_name", "scale"] as const) {
+      if (fields[field]) refuse(field, "is only for type LLM");
+    }
+    return { model_provider: null, model_name: null, scale: null };
+  }
+  return {
+    model_provider: parseModel("model_provider", fields, before),
+    model_name: parseModel("model_name", fields, before),
+    scale: parseScale(orBefore(fields.scale, before?.scale) ?? null),
+  };
+}
+
+function parseModel(
+  field: "model_provider" | "model_name",
+  fields: DefinitionFields,
+  before: Definition | undefined,
+): string {
+  const text = orBefore(fields[field], before?.[field]) ?? "";
+  if (text.trim() === "") refuse(field, "is required for type LLM");
+  assertText(field, text, modelCharactersMax);
+  return text;
+}
+
+function parseScale(scale: number | null): number | null {
+  if (scale === null || (Number.isInteger(scale) && scale >= 1 && scale <= scaleMax)) return scale;
+  return refuse("scale", `must be a whole number from 1 to ${scaleMax}`);
+}
+
+function toFilters(fields: DefinitionFields, before: Definition | undefined): Filters {
+  const given = fields.filters ?? before?.filters.filterArray ?? [];
+  const typed = withOlderFilter(given, "event_type", fields.event_type);
+  return parseEventFilters(withOlderFilter(typed, "event_name", fields.event_name));
+}

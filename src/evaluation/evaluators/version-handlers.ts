@@ -1,0 +1,88 @@
+// MetricVersionService: a message in, a message out, no decisions.
+
+import { fromJson, type JsonObject, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { timestampFromDate, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type {
+  MetricVersionSchema,
+  MetricVersionService,
+} from "../../../gen/waggle/v1/metric_version_pb.js";
+import { ServiceError } from "../../base/errors.ts";
+import type { JsonValue } from "../../base/json.ts";
+import { toPageAnswer } from "../../base/pages.ts";
+import { actorOf, projectOf } from "../../transport/context.ts";
+import { readContent } from "./content-fields.ts";
+import { formatVersion } from "./definition.ts";
+import { toContent } from "./version-content.ts";
+import type { EvaluatorVersion, EvaluatorVersions } from "./versions.ts";
+
+export function metricVersionHandlers(
+  versions: EvaluatorVersions,
+): ServiceImpl<typeof MetricVersionService> {
+  return {
+    async listMetricVersions({ id, limit, cursor }, context) {
+      const page = await versions.list(projectOf(context).projectId, id, { limit, cursor });
+      return toPageAnswer(page, toMessage);
+    },
+    async getMetricVersion({ id, name }, context) {
+      return toAnswer(await versions.get(projectOf(context).projectId, id, name));
+    },
+    async createMetricVersion(request, context) {
+      const { message, content, deployImmediately: isDeployed } = request;
+      const fields = readContent(content ? toJsonValue(content) : null);
+      const version = { message, fields, isDeployed };
+      return toAnswer(await versions.create(whoseOf(request, context), version));
+    },
+    async compareMetricVersions({ id, name: from, other: to }, context) {
+      const changes = await versions.compare(projectOf(context).projectId, id, { from, to });
+      const messages = changes.map(({ field, before, after }) => ({
+        ...{ field, before: fromJson(ValueSchema, asJson(before)) },
+        after: fromJson(ValueSchema, asJson(after)),
+      }));
+      return { success: true, data: { from, to, changes: messages } };
+    },
+    async deployMetricVersion(request, context) {
+      return toAnswer(await versions.deploy(whoseOf(request, context), request.name));
+    },
+    async restoreMetricVersion(request, context) {
+      return toAnswer(await versions.restore(whoseOf(request, context), request.name));
+    },
+  };
+}
+
+function whoseOf({ id }: { readonly id: string }, context: HandlerContext) {
+  return { project: projectOf(context), id, actor: actorOf(context) };
+}
+
+/** Only binary protocols carry numbers that JSON has not. */
+function toJsonValue(content: Value): JsonValue {
+  try {
+    return toJson(ValueSchema, content);
+  } catch (cause) {
+    const message = "content: must hold finite numbers only";
+    throw new ServiceError("INVALID_ARGUMENT", message, { cause });
+  }
+}
+
+/** Protobuf's own types of JSON have no readonly members; nothing is written to them. */
+function asJson(value: JsonValue): ProtobufJson {
+  return value as ProtobufJson;
+}
+
+type ProtobufJson = Parameters<typeof fromJson>[1];
+
+function toAnswer(version: EvaluatorVersion) {
+  return { success: true, data: toMessage(version) };
+}
+
+function toMessage(version: EvaluatorVersion): MessageInitShape<typeof MetricVersionSchema> {
+  return {
+    name: formatVersion(version.version),
+    fullSha: version.fullSha,
+    message: version.message,
+    date: timestampFromDate(version.createdAt),
+    deployed: version.isDeployed,
+    content: toContent(version.definition, version.readsGroundTruth) as JsonObject,
+    createdBy: version.createdBy,
+  };
+}

@@ -1,0 +1,208 @@
+// Why an evaluator scored an event or did not, and how it fares. Called by the handlers.
+// Source: docs/decisions.md, 25, 26; docs/evaluators.md, "Why".
+
+import type { ProjectScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { isRecordId } from "../../base/ids.ts";
+import type { Clusters } from "../../postgres/clusters.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
+import { formatVersion } from "../evaluators/definition.ts";
+import type { Evaluator, Evaluators } from "../evaluators/evaluators.ts";
+import { excludedSources, hasGroundTruthFilter } from "../online/conditions.ts";
+import { samplingNumber } from "../online/sampling.ts";
+import type { EvaluatorCounts, RunRecord, Scores } from "../scores/scores.ts";
+import { describeFilter, describeRun } from "./words.ts";
+import * as store from "./store.ts";
+import type { EventFacts } from "./store.ts";
+
+export type Outcome =
+  | RunRecord["state"]
+  | "disabled"
+  | "not_run_by_service"
+  | "source_excluded"
+  | "filtered_out"
+  | "not_sampled"
+  | "ground_truth_absent"
+  | "not_queued";
+
+export type Explanation = {
+  readonly outcome: Outcome;
+  /** For people, with what to do about it. */
+  readonly message: string;
+  /** The version that ran, or that would. */
+  readonly version: number;
+  /** The run that `outcome` is about; absent where there was none. */
+  readonly run?: RunRecord;
+  /** The filter that does not match. */
+  readonly filter?: string;
+  /** When the event was put up to be looked at, where it has no run yet. */
+  readonly queuedAt?: Date;
+  /** All runs on the event, the newest version first. */
+  readonly runs: readonly RunRecord[];
+};
+
+export type EvaluatorStatus = EvaluatorCounts & {
+  readonly isEnabled: boolean;
+  readonly disabledReason: string | null;
+  readonly version: number;
+  readonly failuresInRowMax: number;
+};
+
+/** Both fail with NOT_FOUND when the project has no such evaluator, or no such event. */
+export type Explanations = {
+  /** Says what an evaluator did with an event, or why it does nothing, first things first. */
+  explain(project: ProjectScope, evaluatorId: string, eventId: string): Promise<Explanation>;
+  /** Says how an evaluator fares; what ended is counted over the last 7 days. */
+  getStatus(project: ProjectScope, evaluatorId: string): Promise<EvaluatorStatus>;
+};
+
+export type ExplanationsOptions = {
+  readonly clusters: Pick<Clusters, "database">;
+  readonly evaluators: Pick<Evaluators, "get">;
+  readonly tracingOf: TracingOf;
+  readonly scores: Pick<Scores, "runsOf" | "countEvaluator">;
+  /** Failures in a row that disable an evaluator. */
+  readonly failuresMax: number;
+};
+
+const statusMs = 7 * 86_400_000;
+
+export function createExplanations(options: ExplanationsOptions): Explanations {
+  const { clusters, evaluators, scores, failuresMax } = options;
+  return {
+    async explain(project, evaluatorId, eventId) {
+      const evaluator = await evaluators.get(project.projectId, evaluatorId);
+      const sql = clusters.database(project.clusterId).sql();
+      const event = isRecordId(eventId)
+        ? await store.findEvent(sql, project.projectId, eventId)
+        : undefined;
+      if (!event) throw new ServiceError("NOT_FOUND", "no such event");
+      const runs = await scores.runsOf(project, evaluator.id, eventId);
+      const run = runs.find(({ version }) => version === evaluator.version) ?? runs[0];
+      if (run) return { ...explainRun(evaluator, run), run, runs };
+      const facts = { evaluator, event, eventId, project };
+      return { ...(await explainNoRun(options, facts)), version: evaluator.version, runs };
+    },
+
+    async getStatus(project, evaluatorId) {
+      const { id, ...evaluator } = await evaluators.get(project.projectId, evaluatorId);
+      const { enablement, version, disabledReason, definition } = evaluator;
+      const since = new Date(Date.now() - statusMs);
+      const counts = await scores.countEvaluator(project, { evaluatorId: id, enablement }, since);
+      const isEnabled = definition.enabled_in_prod;
+      return { ...counts, isEnabled, disabledReason, version, failuresInRowMax: failuresMax };
+    },
+  };
+}
+
+function explainRun(evaluator: Evaluator, run: RunRecord) {
+  const { version, state } = run;
+  const isOlder = version !== evaluator.version;
+  const hint = isOlder
+    ? ` ${formatVersion(evaluator.version)}, which is deployed now, has not run on it: an event ` +
+      "is scored by itself once, and a backfill runs a new version on stored events."
+    : "";
+  return { outcome: state, message: describeRun(run) + hint, version };
+}
+
+type Facts = {
+  readonly project: ProjectScope;
+  readonly evaluator: Evaluator;
+  readonly event: EventFacts;
+  readonly eventId: string;
+};
+
+type Reason = Pick<Explanation, "outcome" | "message" | "filter" | "queuedAt">;
+
+/** The conditions of the router, in the order in which people should look at them. */
+async function explainNoRun(options: ExplanationsOptions, facts: Facts): Promise<Reason> {
+  return (
+    explainEvaluator(facts.evaluator) ??
+    explainSource(facts.event) ??
+    (await explainFilters(options, facts)) ??
+    explainSampling(facts) ??
+    (await explainGroundTruth(options, facts)) ??
+    explainWaiting(facts.event)
+  );
+}
+
+function explainEvaluator({ definition, disabledReason }: Evaluator): Reason | undefined {
+  if (definition.type === "HUMAN") {
+    const message = "People judge by this metric; the service does not run it.";
+    return { outcome: "not_run_by_service", message };
+  }
+  if (definition.enabled_in_prod) return undefined;
+  const outcome = "disabled";
+  if (disabledReason === null) {
+    const message =
+      "The metric does not run by itself: enabled_in_prod is false. Set it to true for events to " +
+      "come; for this one, run a backfill.";
+    return { outcome, message };
+  }
+  const message =
+    `The service disabled the metric: ${disabledReason}. Mend what fails, set enabled_in_prod to ` +
+    "true, and run a backfill for the events since.";
+  return { outcome, message };
+}
+
+function explainSource({ source }: EventFacts): Reason | undefined {
+  if (!excludedSources.includes(source)) return undefined;
+  const message =
+    `Events of source ${source} are not scored by themselves; a backfill or POST ` +
+    "/v1/metrics/run runs the metric on them.";
+  return { outcome: "source_excluded", message };
+}
+
+async function explainFilters(
+  { tracingOf }: ExplanationsOptions,
+  { project, evaluator, eventId }: Facts,
+): Promise<Reason | undefined> {
+  const filters = evaluator.definition.filters.filterArray;
+  if (filters.length === 0) return undefined;
+  const at = await tracingOf(project).selection.explain(project.projectId, eventId, filters);
+  const failing = at === undefined ? undefined : filters[at];
+  if (!failing) return undefined;
+  const filter = describeFilter(failing);
+  const message =
+    `The event does not meet the filter \`${filter}\` of the metric. It is looked at again when ` +
+    "it is written again.";
+  return { outcome: "filtered_out", message, filter };
+}
+
+function explainSampling({ evaluator, eventId }: Facts): Reason | undefined {
+  const { sampling_percentage: percentage } = evaluator.definition;
+  const number = samplingNumber(eventId);
+  if (number < percentage) return undefined;
+  // Cut, not rounded: the number shown is never one that would have been sampled.
+  const shown = (Math.floor(number * 100) / 100).toFixed(2);
+  const message =
+    `The metric runs on ${percentage} % of the events that match, those whose number is below ` +
+    `${percentage}; this event's is ${shown}. A greater sampling_percentage covers more events ` +
+    "to come; a backfill runs on all that match.";
+  return { outcome: "not_sampled", message };
+}
+
+async function explainGroundTruth(
+  { tracingOf }: ExplanationsOptions,
+  { project: { projectId, ...place }, evaluator, eventId }: Facts,
+): Promise<Reason | undefined> {
+  if (!evaluator.readsGroundTruth) return undefined;
+  const { selection } = tracingOf(place);
+  const at = await selection.explain(projectId, eventId, [hasGroundTruthFilter]);
+  if (at !== 0) return undefined;
+  const message =
+    "The metric reads feedback.ground_truth, which the event does not have. It runs when ground " +
+    "truth arrives, by feedback or by an update of the event.";
+  return { outcome: "ground_truth_absent", message };
+}
+
+function explainWaiting({ waitsSince }: EventFacts): Reason {
+  if (waitsSince) {
+    const message = "The event was written a moment ago and waits to be looked at.";
+    return { outcome: "queued", message, queuedAt: waitsSince };
+  }
+  const message =
+    "The metric would run on the event, but the event was last written before the metric was as " +
+    "it is now. Run a backfill, or write the event again.";
+  return { outcome: "not_queued", message };
+}

@@ -1,0 +1,35 @@
+// Runs and filters in words, as explanations say them. Called by explanations.ts.
+
+import type { FilterInput } from "../../tracing/export/filter.ts";
+import { formatVersion } from "../evaluators/definition.ts";
+import type { RunRecord } from "../scores/scores.ts";
+
+const valueCharactersMax = 200;
+
+/** Returns a filter as people say it: `metadata.env is prod`. */
+export function describeFilter({ field, operator, value }: FilterInput): string {
+  if (value === undefined || operator === "exists" || operator === "not exists") {
+    return `${field} ${operator}`;
+  }
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const isLong = text.length > valueCharactersMax;
+  return `${field} ${operator} ${isLong ? `${text.slice(0, valueCharactersMax)}…` : text}`;
+}
+
+/** Says what came of a run, or where it is. */
+export function describeRun({ version, state, failure, endedAt, queuedAt }: RunRecord): string {
+  const name = formatVersion(version);
+  switch (state) {
+    case "scored":
+      return `Scored by ${name}${endedAt ? ` at ${endedAt.toISOString()}` : ""}.`;
+    case "failed":
+      return (
+        `${name} failed on the event: ${failure ?? "for no reason that is known"}. ` +
+        "A backfill with include_failed runs it again."
+      );
+    case "queued":
+      return `Waits for ${name} since ${queuedAt.toISOString()}.`;
+    case "running":
+      return `${name} runs on it now.`;
+  }
+}

@@ -1,0 +1,140 @@
+// SQL of chunks on their way to a workflow: made of runs that wait, handed to the outbox, looked
+// for when they stand still. Called by chunker.ts, lost-chunks.ts and dispatcher.ts. Statements
+// name their project, but for those that find out which have work, which say so.
+
+import type { Sql } from "../../postgres/database.ts";
+import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import type { WaitingVersion } from "./run-store.ts";
+
+/** Counts the open chunks of a project, but not those of backfills. */
+export async function countOpenChunks(sql: Sql, projectId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count
+    from evaluation_chunks
+    where project_id = ${projectId} and ended_at is null and backfill_id is null`;
+  return row?.count ?? 0;
+}
+
+/** What a version has under way and what waits for it; backfills do not count. */
+export type Load = {
+  /** Open chunks of the evaluator, in any version. */
+  readonly open: number;
+  /** Since the last of its chunks was made; null when there was none. */
+  readonly ageMs: number | null;
+  /** Runs that wait, up to a bound. */
+  readonly queued: number;
+};
+
+export async function findLoad(
+  sql: Sql,
+  { projectId, evaluatorId, version }: WaitingVersion,
+  queuedMax: number,
+): Promise<Load> {
+  const [row] = await sql<Load[]>`
+    select
+      (select count(*)::integer
+        from evaluation_chunks
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+          and ended_at is null and backfill_id is null) as open,
+      (select extract(epoch from clock_timestamp() - created_at)::double precision * 1000
+        from evaluation_chunks
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+        order by created_at desc
+        limit 1) as "ageMs",
+      (select count(*)::integer
+        from (
+          select 1
+          from scores
+          where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+            and version = ${version} and state = 'queued'
+          limit ${queuedMax}
+        ) as waiting) as queued`;
+  return row ?? { open: 0, ageMs: null, queued: 0 };
+}
+
+/** A chunk and the workflow that is to run it. */
+export type OpenChunk = WaitingVersion & {
+  readonly chunkId: string;
+  readonly name: string;
+  readonly enablement: number;
+  readonly workflowId: string;
+  readonly events: number;
+};
+
+/** Makes a chunk of the runs that wait longest, at most `limit`; returns how many it has. */
+export async function claimChunk(
+  sql: Sql,
+  chunk: Omit<OpenChunk, "events">,
+  limit: number,
+): Promise<number> {
+  const { projectId, chunkId, evaluatorId, version, enablement, workflowId } = chunk;
+  // What is picked is locked, and so still waits; saying so again would make Postgres look for it
+  // among all that waits.
+  const [row] = await sql<{ events: number }[]>`
+    with claimed as (
+      update scores
+      set state = 'running', chunk_id = ${chunkId}, enablement = ${enablement}
+      where project_id = ${projectId} and evaluator_id = ${evaluatorId} and version = ${version}
+        and event_id = any(array(
+          select event_id
+          from scores
+          where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+            and version = ${version} and state = 'queued'
+          order by queued_at
+          limit ${limit}
+          for update skip locked
+        ))
+      returning 1
+    )
+    insert into evaluation_chunks (
+      project_id, chunk_id, evaluator_id, evaluator_name, version, enablement, workflow_id, events)
+    select
+      ${projectId}, ${chunkId}::uuid, ${evaluatorId}::uuid, ${escapeText(chunk.name)},
+      ${version}::integer, ${enablement}::integer, ${workflowId}, count(*)
+    from claimed
+    having count(*) > 0
+    returning events`;
+  return row?.events ?? 0;
+}
+
+/** Returns at most `limit` open chunks whose workflow is not in the outbox yet. */
+export async function listUnhanded(sql: Sql, limit: number): Promise<OpenChunk[]> {
+  // Of all projects: only what is open is in the index, and that is little.
+  const rows = await sql<OpenChunk[]>`
+    select
+      project_id as "projectId",
+      chunk_id as "chunkId",
+      evaluator_id as "evaluatorId",
+      evaluator_name as name,
+      version, enablement, workflow_id as "workflowId", events
+    from evaluation_chunks
+    where ended_at is null and handed_at is null
+    order by created_at
+    limit ${limit}`;
+  return rows.map((row) => ({ ...row, name: unescapeText(row.name) }));
+}
+
+export async function markHanded(sql: Sql, projectId: string, chunkId: string): Promise<void> {
+  await sql`
+    update evaluation_chunks
+    set handed_at = clock_timestamp(), moved_at = clock_timestamp()
+    where project_id = ${projectId} and chunk_id = ${chunkId}`;
+}
+
+/**
+ * Returns at most `limit` open chunks, but not those of backfills, without movement for a while.
+ */
+export async function listStill(
+  sql: Sql,
+  stillMs: number,
+  limit: number,
+): Promise<Pick<OpenChunk, "projectId" | "chunkId" | "workflowId">[]> {
+  // Of all projects, as in listUnhanded.
+  return sql<Pick<OpenChunk, "projectId" | "chunkId" | "workflowId">[]>`
+    select project_id as "projectId", chunk_id as "chunkId", workflow_id as "workflowId"
+    from evaluation_chunks
+    where ended_at is null and handed_at is not null and backfill_id is null
+      and moved_at < clock_timestamp() - ${stillMs} * interval '1 millisecond'
+    order by moved_at
+    limit ${limit}`;
+}

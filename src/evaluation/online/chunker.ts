@@ -1,0 +1,137 @@
+// The chunker: makes chunks of the runs that wait, and has their workflows started. While a chunk
+// of an evaluator runs the next gathers, so that there are as few chunks as the load allows: each
+// costs a workflow and, for code, a sandbox. Called by dispatcher.ts. Source: docs/evaluators.md.
+
+import type { ProjectScope } from "../../access/scope.ts";
+import { createUuid } from "../../base/ids.ts";
+import { evaluateChunkEntry } from "../../outbox/entry.ts";
+import type { Outbox } from "../../outbox/outbox.ts";
+import type { Clusters } from "../../postgres/clusters.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
+import type { RunnableEvaluator } from "../evaluators/definition.ts";
+import type { Scores } from "../scores/scores.ts";
+import * as chunkStore from "./chunk-store.ts";
+import * as queueStore from "./queue-store.ts";
+import * as runStore from "./run-store.ts";
+
+export type Chunker = {
+  /**
+   * Makes chunks of a project's runs, as many as may be under way; returns how many. What waits for
+   * an evaluator that does not run any more is dropped, and what waits for an earlier version is
+   * looked at again. None while another worker is at the project.
+   */
+  makeChunks(project: ProjectScope, waiting: readonly runStore.WaitingVersion[]): Promise<number>;
+  /** Puts the workflow of a chunk into the outbox; again changes nothing. */
+  hand(project: ProjectScope, chunk: chunkStore.OpenChunk): Promise<void>;
+};
+
+export type ChunkerOptions = {
+  /** The control database, which holds the outbox. */
+  readonly database: Database;
+  readonly clusters: Pick<Clusters, "database">;
+  readonly evaluators: {
+    /** As it is in the database now; undefined when it was deleted. */
+    find(
+      projectId: ProjectScope["projectId"],
+      evaluatorId: string,
+    ): Promise<RunnableEvaluator | undefined>;
+  };
+  readonly scores: Pick<Scores, "dropQueued">;
+  readonly outbox: Outbox;
+  /** Shortest time between two chunks of an evaluator that are not full. */
+  readonly gatherMs?: number;
+  readonly chunkEventsMax?: number;
+};
+
+/** An activity of some seconds for usual evaluators. */
+const chunkEventsMaxDefault = 1_000;
+/** Adds little to the time that a workflow and a sandbox take to start, and halves their number. */
+const gatherMsDefault = 500;
+/** Open chunks of a project: others' have to get on beside them. */
+const projectChunksMax = 8;
+/** Open chunks of an evaluator while more waits than the next one takes. */
+const fullChunksMax = 2;
+
+export function createChunker(options: ChunkerOptions): Chunker {
+  const { database, clusters, evaluators, scores, outbox } = options;
+  const { gatherMs = gatherMsDefault, chunkEventsMax = chunkEventsMaxDefault } = options;
+
+  /** How many chunks of a version may be made now. */
+  function room({ open, ageMs, queued }: chunkStore.Load): number {
+    if (queued === 0) return 0;
+    if (queued > chunkEventsMax) return fullChunksMax - open;
+    return ageMs !== null && ageMs < gatherMs ? 0 : 1 - open;
+  }
+
+  async function claim(sql: Sql, evaluator: RunnableEvaluator, roomInProject: number) {
+    const { projectId, evaluatorId, version, enablement, definition } = evaluator;
+    const load = await chunkStore.findLoad(sql, evaluator, chunkEventsMax + 1);
+    const count = Math.min(room(load), roomInProject);
+    let made = 0;
+    for (; made < count; made += 1) {
+      const { name } = definition;
+      const chunk = { projectId, chunkId: createUuid(), evaluatorId, version, enablement, name };
+      const { workflowId } = toEntry(chunk, { orgId: "", events: 0 });
+      const events = await chunkStore.claimChunk(sql, { ...chunk, workflowId }, chunkEventsMax);
+      if (events === 0) break;
+    }
+    return made;
+  }
+
+  /** Has the router look again at what was queued for an earlier version. */
+  async function routeAgain(sql: Sql, waiting: runStore.WaitingVersion): Promise<void> {
+    const { projectId } = waiting;
+    const events = await runStore.takeQueuedRuns(sql, waiting, chunkEventsMax);
+    const [first] = events.toSorted((a, b) => a.queuedAt.getTime() - b.queuedAt.getTime());
+    if (first === undefined) return;
+    const eventIds = events.map(({ eventId }) => eventId);
+    const { queuedAt } = first;
+    await queueStore.insertQueueRows(sql, [
+      { projectId, queueId: createUuid(), eventIds, queuedAt },
+    ]);
+  }
+
+  return {
+    async makeChunks(project, waiting) {
+      const { projectId, clusterId } = project;
+      const ids = new Set(waiting.map(({ evaluatorId }) => evaluatorId));
+      const found = new Map<string, RunnableEvaluator>();
+      for (const id of ids) {
+        const evaluator = await evaluators.find(projectId, id);
+        if (evaluator?.definition.enabled_in_prod) found.set(id, evaluator);
+        else await scores.dropQueued(project, id);
+      }
+      return clusters.database(clusterId).transaction(async (sql) => {
+        if (!(await queueStore.lockProject(sql, projectId))) return 0;
+        let made = 0;
+        const open = await chunkStore.countOpenChunks(sql, projectId);
+        for (const version of waiting) {
+          const evaluator = found.get(version.evaluatorId);
+          if (evaluator === undefined) continue;
+          if (evaluator.version !== version.version) await routeAgain(sql, version);
+          else made += await claim(sql, evaluator, projectChunksMax - open - made);
+        }
+        return made;
+      });
+    },
+
+    async hand(project, chunk) {
+      const entry = toEntry(chunk, { orgId: project.orgId, events: chunk.events });
+      await database.transaction(() => outbox.append(entry));
+      // Only then: a chunk that is not marked is handed again, to the workflow of the same id.
+      const sql = clusters.database(project.clusterId).sql();
+      await chunkStore.markHanded(sql, chunk.projectId, chunk.chunkId);
+    },
+  };
+}
+
+/** Who an online chunk works for, in Temporal. */
+const actor = "system evaluation";
+
+type NewChunk = Omit<chunkStore.OpenChunk, "workflowId" | "events">;
+
+function toEntry(chunk: NewChunk, rest: { readonly orgId: string; readonly events: number }) {
+  const { projectId, chunkId, evaluatorId, version, enablement, name: evaluatorName } = chunk;
+  const work = { projectId, evaluatorId, evaluatorName, version, enablement, actor };
+  return evaluateChunkEntry({ ...work, ...rest, chunkId });
+}

@@ -1,0 +1,123 @@
+// SQL of runs that wait: made of events that were looked at, and taken away again where they are
+// for another version. Called by router.ts, chunker.ts and dispatcher.ts. Statements name their
+// project, but for the one that finds out which have work.
+
+import type { ProjectId } from "../../base/ids.ts";
+import type { Sql } from "../../postgres/database.ts";
+import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import type { QueuedEvent } from "./queue-store.ts";
+
+/** A version, as runs of it are queued. */
+export type QueuedVersion = {
+  readonly projectId: string;
+  readonly evaluatorId: string;
+  readonly version: number;
+  readonly enablement: number;
+};
+
+/**
+ * Queues runs of a version on events, unless the evaluator has run on them in any version, or the
+ * event has gone meanwhile. Returns how many.
+ */
+export async function insertQueuedRuns(
+  sql: Sql,
+  { projectId, evaluatorId, version, enablement }: QueuedVersion,
+  events: readonly QueuedEvent[],
+): Promise<number> {
+  const ids = events.map(({ eventId }) => escapeText(eventId));
+  const times = events.map(({ queuedAt }) => queuedAt.toISOString());
+  // The events are held, in the order of every writer: none can go before its run stands beside it.
+  // Each is looked up by its key, as `lateral` makes Postgres do: a join would at times compare all
+  // with all.
+  const { count } = await sql`
+    insert into scores (
+      project_id, event_id, evaluator_id, version, state, enablement, queued_at)
+    select
+      ${projectId}, held.event_id, ${evaluatorId}::uuid, ${version}::integer, 'queued',
+      ${enablement}::integer, incoming.queued_at
+    from (
+      select event_id, queued_at
+      from unnest(${ids}::text[], ${times}::timestamptz[]) as given (event_id, queued_at)
+      order by event_id
+    ) as incoming
+    cross join lateral (
+      select events.event_id
+      from events
+      where events.project_id = ${projectId} and events.event_id = incoming.event_id
+      for key share
+    ) as held
+    left join lateral (
+      select true as has_run
+      from scores
+      where scores.project_id = ${projectId} and scores.event_id = incoming.event_id
+        and scores.evaluator_id = ${evaluatorId}
+      limit 1
+    ) as earlier on true
+    where earlier.has_run is null
+    on conflict (project_id, event_id, evaluator_id, version) do nothing`;
+  return count;
+}
+
+/** Runs of a version that wait. */
+export type WaitingVersion = {
+  readonly projectId: ProjectId;
+  readonly evaluatorId: string;
+  readonly version: number;
+};
+
+/** Returns at most `limit` versions for which runs wait, of the projects after one. */
+export async function listWaitingVersions(
+  sql: Sql,
+  afterId: string,
+  limit: number,
+): Promise<WaitingVersion[]> {
+  // Of all projects, as in listQueuedProjects: a step in the index of what waits for each.
+  return sql<WaitingVersion[]>`
+    with recursive waiting (project_id, evaluator_id, version) as (
+      (select project_id, evaluator_id, version
+        from scores
+        where state = 'queued' and project_id > ${afterId}
+        order by project_id, evaluator_id, version
+        limit 1)
+      union all
+      select later.project_id, later.evaluator_id, later.version
+      from waiting
+      cross join lateral (
+        select scores.project_id, scores.evaluator_id, scores.version
+        from scores
+        where scores.state = 'queued'
+          and (scores.project_id, scores.evaluator_id, scores.version)
+            > (waiting.project_id, waiting.evaluator_id, waiting.version)
+        order by scores.project_id, scores.evaluator_id, scores.version
+        limit 1
+      ) as later
+    )
+    select project_id as "projectId", evaluator_id as "evaluatorId", version
+    from waiting
+    limit ${limit}`;
+}
+
+/** Takes runs of a version off the queue, at most `limit`, and returns their events. */
+export async function takeQueuedRuns(
+  sql: Sql,
+  { projectId, evaluatorId, version }: WaitingVersion,
+  limit: number,
+): Promise<QueuedEvent[]> {
+  const rows = await sql<{ event_id: string; queued_at: Date }[]>`
+    delete from scores
+    where project_id = ${projectId} and evaluator_id = ${evaluatorId} and version = ${version}
+      and event_id = any(array(
+        select event_id
+        from scores
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+          and version = ${version} and state = 'queued'
+        order by queued_at
+        limit ${limit}
+        for update skip locked
+      ))
+    returning event_id, queued_at`;
+  return rows.map((row) => ({
+    eventId: unescapeText(row.event_id),
+    queuedAt: row.queued_at,
+  }));
+}

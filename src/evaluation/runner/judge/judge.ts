@@ -1,0 +1,147 @@
+// Judges: prompts that a model answers with a score. Called by runner.ts.
+// Source: docs/spec.md, "What the service does", 6; docs/evaluators.md; docs/decisions.md, 22.
+
+import type { ProjectScope } from "../../../access/scope.ts";
+import { type JsonObject, present } from "../../../base/json.ts";
+import { toStorableText } from "../../../base/storable-text.ts";
+import type {
+  JudgeAnswer,
+  JudgeCalls,
+  JudgeQuestion,
+  JudgeRefusal,
+} from "../../../generation/judge/judge-calls.ts";
+import type { JudgeCall, OpenRunner, RunnableDefinition, RunResult } from "../runner.ts";
+import { askedForm } from "./asked-form.ts";
+import { parseAnswer } from "./parse-answer.ts";
+import { fillTemplate, parseTemplate, type Template } from "./template.ts";
+
+export type Judge = {
+  /** Opens a prompt for events. What is wrong with it is the failure of every event. */
+  open(project: ProjectScope, definition: RunnableDefinition, signal: AbortSignal): OpenRunner;
+};
+
+/** Calls of one chunk at a time; the project's cap on calls of models counts them too. */
+const concurrency = 8;
+/** Of an answer, what is kept. */
+const keptCharactersMax = 10_000;
+/** A longer answer is no judgement. */
+const answerCharactersMax = 1_000_000;
+
+export function createJudge({ calls }: { readonly calls: JudgeCalls }): Judge {
+  return {
+    open(project, definition, signal) {
+      const closing = new AbortController();
+      const ending = AbortSignal.any([signal, closing.signal]);
+      const parsed = parseTemplate(definition.criteria);
+      const ask = createAsk(definition, (question) => calls.ask(project, question, ending));
+      return {
+        concurrency,
+        async run(event) {
+          ending.throwIfAborted();
+          if ("template" in parsed) return judge(parsed.template, definition, ask, event);
+          return failure("PROMPT", parsed.fault.message, "");
+        },
+        async close() {
+          closing.abort(new Error("the evaluator was closed"));
+        },
+      };
+    },
+  };
+}
+
+type Ask = (prompt: string) => Promise<JudgeAnswer | JudgeRefusal>;
+
+async function judge(
+  template: Template,
+  definition: RunnableDefinition,
+  ask: Ask,
+  event: JsonObject,
+): Promise<RunResult> {
+  const filled = fillTemplate(template, event);
+  if (!filled) return failure("PROMPT", "the prompt is too long for any model, once filled", "");
+  const { absent } = filled;
+  const output = absent.length === 0 ? "" : `no value for ${absent.join(", ")}`;
+  const answer = await ask(filled.text);
+  if (answer.kind === "refusal") return toFailure(answer, output);
+  return toResult(answer, definition, output);
+}
+
+/**
+ * Returns what asks the definition's model. Not every model takes a temperature or a schema: what
+ * one refuses is left out, and once that has helped, for the events that follow too.
+ */
+function createAsk(
+  definition: RunnableDefinition,
+  send: (question: JudgeQuestion) => Promise<JudgeAnswer | JudgeRefusal>,
+): Ask {
+  const { system, responseFormat } = askedForm(definition);
+  let taken = present({ temperature: 0, response_format: responseFormat });
+
+  async function ask(prompt: string, options: JsonObject): Promise<JudgeAnswer | JudgeRefusal> {
+    const messages = [
+      { role: "system", content: system },
+      { role: "user", content: prompt },
+    ];
+    const provider = definition.model_provider ?? "";
+    const model = definition.model_name ?? "";
+    const answer = await send({ provider, model, messages, options });
+    if (answer.kind === "refusal") {
+      const fewer = optionsLeft(options, answer);
+      return fewer ? ask(prompt, fewer) : answer;
+    }
+    taken = options;
+    return answer;
+  }
+
+  return (prompt) => ask(prompt, taken);
+}
+
+/**
+ * Returns fewer options, with which the model may take the question: without those that the refusal
+ * names, or without any. Undefined where they cannot be what is refused.
+ */
+function optionsLeft(options: JsonObject, refusal: JudgeRefusal): JsonObject | undefined {
+  const { reason, message } = refusal;
+  const names = Object.keys(options);
+  const isBadRequest = reason === "PROVIDER_REJECTED" || reason === "INVALID_ARGUMENT";
+  if (!isBadRequest || names.length === 0) return undefined;
+  const named = names.filter((name) => message.includes(name));
+  if (named.length === 0) return {};
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !named.includes(name)));
+}
+
+/** A request that cannot be put to the model is no argument of whoever reads the failure. */
+function toFailure({ reason, message }: JudgeRefusal, output: string): RunResult {
+  return failure(reason === "INVALID_ARGUMENT" ? "MODEL" : reason, message, output);
+}
+
+function toResult(answer: JudgeAnswer, definition: RunnableDefinition, output: string): RunResult {
+  const text = toStorableText(answer.text);
+  const judge = toJudgeCall({ ...answer, text });
+  if (text.length > answerCharactersMax) {
+    const message = `the answer has more than ${answerCharactersMax} characters`;
+    return failure("NO_SCORE", message, output, judge);
+  }
+  const parsed = parseAnswer(text, definition);
+  if ("reason" in parsed) {
+    const cut = answer.isCut ? "; it ended for its length" : "";
+    return failure(parsed.reason, `${parsed.message}${cut}`, output, judge);
+  }
+  return { kind: "score", ...parsed, output, judge };
+}
+
+function toJudgeCall(answer: JudgeAnswer): JudgeCall {
+  return {
+    provider: answer.provider,
+    model: answer.model,
+    promptTokens: answer.promptTokens,
+    completionTokens: answer.completionTokens,
+    cost: answer.cost,
+    answer: answer.text.slice(0, keptCharactersMax).toWellFormed(),
+  };
+}
+
+function failure(reason: string, words: string, output: string, judge?: JudgeCall): RunResult {
+  const message = toStorableText(words);
+  return { kind: "failure", reason, message, output, ...(judge && { judge }) };
+}

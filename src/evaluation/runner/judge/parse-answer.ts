@@ -1,0 +1,140 @@
+// What a judge's answer says: the score and the words around it. Called by judge.ts.
+// Source: docs/evaluators.md; docs/decisions.md, 22.
+
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../../base/json.ts";
+import { checkScore, type Score, type ScoreRule } from "../../score.ts";
+
+export type ParsedAnswer =
+  | { readonly score: Score; readonly explanation: string | undefined }
+  | { readonly reason: "NO_SCORE" | "INVALID_SCORE"; readonly message: string };
+
+/** What an answer gives as its score, before it is checked. */
+type Found = { readonly value: JsonValue; readonly explanation: string | undefined };
+
+/**
+ * Reads an answer: JSON with a score where it is nothing else, then the last `[[x]]`, then JSON
+ * inside it, then an answer that is the score alone. What is found is checked against the rule;
+ * what is no score by itself, such as `3 or 4`, is not guessed at.
+ */
+export function parseAnswer(answer: string, rule: ScoreRule): ParsedAnswer {
+  const found =
+    fromJson(answer) ?? fromBrackets(answer) ?? fromJson(innerJson(answer)) ?? bare(answer, rule);
+  if (!found) {
+    const message = "the answer has neither a score in [[ ]] nor JSON with a score";
+    return { reason: "NO_SCORE", message };
+  }
+  const { value, explanation } = found;
+  const read = typeof value === "string" ? readText(value, rule) : value;
+  if (read === undefined || read === null) {
+    return { reason: "NO_SCORE", message: "the score in the answer is empty" };
+  }
+  const checked = checkScore(read, rule);
+  if ("fault" in checked) return { reason: "INVALID_SCORE", message: checked.fault };
+  return { score: checked.score, explanation };
+}
+
+const bracketed = /\[\[([^[\]]*)\]\]/g;
+
+function fromBrackets(answer: string): Found | undefined {
+  const last = [...answer.matchAll(bracketed)].at(-1);
+  if (!last) return undefined;
+  const [whole, inner = ""] = last;
+  const before = answer.slice(0, last.index).replace(label, "");
+  const after = answer.slice(last.index + whole.length).replace(/^[*_`.]+/, "");
+  return { value: inner, explanation: toWords(`${before}${after}`) };
+}
+
+/** What stands before a score, at the beginning of its line, only to say that it is one. */
+const label =
+  /(?:^|\n)[^\w\n]*(?:(?:final|overall) )?(?:score|rating|verdict|grade|answer|result)[^\w\n]*$/i;
+
+const scoreKeys = ["score", "result", "rating"];
+const explanationKeys = ["explanation", "reasoning", "reason", "rationale"];
+
+function fromJson(text: string): Found | undefined {
+  const json = tryParseJson(withoutFence(text.trim()));
+  if (!isJsonObject(json)) return undefined;
+  const key = scoreKeys.find((name) => Object.hasOwn(json, name));
+  if (key === undefined) return undefined;
+  const value = json[key] ?? null;
+  const inner = typeof value === "string" ? value.replace(/^\s*\[\[|\]\]\s*$/g, "") : value;
+  return { value: inner, explanation: explanationIn(json) };
+}
+
+function explanationIn(json: JsonObject): string | undefined {
+  const words = explanationKeys.map((name) => json[name]).find((one) => typeof one === "string");
+  return toWords(words ?? "");
+}
+
+function withoutFence(text: string): string {
+  if (!text.startsWith(fence) || !text.endsWith(fence)) return text;
+  return text.slice(text.indexOf("\n") + 1, -fence.length);
+}
+
+const fence = "```";
+
+/** The text from the first brace to the last, fenced or not. */
+function innerJson(answer: string): string {
+  return answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1);
+}
+
+/** Text is its own score nowhere but where the answer is marked: any answer would be one. */
+function bare(answer: string, rule: ScoreRule): Found | undefined {
+  if (rule.return_type === "string") return undefined;
+  const value = readText(answer, rule);
+  if (value === undefined || "fault" in checkScore(value, rule)) return undefined;
+  return { value, explanation: undefined };
+}
+
+const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+const booleans: Readonly<Record<string, boolean>> = {
+  ...{ true: true, yes: true, pass: true, passed: true, "1": true },
+  ...{ false: false, no: false, fail: false, failed: false, "0": false },
+};
+
+/** Returns the value that a text stands for; undefined for an empty one. */
+function readText(text: string, { return_type: type, scale }: ScoreRule): Score | undefined {
+  const plain = type === "string" ? text.trim() : unadorned(text);
+  if (plain === "") return undefined;
+  if (type === "boolean") {
+    const word = plain.toLowerCase();
+    return Object.hasOwn(booleans, word) ? booleans[word] : plain;
+  }
+  return type === "float" ? readNumber(plain, scale) : plain;
+}
+
+/** `4/5` is 4 where scores go up to 5, and anything where they do not. */
+function readNumber(text: string, scale: number | null): number | string {
+  const [points = "", of, more] = text.split("/").map((part) => part.trim());
+  const isOfScale = of !== undefined && more === undefined && Number(of) === scale;
+  const digits = isOfScale ? points : text;
+  if (number.test(digits)) return Number(digits);
+  return oddNumbers[text.toLowerCase().replace(/^[+-]/, "")] ?? text;
+}
+
+/** What calculations come to that go wrong. */
+const oddNumbers: Readonly<Record<string, number>> = {
+  nan: Number.NaN,
+  inf: Number.POSITIVE_INFINITY,
+  infinity: Number.POSITIVE_INFINITY,
+};
+
+/** Longer text is no number and no name of a category. */
+const adornedCharactersMax = 1_000;
+
+/** Takes off quotes, emphasis and the stop at the end. */
+function unadorned(text: string): string {
+  const plain = text.trim();
+  if (plain.length > adornedCharactersMax) return plain;
+  return plain
+    .replace(/^["'`*_]+/, "")
+    .replace(/["'`*_.]+$/, "")
+    .trim();
+}
+
+const explanationCharactersMax = 10_000;
+
+function toWords(text: string): string | undefined {
+  const words = text.trim().slice(0, explanationCharactersMax).toWellFormed();
+  return words === "" ? undefined : words;
+}

@@ -1,0 +1,25 @@
+// The bytes of a message to a sandbox process. Called by session.ts and inspector.ts.
+
+import { randomBytes } from "node:crypto";
+
+export type Message = {
+  /** What the answer's line must begin with; nobody can know it beforehand. */
+  readonly id: string;
+  readonly bytes: Uint8Array;
+};
+
+/** Lengths go before the texts, so that neither has to be written as a JSON string once more. */
+export function composeMessage(operation: "run" | "inspect", code: string, event: string): Message {
+  const id = randomBytes(16).toString("hex");
+  // Python's text and UTF-8 know no half of a surrogate pair.
+  const codePart = Buffer.from(code.toWellFormed());
+  const eventPart = Buffer.from(event);
+  const head = {
+    id,
+    operation,
+    codeBytes: codePart.length,
+    eventBytes: eventPart.length,
+  };
+  const headPart = Buffer.from(`${JSON.stringify(head)}\n`);
+  return { id, bytes: Buffer.concat([headPart, codePart, eventPart]) };
+}

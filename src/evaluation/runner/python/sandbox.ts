@@ -1,0 +1,121 @@
+// Runs people's Python where it can do no harm: one process for each opening, never handed to another.
+// Made by app.ts and worker-app.ts; called by evaluation/runner. Source: docs/sandbox.md.
+
+import { ServiceError } from "../../../base/errors.ts";
+import type { Logger } from "../../../base/logger.ts";
+import type { Inspection } from "./answers.ts";
+import { createBlanks } from "./blanks.ts";
+import { createInspector } from "./inspector.ts";
+import type { Launch, SandboxLimits } from "./launch.ts";
+import { createPlaces } from "./places.ts";
+import { startGuest } from "./process.ts";
+import type { Guest } from "./process.ts";
+import { openSession } from "./session.ts";
+import type { PythonSession } from "./session.ts";
+import { prepareLaunch } from "./snapshot.ts";
+
+export type { FailureReason, Inspection, PythonOutcome } from "./answers.ts";
+export type { SandboxLimits } from "./launch.ts";
+export type { PythonSession } from "./session.ts";
+
+export type PythonSandboxOptions = {
+  readonly limits: SandboxLimits;
+  /** Evaluators open at a time. The blank processes and one that inspects code come on top. */
+  readonly processesMax: number;
+  /** Processes kept ready for the next evaluator. */
+  readonly blanks: number;
+  /** Where the snapshot is kept; made where absent. Should be readable to others when we are root. */
+  readonly cacheFolder: string;
+  readonly logger: Pick<Logger, "info" | "warn">;
+};
+
+export type OpenOptions = {
+  /** Whose evaluator it is: one owner never has all places, where there are several. */
+  readonly owner?: string;
+  /** Ends the wait for a place, and closes the session. */
+  readonly signal?: AbortSignal;
+};
+
+export type PythonSandbox = {
+  /** Parses code and tells what can be told without running it. */
+  inspect(code: string): Promise<Inspection>;
+  /**
+   * Gives an evaluator a place. Fails with OVERLOADED where none becomes free in time, and with
+   * SHUTTING_DOWN after `close`.
+   */
+  open(code: string, options?: OpenOptions): Promise<PythonSession>;
+  /** Whether as many processes as are kept are ready. */
+  readonly isWarm: () => boolean;
+  /** Processes that run now, those that are kept ready among them. */
+  readonly processCount: () => number;
+  /** Begins to warm up, in the background. Everything works without, only slower at first. */
+  readonly start: () => void;
+  /** Kills every process. */
+  close(): Promise<void>;
+};
+
+/** An evaluation waits so long for a place, and so many evaluations for each place. */
+const placeWaitMs = 10_000;
+const waitersByPlace = 8;
+
+export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbox {
+  const { limits, processesMax, logger } = options;
+  const closing = new AbortController();
+  const blanks = createBlanks({
+    count: options.blanks,
+    spawn,
+    onFailure: (error) => logger.warn({ err: error }, "Python's sandbox does not start"),
+  });
+  const places = createPlaces({
+    max: processesMax,
+    waitMs: placeWaitMs,
+    waitersMax: processesMax * waitersByPlace,
+  });
+  const inspector = createInspector({ limits, take: blanks.take });
+  let launching: Promise<Launch> | undefined;
+  let processes = 0;
+
+  function prepare(): Promise<Launch> {
+    launching ??= prepareLaunch(options).then((launch) => {
+      const account = launch.account ? "nobody" : "its own";
+      logger.info({ account, snapshot: launch.snapshot }, "Python's sandbox is ready to start");
+      return launch;
+    });
+    return launching;
+  }
+
+  async function spawn(): Promise<Guest> {
+    try {
+      const guest = await startGuest(await prepare());
+      processes += 1;
+      guest.onEnd(() => (processes -= 1));
+      return guest;
+    } catch (error) {
+      // The folder may have been emptied: what it held is made again next time.
+      launching = undefined;
+      if (error instanceof ServiceError) throw error;
+      const message = "Python's sandbox cannot be made ready";
+      throw new ServiceError("SANDBOX_UNAVAILABLE", message, { cause: error });
+    }
+  }
+
+  return {
+    async inspect(code) {
+      closing.signal.throwIfAborted();
+      return inspector.inspect(code);
+    },
+    async open(code, { owner = "", signal } = {}) {
+      const ending = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
+      const leave = await places.enter(owner, ending);
+      return openSession({ code, limits, take: blanks.take, ending, leave });
+    },
+    isWarm: blanks.isFull,
+    processCount: () => processes,
+    start: blanks.start,
+    async close() {
+      closing.abort(new ServiceError("SHUTTING_DOWN", "the service stops; try again"));
+      inspector.close();
+      blanks.close();
+    },
+  };
+}

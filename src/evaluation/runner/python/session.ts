@@ -1,0 +1,132 @@
+// One evaluator's opening: runs it on event after event in a process of its own. Called by sandbox.ts.
+// Source: docs/sandbox.md.
+
+import type { JsonObject } from "../../../base/json.ts";
+import { parseOutcome } from "./answers.ts";
+import type { FailureReason, PythonOutcome } from "./answers.ts";
+import type { SandboxLimits } from "./launch.ts";
+import { composeMessage } from "./message.ts";
+import type { Leave } from "./places.ts";
+import type { Guest, GuestEnd, GuestReply } from "./process.ts";
+
+export type PythonSession = {
+  /**
+   * Runs the evaluator on one event. One at a time. After a limit or a crash the process is gone, and
+   * the next run gets a new one by itself. Fails with SANDBOX_UNAVAILABLE, which says nothing about
+   * the evaluator, and with the reason of the signal once it is aborted.
+   */
+  run(event: JsonObject): Promise<PythonOutcome>;
+  /** Kills the process and gives its place up. Idempotent. */
+  close(): Promise<void>;
+};
+
+export type OpenSessionOptions = {
+  readonly code: string;
+  readonly limits: SandboxLimits;
+  /** Gives a process that is ready. */
+  readonly take: () => Promise<Guest>;
+  /** Closes the session. */
+  readonly ending: AbortSignal;
+  readonly leave: Leave;
+};
+
+/** After these the process is as good as before; the others leave it in an unknown state. */
+const harmless: readonly FailureReason[] = ["EXCEPTION", "RESULT", "CODE"];
+
+export function openSession(options: OpenSessionOptions): PythonSession {
+  const { code, limits, take, ending, leave } = options;
+  let guest: Guest | undefined;
+  let isRunning = false;
+
+  async function ask(event: JsonObject): Promise<GuestReply> {
+    ending.throwIfAborted();
+    if (!guest?.isAlive()) guest = await take();
+    // It may have ended while the process was made.
+    if (ending.aborted) guest.kill();
+    ending.throwIfAborted();
+    const message = composeMessage("run", code, JSON.stringify(event));
+    const reply = await guest.ask({ ...message, wallMs: limits.wallMs });
+    ending.throwIfAborted();
+    return reply;
+  }
+
+  /** An end that is not the evaluator's doing is no answer, so it is tried once more. */
+  async function askTwice(event: JsonObject): Promise<GuestReply> {
+    const reply = await ask(event);
+    return reply.kind === "ended" && reply.by === "KILLED" ? ask(event) : reply;
+  }
+
+  function close(): void {
+    ending.removeEventListener("abort", close);
+    guest?.kill();
+    leave();
+  }
+
+  ending.addEventListener("abort", close, { once: true });
+  return {
+    async run(event) {
+      if (isRunning) throw new Error("a session runs one event at a time");
+      if (Buffer.byteLength(code) > limits.codeBytes) return codeTooLong(limits);
+      isRunning = true;
+      try {
+        const outcome = toOutcome(await askTwice(event), limits);
+        if (outcome.kind === "failure" && !harmless.includes(outcome.reason)) guest?.kill();
+        return outcome;
+      } finally {
+        isRunning = false;
+      }
+    },
+    close: async () => close(),
+  };
+}
+
+function toOutcome(reply: GuestReply, limits: SandboxLimits): PythonOutcome {
+  if (reply.kind === "ended") return failure(reasons[reply.by], messageOf(reply, limits));
+  const outcome = parseOutcome(reply.body);
+  if (!outcome) return failure("PROTOCOL", "its process answered in a wrong form");
+  if (outcome.kind === "failure" && outcome.reason === "OUTPUT_LIMIT") {
+    return failure("OUTPUT_LIMIT", outputLimitMessage(limits));
+  }
+  return outcome;
+}
+
+const reasons: Readonly<Record<GuestEnd, FailureReason>> = {
+  TIME_LIMIT: "TIME_LIMIT",
+  OUTPUT_LIMIT: "OUTPUT_LIMIT",
+  MEMORY_LIMIT: "MEMORY_LIMIT",
+  PROTOCOL: "PROTOCOL",
+  EXIT: "CRASH",
+  KILLED: "CRASH",
+};
+
+function messageOf(
+  { by, detail }: { by: GuestEnd; detail: string },
+  limits: SandboxLimits,
+): string {
+  switch (by) {
+    case "TIME_LIMIT":
+      return `took longer than ${limits.wallMs / 1_000} s`;
+    case "OUTPUT_LIMIT":
+      return outputLimitMessage(limits);
+    case "MEMORY_LIMIT":
+      return `used more than ${Math.floor(limits.memoryBytes / 1_000_000)} MB of memory`;
+    case "PROTOCOL":
+      return `wrote into the sandbox's own channel: ${detail}`;
+    case "EXIT":
+      return "ended its process";
+    case "KILLED":
+      return "its process was ended from outside, twice";
+  }
+}
+
+function outputLimitMessage({ outputBytes }: SandboxLimits): string {
+  return `printed or returned more than ${outputBytes} bytes`;
+}
+
+function codeTooLong({ codeBytes }: SandboxLimits): PythonOutcome {
+  return failure("CODE", `the code is longer than ${codeBytes} bytes`);
+}
+
+function failure(reason: FailureReason, message: string): PythonOutcome {
+  return { kind: "failure", reason, message, output: "" };
+}

@@ -1,0 +1,99 @@
+// What an evaluator may give an event: checked against the definition, and whether it passes.
+// Called by the runner and by whatever shows scores. Source: docs/spec.md, "Metric definition";
+// docs/decisions.md, 22.
+
+import type { JsonValue } from "../base/json.ts";
+import type { Category, Definition, ScoreType, Threshold } from "./evaluators/definition.ts";
+
+export type Score = boolean | number | string;
+
+/** What of a definition says which scores there may be; without a return type any may. */
+export type ScoreRule = Pick<Definition, "type" | "categories" | "scale"> & {
+  readonly return_type: ScoreType | undefined;
+};
+
+export type CheckedScore = { readonly score: Score } | { readonly fault: string };
+
+/** A score is shown in tables and grouped by; longer text belongs into the explanation. */
+const scoreCharactersMax = 10_000;
+
+/**
+ * Returns the score that a value is, or for people why it is none. A boolean counts as 1 or 0 where
+ * numbers are asked for and the other way round, as Python has it; a category is found in any case.
+ * NaN, infinity, null, objects and lists are never scores.
+ */
+export function checkScore(value: JsonValue, rule: ScoreRule): CheckedScore {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    return { fault: `the score is ${String(value)}, which is no finite number` };
+  }
+  if (typeof value === "object") return { fault: `the score is ${kindOf(value)}` };
+  if (typeof value === "string" && value.length > scoreCharactersMax) {
+    return { fault: `the score has more than ${scoreCharactersMax} characters` };
+  }
+  return rule.return_type === undefined ? { score: value } : checks[rule.return_type](value, rule);
+}
+
+type Check = (value: Score, rule: ScoreRule) => CheckedScore;
+
+const checks: { readonly [Type in ScoreType]: Check } = {
+  float(value, { type, scale }) {
+    // A judge that was asked for a number and says `true` has not said how much.
+    if (typeof value === "string" || (type === "LLM" && typeof value === "boolean")) {
+      return mismatch(value, "a number");
+    }
+    const number = Number(value);
+    // Only judges are told a scale.
+    if (type !== "LLM" || scale === null) return { score: number };
+    if (number >= 0 && number <= scale) return { score: number };
+    return { fault: `the score is ${number}, which is not within 0 to ${scale}` };
+  },
+  boolean(value) {
+    if (typeof value === "boolean") return { score: value };
+    return value === 0 || value === 1 ? { score: value === 1 } : mismatch(value, "a boolean");
+  },
+  string: (value) => (typeof value === "string" ? { score: value } : mismatch(value, "text")),
+  categorical(value, { categories }) {
+    const found = findCategory(String(value), categories ?? []);
+    return found === undefined ? mismatch(value, "one of the categories") : { score: found };
+  },
+};
+
+function findCategory(text: string, categories: readonly Category[]): string | undefined {
+  const names = categories.map(({ category }) => category);
+  if (names.includes(text)) return text;
+  const same = (name: string): boolean => name.toLowerCase() === text.trim().toLowerCase();
+  const found = names.filter(same);
+  return found.length === 1 ? found[0] : undefined;
+}
+
+const shownCharactersMax = 100;
+
+function mismatch(value: Score, wanted: string): CheckedScore {
+  const text = JSON.stringify(value);
+  const shown = text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text;
+  return { fault: `the score is ${shown}, and the return type asks for ${wanted}` };
+}
+
+function kindOf(value: JsonValue): string {
+  if (value === null) return "absent";
+  return Array.isArray(value) ? "a list" : "an object";
+}
+
+/**
+ * Tells whether a score passes: every condition of the threshold that is about scores of its kind
+ * must hold. Null without a threshold, and where none of its conditions is.
+ */
+export function passes(score: Score, threshold: Threshold | null): boolean | null {
+  if (threshold === null) return null;
+  const { min, max, pass_when: passWhen, passing_categories: categories } = threshold;
+  const held: boolean[] = [];
+  if (typeof score === "number") {
+    if (min !== undefined) held.push(score >= min);
+    if (max !== undefined) held.push(score <= max);
+  }
+  if (passWhen !== undefined && typeof score !== "string") {
+    held.push(Number(score) === Number(passWhen));
+  }
+  if (categories?.length && typeof score === "string") held.push(categories.includes(score));
+  return held.length === 0 ? null : held.every(Boolean);
+}

@@ -1,0 +1,239 @@
+// SQL of runs: what versions of evaluators do with events. Called by scores.ts. Every statement
+// names its project; ids and texts of events are kept as tracing keeps them.
+
+import type { Sql } from "../../postgres/database.ts";
+import {
+  escapeJson,
+  escapeText,
+  unescapeJson,
+  unescapeText,
+} from "../../tracing/events/postgres-text.ts";
+import type { JudgeCall } from "../runner/runner.ts";
+import type { Score } from "../score.ts";
+import type { ResultRow } from "./result-row.ts";
+
+/** The version whose runs are meant, and their chunk. */
+export type ChunkRuns = {
+  readonly projectId: string;
+  readonly chunkId: string;
+  readonly evaluatorId: string;
+  readonly version: number;
+};
+
+/** Returns ids of the events that a chunk still has to run on, by start time. */
+export async function listRunning(sql: Sql, projectId: string, chunkId: string): Promise<string[]> {
+  const rows = await sql<{ event_id: string }[]>`
+    select scores.event_id
+    from scores
+    join events as e on e.project_id = scores.project_id and e.event_id = scores.event_id
+    where scores.project_id = ${projectId} and scores.chunk_id = ${chunkId}
+      and scores.state = 'running'
+    order by e.start_time_us, e.event_id`;
+  return rows.map((row) => unescapeText(row.event_id));
+}
+
+/** Ends runs that are the chunk's, and returns the ids of their events. */
+export async function endRuns(
+  sql: Sql,
+  { projectId, chunkId, evaluatorId, version }: ChunkRuns,
+  results: readonly ResultRow[],
+): Promise<Set<string>> {
+  if (results.length === 0) return new Set();
+  const incoming = results.map(({ eventId, ...row }) => ({ event_id: eventId, ...row }));
+  const rows = await sql<{ event_id: string }[]>`
+    update scores set
+      state = incoming.state,
+      ended_at = clock_timestamp(),
+      result = incoming.result,
+      explanation = incoming.explanation,
+      failure = incoming.failure,
+      judge = incoming.judge
+    from jsonb_to_recordset(${escapeJson(JSON.stringify(incoming))}::text::jsonb) as incoming (
+      event_id text, state text, result jsonb, explanation text, failure text, judge jsonb)
+    where scores.project_id = ${projectId} and scores.event_id = incoming.event_id
+      and scores.evaluator_id = ${evaluatorId} and scores.version = ${version}
+      and scores.state = 'running' and scores.chunk_id = ${chunkId}
+    returning scores.event_id`;
+  return new Set(rows.map((row) => unescapeText(row.event_id)));
+}
+
+/** Deletes runs that are the chunk's, as if they had never been queued; returns how many. */
+export async function skipRuns(
+  sql: Sql,
+  { projectId, chunkId, evaluatorId, version }: ChunkRuns,
+  eventIds: readonly string[],
+): Promise<number> {
+  if (eventIds.length === 0) return 0;
+  const { count } = await sql`
+    delete from scores
+    where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)})
+      and evaluator_id = ${evaluatorId} and version = ${version}
+      and state = 'running' and chunk_id = ${chunkId}`;
+  return count;
+}
+
+/**
+ * Makes runs of events that there are the chunk's own and running: new ones, those that wait, and
+ * with `includesFailed` those that failed, which keep their failure meanwhile. Returns how many.
+ */
+export async function takeRuns(
+  sql: Sql,
+  { projectId, chunkId, evaluatorId, version }: ChunkRuns,
+  take: {
+    readonly enablement: number;
+    readonly eventIds: readonly string[];
+    readonly includesFailed: boolean;
+  },
+): Promise<number> {
+  const { enablement, eventIds, includesFailed } = take;
+  // The events are held, in the order of every writer: none can go before its run refers to it.
+  const { count } = await sql`
+    insert into scores as held (
+      project_id, event_id, evaluator_id, version, state, enablement, chunk_id)
+    select
+      ${projectId}, e.event_id, ${evaluatorId}::uuid, ${version}::integer, 'running',
+      ${enablement}::integer, ${chunkId}::uuid
+    from (
+      select event_id
+      from events
+      where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)})
+        and event_type <> 'pending'
+      order by event_id
+      for key share
+    ) as e
+    on conflict (project_id, event_id, evaluator_id, version) do update set
+      state = 'running',
+      enablement = excluded.enablement,
+      chunk_id = excluded.chunk_id
+    where held.state = 'queued' or (held.state = 'failed' and ${includesFailed})`;
+  return count;
+}
+
+/** Puts what a chunk still has to run back into the queue. */
+export async function requeueRuns(sql: Sql, projectId: string, chunkId: string): Promise<void> {
+  await sql`
+    update scores
+    set state = 'queued', chunk_id = null
+    where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'`;
+}
+
+/** Deletes what a chunk still has to run; what has failed before is a failure again. */
+export async function dropRuns(sql: Sql, projectId: string, chunkId: string): Promise<void> {
+  await sql`
+    update scores
+    set state = 'failed'
+    where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'
+      and failure is not null`;
+  await sql`
+    delete from scores
+    where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'`;
+}
+
+/** Deletes what waits for an evaluator; returns how many. */
+export async function deleteQueued(
+  sql: Sql,
+  projectId: string,
+  evaluatorId: string,
+): Promise<number> {
+  const { count } = await sql`
+    delete from scores
+    where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued'`;
+  return count;
+}
+
+export type RunRow = {
+  readonly version: number;
+  readonly state: "queued" | "running" | "scored" | "failed";
+  readonly score: Score | undefined;
+  readonly explanation: string | undefined;
+  readonly failure: string | undefined;
+  readonly judge: JudgeCall | undefined;
+  readonly queuedAt: Date;
+  readonly endedAt: Date | undefined;
+  readonly workflowId: string | undefined;
+};
+
+type StoredRunRow = {
+  readonly version: number;
+  readonly state: RunRow["state"];
+  readonly result: string | null;
+  readonly explanation: string | null;
+  readonly failure: string | null;
+  readonly judge: string | null;
+  readonly queued_at: Date;
+  readonly ended_at: Date | null;
+  readonly workflow_id: string | null;
+};
+
+/** Returns the runs of an evaluator's versions on an event, the newest version first. */
+export async function listRuns(
+  sql: Sql,
+  projectId: string,
+  evaluatorId: string,
+  eventId: string,
+): Promise<RunRow[]> {
+  const rows = await sql<StoredRunRow[]>`
+    select
+      scores.version, scores.state, scores.result::text as result, scores.explanation,
+      scores.failure, scores.judge::text as judge, scores.queued_at, scores.ended_at,
+      chunks.workflow_id
+    from scores
+    left join evaluation_chunks as chunks
+      on chunks.project_id = scores.project_id and chunks.chunk_id = scores.chunk_id
+    where scores.project_id = ${projectId} and scores.event_id = ${escapeText(eventId)}
+      and scores.evaluator_id = ${evaluatorId}
+    order by scores.version desc`;
+  return rows.map(toRun);
+}
+
+function toRun(row: StoredRunRow): RunRow {
+  const { version, state, queued_at, workflow_id } = row;
+  // What runs again still has what came of it before.
+  const ended = state === "scored" || state === "failed" ? row : undefined;
+  return {
+    version,
+    state,
+    score: parseJson(ended?.result) as Score | undefined,
+    explanation: parseText(ended?.explanation),
+    failure: parseText(ended?.failure),
+    judge: parseJson(ended?.judge) as JudgeCall | undefined,
+    queuedAt: queued_at,
+    endedAt: ended?.ended_at ?? undefined,
+    workflowId: workflow_id ?? undefined,
+  };
+}
+
+function parseText(text: string | null | undefined): string | undefined {
+  return text == null ? undefined : unescapeText(text);
+}
+
+function parseJson(text: string | null | undefined): unknown {
+  return text == null ? undefined : JSON.parse(unescapeJson(text));
+}
+
+/** More than anybody counts on; past it a count stands still. */
+const countedMax = 1_000_000;
+
+/** Returns how many runs wait for an evaluator and since when, and how many are under way. */
+export async function countWaiting(
+  sql: Sql,
+  projectId: string,
+  evaluatorId: string,
+): Promise<{ queued: number; running: number; oldest_queued_at: Date | null }> {
+  const [row] = await sql<{ queued: number; running: number; oldest_queued_at: Date | null }[]>`
+    select
+      (select count(*)::integer from (
+        select 1
+        from scores
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued'
+        limit ${countedMax}) as waiting) as queued,
+      (select min(queued_at)
+        from scores
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued')
+        as oldest_queued_at,
+      (select count(*)::integer
+        from scores
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'running')
+        as running`;
+  return row ?? { queued: 0, running: 0, oldest_queued_at: null };
+}

@@ -1,0 +1,48 @@
+// The event of a run request, as it was logged, in the form in which evaluators see stored events.
+// Called by trials.ts. Source: docs/spec.md, "Metrics and evaluations"; docs/evaluators.md.
+
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { nestingDepthMax } from "../../base/limits.ts";
+import { buckets, eventTypes, unknownName } from "../../tracing/events/event.ts";
+import { isSound } from "../../tracing/events/parse-event.ts";
+import { refuse } from "../evaluators/fields.ts";
+
+/** What a field shows where the request does not say it. */
+const absent: JsonObject = {
+  event_id: null,
+  session_id: null,
+  parent_id: null,
+  children_ids: [],
+  event_type: null,
+  event_name: unknownName,
+  source: unknownName,
+  error: null,
+  start_time: null,
+  end_time: null,
+  duration: null,
+  ...Object.fromEntries(buckets.map((bucket) => [bucket, {}])),
+};
+
+/**
+ * Returns the event with every field that a stored one has; null counts as not said, and what is no
+ * field stays. The project is the caller's. Fails with INVALID_ARGUMENT naming the field.
+ */
+export function toGivenEvent(given: JsonObject, projectId: string): JsonObject {
+  const said = Object.entries(given).filter(([, value]) => value !== null);
+  for (const [name, value] of said) assertField(name, value);
+  return { ...absent, ...Object.fromEntries(said), project_id: projectId };
+}
+
+function assertField(name: string, value: JsonValue): void {
+  const field = `event.${name}`;
+  if (buckets.some((bucket) => bucket === name) && !isJsonObject(value)) {
+    refuse(field, "must be an object");
+  }
+  if (name === "event_type" && !eventTypes.some((type) => type === value)) {
+    refuse(field, `must be one of ${eventTypes.join(", ")}`);
+  }
+  if (!isSound(value, nestingDepthMax)) {
+    refuse(field, `may nest ${nestingDepthMax} levels, and its numbers must be finite`);
+  }
+}

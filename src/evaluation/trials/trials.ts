@@ -1,0 +1,207 @@
+// Runs of an evaluator on one event by hand, which store nothing. Called by evaluator-handlers.ts.
+// Source: docs/spec.md, "POST /v1/metrics/run" and "Errors"; docs/decisions.md, 22, 23.
+
+import type { ProjectScope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
+import {
+  formatVersion,
+  parseVersion,
+  type RunnableEvaluator,
+  type Threshold,
+} from "../evaluators/definition.ts";
+import { refuse } from "../evaluators/fields.ts";
+import { inspectCriteria, type Inspector } from "../evaluators/inspect.ts";
+import type { Limits } from "../evaluators/to-definition.ts";
+import { hasGroundTruth, toEvaluatedEvent } from "../runner/evaluated-event.ts";
+import type { JudgeCall, RunnableDefinition, Runner, RunResult } from "../runner/runner.ts";
+import { passes, type Score } from "../score.ts";
+import { toGivenEvent } from "./given-event.ts";
+import { type MetricInput, toGivenMetric, toInMetric } from "./given-metric.ts";
+
+/** One of `metric` and `metricId`, and one of `event` and `eventId`; an empty id is none. */
+export type TrialRequest = {
+  readonly metric?: MetricInput | undefined;
+  readonly metricId?: string | undefined;
+  /** Name of a version of the metric that `metricId` names; the deployed one by default. */
+  readonly version?: string | undefined;
+  readonly event?: JsonObject | undefined;
+  readonly eventId?: string | undefined;
+};
+
+export type Trial = {
+  /** Name of the version that ran; null for a definition of the request's own. */
+  readonly version: string | null;
+  readonly durationMs: number;
+  /** What the code printed, its beginning. */
+  readonly output: string;
+} & (
+  | {
+      readonly kind: "score";
+      readonly score: Score;
+      readonly explanation: string | null;
+      /** Null without a threshold for such scores. */
+      readonly passed: boolean | null;
+      readonly judge: JudgeCall | undefined;
+    }
+  /** Nothing ran: the evaluator reads ground truth, and the event has none. */
+  | { readonly kind: "no ground truth"; readonly reason: string }
+);
+
+export type Trials = {
+  /**
+   * Runs an evaluator on an event. Fails with INVALID_ARGUMENT naming the field, NOT_FOUND for an
+   * absent metric, version or event, EVALUATOR_FAILED saying why with the traceback of the
+   * evaluator's own code, OVERLOADED, and as providers and the sandbox do.
+   */
+  run(project: ProjectScope, request: TrialRequest, signal: AbortSignal): Promise<Trial>;
+};
+
+export type TrialsOptions = {
+  /** Undefined where the project has no such evaluator, or it has no such version. */
+  readonly findEvaluator: (
+    projectId: ProjectId,
+    evaluatorId: string,
+    version?: number,
+  ) => Promise<RunnableEvaluator | undefined>;
+  readonly tracingOf: TracingOf;
+  readonly runner: Runner;
+  readonly sandbox: Inspector;
+  readonly limits: Limits;
+};
+
+/** What is run, wherever it came from. */
+type Subject = {
+  readonly definition: RunnableDefinition;
+  readonly threshold: Threshold | null;
+  readonly readsGroundTruth: boolean;
+  readonly version: string | null;
+};
+
+const outputCharactersMax = 10_000;
+
+export function createTrials(options: TrialsOptions): Trials {
+  const { findEvaluator, tracingOf, runner, sandbox, limits } = options;
+
+  async function subjectOf(project: ProjectScope, request: TrialRequest): Promise<Subject> {
+    const { metric, metricId, version } = request;
+    if (metricId) return findSubject(project, metricId, version);
+    if (version) refuse("version", "is only for metric_id");
+    if (!metric) return refuse("metric", "is required, unless metric_id names a metric");
+    const { given, runnable, threshold } = toGivenMetric(metric, limits);
+    const readsGroundTruth = await inspectCriteria(sandbox, given).catch((error: unknown) => {
+      throw toInMetric(error);
+    });
+    return { definition: runnable, threshold, readsGroundTruth, version: null };
+  }
+
+  async function findSubject(
+    project: ProjectScope,
+    metricId: string,
+    version: string | undefined,
+  ): Promise<Subject> {
+    const number = version ? parseVersion(version) : undefined;
+    const isNone = version && number === undefined;
+    const found = isNone ? undefined : await findEvaluator(project.projectId, metricId, number);
+    if (!found) throw new ServiceError("NOT_FOUND", "no such metric, or no such version of it");
+    const { definition, readsGroundTruth } = found;
+    if (definition.type === "HUMAN") {
+      refuse("metric_id", "is of type HUMAN, which people judge; name one of type PYTHON or LLM");
+    }
+    const { threshold } = definition;
+    return { definition, threshold, readsGroundTruth, version: formatVersion(found.version) };
+  }
+
+  async function eventOf(project: ProjectScope, request: TrialRequest): Promise<JsonObject> {
+    const { event, eventId } = request;
+    if (eventId) {
+      const stored = await tracingOf(project).events.get(project.projectId, eventId);
+      return toEvaluatedEvent(stored, project.projectId);
+    }
+    if (event) return toGivenEvent(event, project.projectId);
+    return refuse("event", "is required, unless event_id names an event");
+  }
+
+  async function runOn(
+    project: ProjectScope,
+    { definition }: Subject,
+    event: JsonObject,
+    signal: AbortSignal,
+  ): Promise<RunResult> {
+    const opened = await runner.open(project, { definition }, signal);
+    try {
+      return await opened.run(event);
+    } finally {
+      await opened.close();
+    }
+  }
+
+  return {
+    async run(project, request, signal) {
+      assertOne("metric", request.metric, "metric_id", request.metricId);
+      assertOne("event", request.event, "event_id", request.eventId);
+      // The event first: code is parsed by a process, which takes longer.
+      const event = await eventOf(project, request);
+      const subject = await subjectOf(project, request);
+      const { version, threshold } = subject;
+      if (subject.readsGroundTruth && !hasGroundTruth(event)) {
+        return {
+          kind: "no ground truth",
+          reason: noGroundTruth,
+          version,
+          durationMs: 0,
+          output: "",
+        };
+      }
+      const startedAt = performance.now();
+      const result = await runOn(project, subject, event, signal);
+      const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
+      if (result.kind === "failure") throw toError(result);
+      const { score, explanation = null, judge } = result;
+      const output = cut(result.output, outputCharactersMax);
+      const passed = passes(score, threshold);
+      return { kind: "score", score, explanation, passed, judge, version, durationMs, output };
+    },
+  };
+}
+
+const noGroundTruth =
+  "the evaluator reads feedback.ground_truth, which the event does not have; nothing was run";
+
+function assertOne(name: string, value: unknown, idName: string, id: string | undefined): void {
+  if (value !== undefined && id) refuse(idName, `must not be given beside ${name}; give one`);
+}
+
+type Failure = Extract<RunResult, { readonly kind: "failure" }>;
+
+/** RPC protocols carry all of a failure in headers, of which many clients take 8 KiB. */
+const messageCharactersMax = 1_000;
+const failureOutputCharactersMax = 1_000;
+
+function toError({ reason, message, traceback, output, judge }: Failure): ServiceError {
+  const said = cut(`${reason}: ${message}`, messageCharactersMax);
+  const details = present({
+    failure: reason,
+    traceback,
+    output: output === "" ? undefined : cut(output, failureOutputCharactersMax),
+    judge: judge && toJson(judge),
+  });
+  return new ServiceError("EVALUATOR_FAILED", said, { details });
+}
+
+function toJson(judge: JudgeCall): JsonValue {
+  return {
+    provider: judge.provider,
+    model: judge.model,
+    prompt_tokens: judge.promptTokens,
+    completion_tokens: judge.completionTokens,
+    cost: judge.cost,
+    answer: judge.answer,
+  };
+}
+
+function cut(text: string, charactersMax: number): string {
+  return text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text;
+}

@@ -1,0 +1,200 @@
+// A judge's question to a model: one call, whole, which makes no event; what it used and cost is
+// told to whoever asked. Called by evaluation/runner/judge. Source: docs/evaluators.md;
+// docs/decisions.md, 20, 22.
+
+import { setTimeout as delay } from "node:timers/promises";
+import type { ProjectScope } from "../../access/scope.ts";
+import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Running } from "../../base/running.ts";
+import { type AnswerMemory, currentAnswer, keeperOf } from "../calls/answer-memory.ts";
+import { AttemptsError, runAttempts } from "../calls/attempts.ts";
+import type { Backoff } from "../calls/backoff.ts";
+import type { Concurrency, Release } from "../calls/concurrency.ts";
+import { createAnswerReader, type Gathered } from "../chat/answer.ts";
+import type { Target } from "../provider.ts";
+import { isRetriable, ProviderError, toServiceError } from "../provider-error.ts";
+import type { LanguageModels } from "../providers/language-models.ts";
+import { openCallSignal } from "../proxy/call-signal.ts";
+import { createTranslated } from "../proxy/translated/translated.ts";
+import type { Prices } from "../record/generations.ts";
+import type { Routing } from "../routing/routing.ts";
+import { completionTokens, promptTokens } from "../usage.ts";
+
+export type JudgeQuestion = {
+  /** Name of a connection of the project. */
+  readonly provider: string;
+  readonly model: string;
+  /** Of the OpenAI API, as `options`: temperature, response_format. */
+  readonly messages: readonly JsonObject[];
+  readonly options: JsonObject;
+};
+
+export type JudgeAnswer = {
+  readonly kind: "answer";
+  /** Empty where the model said nothing. */
+  readonly text: string;
+  /** Whether the answer ended for its length. */
+  readonly isCut: boolean;
+  /** Name of the connection that answered. */
+  readonly provider: string;
+  readonly model: string;
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  /** US dollars; null where the price is not known. */
+  readonly cost: number | null;
+};
+
+/** The same question again would be refused again. */
+export type JudgeRefusal = {
+  readonly kind: "refusal";
+  readonly reason: Reason;
+  /** For people, without secrets. */
+  readonly message: string;
+};
+
+export type JudgeCalls = {
+  /**
+   * Asks a model. Waits a while where the project has as many calls running as it may.
+   *
+   * Fails with PROVIDER_FAILED, PROVIDER_LIMITED, PROVIDER_TIMEOUT or OVERLOADED where another try
+   * may help, and with the signal's reason once that is aborted.
+   */
+  ask(
+    project: ProjectScope,
+    question: JudgeQuestion,
+    signal: AbortSignal,
+  ): Promise<JudgeAnswer | JudgeRefusal>;
+};
+
+export type JudgeCallsOptions = {
+  readonly routing: Pick<Routing, "find">;
+  readonly languageModels: LanguageModels;
+  /** Waited for when the service stops. */
+  readonly generations: Pick<Running, "run">;
+  readonly prices: Prices;
+  readonly concurrency: Concurrency;
+  readonly answerMemory: AnswerMemory;
+  /** Tries of each target. */
+  readonly attemptsMax: number;
+  readonly backoff?: Backoff;
+  /** Longest time of a generation; a judge's answer is short, and gets less. */
+  readonly timeoutMs: number;
+};
+
+const judgeTimeoutMsMax = 120_000;
+/** So long a call waits for its turn among the project's calls, looking so often. */
+const turnWaitMs = 10_000;
+const turnPauseMs = 100;
+
+export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
+  const { routing, generations, prices, concurrency, answerMemory, attemptsMax, backoff } = options;
+  const callModel = createTranslated({ languageModels: options.languageModels });
+  const timeoutMs = Math.min(options.timeoutMs, judgeTimeoutMsMax);
+
+  async function call(
+    project: ProjectScope,
+    question: JudgeQuestion,
+    signal: AbortSignal,
+  ): Promise<JudgeAnswer> {
+    const { provider, model, messages } = question;
+    const route = await routing.find(project, model, provider);
+    const memory = answerMemory.open(project.id);
+    const body = { ...question.options, model, messages };
+    const request = { operation: "chat", body, bytes: new Uint8Array(), isStream: false } as const;
+    const reader = createAnswerReader(keeperOf(memory));
+    const startedAtMs = Date.now();
+    try {
+      const attempting = { attemptsMax, signal, ...(backoff && { backoff }) };
+      const { value, target } = await currentAnswer.run(memory, () =>
+        runAttempts(route, attempting, (one) => callModel(one, request, signal)),
+      );
+      if (value.kind === "whole") reader.readWhole(value);
+      return toAnswer(reader.gathered(), target, prices, startedAtMs);
+    } finally {
+      memory.release();
+    }
+  }
+
+  async function ask(
+    project: ProjectScope,
+    question: JudgeQuestion,
+    signal: AbortSignal,
+  ): Promise<JudgeAnswer | JudgeRefusal> {
+    const release = await enter(concurrency, project.id, signal);
+    const ender = openCallSignal(signal, timeoutMs);
+    try {
+      return await call(project, question, ender.signal);
+    } catch (error) {
+      if (ender.signal.aborted) throw ender.signal.reason;
+      return toRefusal(error);
+    } finally {
+      ender.close();
+      release();
+    }
+  }
+
+  return { ask: (...asked) => generations.run(() => ask(...asked)) };
+}
+
+async function enter(
+  concurrency: Concurrency,
+  projectId: string,
+  signal: AbortSignal,
+): Promise<Release> {
+  const untilMs = performance.now() + turnWaitMs;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return concurrency.enter(projectId);
+    } catch (error) {
+      if (performance.now() > untilMs) throw error;
+    }
+    await delay(turnPauseMs, undefined, { signal });
+  }
+}
+
+function toAnswer(
+  { choices, responseModel, usage }: Gathered,
+  { connection, model }: Target,
+  prices: Prices,
+  atMs: number,
+): JudgeAnswer {
+  const [choice] = choices;
+  const { content, refusal } = choice?.message ?? {};
+  const text = [content, refusal].find((words) => typeof words === "string" && words !== "");
+  const { cost } = prices.estimate({
+    ...{ provider: connection.name, providerType: connection.type, usage, atMs },
+    ...{ model: responseModel ?? model, requestedModel: model },
+  });
+  return {
+    kind: "answer",
+    text: typeof text === "string" ? text : "",
+    isCut: choice?.finishReason === "length",
+    provider: connection.name,
+    model: responseModel ?? model,
+    promptTokens: usage ? promptTokens(usage) : null,
+    completionTokens: usage ? completionTokens(usage) : null,
+    cost,
+  };
+}
+
+/** Throws what another try may mend. */
+function toRefusal(error: unknown): JudgeRefusal {
+  const cause = error instanceof AttemptsError ? (error.error ?? error) : error;
+  const known = cause instanceof ProviderError ? toServiceError(cause) : cause;
+  if (!(known instanceof ServiceError)) throw error;
+  const mayHelp = cause instanceof ProviderError ? mayRetry(cause) : isUnavailable(known);
+  if (mayHelp) throw known;
+  return { kind: "refusal", reason: known.reason, message: known.message };
+}
+
+/** An answer that is none may come of a provider's bad hour too. */
+function mayRetry(error: ProviderError): boolean {
+  const passing = ["malformed", "broken", "overloaded"];
+  return isRetriable(error) || passing.includes(error.failure);
+}
+
+function isUnavailable({ reason }: ServiceError): boolean {
+  return outcomes[reason].status >= 500;
+}

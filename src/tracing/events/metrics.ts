@@ -1,0 +1,59 @@
+// Metrics that the service itself gives to events: merged by the law of buckets, without reading or
+// writing anything else of the event, however large that is. Called by evaluation, in the
+// transaction that keeps the scores. Source: docs/decisions.md, 6, 17, 24.
+
+import type { ProjectId } from "../../base/ids.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { FieldCatalogue } from "../fields/fields.ts";
+import type { EventType } from "./event.ts";
+import { lockTypes, mergeMetrics, type MetricsMerge } from "./store.ts";
+
+export type { MetricsMerge };
+
+/** Metrics of a project's events. Throws outside a transaction: they stand with their scores. */
+export type EventMetrics = {
+  /**
+   * Keeps events from changing until the transaction ends; returns the types of those there are.
+   */
+  lock(projectId: ProjectId, eventIds: readonly string[]): Promise<ReadonlyMap<string, EventType>>;
+  /**
+   * Merges metrics into events that `lock` has returned; an id may come once. Writers of events are
+   * not told of it (write-set.ts), and totals do not depend on it.
+   */
+  merge(
+    projectId: ProjectId,
+    types: ReadonlyMap<string, EventType>,
+    merges: readonly MetricsMerge[],
+  ): Promise<void>;
+};
+
+export type EventMetricsOptions = {
+  readonly database: Database;
+  readonly fields: Pick<FieldCatalogue, "unseen" | "record" | "confirm">;
+};
+
+export function createEventMetrics({ database, fields }: EventMetricsOptions): EventMetrics {
+  function assertTransaction(): void {
+    if (!database.isInTransaction()) throw new Error("metrics of events outside a transaction");
+  }
+
+  return {
+    async lock(projectId, eventIds) {
+      assertTransaction();
+      return lockTypes(database.sql(), projectId, eventIds);
+    },
+
+    async merge(projectId, types, merges) {
+      assertTransaction();
+      if (merges.length === 0) return;
+      await mergeMetrics(database.sql(), projectId, merges);
+      const sightings = merges.flatMap(({ eventId, metrics }) => {
+        const event_type = types.get(eventId);
+        return event_type ? fields.unseen(projectId, { event_type, metrics, start_time: 0 }) : [];
+      });
+      if (sightings.length === 0) return;
+      await fields.record(database.sql(), projectId, sightings);
+      database.afterCommit(() => fields.confirm(sightings));
+    },
+  };
+}

@@ -1,0 +1,115 @@
+// Runs a version of an evaluator on events that were stored before, a chunk after the other, each
+// by a workflow of its own. Started through the outbox by evaluation/backfills.
+// Source: docs/spec.md, "Metrics and evaluations"; docs/workflows.md.
+
+import {
+  CancellationScope,
+  ParentClosePolicy,
+  WorkflowIdReusePolicy,
+  continueAsNew,
+  executeChild,
+  isCancellation,
+  proxyActivities,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from "@temporalio/workflow";
+import { WorkflowExecutionAlreadyStartedError } from "@temporalio/common";
+import type { ChunkEnd } from "../../evaluation/chunks/run-chunk.ts";
+import type { NextChunk } from "../../evaluation/backfills/backfill-runs.ts";
+import { evaluateChunkEntry } from "../../outbox/entry.ts";
+import type { BackfillInput, EvaluateChunkInput } from "../../outbox/entry.ts";
+import { activityOptions } from "../activity-options.ts";
+import { describeChunk } from "../describe-work.ts";
+import type { evaluateChunk } from "../evaluate-chunk/workflow.ts";
+import { progressQuery } from "../progress.ts";
+import type { Progress } from "../progress.ts";
+import { scopeKey, searchAttributesOf } from "../search-attributes.ts";
+import type { createBackfillActivities } from "./activities.ts";
+
+const { nextChunk, endBackfill } =
+  proxyActivities<ReturnType<typeof createBackfillActivities>>(activityOptions);
+
+/** How a workflow that continues as new begins. */
+export type BackfillRunInput = BackfillInput & { readonly resumed?: Progress };
+
+/** A chunk whose workflow was cancelled or terminated is started so often. */
+const chunkStartsMax = 3;
+const pauseMs = 2_000;
+
+/** Returns the progress as it was at the end. */
+export async function backfill({ resumed, ...input }: BackfillRunInput): Promise<Progress> {
+  let progress: Progress = resumed ?? { state: "looking for events", done: 0, left: 0 };
+  setHandler(progressQuery, () => progress);
+  try {
+    for (;;) {
+      const next = await nextChunk(input);
+      progress = toProgress(next);
+      if (next.kind === "chunk") {
+        const error = await runChunk(next.chunk);
+        if (error !== undefined) {
+          await endBackfill(input, { state: "failed", error });
+          return { ...progress, state: `failed: ${error}` };
+        }
+      } else if (next.kind !== "again") return progress;
+      if (!workflowInfo().continueAsNewSuggested) continue;
+      await continueAsNew<typeof backfill>({ ...input, resumed: progress });
+    }
+  } catch (error) {
+    if (isCancellation(error)) {
+      const how = { state: "cancelled", error: "cancelled in Temporal" } as const;
+      await CancellationScope.nonCancellable(() => endBackfill(input, how));
+      progress = { ...progress, state: "cancelled" };
+    }
+    throw error;
+  }
+}
+
+/** Runs a chunk by a workflow of its own; returns why the backfill cannot go on, if so. */
+async function runChunk(chunk: EvaluateChunkInput): Promise<string | undefined> {
+  const entry = evaluateChunkEntry(chunk);
+  const { workflowId, workflowType } = entry;
+  // A namespace may lack them; then this workflow was started without.
+  const hasAttributes = workflowInfo().typedSearchAttributes.get(scopeKey) !== undefined;
+  for (let starts = 1; starts <= chunkStartsMax;) {
+    try {
+      const { end } = await executeChild<typeof evaluateChunk>(workflowType, {
+        workflowId,
+        args: [chunk],
+        // A chunk that was cut off is open still, and run by the same workflow again.
+        workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+        // A backfill that is terminated must leave nothing running that nobody watches.
+        parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+        ...describeChunk(chunk),
+        ...(hasAttributes && { typedSearchAttributes: searchAttributesOf(entry) }),
+      });
+      return describeFault(end);
+    } catch (error) {
+      if (CancellationScope.current().consideredCancelled) throw error;
+      // The one of a run before this one is about to end.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) starts += 1;
+      await sleep(pauseMs);
+    }
+  }
+  return `the workflow of chunk ${chunk.chunkId} was ended ${chunkStartsMax} times`;
+}
+
+function describeFault(end: ChunkEnd): string | undefined {
+  return end.kind === "disabled" || end.kind === "dropped" ? end.reason : undefined;
+}
+
+function toProgress(next: NextChunk): Progress {
+  const { matched, done, scored, failed, skipped } = next.progress;
+  return {
+    ...{ state: describeState(next), done },
+    // More may have come since it was counted.
+    left: Math.max(0, matched - done),
+    ...{ matched, scored, failed, skipped },
+  };
+}
+
+function describeState(next: NextChunk): string {
+  if (next.kind === "chunk" || next.kind === "again") return "running";
+  const { error } = next as { readonly error?: string };
+  return error === undefined ? next.kind : `${next.kind}: ${error}`;
+}

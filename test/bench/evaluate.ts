@@ -1,0 +1,54 @@
+// `npm run bench -- evaluate`: evaluators on the whole service, with its worker, Temporal, Postgres and
+// sandboxes: how long a score takes, how many a second, and what they take from ingestion. Fails when
+// an event was not scored, or scored twice. Called by main.ts.
+
+import { benchBackfill } from "./evaluate-backfill.ts";
+import { benchIngestBeside } from "./evaluate-ingest.ts";
+import { benchLatency } from "./evaluate-latency.ts";
+import { benchSandbox } from "./evaluate-sandbox.ts";
+import { peakMemoryMb } from "./processes.ts";
+import { type Scoring, startScoring } from "./scoring.ts";
+import { describeMachine } from "./table.ts";
+
+export const evaluateParts = ["sandbox", "latency", "backfill", "ingest"] as const;
+export type EvaluatePart = (typeof evaluateParts)[number];
+
+export type EvaluateOptions = {
+  readonly rounds: number;
+  /** Starts of a sandbox, each way. */
+  readonly runs: number;
+  /** Evaluations of a round in the sandbox, of a backfill, and events of a turn of ingestion. */
+  readonly events: number;
+  /** Of the part at a fixed rate, with each number of evaluators. */
+  readonly seconds: number;
+  readonly only: EvaluatePart | undefined;
+  readonly nodeFlags: readonly string[];
+};
+
+const rate = 100;
+
+export async function benchEvaluate(options: EvaluateOptions): Promise<void> {
+  console.log(describeMachine());
+  const isAsked = (part: EvaluatePart): boolean => (options.only ?? part) === part;
+  if (isAsked("sandbox")) await benchSandbox(options);
+  if (!evaluateParts.some((part) => part !== "sandbox" && isAsked(part))) return;
+  const scoring = await startScoring(options.nodeFlags);
+  try {
+    await warmUp(scoring);
+    if (isAsked("latency")) await benchLatency(scoring, { ...options, rate });
+    if (isAsked("backfill")) await benchBackfill(scoring, options);
+    if (isAsked("ingest")) await benchIngestBeside(scoring, options);
+    const peak = await peakMemoryMb(scoring.service.pid);
+    console.log(`\npeak resident memory of the service with its worker: ${peak} MB`);
+  } finally {
+    await scoring.stop();
+  }
+}
+
+/** The first use of the sandbox makes its snapshot. */
+async function warmUp(scoring: Scoring): Promise<void> {
+  const { id } = await scoring.make();
+  const event = { event_type: "model", event_name: "warm-up", outputs: { content: "words" } };
+  await scoring.call("POST /v1/metrics/run", { metric_id: id, event });
+  await scoring.call(`DELETE /v1/metrics/${id}`);
+}

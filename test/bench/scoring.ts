@@ -1,0 +1,155 @@
+// The service with its workflows, metrics over its API, and what became of their scores in its
+// database. Called by evaluate.ts and its parts.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Database, openDatabase } from "../../src/postgres/database.ts";
+import type { LoadResult } from "./generator.ts";
+import { type LoadName, loads } from "./loads.ts";
+import { cpuSecondsOf, cpuSecondsOfTree } from "./processes.ts";
+import { runLoad } from "./run-load.ts";
+import { type BenchService, startService } from "./service.ts";
+import { firstStartMs } from "./template.ts";
+
+/** Events by their numbers, which say when they start. */
+export type EventRange = { readonly first: number; readonly events: number };
+
+export type MadeMetric = { readonly id: string; readonly name: string };
+
+/** Processor seconds: the service with its worker, Postgres, and sandboxes with Temporal. */
+export type Cpu = { readonly service: number; readonly postgres: number; readonly others: number };
+
+export type Scoring = {
+  readonly service: BenchService;
+  readonly database: Database;
+  /** Takes numbers for events that are to be sent. */
+  take(events: number): EventRange;
+  /** Sends whole requests of a load with at least so many events, as `bench ingest` does. */
+  load(load: LoadName, events: number): Promise<LoadResult & { readonly range: EventRange }>;
+  /** Calls a route, as `GET /v1/metrics`; fails unless it answers 200. */
+  call(route: string, body?: unknown): Promise<Record<string, unknown>>;
+  /** Makes a metric of the trivial evaluator. */
+  make(fields?: Readonly<Record<string, unknown>>): Promise<MadeMetric>;
+  cpu(): Promise<Cpu>;
+  stop(): Promise<void>;
+};
+
+/** The evaluator of all of these benches. */
+export const evaluatorCode = 'def evaluate(event):\n    return len(event["outputs"]["content"])\n';
+
+/** The sessions that come with the events have no outputs. */
+const filters = {
+  filterArray: [{ field: "event_type", operator: "is not", value: "session", type: "string" }],
+};
+
+const connections = 8;
+const workflowsTimeoutMs = 120_000;
+
+/** Starts the service and waits until its workflows run. */
+export async function startScoring(nodeFlags: readonly string[]): Promise<Scoring> {
+  const service = await startService(nodeFlags, ["--workflows", "on"]);
+  const database = openDatabase({
+    url: service.databaseUrl,
+    connectionsMax: 2,
+    statementTimeoutMs: 0,
+  });
+  const stop = async (): Promise<void> => {
+    await database.close();
+    await service.stop();
+  };
+  try {
+    await workflowsRun(service);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return composeScoring(service, database, stop);
+}
+
+function composeScoring(
+  service: BenchService,
+  database: Database,
+  stop: () => Promise<void>,
+): Scoring {
+  const { url, project_api_key: key } = service.credentials;
+  let sent = 0;
+  let made = 0;
+
+  function take(events: number): EventRange {
+    sent += events;
+    return { first: sent - events, events };
+  }
+
+  async function call(route: string, body?: unknown): Promise<Record<string, unknown>> {
+    const [method = "", path = ""] = route.split(" ");
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${route}: ${response.status}: ${text}`);
+    return JSON.parse(text) as Record<string, unknown>;
+  }
+
+  return {
+    ...{ service, database, take, call, stop },
+    async load(load, events) {
+      const requests = Math.ceil(events / loads[load].events);
+      const range = take(requests * loads[load].events);
+      const job = { load, url, key, connections, requests, firstEvent: range.first };
+      return { ...(await runLoad(job)), range };
+    },
+    async make(fields = {}) {
+      made += 1;
+      const name = `length ${made}`;
+      const metric = { name, type: "PYTHON", criteria: evaluatorCode, filters };
+      const all = { sampling_percentage: 100 };
+      const answer = await call("POST /v1/metrics", { ...metric, ...all, ...fields });
+      return { id: String(answer["metric_id"]), name };
+    },
+    async cpu() {
+      const { pid, postgresPid } = service;
+      const [own, tree, postgres] = await Promise.all([
+        cpuSecondsOf(pid),
+        cpuSecondsOfTree(pid),
+        cpuSecondsOfTree(postgresPid),
+      ]);
+      // Postgres is a child of the service.
+      return { service: own, postgres, others: tree - own - postgres };
+    },
+  };
+}
+
+/** Returns what was used between two looks. */
+export function cpuBetween(before: Cpu, after: Cpu): Cpu {
+  return {
+    service: after.service - before.service,
+    postgres: after.postgres - before.postgres,
+    others: after.others - before.others,
+  };
+}
+
+async function workflowsRun({ folder }: BenchService): Promise<void> {
+  const deadline = Date.now() + workflowsTimeoutMs;
+  for (;;) {
+    const output = await readFile(join(folder, "service.log"), "utf8");
+    if (output.includes("Temporal is reached; workflows run")) return;
+    if (output.includes("no Temporal: ") || Date.now() > deadline) {
+      throw new Error(`no workflows run: ${output.slice(-2_000)}`);
+    }
+    await delay(100);
+  }
+}
+
+/** Returns the bounds of start times: from, included, to, excluded. */
+export function microsecondsOf({ first, events }: EventRange): { fromUs: number; toUs: number } {
+  const fromUs = (firstStartMs + first) * 1_000;
+  return { fromUs, toUs: fromUs + events * 1_000 };
+}
+
+/** Returns the value below which such a share of the values is. */
+export function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? NaN;
+}

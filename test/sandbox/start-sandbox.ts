@@ -1,0 +1,30 @@
+// A sandbox as the service has it, for tests. Its snapshot is shared by all of them, since making
+// it takes seconds; it is named by what it is made of, so a changed guest has another.
+
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
+import type { PythonSandbox, SandboxLimits } from "../../src/evaluation/runner/python/sandbox.ts";
+
+export const defaultLimits: SandboxLimits = {
+  wallMs: 10_000,
+  memoryBytes: 512 * 1_048_576,
+  outputBytes: 1_000_000,
+  codeBytes: 100_000,
+};
+
+/** Milliseconds that a test gives `startSandbox`, on a machine that has much else to do. */
+export const startMs = 120_000;
+
+/** Returns once the sandbox has its snapshot. */
+export async function startSandbox(limits: Partial<SandboxLimits> = {}): Promise<PythonSandbox> {
+  const sandbox = createPythonSandbox({
+    limits: { ...defaultLimits, ...limits },
+    processesMax: 2,
+    blanks: 1,
+    cacheFolder: join(tmpdir(), "waggle-test-sandbox"),
+    logger: { info() {}, warn() {} },
+  });
+  await sandbox.inspect("result = 1");
+  return sandbox;
+}

@@ -1,0 +1,294 @@
+// A chunk of events in steps: what is committed, when it is over, and what becomes of the rest. What
+// a judge would answer, each test says; its runs and its chunk are in a real database.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ProjectScope } from "../../src/access/scope.ts";
+import { ServiceError } from "../../src/base/errors.ts";
+import { createUuid } from "../../src/base/ids.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { createLogger } from "../../src/base/logger.ts";
+import { createChunks } from "../../src/evaluation/chunks/run-chunk.ts";
+import type { ChunksOptions } from "../../src/evaluation/chunks/run-chunk.ts";
+import type { RunResult } from "../../src/evaluation/runner/runner.ts";
+import type { CommittedScores } from "../../src/operator/metrics.ts";
+import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
+import { actor, startEvaluation, type TestEvaluation } from "../support/evaluation.ts";
+import { anEvent, insertEvents } from "../support/events.ts";
+
+let own: TestEvaluation;
+let project: ProjectScope;
+
+beforeAll(async () => {
+  own = await startEvaluation();
+  project = await own.aProject();
+});
+afterAll(() => own.stop());
+
+const score: RunResult = { kind: "score", score: 4, explanation: "short", output: "" };
+const failure: RunResult = { kind: "failure", reason: "NO_SCORE", message: "none", output: "" };
+
+type Run = (event: JsonObject) => Promise<RunResult>;
+
+function chunksOf(run: Run, options: Partial<ChunksOptions> = {}) {
+  const { scopes, evaluators, scores, tracingOf, runs } = own;
+  const closed = { count: 0 };
+  const close = async () => void (closed.count += 1);
+  const chunks = createChunks({
+    ...{ scopes, evaluators, scores, tracingOf, backfills: runs, failuresMax: 10, pauseMs: 1 },
+    runner: { open: async () => ({ concurrency: 1, run, close }) },
+    logger: createLogger("silent"),
+    ...options,
+  });
+  return { ...chunks, closed };
+}
+
+/** Makes an evaluator that is enabled, and a chunk of events for it. */
+async function givenAChunk(events: number): Promise<EvaluateChunkInput> {
+  const evaluatorId = await own.aJudge(project, { enabled_in_prod: true });
+  const evaluator = await own.evaluators.get(project.projectId, evaluatorId);
+  const { version, enablement, definition } = evaluator;
+  const chunkId = createUuid();
+  const all = Array.from({ length: events }, () => anEvent({ metrics: { before: 1 } }));
+  await insertEvents(own.database, project.projectId, all);
+  const sql = own.database.sql();
+  const { projectId, orgId } = project;
+  await sql`
+    insert into evaluation_chunks (
+      project_id, chunk_id, evaluator_id, evaluator_name, version, enablement, workflow_id, events)
+    values (
+      ${projectId}, ${chunkId}, ${evaluatorId}, ${definition.name}, ${version}, ${enablement},
+      ${chunkId}, ${events})`;
+  await sql`
+    insert into scores (
+      project_id, event_id, evaluator_id, version, state, enablement, chunk_id)
+    select ${projectId}, id, ${evaluatorId}, ${version}, 'running', ${enablement}, ${chunkId}
+    from unnest(${all.map(({ event_id: id }) => id)}::text[]) as id`;
+  return {
+    ...{ projectId, orgId, chunkId, evaluatorId, version, enablement, events },
+    ...{ evaluatorName: definition.name, actor: "a test" },
+  };
+}
+
+/** States of the runs of a chunk's evaluator. */
+async function statesOf({ evaluatorId }: EvaluateChunkInput): Promise<Record<string, number>> {
+  const rows = await own.database.sql()<{ state: string; count: number }[]>`
+    select state, count(*)::integer as count
+    from scores
+    where project_id = ${project.projectId} and evaluator_id = ${evaluatorId}
+    group by state`;
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+async function metricsOf({ evaluatorId }: EvaluateChunkInput): Promise<readonly JsonObject[]> {
+  const rows = await own.database.sql()<{ metrics: JsonObject }[]>`
+    select metrics
+    from events
+    where project_id = ${project.projectId}
+      and event_id in (select event_id from scores where evaluator_id = ${evaluatorId})`;
+  return rows.map(({ metrics }) => metrics);
+}
+
+function step(chunks: Pick<ReturnType<typeof createChunks>, "runStep">, input: EvaluateChunkInput) {
+  return chunks.runStep(input, { signal: new AbortController().signal });
+}
+
+describe("a step of a chunk", () => {
+  test("commits scores into runs and metrics, and ends the chunk with the last", async () => {
+    const input = await givenAChunk(120);
+    const told: CommittedScores[] = [];
+    const chunks = chunksOf(async () => score, { onScores: (scores) => told.push(scores) });
+
+    const got = await step(chunks, input);
+
+    expect(got).toMatchObject({
+      counts: { events: 120, scored: 120, failed: 0, skipped: 0 },
+      end: { kind: "done" },
+    });
+    const name = input.evaluatorName;
+    const want = { before: 1, [name]: 4, [`${name}_explanation`]: "short" };
+    expect(new Set((await metricsOf(input)).map((one) => JSON.stringify(one)))).toEqual(
+      new Set([JSON.stringify(want)]),
+    );
+    expect(told).toEqual([100, 20].map((scored) => ({ type: "LLM", scored, failed: {} })));
+    expect(chunks.closed.count).toBe(1);
+  });
+
+  test("leaves the rest to the next one when its time is over; nothing runs twice", async () => {
+    const input = await givenAChunk(3);
+    const ran: unknown[] = [];
+    const chunks = chunksOf(
+      async ({ event_id: id }) => {
+        ran.push(id);
+        return score;
+      },
+      { stepMs: -1 },
+    );
+
+    const first = await step(chunks, input);
+    await step(chunks, input);
+    const third = await step(chunks, input);
+    const again = await step(chunks, input);
+
+    expect(first.counts.scored).toBe(1);
+    expect(first.end).toBeUndefined();
+    expect(third.end).toEqual({ kind: "done" });
+    expect(again).toEqual(third);
+    expect(new Set(ran).size).toBe(3);
+    expect(ran).toHaveLength(3);
+  });
+
+  test("commits what has run before it is stopped, and gives the rest back", async () => {
+    const input = await givenAChunk(5);
+    const stopping = new AbortController();
+    const reason = new Error("cancelled");
+    let count = 0;
+    const chunks = chunksOf(async () => {
+      count += 1;
+      if (count === 3) stopping.abort(reason);
+      stopping.signal.throwIfAborted();
+      return score;
+    });
+
+    await expect(chunks.runStep(input, { signal: stopping.signal })).rejects.toBe(reason);
+    expect(await statesOf(input)).toEqual({ scored: 2, running: 3 });
+    await chunks.release(input);
+
+    expect(await statesOf(input)).toEqual({ scored: 2, queued: 3 });
+    expect(chunks.closed.count).toBe(1);
+  });
+
+  test("fails when no sandbox starts, with nothing lost", async () => {
+    const input = await givenAChunk(2);
+    const away = new ServiceError("SANDBOX_UNAVAILABLE", "no sandbox");
+    const open = async () => Promise.reject(away);
+
+    await expect(
+      step(
+        chunksOf(async () => score, { runner: { open } }),
+        input,
+      ),
+    ).rejects.toBe(away);
+
+    expect(await statesOf(input)).toEqual({ running: 2 });
+  });
+
+  test("fails every event where the evaluator can never be opened", async () => {
+    const input = await givenAChunk(2);
+    const open = async () => Promise.reject(new ServiceError("INVALID_ARGUMENT", "no such model"));
+
+    const got = await step(
+      chunksOf(async () => score, { runner: { open } }),
+      input,
+    );
+
+    expect(got.counts).toMatchObject({ scored: 0, failed: 2 });
+    const metrics = await metricsOf(input);
+    const failed = metrics.map((one) => one[`${input.evaluatorName}_failure`]);
+    expect(failed).toEqual(Array.from({ length: 2 }, () => "INVALID_ARGUMENT: no such model"));
+  });
+});
+
+describe("a chunk ends early", () => {
+  test("when the evaluator fails ten times in a row, which disables it", async () => {
+    const input = await givenAChunk(120);
+    let count = 0;
+    // Nine, a success, then failures only.
+    const chunks = chunksOf(async () => ((count += 1) === 10 ? score : failure));
+
+    const got = await step(chunks, input);
+
+    const reason = "disabled after 10 failures in a row: NO_SCORE: none";
+    expect(got.end).toEqual({ kind: "disabled", reason });
+    const evaluator = await own.evaluators.get(project.projectId, input.evaluatorId);
+    expect(evaluator).toMatchObject({ disabledReason: reason, version: input.version + 1 });
+    expect(evaluator.definition.enabled_in_prod).toBe(false);
+    // The batch of those ten, and nothing after it.
+    expect(await statesOf(input)).toEqual({ scored: 1, failed: 99 });
+  });
+
+  test("when it had failed too often and whoever counted was cut off before disabling it", async () => {
+    const input = await givenAChunk(20);
+    const cutOff = new Error("killed");
+    const evaluators = { ...own.evaluators, disable: () => Promise.reject(cutOff) };
+    await expect(
+      step(
+        chunksOf(async () => failure, { evaluators }),
+        input,
+      ),
+    ).rejects.toBe(cutOff);
+
+    const got = await step(
+      chunksOf(async () => score),
+      input,
+    );
+
+    expect(got.end).toMatchObject({ kind: "disabled" });
+    expect(await statesOf(input)).toEqual({ failed: 20 });
+  });
+
+  test("when the evaluator is deleted: the rest is dropped", async () => {
+    const input = await givenAChunk(2);
+    await own.evaluators.delete({ project, id: input.evaluatorId, actor });
+
+    const got = await step(
+      chunksOf(async () => score),
+      input,
+    );
+
+    expect(got.end).toEqual({ kind: "dropped", reason: "the evaluator is deleted" });
+    expect(await statesOf(input)).toEqual({});
+  });
+
+  test("when the evaluator is disabled while it runs: the rest is dropped", async () => {
+    const input = await givenAChunk(2);
+    const fields = { enabled_in_prod: false };
+    await own.evaluators.update({ project, id: input.evaluatorId, actor }, fields);
+
+    const got = await step(
+      chunksOf(async () => score),
+      input,
+    );
+
+    expect(got.end).toEqual({ kind: "dropped", reason: "the evaluator is disabled" });
+    expect(await statesOf(input)).toEqual({});
+  });
+
+  test("when another version runs: that one gets the rest", async () => {
+    const input = await givenAChunk(2);
+    const fields = { prompt: "Rate it otherwise: [[5]]" };
+    await own.evaluators.update({ project, id: input.evaluatorId, actor }, fields);
+
+    const got = await step(
+      chunksOf(async () => score),
+      input,
+    );
+
+    expect(got.end).toEqual({ kind: "requeued", reason: "the evaluator was changed" });
+    expect(await statesOf(input)).toEqual({ queued: 2 });
+  });
+
+  test("when its project is archived: nothing is touched", async () => {
+    const input = await givenAChunk(2);
+    const scopes = { find: async () => undefined };
+
+    const got = await step(
+      chunksOf(async () => score, { scopes }),
+      input,
+    );
+
+    expect(got.end).toEqual({ kind: "dropped", reason: "the project is archived" });
+    expect(await statesOf(input)).toEqual({ running: 2 });
+  });
+
+  test("when its backfill does not run any more, which keeps the rest", async () => {
+    const input = await givenAChunk(2);
+    const ofBackfill = { ...input, backfillId: createUuid() };
+    const chunks = chunksOf(async () => score);
+
+    const got = await step(chunks, ofBackfill);
+    await chunks.release(ofBackfill);
+
+    expect(got.end).toEqual({ kind: "held" });
+    expect(await statesOf(input)).toEqual({ running: 2 });
+  });
+});

@@ -1,0 +1,537 @@
+// The way from the commit of an event to the workflow that evaluates it, against Postgres: what is
+// queued, for which evaluators, in which chunks; nothing lost and nothing twice with many
+// dispatchers.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createLogger } from "../../src/base/logger.ts";
+import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
+import type { RunnableEvaluator } from "../../src/evaluation/evaluators/definition.ts";
+import {
+  createDispatcher,
+  type DispatcherOptions,
+} from "../../src/evaluation/online/dispatcher.ts";
+import { createEvaluationQueue } from "../../src/evaluation/online/queue.ts";
+import { createQueueStats } from "../../src/evaluation/online/queue-stats.ts";
+import { isSampled } from "../../src/evaluation/online/sampling.ts";
+import type { Scores } from "../../src/evaluation/scores/scores.ts";
+import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
+import { createOutbox } from "../../src/outbox/outbox.ts";
+import type { Clusters } from "../../src/postgres/clusters.ts";
+import type { EventWrite } from "../../src/tracing/events/event.ts";
+import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
+import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenAProject } from "../support/project.ts";
+import { aChunk, aFailure, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
+
+let testDatabase: TestDatabase;
+let clusters: Clusters;
+let tracing: TracingOfClusters;
+let scores: Scores;
+let project: LocalProject;
+let place: { readonly projectId: ProjectId; readonly clusterId: string };
+/** All evaluators there are; a test adds its own. */
+let evaluators: RunnableEvaluator[] = [];
+/** What Temporal says of workflows. */
+const states = new Map<string, "running" | "completed" | "failed" | "absent">();
+
+const enabledOf = (projectId: string) =>
+  evaluators.filter((one) => one.projectId === projectId && one.definition.enabled_in_prod);
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  clusters = openTestClusters(testDatabase.database);
+  const { onWritten } = createEvaluationQueue({
+    evaluators: { mayHaveEnabled: (projectId) => enabledOf(projectId).length > 0 },
+  });
+  ({ tracing, scores } = givenScoring(clusters, { onWritten }));
+});
+
+beforeEach(async () => {
+  project = await givenAProject(testDatabase.database, createUuid());
+  place = { projectId: project.projectId, clusterId: "default" };
+});
+
+afterAll(async () => {
+  await tracing.drain();
+  await clusters.close();
+  await testDatabase.drop();
+});
+
+function given(
+  fields: Parameters<typeof anEvaluator>[1] = {},
+  projectId: ProjectId = project.projectId,
+): RunnableEvaluator {
+  const evaluator = anEvaluator(projectId, fields);
+  evaluators.push(evaluator);
+  return evaluator;
+}
+
+/** Changes an evaluator as it is in the database. */
+function change(evaluator: RunnableEvaluator, changed: RunnableEvaluator | undefined): void {
+  evaluators = evaluators.flatMap((one) => {
+    if (one.evaluatorId !== evaluator.evaluatorId) return one;
+    return changed ?? [];
+  });
+}
+
+function aDispatcher(options: Partial<DispatcherOptions> = {}) {
+  const { database } = testDatabase;
+  return createDispatcher({
+    ...{ database, clusters, scores, tracingOf: tracing.of, gatherMs: 0 },
+    scopes: createScopes(database),
+    outbox: createOutbox(database),
+    evaluators: {
+      enabledOf: (projectId) => Promise.resolve(enabledOf(projectId)),
+      find: (projectId, id) =>
+        Promise.resolve(
+          evaluators.find((one) => one.projectId === projectId && one.evaluatorId === id),
+        ),
+    },
+    client: { getState: (workflowId) => Promise.resolve(states.get(workflowId) ?? "running") },
+    logger: createLogger("silent"),
+    ...options,
+  });
+}
+
+async function write(
+  count: number,
+  fields: Partial<EventWrite> = {},
+  projectId: ProjectId = project.projectId,
+): Promise<string[]> {
+  const session_id = createUuid();
+  const ids = Array.from({ length: count }, () => createUuid());
+  const items = ids.map((event_id, index) => ({
+    index,
+    input: {
+      ...{ event_type: "tool", inputs: {}, source: "sdk", ...fields },
+      ...{ event_id, session_id },
+    },
+  }));
+  await tracing.of(place).events.createBatch(projectId, items);
+  return ids;
+}
+
+/** Ids of the runs of an evaluator, by state. */
+async function runsOf({ evaluatorId }: RunnableEvaluator, state?: string): Promise<string[]> {
+  const rows = await testDatabase.database.sql()<{ event_id: string }[]>`
+    select event_id
+    from scores
+    where project_id = ${project.projectId} and evaluator_id = ${evaluatorId}
+      and (${state ?? null}::text is null or state = ${state ?? null})`;
+  return rows.map((row) => row.event_id).toSorted();
+}
+
+/** Workflows in the outbox that run an evaluator, in the order in which they were put there. */
+async function handedOf({ evaluatorId }: RunnableEvaluator) {
+  const rows = await testDatabase.database.sql()<{ id: string; input: EvaluateChunkInput }[]>`
+    select workflow_id as id, input
+    from outbox
+    where workflow_type = 'evaluateChunk' and input ->> 'evaluatorId' = ${evaluatorId}
+    order by outbox_id`;
+  return [...rows];
+}
+
+async function queuedRows(): Promise<number> {
+  const rows = await testDatabase.database.sql()`
+    select 1
+    from evaluation_queue
+    where project_id = ${project.projectId}`;
+  return rows.length;
+}
+
+/** The session of the events, which is an event as well. */
+const isTool = { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] };
+
+describe("the queue", () => {
+  test("has the events of a commit where an evaluator may run", async () => {
+    given();
+    await write(3);
+
+    expect(await queuedRows()).toBe(1);
+  });
+
+  test("has nothing where none may", async () => {
+    await write(3);
+
+    expect(await queuedRows()).toBe(0);
+  });
+
+  test.each(["evaluation", "playground"])("has no event of source %s", async (source) => {
+    given();
+    await write(3, { source });
+
+    expect(await queuedRows()).toBe(0);
+  });
+
+  test("has nothing of a commit that is undone", async () => {
+    given();
+    const undone = testDatabase.database.transaction(async () => {
+      await write(1);
+      throw new Error("undone");
+    });
+
+    await expect(undone).rejects.toThrow("undone");
+    expect(await queuedRows()).toBe(0);
+  });
+
+  test("has no event because of a score", async () => {
+    const evaluator = given();
+    const [id = ""] = await write(1);
+    const dispatcher = aDispatcher();
+    await dispatcher.turn();
+    const [chunk] = await handedOf(evaluator);
+
+    const { chunkId } = chunk?.input ?? { chunkId: "" };
+    await scores.commitResults(place, aChunk(evaluator, chunkId), [aScore(id, 1)]);
+
+    expect(await queuedRows()).toBe(0);
+  });
+});
+
+describe("routing", () => {
+  test("queues each event for each evaluator whose filters it meets", async () => {
+    const all = given({ definition: { filters: isTool } });
+    const isProd = { field: "metadata.env", operator: "is", value: "prod" };
+    const some = given({ definition: { filters: { filterArray: [isProd] } } });
+    const prod = await write(2, { metadata: { env: "prod" } });
+    const dev = await write(2, { metadata: { env: "dev" } });
+
+    await aDispatcher().turn();
+
+    expect(await runsOf(all)).toEqual([...prod, ...dev].toSorted());
+    expect(await runsOf(some)).toEqual(prod.toSorted());
+    expect(await queuedRows()).toBe(0);
+  });
+
+  test("queues the events that are sampled", async () => {
+    const evaluator = given({ definition: { filters: isTool, sampling_percentage: 30 } });
+    const ids = await write(200);
+
+    await aDispatcher().turn();
+
+    expect(await runsOf(evaluator)).toEqual(ids.filter((id) => isSampled(id, 30)).toSorted());
+  });
+
+  test("looks again at an event that is written again, and runs on it once", async () => {
+    const isDone = { field: "outputs.text", operator: "exists" };
+    const evaluator = given({ definition: { filters: { filterArray: [isDone] } } });
+    const [id = ""] = await write(1);
+    const dispatcher = aDispatcher();
+    await dispatcher.turn();
+    expect(await runsOf(evaluator)).toEqual([]);
+
+    for (const text of ["a", "b"]) {
+      await tracing.of(place).events.update(project.projectId, id, { outputs: { text } });
+      await dispatcher.turn();
+    }
+
+    expect(await runsOf(evaluator)).toEqual([id]);
+    expect(await handedOf(evaluator)).toHaveLength(1);
+  });
+
+  test("waits for ground truth where the evaluator reads it", async () => {
+    const evaluator = given({ readsGroundTruth: true });
+    const [id = "", other = ""] = await write(2, { event_type: "model" });
+    const dispatcher = aDispatcher();
+    await dispatcher.turn();
+    expect(await runsOf(evaluator)).toEqual([]);
+
+    await tracing.of(place).feedback.create(project.projectId, {
+      ...{ generationId: id, task: "", items: {}, groundTruth: "yes" },
+    });
+    await tracing.of(place).events.update(project.projectId, other, {
+      feedback: { ground_truth: null },
+    });
+    await dispatcher.turn();
+
+    expect(await runsOf(evaluator)).toEqual([id]);
+  });
+
+  test("leaves out an event that an earlier version ran on", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    const [id = ""] = await write(1);
+    const dispatcher = aDispatcher();
+    await dispatcher.turn();
+    const [chunk] = await handedOf(evaluator);
+    const { chunkId } = chunk?.input ?? { chunkId: "" };
+    await scores.commitResults(place, aChunk(evaluator, chunkId), [aFailure(id)]);
+    change(evaluator, { ...evaluator, version: 2 });
+
+    await tracing.of(place).events.update(project.projectId, id, { outputs: { text: "x" } });
+    await dispatcher.turn();
+
+    expect(await runsOf(evaluator, "queued")).toEqual([]);
+    expect(await runsOf(evaluator, "failed")).toEqual([id]);
+  });
+
+  test("goes on where the filters of one evaluator cannot be applied", async () => {
+    const broken = { field: "inputs.x", operator: "resembles", value: "y" };
+    const one = given({ definition: { filters: { filterArray: [broken] } } });
+    const other = given({ definition: { filters: isTool } });
+    const ids = await write(2);
+
+    await aDispatcher().turn();
+
+    expect(await runsOf(one)).toEqual([]);
+    expect(await runsOf(other)).toEqual(ids.toSorted());
+  });
+
+  test("passes by deleted events, and empties the queue of an archived project", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    const [gone = "", there = ""] = await write(2);
+    await tracing.of(place).events.delete(project.projectId, gone);
+    await aDispatcher().turn();
+    expect(await runsOf(evaluator)).toEqual([there]);
+
+    await write(2);
+    await testDatabase.database.sql()`
+      update projects set archived_at = now()
+      where project_id = ${project.projectId}`;
+    await aDispatcher().turn();
+
+    expect(await queuedRows()).toBe(0);
+    expect(await runsOf(evaluator)).toEqual([there]);
+  });
+});
+
+describe("chunks", () => {
+  test("have their workflow in the outbox, with ids and nothing of the events", async () => {
+    const evaluator = given({ definition: { filters: isTool, name: "Is it right?" } });
+    const ids = await write(3, { inputs: { secret: "payload" } });
+
+    await aDispatcher().turn();
+
+    const [handed, ...others] = await handedOf(evaluator);
+    const { chunkId = "" } = handed?.input ?? {};
+    expect(others).toEqual([]);
+    expect(handed?.id).toBe(`evaluate-is-it-right-v1-${chunkId}`);
+    expect(handed?.input).toEqual({
+      ...{ projectId: project.projectId, orgId: project.orgId, chunkId, events: 3 },
+      ...{ evaluatorId: evaluator.evaluatorId, evaluatorName: "Is it right?" },
+      ...{ version: 1, enablement: 1, actor: "system evaluation" },
+    });
+    expect((await scores.runningOf(place, chunkId)).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test("of an evaluator are one at a time, and the next has what gathered", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    const dispatcher = aDispatcher();
+    await write(1);
+    await dispatcher.turn();
+    await write(2);
+    await dispatcher.turn();
+    await write(3);
+    await dispatcher.turn();
+    const [first] = await handedOf(evaluator);
+    expect(await handedOf(evaluator)).toHaveLength(1);
+
+    await scores.endChunk(place, first?.input.chunkId ?? "", "drop");
+    await dispatcher.turn();
+
+    const handed = await handedOf(evaluator);
+    expect(handed.map(({ input }) => input.events)).toEqual([1, 5]);
+  });
+
+  test("are made no faster than the least time between two, unless they are full", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    const dispatcher = aDispatcher({ gatherMs: 3_600_000, chunkEventsMax: 3 });
+    await write(1);
+    await dispatcher.turn();
+    const [first] = await handedOf(evaluator);
+    await scores.endChunk(place, first?.input.chunkId ?? "", "drop");
+    await write(2);
+    await dispatcher.turn();
+    expect(await handedOf(evaluator)).toHaveLength(1);
+
+    await write(2);
+    await dispatcher.turn();
+
+    const handed = await handedOf(evaluator);
+    expect(handed.map(({ input }) => input.events)).toEqual([1, 3, 1]);
+  });
+
+  test("are two where more waits than one takes, and eight in a project", async () => {
+    const many = Array.from({ length: 5 }, (_, index) =>
+      given({ definition: { filters: isTool, name: `m${index}` } }),
+    );
+    await write(10);
+    const dispatcher = aDispatcher({ chunkEventsMax: 3 });
+
+    await dispatcher.turn();
+    await dispatcher.turn();
+
+    const counts = await Promise.all(many.map(async (one) => (await handedOf(one)).length));
+    expect(counts.toSorted()).toEqual([0, 2, 2, 2, 2]);
+  });
+
+  test("are made for other projects whatever one has under way", async () => {
+    const busy = given({ definition: { filters: isTool } });
+    await write(5);
+    await aDispatcher({ chunkEventsMax: 2 }).turn();
+    const other = await givenAProject(testDatabase.database, createUuid());
+    const evaluator = given({ definition: { filters: isTool } }, other.projectId);
+    await write(1, {}, other.projectId);
+
+    await aDispatcher({ chunkEventsMax: 2 }).turn();
+
+    expect(await handedOf(busy)).toHaveLength(2);
+    expect(await handedOf(evaluator)).toHaveLength(1);
+  });
+
+  test("are handed again where a dispatcher died before it had handed them", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    await write(1);
+    const outbox = { append: () => Promise.reject(new Error("died")) };
+    await aDispatcher({ outbox }).turn();
+    expect(await handedOf(evaluator)).toEqual([]);
+    expect(await runsOf(evaluator, "running")).toHaveLength(1);
+
+    await aDispatcher().turn();
+    await aDispatcher().turn();
+
+    expect(await handedOf(evaluator)).toHaveLength(1);
+  });
+
+  test("are not made for what is disabled or deleted: it is dropped", async () => {
+    const disabled = given({ definition: { filters: isTool } });
+    const deleted = given({ definition: { filters: isTool } });
+    await write(2);
+    // Routed, and then nothing more may be under way.
+    const dispatcher = aDispatcher();
+    await dispatcher.turn();
+    await write(2);
+    await dispatcher.turn();
+    expect(await runsOf(disabled, "queued")).toHaveLength(2);
+    const { definition } = disabled;
+    change(disabled, { ...disabled, definition: { ...definition, enabled_in_prod: false } });
+    change(deleted, undefined);
+
+    await dispatcher.turn();
+
+    expect(await runsOf(disabled, "queued")).toEqual([]);
+    expect(await runsOf(deleted, "queued")).toEqual([]);
+    expect(await runsOf(disabled, "running")).toHaveLength(2);
+  });
+
+  test("have the version that is deployed, for what waited under an earlier one, too", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    const dispatcher = aDispatcher();
+    await write(1);
+    await dispatcher.turn();
+    const waiting = await write(2);
+    await dispatcher.turn();
+    const [first] = await handedOf(evaluator);
+    change(evaluator, { ...evaluator, version: 2, enablement: 2 });
+    await scores.endChunk(place, first?.input.chunkId ?? "", "drop");
+
+    for (let turns = 0; turns < 3; turns += 1) await dispatcher.turn();
+
+    const [, second] = await handedOf(evaluator);
+    expect(second?.input).toMatchObject({ version: 2, enablement: 2, events: 2 });
+    expect(await runsOf(evaluator, "running")).toEqual(waiting.toSorted());
+  });
+});
+
+describe("lost chunks", () => {
+  test.each(["failed", "completed", "absent"] as const)(
+    "run again when their workflow is %s",
+    async (state) => {
+      const evaluator = given({ definition: { filters: isTool } });
+      const ids = await write(2);
+      const dispatcher = aDispatcher({ stillMs: 0, lostPollMs: 0 });
+      await dispatcher.turn();
+      const [first] = await handedOf(evaluator);
+      states.set(first?.id ?? "", state);
+
+      await dispatcher.turn();
+      await dispatcher.turn();
+
+      const [, second] = await handedOf(evaluator);
+      const { chunkId = "" } = second?.input ?? {};
+      expect((await scores.runningOf(place, chunkId)).toSorted()).toEqual(ids.toSorted());
+      expect(await scores.countChunk(place, first?.input.chunkId ?? "")).toMatchObject({
+        isEnded: true,
+      });
+    },
+  );
+
+  test("are none while their workflow runs or nobody can be asked", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    await write(1);
+    const options = { stillMs: 0, lostPollMs: 0 };
+    await aDispatcher(options).turn();
+    await aDispatcher(options).turn();
+    const getState = () => Promise.reject(new Error("Temporal is away"));
+    await aDispatcher({ ...options, client: { getState } }).turn();
+
+    expect(await handedOf(evaluator)).toHaveLength(1);
+    expect(await runsOf(evaluator, "running")).toHaveLength(1);
+  });
+});
+
+test("many dispatchers at the same time lose no event and give out none twice", async () => {
+  const three = ["a", "b", "c"].map((name) => given({ definition: { name, filters: isTool } }));
+  const dispatchers = Array.from({ length: 4 }, () => aDispatcher({ chunkEventsMax: 40 }));
+  const batches = Array.from({ length: 10 }, () => write(50));
+  const ids = (await Promise.all(batches)).flat().toSorted();
+  const handedOut = new Map(three.map(({ evaluatorId }) => [evaluatorId, [] as string[]]));
+
+  for (let rounds = 0; rounds < 100; rounds += 1) {
+    await Promise.all(dispatchers.map((dispatcher) => dispatcher.turn()));
+    let isDone = true;
+    for (const evaluator of three) {
+      const seen = handedOut.get(evaluator.evaluatorId) ?? [];
+      for (const { input } of await handedOf(evaluator)) {
+        const running = await scores.runningOf(place, input.chunkId);
+        if (running.length === 0) continue;
+        const results = running.map((id) => aScore(id, 1));
+        await scores.commitResults(place, aChunk(evaluator, input.chunkId), results);
+        await scores.endChunk(place, input.chunkId, "drop");
+        seen.push(...running);
+      }
+      isDone &&= seen.length >= ids.length;
+    }
+    if (isDone) break;
+  }
+
+  for (const evaluator of three) {
+    expect(handedOut.get(evaluator.evaluatorId)?.toSorted()).toEqual(ids);
+    expect(await runsOf(evaluator, "scored")).toEqual(ids);
+  }
+});
+
+test("operators see how much waits, and since when", async () => {
+  const evaluator = given({ definition: { filters: isTool } });
+  const stats = createQueueStats(clusters);
+  const before = await stats();
+  await write(3);
+  await testDatabase.database.sql()`
+    update evaluation_queue set queued_at = now() - interval '1 hour'
+    where project_id = ${project.projectId}`;
+
+  const queued = await stats();
+
+  // The session is an event as well.
+  expect(queued.queuedEvents).toBe(before.queuedEvents + 4);
+  expect(queued.oldestQueuedAgeSeconds).toBeGreaterThanOrEqual(3_600);
+  await aDispatcher().turn();
+  await scores.endChunk(place, (await handedOf(evaluator))[0]?.input.chunkId ?? "", "requeue");
+  const routed = await stats();
+  expect(routed.queuedEvents).toBe(before.queuedEvents + 3);
+  expect(routed.oldestQueuedAgeSeconds).toBeGreaterThanOrEqual(3_600);
+});
+
+test("a dispatcher that follows takes turns by itself until it is stopped", async () => {
+  const evaluator = given({ definition: { filters: isTool } });
+  const dispatcher = aDispatcher({ busyPollMs: 10, idlePollMs: 10 });
+  dispatcher.follow();
+
+  await write(1);
+
+  await expect.poll(() => handedOf(evaluator), { timeout: 10_000 }).toHaveLength(1);
+  await dispatcher.stop();
+  await write(1);
+  expect(await queuedRows()).toBe(1);
+});

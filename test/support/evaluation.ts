@@ -1,0 +1,83 @@
+// The services of evaluation over a database of a test, without anything that runs evaluators: what
+// a runner would commit, a test commits by hand. Called by tests of stores.
+
+import { createAudit } from "../../src/access/audit/audit.ts";
+import { createAccessChanges } from "../../src/access/changes/changes.ts";
+import type { Actor } from "../../src/access/principal.ts";
+import { isProject, type ProjectScope } from "../../src/access/scope.ts";
+import { createUuid } from "../../src/base/ids.ts";
+import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
+import { createBackfillRuns } from "../../src/evaluation/backfills/backfill-runs.ts";
+import { type Backfills, createBackfills } from "../../src/evaluation/backfills/backfills.ts";
+import type { DefinitionFields } from "../../src/evaluation/evaluators/fields.ts";
+import { createEvaluators } from "../../src/evaluation/evaluators/evaluators.ts";
+import { createScores } from "../../src/evaluation/scores/scores.ts";
+import { createOutbox } from "../../src/outbox/outbox.ts";
+import type { Database } from "../../src/postgres/database.ts";
+import { createTracing } from "../../src/tracing/tracing.ts";
+import { createTestDatabase, openTestClusters } from "./database.ts";
+import { givenAProject } from "./project.ts";
+
+export const actor: Actor = { type: "user", id: createUuid(), name: "ada@example.com" };
+
+export type TestEvaluation = Awaited<ReturnType<typeof startEvaluation>>;
+
+/** Starts them on a database of their own; chunks have at most `chunkEventsMax` events. */
+export async function startEvaluation({ chunkEventsMax = 3 } = {}) {
+  const testDatabase = await createTestDatabase();
+  const { database } = testDatabase;
+  const evaluation = composeEvaluation(database, { chunkEventsMax });
+  return {
+    ...evaluation,
+    async stop(): Promise<void> {
+      await evaluation.stop();
+      await testDatabase.drop();
+    },
+  };
+}
+
+/** Composes them over a database, which may be that of a whole service. */
+export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 } = {}) {
+  const clusters = openTestClusters(database);
+  const scopes = createScopes(database);
+  const tracing = createTracing({ clusters });
+  const parts = {
+    ...{ database, scopes, clusters, tracingOf: tracing.of },
+    audit: createAudit(database),
+    changes: createAccessChanges({ database }),
+    outbox: createOutbox(database),
+    scores: createScores({ clusters, tracingOf: tracing.of, failuresMax: 10 }),
+  };
+  // Each ends what the other has; the composition of the service has the same knot.
+  const knot: { backfills?: Backfills } = {};
+  const evaluators = createEvaluators({
+    ...parts,
+    // Judges only: no code is parsed.
+    sandbox: { inspect: () => Promise.reject(new Error("no code in this test")) },
+    codeBytesMax: 100_000,
+    cancelBackfills: async (...of) => knot.backfills?.cancelOpenOf(...of),
+  });
+  const backfills = createBackfills({ ...parts, evaluators });
+  knot.backfills = backfills;
+  return {
+    ...{ ...parts, evaluators, backfills },
+    runs: createBackfillRuns({ ...parts, evaluators, chunkEventsMax }),
+    async aProject(): Promise<ProjectScope> {
+      const { projectId } = await givenAProject(database);
+      const scope = await scopes.find("project", projectId);
+      if (!isProject(scope)) throw new Error("a project was made and is not there");
+      return scope;
+    },
+    /** Makes a judge and returns its id. */
+    async aJudge(project: ProjectScope, fields: DefinitionFields = {}): Promise<string> {
+      const model = { model_provider: "openai", model_name: "gpt-4o-mini" };
+      const judge = { type: "LLM", ...(fields.type !== "HUMAN" && model) };
+      const asked = { name: `judge ${createUuid()}`, prompt: "Rate it: [[5]]", ...judge };
+      return (await evaluators.create(project, { ...asked, ...fields }, actor)).id;
+    },
+    async stop(): Promise<void> {
+      await tracing.drain();
+      await clusters.close();
+    },
+  };
+}

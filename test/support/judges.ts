@@ -1,0 +1,78 @@
+// Judges before stand-ins of providers, put together as the service does it. Used by tests.
+
+import type { ProjectScope } from "../../src/access/scope.ts";
+import type { ProjectId } from "../../src/base/ids.ts";
+import type { RunnableDefinition } from "../../src/evaluation/runner/runner.ts";
+import { createJudge, type Judge } from "../../src/evaluation/runner/judge/judge.ts";
+import { createAnswerMemory } from "../../src/generation/calls/answer-memory.ts";
+import { type Concurrency, createConcurrency } from "../../src/generation/calls/concurrency.ts";
+import { createJudgeCalls, type JudgeCalls } from "../../src/generation/judge/judge-calls.ts";
+import { createPrices } from "../../src/generation/prices/prices.ts";
+import { createLanguageModels } from "../../src/generation/providers/language-models.ts";
+import type { ProviderType } from "../../src/generation/provider.ts";
+import { createRouting } from "../../src/generation/routing/routing.ts";
+import { createRunning } from "../../src/base/running.ts";
+import type { StandIn } from "./openai-stand-in.ts";
+import { targetAt } from "./translated.ts";
+
+export const providerTypes: readonly ProviderType[] = [
+  ...(["openai", "azure", "anthropic", "google", "bedrock", "mistral"] as const),
+  "openai_compatible",
+];
+
+/** The project that asks; nothing of it is looked up. */
+export const judgingProject: ProjectScope = {
+  level: "project",
+  id: "01900000-0000-7000-8000-000000000001",
+  name: "demo",
+  orgId: "o",
+  dataplaneId: "d",
+  workspaceId: "w",
+  projectId: "01900000-0000-7000-8000-000000000001" as ProjectId,
+  clusterId: "main",
+};
+
+export type Judges = {
+  readonly judge: Judge;
+  readonly calls: JudgeCalls;
+  readonly concurrency: Concurrency;
+};
+
+/** Every provider is named as its type; nothing is waited for between tries. */
+export function givenJudges(standIn: StandIn, limits: { readonly callsMax?: number } = {}): Judges {
+  const concurrency = createConcurrency({ max: limits.callsMax ?? 100 });
+  const calls = createJudgeCalls({
+    routing: createRouting({
+      connectionsFor: () => Promise.resolve([]),
+      aliasesFor: () => Promise.resolve([]),
+      operator: {
+        connections: providerTypes.map((type) => targetAt(standIn, type, "").connection),
+        aliases: [],
+      },
+      onForget: () => undefined,
+    }),
+    languageModels: createLanguageModels({ fetchOf: () => globalThis.fetch }),
+    generations: createRunning(),
+    prices: createPrices(),
+    concurrency,
+    answerMemory: createAnswerMemory(100_000_000),
+    attemptsMax: 2,
+    backoff: { firstMs: 0, pauseMsMax: 0, retryAfterMsMax: 0 },
+    timeoutMs: 60_000,
+  });
+  return { judge: createJudge({ calls }), calls, concurrency };
+}
+
+/** A judge that answers what it is asked, when the model plays `echo`. */
+export function aJudge(over: Partial<RunnableDefinition> = {}): RunnableDefinition {
+  return {
+    type: "LLM",
+    criteria: "Judge {{ outputs.content }} [[{{ outputs.score }}]]",
+    return_type: "float",
+    model_provider: "openai_compatible",
+    model_name: "llama3-echo",
+    scale: 5,
+    categories: null,
+    ...over,
+  };
+}

@@ -1,0 +1,118 @@
+// Metrics over the whole service, for the tests of their routes. Called by tests.
+
+import { createUuid } from "../../src/base/ids.ts";
+import type { Database } from "../../src/postgres/database.ts";
+import { addKey, type Tenant } from "./tenants.ts";
+import { givenAProject } from "./project.ts";
+import type { TestService } from "./service.ts";
+
+export type MetricAnswer = {
+  readonly status: number;
+  readonly text: string;
+  readonly json: Readonly<Record<string, unknown>>;
+};
+
+/** A project with a key of its own, to call routes of metrics with. */
+export type MetricProject = Tenant & {
+  readonly key: string;
+  call(route: string, body?: unknown, headers?: Record<string, string>): Promise<MetricAnswer>;
+  /** Makes a metric, which has to work, and returns its id. */
+  make(body: Readonly<Record<string, unknown>>): Promise<string>;
+};
+
+/** Makes a project; `route` is the method and the path, such as `GET /v1/metrics`. */
+export async function givenAMetricProject(service: TestService): Promise<MetricProject> {
+  const tenant = await givenAProject(service.database);
+  const options = { kind: "project", root: "project" } as const;
+  const { secret: key } = await addKey(service.database, tenant, options);
+
+  async function call(
+    route: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<MetricAnswer> {
+    const [method = "", path = ""] = route.split(" ");
+    const response = await fetch(service.url + path, {
+      method,
+      headers: {
+        ...{ authorization: `Bearer ${key}`, ...headers },
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, text, json: JSON.parse(text) as MetricAnswer["json"] };
+  }
+
+  async function make(body: Readonly<Record<string, unknown>>): Promise<string> {
+    const { status, text, json } = await call("POST /v1/metrics", body);
+    if (status !== 200) throw new Error(text);
+    return String(json["metric_id"]);
+  }
+
+  return { ...tenant, key, call, make };
+}
+
+/** Code that gives every event a score. */
+export const anEvaluator = {
+  name: "length",
+  type: "PYTHON",
+  criteria: "def evaluate(event):\n    return len(outputs['content'])\n",
+} as const;
+
+/** Has code parsed once, so that no test waits for the sandbox's first start. */
+export async function warmSandbox(service: TestService): Promise<void> {
+  const project = await givenAMetricProject(service);
+  await project.make(anEvaluator);
+}
+
+/** Adds a question for people, or what `more` says, to a tenant by SQL, and returns its id. */
+export async function addMetric(
+  database: Database,
+  tenant: Tenant,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
+  const id = createUuid();
+  const content = {
+    ...{ name: `stored-${id}`, type: "HUMAN", criteria: "Is it kind?", description: "" },
+    ...{ return_type: "float", enabled_in_prod: false, sampling_percentage: 10 },
+    ...{ model_provider: null, model_name: null, scale: null, threshold: null },
+    ...{ categories: null, filters: { filterArray: [] } },
+    ...more,
+  };
+  await database.transaction(async (sql) => {
+    await sql`
+      insert into evaluators (
+        evaluator_id, project_id, name, deployed_version, last_version, is_enabled, created_by
+      )
+      values (${id}, ${tenant.projectId}, ${content.name}, 1, 1, false, 'test')`;
+    await sql`
+      insert into evaluator_versions (
+        evaluator_id, version, content, full_sha, message, reads_ground_truth, created_by
+      )
+      values (${id}, 1, ${JSON.stringify(content)}::text::jsonb, '', 'created', false, 'test')`;
+  });
+  return id;
+}
+
+/** What makes a judge of a metric. */
+export const aJudge = { type: "LLM", criteria: "Rate it: [[5]]", model_name: "m" } as const;
+
+/** Adds a backfill that runs to a metric by SQL, and returns its id. */
+export async function addBackfill(
+  database: Database,
+  tenant: Tenant,
+  metricId: string,
+): Promise<string> {
+  const id = createUuid();
+  await database.sql()`
+    insert into evaluator_backfills (
+      backfill_id, project_id, evaluator_id, version, filters, include_failed, state, workflow_id,
+      matched, created_by
+    )
+    values (
+      ${id}, ${tenant.projectId}, ${metricId}, 1, '[]', false, 'running', ${`backfill-${id}`}, 0,
+      'test'
+    )`;
+  return id;
+}

@@ -1,0 +1,70 @@
+// Evaluators, chunks and scores for tests of evaluation's stores and of what dispatches events:
+// real tracing and scores on a test's database, and evaluators as plain records.
+
+import { createUuid } from "../../src/base/ids.ts";
+import type { ProjectId } from "../../src/base/ids.ts";
+import type { Definition, RunnableEvaluator } from "../../src/evaluation/evaluators/definition.ts";
+import { createScores } from "../../src/evaluation/scores/scores.ts";
+import type { ChunkKey, EndedRun } from "../../src/evaluation/scores/scores.ts";
+import type { Score } from "../../src/evaluation/score.ts";
+import type { Clusters } from "../../src/postgres/clusters.ts";
+import type { OnWritten } from "../../src/tracing/events/write-set.ts";
+import { createTracing } from "../../src/tracing/tracing.ts";
+
+/** Returns tracing and scores that work together. */
+export function givenScoring(
+  clusters: Clusters,
+  { onWritten, failuresMax = 10 }: { onWritten?: OnWritten; failuresMax?: number } = {},
+) {
+  const tracing = createTracing({ clusters, ...(onWritten && { onWritten }) });
+  const scores = createScores({ clusters, tracingOf: tracing.of, failuresMax });
+  return { tracing, scores };
+}
+
+/** Returns an evaluator that runs on every event, but for what a test says. */
+export function anEvaluator(
+  projectId: ProjectId,
+  {
+    definition,
+    ...fields
+  }: Partial<Omit<RunnableEvaluator, "definition">> & { definition?: Partial<Definition> } = {},
+): RunnableEvaluator {
+  return {
+    evaluatorId: createUuid(),
+    projectId,
+    version: 1,
+    enablement: 1,
+    readsGroundTruth: false,
+    ...fields,
+    definition: {
+      name: "accuracy",
+      type: "PYTHON",
+      criteria: "def accuracy(event): return 1",
+      description: "",
+      return_type: "float",
+      enabled_in_prod: true,
+      sampling_percentage: 100,
+      model_provider: null,
+      model_name: null,
+      scale: null,
+      threshold: null,
+      categories: null,
+      filters: { filterArray: [] },
+      ...definition,
+    },
+  };
+}
+
+/** Returns the key of a chunk that runs an evaluator. */
+export function aChunk(evaluator: RunnableEvaluator, chunkId: string = createUuid()): ChunkKey {
+  const { evaluatorId, version, enablement, definition } = evaluator;
+  return { chunkId, evaluatorId, version, enablement, name: definition.name };
+}
+
+export function aScore(eventId: string, score: Score, explanation?: string): EndedRun {
+  return { eventId, result: { kind: "score", score, explanation, output: "" } };
+}
+
+export function aFailure(eventId: string, message = "it broke"): EndedRun {
+  return { eventId, result: { kind: "failure", reason: "EXCEPTION", message, output: "" } };
+}

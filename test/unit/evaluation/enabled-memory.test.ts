@@ -1,0 +1,128 @@
+// What a server remembers of the evaluators that run by themselves, with a clock and a list of the
+// test's own.
+
+import { describe, expect, test } from "vitest";
+import type { ProjectId } from "../../../src/base/ids.ts";
+import type { RunnableEvaluator } from "../../../src/evaluation/evaluators/definition.ts";
+import {
+  createEnabledMemory,
+  subjectOf,
+} from "../../../src/evaluation/evaluators/enabled-memory.ts";
+
+const [one, two] = ["p1", "p2"] as readonly string[] as [ProjectId, ProjectId];
+
+function anEvaluator(projectId: ProjectId, criteria = "?"): RunnableEvaluator {
+  return {
+    ...{ evaluatorId: "e", projectId, version: 1, enablement: 0, readsGroundTruth: false },
+    definition: {
+      ...{ name: "n", type: "LLM", criteria, description: "", return_type: "float" },
+      ...{ enabled_in_prod: true, sampling_percentage: 10, scale: null, threshold: null },
+      ...{ model_provider: "p", model_name: "m", categories: null, filters: { filterArray: [] } },
+    },
+  };
+}
+
+/** A memory of projects that each have one evaluator, and the questions that it asked. */
+function createMemory(options: { readonly bytesMax?: number; readonly criteria?: string } = {}) {
+  const asked: string[] = [];
+  const clock = { nowMs: 0 };
+  const memory = createEnabledMemory({
+    ...{ ...options, ageMsMax: 60_000, now: () => clock.nowMs },
+    async list(projectId) {
+      asked.push(projectId);
+      return [anEvaluator(projectId, options.criteria)];
+    },
+  });
+  return { memory, asked, clock };
+}
+
+describe("get", () => {
+  test("asks once for many callers, and again when the answer is a minute old", async () => {
+    const { memory, asked, clock } = createMemory();
+
+    await Promise.all([memory.get(one), memory.get(one), memory.get(two)]);
+    clock.nowMs = 59_999;
+    await memory.get(one);
+    const before = [...asked];
+    clock.nowMs = 60_000;
+    await memory.get(one);
+
+    expect(before).toEqual([one, two]);
+    expect(asked).toEqual([one, two, one]);
+  });
+
+  test("asks again after a failure", async () => {
+    let isAway = true;
+    const memory = createEnabledMemory({
+      list: (projectId) =>
+        isAway ? Promise.reject(new Error("away")) : Promise.resolve([anEvaluator(projectId)]),
+    });
+
+    await expect(memory.get(one)).rejects.toThrow("away");
+    isAway = false;
+
+    expect(await memory.get(one)).toHaveLength(1);
+  });
+
+  test("keeps no more than so many bytes, those used last", async () => {
+    const { memory, asked } = createMemory({ bytesMax: 5_000, criteria: "x".repeat(1_000) });
+    const third = "p3" as ProjectId;
+
+    // Two fit.
+    for (const id of [one, two, one, third, one, two]) await memory.get(id);
+
+    expect(asked).toEqual([one, two, third, two]);
+  });
+});
+
+describe("forget", () => {
+  test.each([
+    { subject: subjectOf(one), want: [one, two, one] },
+    { subject: "*", want: [one, two, one, two] },
+    { subject: "providers:p1", want: [one, two] },
+    { subject: "0".repeat(64), want: [one, two] },
+  ])("of $subject has these asked for: $want", async ({ subject, want }) => {
+    const { memory, asked } = createMemory();
+    await memory.get(one);
+    await memory.get(two);
+
+    memory.forget(subject);
+    await memory.get(one);
+    await memory.get(two);
+
+    expect(asked).toEqual(want);
+  });
+
+  test("believes no answer to a question that was asked before", async () => {
+    const answers: ((evaluators: readonly RunnableEvaluator[]) => void)[] = [];
+    const memory = createEnabledMemory({
+      list: () => new Promise((resolve) => answers.push(resolve)),
+    });
+    const early = memory.get(one);
+    memory.forget(subjectOf(one));
+    const late = memory.get(one);
+    answers[1]?.([anEvaluator(one)]);
+    await late;
+    answers[0]?.([]);
+    await early;
+
+    expect(memory.mayHaveAny(one)).toBe(true);
+    expect(await memory.get(one)).toHaveLength(1);
+    expect(answers).toHaveLength(2);
+  });
+});
+
+test("mayHaveAny has no more than 100 projects looked up at a time", () => {
+  let asked = 0;
+  const memory = createEnabledMemory({
+    list: () => {
+      asked += 1;
+      return new Promise(() => undefined);
+    },
+  });
+
+  const answers = Array.from({ length: 150 }, (_, n) => memory.mayHaveAny(`p${n}` as ProjectId));
+
+  expect(new Set(answers)).toEqual(new Set([true]));
+  expect(asked).toBe(100);
+});

@@ -1,0 +1,49 @@
+// What the operator port says of evaluators: what waits, what was scored, what failed.
+
+import { describe, expect, test } from "vitest";
+import { createMetrics } from "../../../src/operator/metrics.ts";
+
+const waiting = { oldestQueuedAgeSeconds: 1.5, queuedEvents: 12, sandboxProcesses: 3 };
+
+describe("metrics of evaluators", () => {
+  test("are asked for once at each scrape", async () => {
+    const metrics = createMetrics();
+    let asked = 0;
+    metrics.watchEvaluation(() => {
+      asked += 1;
+      return Promise.resolve({ ...waiting, queuedEvents: 12 * asked });
+    });
+
+    const first = await metrics.registry.metrics();
+    const second = await metrics.registry.metrics();
+
+    expect(first).toMatch(/^waggle_evaluation_queue_age_seconds 1\.5$/m);
+    expect(first).toMatch(/^waggle_evaluation_queued_events 12$/m);
+    expect(first).toMatch(/^waggle_sandbox_processes 3$/m);
+    expect(second).toMatch(/^waggle_evaluation_queued_events 24$/m);
+    expect(asked).toBe(2);
+  });
+
+  test("are unknown while the database is away, and the others are still served", async () => {
+    const metrics = createMetrics();
+    metrics.watchEvaluation(() => Promise.reject(new Error("away")));
+    metrics.addStoredEvents(7);
+
+    const text = await metrics.registry.metrics();
+
+    expect(text).toMatch(/^waggle_evaluation_queued_events Nan$/im);
+    expect(text).toMatch(/^waggle_events_stored_total 7$/m);
+  });
+
+  test("count scores by type and failures by reason", async () => {
+    const metrics = createMetrics();
+
+    metrics.addScores({ type: "PYTHON", scored: 3, failed: { EXCEPTION: 2, TIME_LIMIT: 1 } });
+    metrics.addScores({ type: "PYTHON", scored: 4, failed: { EXCEPTION: 1 } });
+
+    const text = await metrics.registry.metrics();
+    expect(text).toMatch(/^waggle_scores_total\{type="PYTHON"\} 7$/m);
+    expect(text).toMatch(/^waggle_evaluation_failures_total\{reason="EXCEPTION"\} 3$/m);
+    expect(text).toMatch(/^waggle_evaluation_failures_total\{reason="TIME_LIMIT"\} 1$/m);
+  });
+});

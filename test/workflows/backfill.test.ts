@@ -1,0 +1,186 @@
+// Backfills through the API, by workflows on a real Temporal and code in the sandbox.
+
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { sayMissing } from "../clients/environment.ts";
+import { openTestClusters } from "../support/database.ts";
+import { anEvent, insertEvents } from "../support/events.ts";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
+import { startWorker, type TestWorker } from "../support/worker.ts";
+import { openClient, targetOf } from "../support/workflows.ts";
+import { recordHistory } from "./histories.ts";
+
+let service: TestService;
+let temporal: TestTemporal;
+let worker: TestWorker;
+let operator: ReturnType<typeof openClient>;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  service = await startService();
+  const started = await startTestTemporal();
+  sayMissing("backfills", started);
+  ({ missing } = started);
+  if (started.missing !== undefined) return;
+  temporal = started;
+  operator = openClient(temporal);
+  const { database } = service;
+  const clusters = openTestClusters(database);
+  worker = await startWorker({ target: targetOf(temporal), database, clusters });
+}, 600_000);
+afterAll(async () => {
+  if (missing === undefined) {
+    await worker.stop();
+    await operator.close();
+    await temporal.stop();
+  }
+  await service.stop();
+});
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+const slowCode = `
+import time
+def evaluate(event):
+    time.sleep(0.1)
+    return event["inputs"]["n"]
+`;
+
+type Backfill = {
+  readonly id: string;
+  readonly state: string;
+  readonly error: string | null;
+  readonly workflow_id: string;
+  readonly progress: Readonly<Record<string, number>>;
+};
+
+/** A project with an evaluator and events that it has not run on, and calls for its backfills. */
+async function given(criteria: string, events: number) {
+  const project = await givenAMetricProject(service);
+  const stored = Array.from({ length: events }, (_, n) =>
+    anEvent({ inputs: { n }, start_time: 1_700_000_000_000 + n }),
+  );
+  await insertEvents(service.database, project.projectId, stored);
+  const id = await project.make({ name: "n", type: "PYTHON", criteria });
+  const path = `/v1/metrics/${id}/backfills`;
+
+  async function call(route: string, body?: object): Promise<Backfill> {
+    const { status, text, json } = await project.call(route, body);
+    expect(status, text).toBe(200);
+    return json["data"] as Backfill;
+  }
+
+  const backfill = await call(`POST ${path}`, {});
+  const get = () => call(`GET ${path}/${backfill.id}`);
+  return {
+    ...{ project, backfill, get },
+    change: (action: string) => call(`POST ${path}/${backfill.id}/${action}`, {}),
+    until: (state: string) =>
+      vi.waitUntil(async () => (await get()).state === state, { timeout: 120_000, interval: 200 }),
+    untilScored: (count: number) =>
+      vi.waitUntil(async () => (await countScored(project)) >= count, {
+        ...{ timeout: 120_000, interval: 200 },
+      }),
+  };
+}
+
+async function countScored({ projectId }: MetricProject): Promise<number> {
+  const [row] = await service.database.sql()<{ count: number }[]>`
+    select count(*)::integer as count
+    from events
+    where project_id = ${projectId} and metrics->'n' = inputs->'n'`;
+  return row?.count ?? -1;
+}
+
+/** Runs that have ended, of which a doubled one would be one more, and runs that have not. */
+async function runsOf({ projectId }: MetricProject) {
+  const [chunks] = await service.database.sql()<{ scored: number; open: number }[]>`
+    select
+      sum(scored)::integer as scored,
+      count(*) filter (where ended_at is null)::integer as open
+    from evaluation_chunks
+    where project_id = ${projectId}`;
+  const [runs] = await service.database.sql()<{ left: number }[]>`
+    select count(*)::integer as left
+    from scores
+    where project_id = ${projectId} and ended_at is null`;
+  return { ...chunks, ...runs };
+}
+
+test("a backfill scores what was stored before, in chunks that an operator can watch", async () => {
+  const criteria = "def evaluate(event):\n    return event['inputs']['n']\n";
+  const { project, backfill, get, until } = await given(criteria, 2_500);
+
+  await until("completed");
+
+  const counts = { matched: 2_500, done: 2_500, scored: 2_500, failed: 0, skipped: 0 };
+  expect(await get()).toMatchObject({ state: "completed", error: null, progress: counts });
+  expect(await countScored(project)).toBe(2_500);
+  expect(await runsOf(project)).toEqual({ scored: 2_500, open: 0, left: 0 });
+  const { workflow_id: workflowId } = backfill;
+  expect(workflowId).toBe(`backfill-n-${backfill.id}-1`);
+  const result: unknown = await operator.client.workflow.getHandle(workflowId).result();
+  expect(result).toEqual({ state: "completed", left: 0, ...counts });
+  expect(await operator.progressOf(workflowId)).toEqual(result);
+  await recordHistory(operator.client, workflowId, "backfill");
+}, 180_000);
+
+test("a paused backfill stops in the middle of a chunk, and goes on where it was", async () => {
+  const { project, get, change, until, untilScored } = await given(slowCode, 300);
+  await untilScored(1);
+
+  await change("pause");
+  await until("paused");
+
+  const paused = await countScored(project);
+  expect(paused).toBeLessThan(300);
+  expect((await get()).progress).toMatchObject({ matched: 300, done: paused, scored: paused });
+  const resumed = await change("resume");
+  expect(resumed.workflow_id).toMatch(/-2$/);
+  await until("completed");
+  expect(await countScored(project)).toBe(300);
+  expect(await runsOf(project)).toEqual({ scored: 300, open: 0, left: 0 });
+}, 240_000);
+
+test("a cancelled backfill ends in the middle of a chunk, and holds nothing any more", async () => {
+  const { project, backfill, change, until, untilScored } = await given(slowCode, 300);
+  await untilScored(1);
+
+  await change("cancel");
+  await until("cancelled");
+  const handle = operator.client.workflow.getHandle(backfill.workflow_id);
+  expect(await handle.result()).toMatchObject({ state: "cancelled" });
+
+  const count = await countScored(project);
+  expect(count).toBeLessThan(300);
+  expect(await runsOf(project)).toEqual({ scored: count, open: 0, left: 0 });
+}, 120_000);
+
+test("a backfill that an operator cancels in Temporal ends as cancelled, and says so", async () => {
+  const { project, backfill, get, until, untilScored } = await given(slowCode, 300);
+  await untilScored(1);
+
+  const handle = operator.client.workflow.getHandle(backfill.workflow_id);
+  await handle.cancel();
+  await until("cancelled");
+  await expect(handle.result()).rejects.toThrow(/cancelled/i);
+
+  expect((await get()).error).toBe("cancelled in Temporal");
+  const count = await countScored(project);
+  expect(count).toBeLessThan(300);
+  expect(await runsOf(project)).toEqual({ scored: count, open: 0, left: 0 });
+}, 120_000);
+
+test("a backfill fails with its evaluator, and says how", async () => {
+  const { project, backfill, get, until } = await given("result = 1 / 0\n", 1_500);
+
+  await until("failed");
+
+  const reason = "disabled after 10 failures in a row: EXCEPTION: ZeroDivisionError: division by";
+  expect((await get()).error).toContain(reason);
+  const handle = operator.client.workflow.getHandle(backfill.workflow_id);
+  expect(await handle.result()).toMatchObject({ state: expect.stringContaining(reason) as string });
+  expect(await runsOf(project)).toMatchObject({ scored: 0, open: 0, left: 0 });
+}, 120_000);

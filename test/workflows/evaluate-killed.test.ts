@@ -1,0 +1,172 @@
+// 5,000 events and three evaluators, while sandboxes, worker and Temporal are killed: every event has
+// each score once. The worker is a process of its own, as in production.
+
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
+import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/temporal.ts";
+import { sayMissing } from "../clients/environment.ts";
+import { urlOf } from "../support/database.ts";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { run, type Process } from "../support/process.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { temporalFrom } from "../support/temporal-server.ts";
+
+const eventsTotal = 5_000;
+const eventsPerBatch = 1_000;
+
+let folder: string;
+let service: TestService;
+let temporal: EmbeddedTemporal | undefined;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waggle-evaluate-"));
+  service = await startService();
+  try {
+    const { signal } = new AbortController();
+    const onRestart = () => undefined;
+    temporal = await startTemporal({ ...temporalFrom(), folder, signal, onRestart });
+  } catch (error) {
+    missing = (error as Error).message;
+    sayMissing("evaluators", { missing });
+  }
+}, 600_000);
+afterAll(async () => {
+  await temporal?.stop();
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+/** Each says something else of an event, so that no score passes for another. */
+const evaluators = [
+  { name: "same", criteria: "def evaluate(event):\n    return event['inputs']['n']\n" },
+  {
+    name: "twice",
+    criteria: "def evaluate(event):\n    return event['inputs']['n'] * 2, 'twice'\n",
+  },
+  { name: "is even", criteria: "result = inputs['n'] % 2 == 0\n", return_type: "boolean" },
+];
+
+test("every event has each score once though sandboxes, worker and Temporal are killed", async () => {
+  if (!temporal) throw new Error("there is no Temporal");
+  const project = await givenAMetricProject(service);
+  for (const evaluator of evaluators) await project.make({ ...evaluator, ...onAllTools });
+  let worker = await startWorker(temporal);
+  for (let sent = 0; sent < eventsTotal; sent += eventsPerBatch) await send(project, sent);
+  const all = eventsTotal * evaluators.length;
+
+  await waitForScores(project, 500);
+  expect(await killSandboxes(worker)).toBeGreaterThan(0);
+  await waitForScores(project, 2_000);
+  process.kill(temporal.pid, "SIGKILL");
+  worker.kill("SIGKILL");
+  await worker.ended();
+  expect(await countScores(project)).toBeLessThan(all);
+  worker = await startWorker(temporal);
+  await waitForScores(project, (await countScores(project)) + 1_000);
+  worker.kill("SIGKILL");
+  await worker.ended();
+  expect(await countScores(project)).toBeLessThan(all);
+  worker = await startWorker(temporal);
+  await waitForScores(project, all);
+
+  expect(await statesOf(project)).toEqual([{ state: "scored", count: all }]);
+  // Each commit adds to its chunk, so that one that counted twice would show.
+  expect(await sumOfChunks(project)).toEqual({ scored: all, failed: 0, skipped: 0 });
+  expect(await metricsOf(project)).toEqual(
+    Array.from({ length: eventsTotal }, (_, n) => ({
+      n,
+      metrics: { same: n, twice: n * 2, twice_explanation: "twice", "is even": n % 2 === 0 },
+    })),
+  );
+
+  worker.kill("SIGTERM");
+  expect((await worker.ended()).code).toBe(0);
+}, 600_000);
+
+const onAllTools = {
+  ...{ type: "PYTHON", enabled_in_prod: true, sampling_percentage: 100 },
+  filters: { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] },
+};
+
+async function send(project: MetricProject, from: number): Promise<void> {
+  const sessionId = createUuid();
+  const events = Array.from({ length: eventsPerBatch }, (_, index) => ({
+    ...{ event_id: createUuid(), session_id: sessionId, event_type: "tool", event_name: "e" },
+    ...{ source: "test", start_time: 1_700_000_000_000, inputs: { n: from + index } },
+  }));
+  const { status, text } = await project.call("POST /events/batch", { events });
+  expect(status, text).toBe(200);
+}
+
+async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
+  const url = await urlOf(service.database);
+  return run(
+    ...["worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn"],
+  );
+}
+
+/** Kills every process below the worker; returns how many there were. */
+async function killSandboxes(worker: Process): Promise<number> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const parents = new Map<number, number>();
+  for (const pid of pids) {
+    const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+    parents.set(Number(pid), Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]));
+  }
+  const below: number[] = [worker.pid];
+  for (const parent of below) {
+    for (const [pid, its] of parents) if (its === parent) below.push(pid);
+  }
+  const children = below.slice(1);
+  for (const pid of children) process.kill(pid, "SIGKILL");
+  return children.length;
+}
+
+async function waitForScores(project: MetricProject, count: number): Promise<void> {
+  const isThere = async () => (await countScores(project)) >= count;
+  await vi.waitUntil(isThere, { timeout: 240_000, interval: 100 });
+}
+
+async function countScores({ projectId }: MetricProject): Promise<number> {
+  const [row] = await service.database.sql()<{ count: number }[]>`
+    select count(*)::integer as count
+    from scores
+    where project_id = ${projectId} and ended_at is not null`;
+  return row?.count ?? -1;
+}
+
+async function statesOf({ projectId }: MetricProject) {
+  const rows = await service.database.sql()<{ state: string; count: number }[]>`
+    select state, count(*)::integer as count
+    from scores
+    where project_id = ${projectId}
+    group by state`;
+  return [...rows];
+}
+
+async function sumOfChunks({ projectId }: MetricProject) {
+  const [row] = await service.database.sql()`
+    select
+      sum(scored)::integer as scored,
+      sum(failed)::integer as failed,
+      sum(skipped)::integer as skipped
+    from evaluation_chunks
+    where project_id = ${projectId}`;
+  return row;
+}
+
+async function metricsOf({ projectId }: MetricProject) {
+  const rows = await service.database.sql()`
+    select (inputs->>'n')::integer as n, metrics
+    from events
+    where project_id = ${projectId} and event_type = 'tool'
+    order by n`;
+  return [...rows];
+}

@@ -1,0 +1,209 @@
+// Events that come in are scored by workflows: with the whole service, a worker, a real Temporal and
+// the sandbox that runs the code.
+
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
+import { sayMissing } from "../clients/environment.ts";
+import { aControlplane } from "../support/controlplane.ts";
+import { openTestClusters } from "../support/database.ts";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
+import { startWorker, type TestWorker } from "../support/worker.ts";
+import { openClient, targetOf } from "../support/workflows.ts";
+import { recordHistory } from "./histories.ts";
+
+let service: TestService;
+let temporal: TestTemporal;
+let worker: TestWorker;
+let operator: ReturnType<typeof openClient>;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  service = await startService();
+  const started = await startTestTemporal();
+  sayMissing("evaluators", started);
+  ({ missing } = started);
+  if (started.missing !== undefined) return;
+  temporal = started;
+  operator = openClient(temporal);
+  const { database } = service;
+  const clusters = openTestClusters(database);
+  worker = await startWorker({ target: targetOf(temporal), database, clusters });
+}, 600_000);
+afterAll(async () => {
+  if (missing === undefined) {
+    await worker.stop();
+    await operator.close();
+    await temporal.stop();
+  }
+  await service.stop();
+});
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+/** On all tools: the sessions that they come with are none of these tests' events. */
+const enabled = {
+  ...{ type: "PYTHON", enabled_in_prod: true, sampling_percentage: 100 },
+  filters: { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] },
+};
+const actor = { type: "operator", id: "test", name: "a test" } as const;
+const slowCode = `
+import time
+def evaluate(event):
+    time.sleep(0.3)
+    return event["inputs"]["n"]
+`;
+
+/** Sends events that carry their number. */
+async function send(project: MetricProject, count: number): Promise<void> {
+  const sessionId = createUuid();
+  const events = Array.from({ length: count }, (_, n) => ({
+    ...{ event_id: createUuid(), session_id: sessionId, event_type: "tool", event_name: "e" },
+    ...{ source: "test", start_time: 1_700_000_000_000 + n, inputs: { n, secret: "canary-input" } },
+  }));
+  const { status, text } = await project.call("POST /events/batch", { events });
+  expect(status, text).toBe(200);
+}
+
+type Score = { readonly n: number; readonly metrics: Readonly<Record<string, unknown>> };
+
+async function scoresOf({ projectId }: MetricProject): Promise<readonly Score[]> {
+  return service.database.sql()<Score[]>`
+    select (inputs->>'n')::integer as n, metrics
+    from events
+    where project_id = ${projectId} and event_type = 'tool'
+    order by n`;
+}
+
+async function countScored(project: MetricProject, name: string): Promise<number> {
+  return (await scoresOf(project)).filter(({ metrics }) => name in metrics).length;
+}
+
+async function workflowIdsOf(evaluatorId: string): Promise<readonly string[]> {
+  const rows = await service.database.sql()<{ id: string }[]>`
+    select workflow_id as id
+    from evaluation_chunks
+    where evaluator_id = ${evaluatorId}
+    order by created_at`;
+  return rows.map(({ id }) => id);
+}
+
+test("events are scored as they come, by a workflow that an operator finds and can read", async () => {
+  const project = await givenAMetricProject(service);
+  const criteria = `
+def evaluate(event):
+    canary_code = 1
+    n = event["inputs"]["n"]
+    return n * 2, f"twice {n}"
+`;
+  const id = await project.make({ name: "Twice n", criteria, ...enabled });
+
+  await send(project, 30);
+
+  await vi.waitUntil(async () => (await countScored(project, "Twice n")) === 30, {
+    timeout: 60_000,
+    interval: 200,
+  });
+  const want = Array.from({ length: 30 }, (_, n) => ({
+    n,
+    metrics: { "Twice n": n * 2, "Twice n_explanation": `twice ${n}` },
+  }));
+  expect(await scoresOf(project)).toEqual(want);
+
+  const [workflowId = ""] = await workflowIdsOf(id);
+  expect(workflowId).toMatch(/^evaluate-twice-n-v1-/);
+  const handle = operator.client.workflow.getHandle(workflowId);
+  expect(await handle.result()).toMatchObject({ end: { kind: "done" } });
+  const progress = await operator.progressOf(workflowId);
+  expect(progress).toMatchObject({ state: "done", left: 0, failed: 0 });
+  const query = `WaggleEvaluator = '${id}' AND WaggleScope = '${project.projectId}'`;
+  await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count > 0, {
+    timeout: 30_000,
+  });
+  // Ids and counts: nothing of events or code is in Temporal.
+  const history = Buffer.from(JSON.stringify(await handle.fetchHistory())).toString();
+  const payloads = [...history.matchAll(/"data":"([^"]*)"/g)].map(([, data = ""]) =>
+    Buffer.from(data, "base64").toString(),
+  );
+  expect(payloads.join("\n")).toContain(id);
+  expect(`${history}${payloads.join("\n")}`).not.toContain("canary");
+  await recordHistory(operator.client, workflowId, "evaluate-chunk");
+}, 120_000);
+
+test("what fails says so in its event, and the others are scored", async () => {
+  const project = await givenAMetricProject(service);
+  const criteria = "def evaluate(event):\n    return 1 / (event['inputs']['n'] % 2)\n";
+  await project.make({ name: "odd", criteria, ...enabled });
+
+  await send(project, 6);
+
+  const areAllThere = async () =>
+    (await scoresOf(project)).every(({ metrics }) => Object.keys(metrics).length > 0);
+  await vi.waitUntil(areAllThere, { timeout: 60_000, interval: 200 });
+  const failed = { odd_failure: "EXCEPTION: ZeroDivisionError: division by zero" };
+  const got = (await scoresOf(project)).map(({ metrics }) => metrics);
+  expect(got).toEqual([failed, { odd: 1 }, failed, { odd: 1 }, failed, { odd: 1 }]);
+}, 120_000);
+
+test("a chunk that an operator cancels is finished by another, no event scored twice", async () => {
+  const project = await givenAMetricProject(service);
+  const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
+  await send(project, 80);
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 60_000 });
+  const [first = ""] = await workflowIdsOf(id);
+
+  await operator.client.workflow.getHandle(first).cancel();
+  await expect(operator.client.workflow.getHandle(first).result()).rejects.toThrow(/cancelled/i);
+  const before = await countScored(project, "slow");
+
+  await vi.waitUntil(async () => (await countScored(project, "slow")) === 80, {
+    timeout: 120_000,
+    interval: 500,
+  });
+  expect(before).toBeLessThan(80);
+  const chunks = await service.database.sql()<{ scored: number }[]>`
+    select scored from evaluation_chunks where evaluator_id = ${id} order by created_at`;
+  expect(chunks.length).toBeGreaterThan(1);
+  expect(chunks.reduce((sum, { scored }) => sum + scored, 0)).toBe(80);
+}, 240_000);
+
+test("disabling an evaluator ends its chunk at the next commit", async () => {
+  const project = await givenAMetricProject(service);
+  const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
+  await send(project, 200);
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 60_000 });
+
+  await project.call(`PUT /v1/metrics/${id}`, { enabled_in_prod: false });
+
+  const [workflowId = ""] = await workflowIdsOf(id);
+  const result: unknown = await operator.client.workflow.getHandle(workflowId).result();
+  expect(result).toMatchObject({
+    end: { kind: "dropped", reason: "the evaluator is disabled" },
+    progress: { state: "dropped: the evaluator is disabled" },
+  });
+  expect(await countScored(project, "slow")).toBeLessThan(200);
+}, 120_000);
+
+test("archiving a project ends what evaluates it", async () => {
+  const project = await givenAMetricProject(service);
+  const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
+  await send(project, 500);
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 60_000 });
+  const [workflowId = ""] = await workflowIdsOf(id);
+
+  const { scopes, archives } = await aControlplane({ database: service.database });
+  const scope = await scopes.find("project", project.projectId);
+  if (!scope) throw new Error("there is no project");
+  await archives.archive(scope, { withChildren: true, actor });
+
+  const isOver = async () => (await operator.stateOf(workflowId)) !== "RUNNING";
+  await vi.waitUntil(isOver, { timeout: 90_000, interval: 500 });
+  const archiveId = `archive-project-${project.projectId}`;
+  await vi.waitUntil(async () => (await operator.stateOf(archiveId)) === "COMPLETED", {
+    timeout: 180_000,
+    interval: 500,
+  });
+  expect(await operator.progressOf(archiveId)).toMatchObject({ done: 501, left: 0 });
+}, 300_000);
