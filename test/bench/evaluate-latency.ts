@@ -1,6 +1,6 @@
-// Part `latency` of `bench evaluate`: from the acknowledgement of an event's commit to its scores, at a
-// fixed rate of events, by the times in the database and, for some events, by reading them over the API.
-// Called by evaluate.ts.
+// Part `latency` of `bench evaluate`: from the acknowledgement of an event's commit to its scores, at
+// a fixed rate of events, by the times in the database and, for some events, by reading them over the
+// API. Called by evaluate.ts.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { loads, newRun } from "./loads.ts";
@@ -75,7 +75,7 @@ async function runAtRate(
   for (const metric of metrics) await checkScored(scoring, metric, sent.range);
   await checkCommitted(scoring, metrics, expected);
   const scores = await readTimes(scoring, metrics, sent.range);
-  console.log(`${metrics.length} evaluators: ${events} events, ${scores.length} scores, once each`);
+  console.log(`${nameOf(metrics.length)}: ${events} events, ${scores.length} scores, once each`);
   return { count: metrics.length, seconds: options.seconds, sent, cpu, scores };
 }
 

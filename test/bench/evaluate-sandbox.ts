@@ -1,5 +1,5 @@
-// Part `sandbox` of `bench evaluate`: one process of the sandbox by itself, cold and warm, beside the
-// same function run by plain `python3` over the same lines of JSON. Called by evaluate.ts.
+// Part `sandbox` of `bench evaluate`: one process of the sandbox by itself, cold and warm, beside
+// the same function run by plain `python3` over the same lines of JSON. Called by evaluate.ts.
 
 import { execFile } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// Waits for scores and counts them: each event has exactly one of each evaluator that was to run, with
-// the right value, and none of the others. Called by the parts of evaluate.ts.
+// Waits for scores and counts them: each event has exactly one of each evaluator that was to run,
+// with the right value, and none of the others. Called by the parts of evaluate.ts.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { type EventRange, type MadeMetric, microsecondsOf, type Scoring } from "./scoring.ts";

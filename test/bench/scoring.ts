@@ -111,13 +111,14 @@ function composeScoring(
     },
     async cpu() {
       const { pid, postgresPid } = service;
-      const [own, tree, postgres] = await Promise.all([
+      const [own, tree, postmaster, postgres] = await Promise.all([
         cpuSecondsOf(pid),
         cpuSecondsOfTree(pid),
+        cpuSecondsOf(postgresPid),
         cpuSecondsOfTree(postgresPid),
       ]);
-      // Postgres is a child of the service.
-      return { service: own, postgres, others: tree - own - postgres };
+      // Postgres is a child of the service too; its own children are not in the service's tree.
+      return { service: own, postgres, others: tree - own - postmaster };
     },
   };
 }

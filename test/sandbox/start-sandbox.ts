@@ -20,7 +20,7 @@ export const startMs = 120_000;
 export async function startSandbox(limits: Partial<SandboxLimits> = {}): Promise<PythonSandbox> {
   const sandbox = createPythonSandbox({
     limits: { ...defaultLimits, ...limits },
-    processesMax: 2,
+    processesMax: 3,
     blanks: 1,
     cacheFolder: join(tmpdir(), "waggle-test-sandbox"),
     logger: { info() {}, warn() {} },

@@ -1,5 +1,5 @@
-// A chunk of events in steps: what is committed, when it is over, and what becomes of the rest. What
-// a judge would answer, each test says; its runs and its chunk are in a real database.
+// A chunk of events in steps: what is committed, when it is over, and what becomes of the rest.
+// What a judge would answer, each test says; its runs and its chunk are in a real database.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
@@ -206,7 +206,7 @@ describe("a chunk ends early", () => {
     expect(await statesOf(input)).toEqual({ scored: 1, failed: 99 });
   });
 
-  test("when it had failed too often and whoever counted was cut off before disabling it", async () => {
+  test("when it had failed too often, and whoever counted was cut off then", async () => {
     const input = await givenAChunk(20);
     const cutOff = new Error("killed");
     const evaluators = { ...own.evaluators, disable: () => Promise.reject(cutOff) };

@@ -21,7 +21,14 @@ import { createOutbox } from "../../src/outbox/outbox.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import {
+  createDatabase,
+  createTestDatabase,
+  dropDatabase,
+  openTestClusters,
+  templateName,
+  type TestDatabase,
+} from "../support/database.ts";
 import { givenAProject } from "../support/project.ts";
 import { aChunk, aFailure, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
 
@@ -469,6 +476,36 @@ describe("lost chunks", () => {
     expect(await handedOf(evaluator)).toHaveLength(1);
     expect(await runsOf(evaluator, "running")).toHaveLength(1);
   });
+});
+
+test("runs of another cluster's project are there, and their workflows in the outbox", async () => {
+  const { database } = testDatabase;
+  const url = await createDatabase(templateName);
+  const both = openTestClusters(database, { eu: url });
+  await both.firstLook();
+  const { onWritten } = createEvaluationQueue({ evaluators: { mayHaveEnabled: () => true } });
+  const there = givenScoring(both, { onWritten });
+  try {
+    await database.sql()`
+      update dataplanes set cluster_id = 'eu' where dataplane_id = ${project.dataplaneId}`;
+    const inEu = { projectId: project.projectId, clusterId: "eu" };
+    const evaluator = given({ definition: { filters: isTool } });
+    const id = await there.tracing.of(inEu).events.create(project.projectId, {
+      ...{ event_type: "tool", inputs: {}, source: "sdk" },
+    });
+
+    await aDispatcher({
+      ...{ clusters: both, scores: there.scores, tracingOf: there.tracing.of },
+    }).turn();
+
+    const [handed] = await handedOf(evaluator);
+    expect(await there.scores.runningOf(inEu, handed?.input.chunkId ?? "")).toEqual([id]);
+    expect(await runsOf(evaluator)).toEqual([]);
+  } finally {
+    await there.tracing.drain();
+    await both.close();
+    await dropDatabase(url);
+  }
 });
 
 test("many dispatchers at the same time lose no event and give out none twice", async () => {

@@ -9,6 +9,7 @@ import type { ChunkKey, NewChunk, Scores } from "../../src/evaluation/scores/sco
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import type { OnWritten } from "../../src/tracing/events/write-set.ts";
+import { createEventArchive } from "../../src/tracing/archive/archive.ts";
 import type { Tracing, TracingOfClusters } from "../../src/tracing/tracing.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
@@ -486,6 +487,31 @@ describe("countEvaluator", () => {
     const later = await scores.countEvaluator(project, evaluator, new Date(Date.now() + 60_000));
     expect(later).toMatchObject({ queued: 1, scored: 0, judgeCost: 0 });
   });
+});
+
+test("scores go with their events: deleted alone, with their session, or archived", async () => {
+  const evaluator = anEvaluator(projectId);
+  const [alone = "", beside = ""] = await givenEvents(2);
+  const [archived = ""] = await givenEvents(1);
+  const ids = [alone, beside, archived];
+  const chunk = await givenChunk(evaluator, ids);
+  await scores.commitResults(
+    project,
+    chunk,
+    ids.map((id) => aScore(id, 1)),
+  );
+  const left = async () => {
+    const runs = ids.map((id) => scores.runsOf(project, evaluator.evaluatorId, id));
+    return (await Promise.all(runs)).map((ofOne) => ofOne.length);
+  };
+
+  await tracing.events.delete(projectId, alone);
+  expect(await left()).toEqual([0, 1, 1]);
+  const { session_id: sessionId } = await tracing.events.get(projectId, beside);
+  await tracing.sessions.delete(projectId, sessionId);
+  expect(await left()).toEqual([0, 0, 1]);
+  await createEventArchive(() => testDatabase.database).moveSome(project);
+  expect(await left()).toEqual([0, 0, 0]);
 });
 
 test("scores of one project are not those of another", async () => {

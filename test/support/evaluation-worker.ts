@@ -1,5 +1,5 @@
-// The worker of evaluators' workflows with answers that a test writes down in place of the services,
-// so that the workflows are tried on their own on a real Temporal. Called by tests of workflows.
+// The worker of evaluators' workflows with answers that a test writes down in place of the
+// services, so that the workflows are tried on their own on a real Temporal. Called by tests.
 
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createLogger } from "../../src/base/logger.ts";

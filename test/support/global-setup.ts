@@ -1,6 +1,6 @@
 // Starts one embedded Postgres for a test run and migrates the template that every test file's
-// database is copied from; has a Temporal ready for those that ask, and Python's memory, which every
-// sandbox starts from. Called by vitest.
+// database is copied from; has a Temporal ready for those that ask, and Python's memory, which
+// every sandbox starts from. Called by vitest.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// 5,000 events and three evaluators, while sandboxes, worker and Temporal are killed: every event has
-// each score once. The worker is a process of its own, as in production.
+// 5,000 events and three evaluators, while sandboxes, worker and Temporal are killed: every event
+// has each score once. The worker is a process of its own, as in production.
 
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ const evaluators = [
   { name: "is even", criteria: "result = inputs['n'] % 2 == 0\n", return_type: "boolean" },
 ];
 
-test("every event has each score once though sandboxes, worker and Temporal are killed", async () => {
+test("every event has each score once though sandboxes, worker and Temporal die", async () => {
   if (!temporal) throw new Error("there is no Temporal");
   const project = await givenAMetricProject(service);
   for (const evaluator of evaluators) await project.make({ ...evaluator, ...onAllTools });

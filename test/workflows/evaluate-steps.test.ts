@@ -74,7 +74,7 @@ function hanging() {
 }
 
 describe("evaluateChunk", () => {
-  test("takes steps until the chunk is done, and says how far it is, also after its end", async () => {
+  test("takes steps until the chunk is done, and says how far it is, even then", async () => {
     const entry = evaluateChunkEntry(aChunk());
     const { client, operator, handleOf } = await given({ runStep: stepsOf(40) });
 

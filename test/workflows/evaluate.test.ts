@@ -1,5 +1,5 @@
-// Events that come in are scored by workflows: with the whole service, a worker, a real Temporal and
-// the sandbox that runs the code.
+// Events that come in are scored by workflows: with the whole service, a worker, a real Temporal
+// and the sandbox that runs the code.
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
@@ -90,7 +90,7 @@ async function workflowIdsOf(evaluatorId: string): Promise<readonly string[]> {
   return rows.map(({ id }) => id);
 }
 
-test("events are scored as they come, by a workflow that an operator finds and can read", async () => {
+test("events are scored as they come, by a workflow that an operator finds", async () => {
   const project = await givenAMetricProject(service);
   const criteria = `
 def evaluate(event):

@@ -25,8 +25,9 @@ export type AccessChanges = {
    * Adds a change in the ambient transaction, and returns its number. `subject` is the SHA-256 of a
    * key or sign-in in hexadecimal, `providers:` and the id of the scope whose credentials or
    * aliases changed, `evaluators:` and the id of the project whose evaluators changed, or `*`. This
-   * server forgets as the transaction commits, others when they hear of it. Appenders wait for one another until commit, so this comes after everything else in the
-   * transaction that waits for a lock.
+   * server forgets as the transaction commits, others when they hear of it. Appenders wait for one
+   * another until commit, so this comes after everything else in the transaction that waits for a
+   * lock.
    */
   append(subject: string): Promise<number>;
   /** Adds somebody to tell what to forget. */

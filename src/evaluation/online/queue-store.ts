@@ -129,8 +129,8 @@ const countedMax = 1_000_000;
 export async function sumWaiting(
   sql: Sql,
 ): Promise<{ readonly events: number; readonly runs: number; readonly ageSeconds: number }> {
-  // Of all projects, for the operator's figures.
   const [row] = await sql<{ events: number; runs: number; ageSeconds: number }[]>`
+    -- of all projects
     select
       queue.events,
       runs.count as runs,

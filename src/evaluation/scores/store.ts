@@ -40,6 +40,7 @@ export async function endRuns(
 ): Promise<Set<string>> {
   if (results.length === 0) return new Set();
   const incoming = results.map(({ eventId, ...row }) => ({ event_id: eventId, ...row }));
+  // The ids once more, as a list: joined alone, Postgres would at times read all of the project's.
   const rows = await sql<{ event_id: string }[]>`
     update scores set
       state = incoming.state,
@@ -51,6 +52,7 @@ export async function endRuns(
     from jsonb_to_recordset(${escapeJson(JSON.stringify(incoming))}::text::jsonb) as incoming (
       event_id text, state text, result jsonb, explanation text, failure text, judge jsonb)
     where scores.project_id = ${projectId} and scores.event_id = incoming.event_id
+      and scores.event_id = any(${results.map(({ eventId }) => escapeText(eventId))})
       and scores.evaluator_id = ${evaluatorId} and scores.version = ${version}
       and scores.state = 'running' and scores.chunk_id = ${chunkId}
     returning scores.event_id`;
@@ -86,7 +88,7 @@ export async function takeRuns(
   },
 ): Promise<number> {
   const { enablement, eventIds, includesFailed } = take;
-  // The events are held, in the order of every writer: none can go before its run refers to it.
+  // The events are held, in the order of every writer: none can go before its run stands beside it.
   const { count } = await sql`
     insert into scores as held (
       project_id, event_id, evaluator_id, version, state, enablement, chunk_id)
@@ -94,11 +96,15 @@ export async function takeRuns(
       ${projectId}, e.event_id, ${evaluatorId}::uuid, ${version}::integer, 'running',
       ${enablement}::integer, ${chunkId}::uuid
     from (
-      select event_id
-      from events
-      where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)})
-        and event_type <> 'pending'
+      select distinct event_id
+      from unnest(${eventIds.map(escapeText)}::text[]) as given (event_id)
       order by event_id
+    ) as wanted
+    cross join lateral (
+      select events.event_id
+      from events
+      where events.project_id = ${projectId} and events.event_id = wanted.event_id
+        and events.event_type <> 'pending'
       for key share
     ) as e
     on conflict (project_id, event_id, evaluator_id, version) do update set

@@ -117,13 +117,21 @@ export async function lockTypes(
   projectId: string,
   eventIds: readonly string[],
 ): Promise<Map<string, StoredEvent["event_type"]>> {
+  // Each is looked up by its key, as `for no key update` makes Postgres do inside `lateral`.
   const rows = await sql<{ event_id: string; event_type: StoredEvent["event_type"] }[]>`
-    select event_id, event_type
-    from events
-    where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)})
-      and event_type <> 'pending'
-    order by event_id
-    for no key update`;
+    select held.event_id, held.event_type
+    from (
+      select event_id
+      from unnest(${eventIds.map(escapeText)}::text[]) as given (event_id)
+      order by event_id
+    ) as wanted
+    cross join lateral (
+      select events.event_id, events.event_type
+      from events
+      where events.project_id = ${projectId} and events.event_id = wanted.event_id
+        and events.event_type <> 'pending'
+      for no key update
+    ) as held`;
   return new Map(rows.map((row) => [unescapeText(row.event_id), row.event_type]));
 }
 
@@ -141,11 +149,13 @@ export async function mergeMetrics(
   merges: readonly MetricsMerge[],
 ): Promise<void> {
   const rows = merges.map(({ eventId, ...merge }) => ({ event_id: eventId, ...merge }));
+  // The ids once more, as a list: joined alone, Postgres would at times read all of the project's.
   await sql`
     update events set metrics = (events.metrics - incoming.removed) || incoming.metrics
     from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
       event_id text, metrics jsonb, removed text[])
-    where events.project_id = ${projectId} and events.event_id = incoming.event_id`;
+    where events.project_id = ${projectId} and events.event_id = incoming.event_id
+      and events.event_id = any(${merges.map(({ eventId }) => escapeText(eventId))})`;
 }
 
 /** Returns the visible event of an id, or undefined. */

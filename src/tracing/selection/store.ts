@@ -25,11 +25,18 @@ export async function listMatching(
   eventIds: readonly string[],
   conditions: readonly Condition[],
 ): Promise<string[]> {
+  // Each is looked up by its key, as `limit` makes Postgres do inside `lateral`: it would at times
+  // find all that meet some condition, and compare their ids with these.
   const rows = await sql<{ event_id: string }[]>`
-    select e.event_id
-    from events as e
-    where e.project_id = ${projectId} and e.event_id = any(${eventIds.map(escapeText)})
-      and e.event_type <> 'pending' ${conditionsSql(sql, conditions)}`;
+    select wanted.event_id
+    from unnest(${eventIds.map(escapeText)}::text[]) as wanted (event_id)
+    cross join lateral (
+      select true
+      from events as e
+      where e.project_id = ${projectId} and e.event_id = wanted.event_id
+        and e.event_type <> 'pending' ${conditionsSql(sql, conditions)}
+      limit 1
+    ) as found`;
   return rows.map((row) => unescapeText(row.event_id));
 }
 

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/base/errors.ts";
 import type { Reason } from "../../../src/base/errors.ts";
-import { runEvent } from "../../../src/evaluation/chunks/run-event.ts";
+import { openPatiently, runEvent } from "../../../src/evaluation/chunks/run-event.ts";
 import type { RunEventOptions } from "../../../src/evaluation/chunks/run-event.ts";
 import type { RunResult } from "../../../src/evaluation/runner/runner.ts";
 
@@ -105,5 +105,29 @@ describe("runEvent", () => {
     };
 
     await expect(runEvent(run, optionsOf({ signal: stopping.signal }))).rejects.toBe(reason);
+  });
+});
+
+describe("openPatiently", () => {
+  const { signal } = new AbortController();
+
+  test("waits for a place", async () => {
+    const { run, calls } = failingWith(fault("OVERLOADED"), fault("OVERLOADED"));
+
+    expect(await openPatiently(run, signal)).toEqual(score);
+
+    expect(calls.count).toBe(3);
+  });
+
+  test("fails at once with anything else, and once it is to stop", async () => {
+    const away = fault("SANDBOX_UNAVAILABLE");
+    const stopped = new Error("the worker stops");
+    const full = failingWith(...times(9, fault("OVERLOADED")));
+
+    await expect(openPatiently(failingWith(away).run, signal)).rejects.toBe(away);
+    const stopping = openPatiently(full.run, AbortSignal.abort(stopped));
+    await expect(stopping).rejects.toBe(stopped);
+
+    expect(full.calls.count).toBe(1);
   });
 });

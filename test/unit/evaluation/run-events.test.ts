@@ -52,7 +52,7 @@ function given(
 }
 
 describe("runEvents", () => {
-  test("runs every event once, several at a time where it may, and those that are gone not", async () => {
+  test("runs every event that is there once, several at a time where it may", async () => {
     let running = 0;
     let most = 0;
     const run = async () => {
