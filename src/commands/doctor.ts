@@ -1,16 +1,18 @@
 // `waggle doctor`: looks at everything the service needs and says what to do about what is not
-// there. Changes nothing. Called by main.ts.
+// there. Changes nothing but the cache of the sandbox. Called by main.ts.
 
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
+import { createLogger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { findHolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres } from "../embedded/postgres.ts";
 import { findInstalledTemporal } from "../embedded/temporal-binary.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
+import { createSandbox } from "./sandbox.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 
@@ -26,6 +28,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   clusters: checkClusters,
   port: checkPort,
   temporal: checkTemporal,
+  sandbox: checkSandbox,
 };
 
 /** Returns 1 when any check has advice. */
@@ -97,7 +100,27 @@ async function checkUrl(url: string, setting: string): Promise<Finding> {
   }
 }
 
-/** Without one everything works but the completion of archives and revocations. */
+/** Without it everything works but evaluators of type PYTHON. */
+async function checkSandbox(config: Config): Promise<Finding> {
+  const sandbox = createSandbox(config, createLogger("silent"));
+  try {
+    const startMs = performance.now();
+    const session = await sandbox.open("def evaluate(event):\n    return 1");
+    const outcome = await session.run({});
+    await session.close();
+    const ms = Math.round(performance.now() - startMs);
+    if (outcome.kind === "value") return { found: `ran Python in ${ms} ms, with its start` };
+    return { found: outcome.message, advice: "docs/sandbox.md says what the sandbox needs" };
+  } catch (error) {
+    const { message, cause } = error as Error;
+    const found = cause instanceof Error ? `${message}: ${cause.message}` : message;
+    return { found, advice: "docs/sandbox.md says what the sandbox needs" };
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** Without one everything works but evaluators that run by themselves, archives and revocations. */
 async function checkTemporal(config: Config): Promise<Finding> {
   const { address, namespace, cliPath } = config.temporal;
   if (address !== undefined) {

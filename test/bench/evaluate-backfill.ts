@@ -6,8 +6,10 @@ import { checkCommitted, checkScored } from "./scored.ts";
 import {
   type Cpu,
   cpuBetween,
+  cpuHead,
   type EventRange,
   type MadeMetric,
+  listCpu,
   microsecondsOf,
   type Scoring,
 } from "./scoring.ts";
@@ -40,17 +42,15 @@ export async function benchBackfill(
     console.log(`backfill: round ${number}: ${speed} evaluations/s, once each`);
   }
   const each = (of: (round: Round) => number): number => median(done.map(of));
-  const micros = (of: (cpu: Cpu) => number): number =>
-    each(({ cpu }) => (of(cpu) / range.events) * 1e6);
   const row = [
     `${range.events} events of 2 KB`,
     each(({ seconds }) => range.events / seconds),
-    micros(({ service }) => service),
-    micros(({ postgres }) => postgres),
-    micros(({ others }) => others),
+    ...cpuHead.map((_, column) =>
+      each(({ cpu }) => ((listCpu(cpu)[column] ?? NaN) / range.events) * 1e6),
+    ),
   ];
   console.log(`\na backfill, from the request to its end; µs of processor an evaluation:`);
-  const head = ["", "evaluations/s", "service", "Postgres", "sandboxes, Temporal"];
+  const head = ["", "evaluations/s", ...cpuHead];
   console.log(formatTable(head, [row]));
 }
 

@@ -1,6 +1,6 @@
-// Part `latency` of `bench evaluate`: from the acknowledgement of an event's commit to its scores, at
-// a fixed rate of events, by the times in the database and, for some events, by reading them over the
-// API. Called by evaluate.ts.
+// Part `latency` of `bench evaluate`: from the acknowledgement of an event's commit to its scores,
+// at a fixed rate, by the times in the database and, for some events, by reading them over the API.
+// Called by evaluate.ts.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { loads, newRun } from "./loads.ts";
@@ -8,8 +8,10 @@ import { checkCommitted, checkScored, waitForQuiet, waitForRuns } from "./scored
 import {
   type Cpu,
   cpuBetween,
+  cpuHead,
   type EventRange,
   type MadeMetric,
+  listCpu,
   microsecondsOf,
   percentile,
   type Scoring,
@@ -209,10 +211,10 @@ function readRow({ count, sent, scores }: Run): (string | number)[] {
   return [nameOf(count), read.length, ...both];
 }
 
-const ingestHead = ["", "p50", "p99", "service", "Postgres", "sandboxes, Temporal"];
+const ingestHead = ["", "p50", "p99", ...cpuHead];
 
 function ingestRow({ count, seconds, sent, cpu }: Run): (string | number)[] {
-  const shares = [cpu.service, cpu.postgres, cpu.others].map((used) => used / seconds);
+  const shares = listCpu(cpu).map((used) => used / seconds);
   const ack = [0.5, 0.99].map((share) => percentile(sent.ackMs, share));
   return [nameOf(count), ...ack, ...shares];
 }

@@ -101,7 +101,7 @@ async function becomesWarm(sandbox: PythonSandbox): Promise<void> {
   }
 }
 
-/** Time for the ends of processes to be noticed, so that the next start is not charged with them. */
+/** Time for the ends of processes to be noticed: the next start is not charged with them. */
 async function childrenEnd(): Promise<void> {
   await delay(200);
 }

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
+import { openTemporalFolder } from "../../src/embedded/temporal-folder.ts";
 import type { LoadResult } from "./generator.ts";
 import { type LoadName, loads } from "./loads.ts";
 import { cpuSecondsOf, cpuSecondsOfTree } from "./processes.ts";
@@ -17,8 +18,21 @@ export type EventRange = { readonly first: number; readonly events: number };
 
 export type MadeMetric = { readonly id: string; readonly name: string };
 
-/** Processor seconds: the service with its worker, Postgres, and sandboxes with Temporal. */
-export type Cpu = { readonly service: number; readonly postgres: number; readonly others: number };
+/** Processor seconds. */
+export type Cpu = {
+  /** With the worker, which runs in it. */
+  readonly service: number;
+  readonly postgres: number;
+  readonly temporal: number;
+  readonly sandboxes: number;
+};
+
+export const cpuHead = ["service", "Postgres", "Temporal", "sandboxes"];
+
+/** Returns the columns of `cpuHead`. */
+export function listCpu({ service, postgres, temporal, sandboxes }: Cpu): number[] {
+  return [service, postgres, temporal, sandboxes];
+}
 
 export type Scoring = {
   readonly service: BenchService;
@@ -60,18 +74,21 @@ export async function startScoring(nodeFlags: readonly string[]): Promise<Scorin
   };
   try {
     await workflowsRun(service);
+    const { pidPath } = await openTemporalFolder(service.folder);
+    const temporalPid = Number(await readFile(pidPath, "utf8"));
+    return composeScoring({ service, temporalPid, database, stop });
   } catch (error) {
     await stop();
     throw error;
   }
-  return composeScoring(service, database, stop);
 }
 
-function composeScoring(
-  service: BenchService,
-  database: Database,
-  stop: () => Promise<void>,
-): Scoring {
+function composeScoring({
+  service,
+  temporalPid,
+  database,
+  stop,
+}: Pick<Scoring, "service" | "database" | "stop"> & { readonly temporalPid: number }): Scoring {
   const { url, project_api_key: key } = service.credentials;
   let sent = 0;
   let made = 0;
@@ -111,14 +128,15 @@ function composeScoring(
     },
     async cpu() {
       const { pid, postgresPid } = service;
-      const [own, tree, postmaster, postgres] = await Promise.all([
+      const [own, tree, postmaster, postgres, temporal] = await Promise.all([
         cpuSecondsOf(pid),
         cpuSecondsOfTree(pid),
         cpuSecondsOf(postgresPid),
         cpuSecondsOfTree(postgresPid),
+        cpuSecondsOf(temporalPid),
       ]);
-      // Postgres is a child of the service too; its own children are not in the service's tree.
-      return { service: own, postgres, others: tree - own - postmaster };
+      // All are children of the service; its tree does not have their children in turn.
+      return { service: own, postgres, temporal, sandboxes: tree - own - postmaster - temporal };
     },
   };
 }
@@ -128,7 +146,8 @@ export function cpuBetween(before: Cpu, after: Cpu): Cpu {
   return {
     service: after.service - before.service,
     postgres: after.postgres - before.postgres,
-    others: after.others - before.others,
+    temporal: after.temporal - before.temporal,
+    sandboxes: after.sandboxes - before.sandboxes,
   };
 }
 
