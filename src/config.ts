@@ -238,7 +238,7 @@ export const settings = {
   "generation-concurrency": setting("256", "calls at a time, by project", wholeNumber(1, 100_000)),
   "generation-timeout-ms": setting("600000", "longest generation", wholeNumber(1_000, 3_600_000)),
   "evaluator-time-limit-ms": setting("10000", "of code on one event", wholeNumber(10, 600_000)),
-  "evaluator-memory-max": bytes(512_000_000, "memory of an evaluator's process"),
+  "evaluator-memory-max": setting("512000000", "and its memory", wholeNumber(128e6, 2 ** 32)),
   "evaluator-output-max": bytes(1_000_000, "what code prints and returns"),
   "evaluator-code-max": bytes(100_000, "code of an evaluator"),
   "evaluator-processes": setting("4", "sandboxes at a time", wholeNumber(1, 1_000)),

@@ -31,11 +31,14 @@ export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger
   });
 }
 
+/** Of root: its home is closed to the account that evaluators then run as. */
+const systemCacheFolder = "/var/cache/waggle";
+
 /** The user's own, so that nobody else wrote what is there; else one for this process alone. */
 function cacheFolder(): string {
-  const folder = userCacheFolder();
+  const folder = process.getuid?.() === 0 ? systemCacheFolder : userCacheFolder();
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
     accessSync(folder, constants.W_OK | constants.X_OK);
     return folder;
   } catch {

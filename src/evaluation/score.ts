@@ -70,7 +70,9 @@ const shownCharactersMax = 100;
 
 function mismatch(value: Score, wanted: string): CheckedScore {
   const text = JSON.stringify(value);
-  const shown = text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text;
+  const isLong = text.length > shownCharactersMax;
+  // A pair of code units that is cut in two is no text.
+  const shown = isLong ? `${text.slice(0, shownCharactersMax).toWellFormed()}…` : text;
   return { fault: `the score is ${shown}, and the return type asks for ${wanted}` };
 }
 

@@ -4,6 +4,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
+import { endsConnection } from "./faults.ts";
 
 type ColumnTypes = { bigint: number };
 
@@ -45,7 +46,11 @@ export type Database = {
 type Ambient = {
   readonly sql: postgres.TransactionSql<ColumnTypes>;
   readonly effects: (() => void)[];
+  readonly connection: Connection;
 };
+
+/** The connection of a transaction; lost also when the transaction has ended. */
+type Connection = { isLost: boolean };
 
 export type OpenDatabaseOptions = {
   /** `postgres://…`; a `host=/folder` parameter names a unix socket's folder, as in libpq. */
@@ -75,11 +80,13 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     if (outer) return work(outer.sql);
     for (let attempt = 1; ; attempt += 1) {
       const effects: (() => void)[] = [];
+      const connection: Connection = { isLost: false };
       try {
-        const result = await pool.begin((sql) => ambient.run({ sql, effects }, () => work(sql)));
+        const result = await pool.begin((sql) => runOn(connection, { sql, effects }, work));
         for (const effect of effects) effect();
         return result as T;
       } catch (error) {
+        connection.isLost = true;
         if (attempt === transactionAttemptsMax || !isRetried(error)) throw error;
         // Waits a random moment, so that two that met do not meet again.
         await delay(Math.random() * 10 * 2 ** attempt);
@@ -87,12 +94,22 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     }
   }
 
+  async function runOn<T>(
+    connection: Connection,
+    { sql, effects }: Pick<Ambient, "sql" | "effects">,
+    work: (sql: Sql) => Promise<T>,
+  ): Promise<T> {
+    const guarded = guard(sql, connection);
+    const inside = { sql: guarded, effects, connection };
+    return settleWhileConnected(connection, () => ambient.run(inside, () => work(guarded)));
+  }
+
   async function step<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const outer = ambient.getStore();
     if (!outer) return transaction(work);
     const effects: (() => void)[] = [];
     const result = await outer.sql.savepoint((sql) =>
-      ambient.run({ sql, effects }, () => work(sql)),
+      runOn(outer.connection, { sql, effects }, work),
     );
     outer.effects.push(...effects);
     return result as T;
@@ -113,6 +130,50 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     },
     close: () => pool.end({ timeout: closeTimeoutSeconds }),
   };
+}
+
+/** Longest time from an error that ends a connection to its end. */
+const lostMsMax = 200;
+const lostLookMs = 5;
+
+/**
+ * Settles as `work` does, but never when the connection is lost: the driver has told the caller of
+ * the transaction, and would write a `rollback` to a connection that is closed, which throws where
+ * nobody can catch it, or that is another transaction's by then.
+ */
+async function settleWhileConnected<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  try {
+    const result = await work();
+    if (!connection.isLost) return result;
+  } catch (error) {
+    // It may be about a connection to another database.
+    const deadline = Date.now() + (endsConnection(error) ? lostMsMax : 0);
+    while (!connection.isLost && Date.now() < deadline) await delay(lostLookMs);
+    if (!connection.isLost) throw error;
+  }
+  return new Promise(() => undefined);
+}
+
+/** Has statements fail once the connection is lost, for the same reasons. */
+function guard(
+  sql: postgres.TransactionSql<ColumnTypes>,
+  connection: Connection,
+): postgres.TransactionSql<ColumnTypes> {
+  function assertConnected(): void {
+    if (!connection.isLost) return;
+    const message = "the connection of the transaction was lost";
+    throw Object.assign(new Error(message), { code: "CONNECTION_CLOSED" });
+  }
+  return new Proxy(sql, {
+    apply(target, self, words) {
+      assertConnected();
+      return Reflect.apply(target, self, words) as unknown;
+    },
+    get(target, name) {
+      assertConnected();
+      return Reflect.get(target, name) as unknown;
+    },
+  });
 }
 
 function createPool(options: OpenDatabaseOptions): postgres.Sql<ColumnTypes> {

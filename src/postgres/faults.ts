@@ -47,9 +47,21 @@ export function findDatabaseFault(error: unknown): Reason | undefined {
   return undefined;
 }
 
+/** Tells whether an error ended the connection that it came by, or was its end. */
+export function endsConnection(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, severity } = error as { code?: unknown; severity?: string };
+  if (typeof code !== "string") return false;
+  return sessionSeverities.has(severity) || isConnectionCode(code);
+}
+
+function isConnectionCode(code: string): boolean {
+  // CONNECTION_CLOSED and its like are the driver's.
+  return connectionCodes.has(code) || code.startsWith("CONNECTION_");
+}
+
 /** True when the database is away or full. */
 function isUnavailable(code: string): boolean {
-  if (connectionCodes.has(code) || serverCodes.has(code)) return true;
-  // CONNECTION_CLOSED and its like are the driver's; class 08 is Postgres' own.
-  return code.startsWith("CONNECTION_") || /^08[0-9A-Z]{3}$/.test(code);
+  // Class 08 is Postgres' own word for connections.
+  return isConnectionCode(code) || serverCodes.has(code) || /^08[0-9A-Z]{3}$/.test(code);
 }

@@ -69,6 +69,34 @@ describe("POST /v1/metrics", () => {
     expect(got.json).toMatchObject(said);
   });
 
+  test("shows each filter with a value and a type, as clients want them", async () => {
+    const project = await givenAMetricProject(service);
+    const given = [
+      { field: "outputs.content", operator: "exists" },
+      { field: "error", operator: "is", value: null },
+      { field: "event_type", operator: "is", value: "model" },
+      { field: "event_name", operator: "is", value: 5 },
+      { field: "metadata.cost", operator: "greater than", value: "0.5" },
+      { field: "metadata.cost", operator: "is", value: 1 },
+      { field: "metadata.isBeta", operator: "is not", value: true },
+      { field: "metadata.tags", operator: "contains", value: 1 },
+      { field: "duration", operator: "is", value: 1 },
+      { field: "start_time", operator: "greater than", value: 1 },
+      { field: "metadata.at", operator: "before", value: "2026-01-01" },
+    ];
+    const id = await project.make({ ...anEvaluator, filters: { filterArray: given } });
+
+    const { json } = await project.call(`GET /v1/metrics/${id}`);
+    await project.call(`PUT /v1/metrics/${id}`, { filters: json["filters"] });
+    const versions = await project.call(`GET /v1/metrics/${id}/versions`);
+
+    const types = ["string", "string", "string", "string", "number", "number", "boolean"];
+    types.push("string", "number", "datetime", "datetime");
+    const whole = given.map((filter, index) => ({ value: null, ...filter, type: types[index] }));
+    expect(json["filters"]).toEqual({ filterArray: whole });
+    expect(versions.json["data"]).toMatchObject([{ content: { filters: json["filters"] } }]);
+  });
+
   test.each([
     { name: "attribute of the code", criteria: "result = event['feedback']['ground_truth'] == 1" },
     { ...judge, name: "a prompt", criteria: "{{ outputs.content }} {{ feedback.ground_truth }}" },

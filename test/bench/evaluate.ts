@@ -1,6 +1,6 @@
 // `npm run bench -- evaluate`: evaluators on the whole service, with its worker, Temporal, Postgres
-// and sandboxes: how long a score takes, how many a second, what they take from ingestion. Fails when
-// an event was not scored, or scored twice. Called by main.ts.
+// and sandboxes: how long a score takes, how many a second, what they take from ingestion. Fails
+// when an event was not scored, or scored twice. Called by main.ts.
 
 import { benchBackfill } from "./evaluate-backfill.ts";
 import { benchIngestBeside } from "./evaluate-ingest.ts";

@@ -29,9 +29,10 @@ export type Cpu = {
 
 export const cpuHead = ["service", "Postgres", "Temporal", "sandboxes"];
 
-/** Returns the columns of `cpuHead`. */
+/** Returns the columns of `cpuHead`; the kernel counts hundredths. */
 export function listCpu({ service, postgres, temporal, sandboxes }: Cpu): number[] {
-  return [service, postgres, temporal, sandboxes];
+  const seconds = [service, postgres, temporal, sandboxes];
+  return seconds.map((used) => Math.round(used * 100) / 100);
 }
 
 export type Scoring = {

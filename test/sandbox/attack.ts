@@ -1,5 +1,5 @@
-// What the escape suite has in common: evaluators that try what each event tells them, in Python, in
-// JavaScript and in a worker of their own, and a neighbour who has to be answered meanwhile.
+// What the escape suite has in common: evaluators that try what each event tells them, in Python,
+// in JavaScript and in a worker of their own, and a neighbour who has to be answered meanwhile.
 
 import { afterAll, beforeAll, expect } from "vitest";
 import type {

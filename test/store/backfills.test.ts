@@ -360,10 +360,15 @@ describe("a backfill whose metric the service disabled", () => {
     const { project, id } = await given(2);
     const backfill = await create(project, id);
 
-    await evaluation.runs.failOpenOf(project.projectId, id, "disabled after 10 failures in a row");
+    const error = "disabled after 10 failures in a row: EXCEPTION: what an event says";
+    await evaluation.runs.failOpenOf(project.projectId, id, error);
     const next = await evaluation.runs.nextChunk(runOf(backfill));
 
-    expect(next).toMatchObject({ kind: "failed", error: "disabled after 10 failures in a row" });
+    const path = { evaluatorId: id, backfillId: backfill.id };
+    expect(await evaluation.backfills.get(project, path)).toMatchObject({ error });
+    // Temporal keeps what the workflow is told.
+    expect(next).toMatchObject({ kind: "failed" });
+    expect(JSON.stringify(next)).not.toContain("what an event says");
   });
 
   test("counts failures afresh when it is started again", async () => {

@@ -35,7 +35,8 @@ function chunksOf(run: Run, options: Partial<ChunksOptions> = {}) {
   const close = async () => void (closed.count += 1);
   const chunks = createChunks({
     ...{ scopes, evaluators, scores, tracingOf, backfills: runs, failuresMax: 10, pauseMs: 1 },
-    runner: { open: async () => ({ concurrency: 1, run, close }) },
+    runner: { open: async () => ({ concurrency: 1, run, isWanted: () => false, close }) },
+    lingerMs: 0,
     logger: createLogger("silent"),
     ...options,
   });
@@ -67,6 +68,17 @@ async function givenAChunk(events: number): Promise<EvaluateChunkInput> {
     ...{ projectId, orgId, chunkId, evaluatorId, version, enablement, events },
     ...{ evaluatorName: definition.name, actor: "a test" },
   };
+}
+
+/** Has more events wait for a chunk's version. */
+async function queueMore(input: EvaluateChunkInput, events: number): Promise<void> {
+  const { evaluatorId, version, enablement } = input;
+  const all = Array.from({ length: events }, () => anEvent({}));
+  await insertEvents(own.database, project.projectId, all);
+  await own.database.sql()`
+    insert into scores (project_id, event_id, evaluator_id, version, state, enablement)
+    select ${project.projectId}, id, ${evaluatorId}, ${version}, 'queued', ${enablement}
+    from unnest(${all.map(({ event_id: id }) => id)}::text[]) as id`;
 }
 
 /** States of the runs of a chunk's evaluator. */
@@ -111,6 +123,33 @@ describe("a step of a chunk", () => {
     );
     expect(told).toEqual([100, 20].map((scored) => ({ type: "LLM", scored, failed: {} })));
     expect(chunks.closed.count).toBe(1);
+  });
+
+  test("takes on what is queued while it runs, up to a thousand events in all", async () => {
+    const input = await givenAChunk(998);
+    await queueMore(input, 4);
+    const chunks = chunksOf(async () => score, { lingerMs: 30_000 });
+
+    const got = await step(chunks, input);
+
+    expect(got).toMatchObject({ counts: { events: 1_000, scored: 1_000 } });
+    expect(await statesOf(input)).toEqual({ scored: 1_000, queued: 2 });
+  });
+
+  test("takes nothing on where another evaluator waits for its place", async () => {
+    const input = await givenAChunk(1);
+    await queueMore(input, 1);
+    const isWanted = () => true;
+    const opened = { concurrency: 1, run: async () => score, isWanted, close: async () => {} };
+    const chunks = chunksOf(async () => score, {
+      lingerMs: 30_000,
+      runner: { open: async () => opened },
+    });
+
+    const got = await step(chunks, input);
+
+    expect(got).toMatchObject({ counts: { events: 1, scored: 1 }, end: { kind: "done" } });
+    expect(await statesOf(input)).toEqual({ scored: 1, queued: 1 });
   });
 
   test("leaves the rest to the next one when its time is over; nothing runs twice", async () => {
@@ -197,10 +236,12 @@ describe("a chunk ends early", () => {
 
     const got = await step(chunks, input);
 
-    const reason = "disabled after 10 failures in a row: NO_SCORE: none";
+    // What the evaluator says may be an event's text, which is not Temporal's to keep.
+    const reason = "disabled after 10 failures in a row";
     expect(got.end).toEqual({ kind: "disabled", reason });
     const evaluator = await own.evaluators.get(project.projectId, input.evaluatorId);
-    expect(evaluator).toMatchObject({ disabledReason: reason, version: input.version + 1 });
+    const disabledReason = `${reason}: NO_SCORE: none`;
+    expect(evaluator).toMatchObject({ disabledReason, version: input.version + 1 });
     expect(evaluator.definition.enabled_in_prod).toBe(false);
     // The batch of those ten, and nothing after it.
     expect(await statesOf(input)).toEqual({ scored: 1, failed: 99 });

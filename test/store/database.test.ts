@@ -1,8 +1,8 @@
 // Transactions and column types of the pool, against a real Postgres.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Database } from "../../src/postgres/database.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
+import { createTestDatabase, urlOf } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 
 let testDatabase: TestDatabase;
@@ -59,6 +59,68 @@ describe("transaction", () => {
     const rows = await database.sql()`select value from counters order by name`;
     expect(rows.map(({ value }) => value as number)).toEqual([2, 2]);
     expect(attempts).toBe(3);
+  });
+});
+
+describe("a transaction whose connection is lost", () => {
+  const lost = {
+    code: expect.stringMatching(/^(57P01|CONNECTION_CLOSED|ECONNRESET|EPIPE)$/) as unknown,
+  };
+
+  /** The driver tells the first statement on each new connection how the last one ended. */
+  async function useEveryConnection(): Promise<void> {
+    await Promise.allSettled(Array.from({ length: 20 }, () => names()));
+  }
+
+  async function pidOf(sql: Sql): Promise<number> {
+    const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    return row?.pid ?? 0;
+  }
+
+  test("fails between two statements, and nothing later of its work reaches Postgres", async () => {
+    const before = await names();
+    const gone = Promise.withResolvers<undefined>();
+    const later = Promise.withResolvers<unknown>();
+    const url = await urlOf(database);
+    const other = openDatabase({ url, connectionsMax: 1 });
+    onTestFinished(() => other.close());
+    const transaction = database.transaction(async (sql) => {
+      await sql`insert into counters values ('before', 1)`;
+      await other.sql()`select pg_terminate_backend(${await pidOf(sql)}, 5000)`;
+      await gone.promise;
+      try {
+        await sql`insert into counters values ('after', 1)`;
+      } catch (error) {
+        later.resolve(error);
+      }
+    });
+    transaction.catch(() => gone.resolve(undefined));
+
+    await expect(transaction).rejects.toMatchObject(lost);
+    expect(await later.promise).toMatchObject(lost);
+    // The connection is made again, and is another's.
+    await useEveryConnection();
+    expect(await names()).toEqual(before);
+  });
+
+  test("fails in a statement of a step, and the pool is as good as before", async () => {
+    const before = await names();
+    const other = openDatabase({ url: await urlOf(database), connectionsMax: 1 });
+    onTestFinished(() => other.close());
+    for (let count = 0; count < 20; count += 1) {
+      const transaction = database.transaction(async (sql) => {
+        await sql`insert into counters values ('before', 1)`;
+        await database.step(async (inner) => {
+          const pid = await pidOf(inner);
+          const sleeping = inner`select pg_sleep(30)`.execute();
+          await Promise.all([sleeping, other.sql()`select pg_terminate_backend(${pid})`]);
+        });
+      });
+      await expect(transaction).rejects.toMatchObject(lost);
+    }
+    await useEveryConnection();
+    await Promise.all(Array.from({ length: 20 }, () => names()));
+    expect(await names()).toEqual(before);
   });
 });
 

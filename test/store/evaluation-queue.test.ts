@@ -2,6 +2,7 @@
 // queued, for which evaluators, in which chunks; nothing lost and nothing twice with many
 // dispatchers.
 
+import { AsyncResource } from "node:async_hooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLogger } from "../../src/base/logger.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
@@ -14,6 +15,7 @@ import {
 } from "../../src/evaluation/online/dispatcher.ts";
 import { createEvaluationQueue } from "../../src/evaluation/online/queue.ts";
 import { createQueueStats } from "../../src/evaluation/online/queue-stats.ts";
+import { insertQueuedRuns } from "../../src/evaluation/online/run-store.ts";
 import { isSampled } from "../../src/evaluation/online/sampling.ts";
 import type { Scores } from "../../src/evaluation/scores/scores.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
@@ -285,6 +287,22 @@ describe("routing", () => {
     expect(await runsOf(other)).toEqual(ids.toSorted());
   });
 
+  test("keeps nobody from writing the events meanwhile", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    const [id = ""] = await write(1);
+    // Of another connection than the one that holds the event.
+    const update = AsyncResource.bind(() =>
+      tracing.of(place).events.update(project.projectId, id, { outputs: { text: "x" } }),
+    );
+
+    await testDatabase.database.transaction(async (sql) => {
+      await insertQueuedRuns(sql, evaluator, [{ eventId: id, queuedAt: new Date() }]);
+      await update();
+    });
+
+    expect(await runsOf(evaluator)).toEqual([id]);
+  });
+
   test("passes by deleted events, and empties the queue of an archived project", async () => {
     const evaluator = given({ definition: { filters: isTool } });
     const [gone = "", there = ""] = await write(2);
@@ -371,6 +389,59 @@ describe("chunks", () => {
 
     const counts = await Promise.all(many.map(async (one) => (await handedOf(one)).length));
     expect(counts.toSorted()).toEqual([0, 2, 2, 2, 2]);
+  });
+
+  test("are made of what waits longest, so that no evaluator is left behind", async () => {
+    const many = Array.from({ length: 10 }, () => given({ definition: { filters: isTool } }));
+    const dispatcher = aDispatcher();
+    await write(1);
+    await dispatcher.turn();
+    // All have more to do by the time that the places are free again.
+    await write(1);
+    for (const { input } of (await Promise.all(many.map(handedOf))).flat()) {
+      await scores.endChunk(place, input.chunkId, "drop");
+    }
+
+    await dispatcher.turn();
+
+    const counts = await Promise.all(many.map(async (one) => (await handedOf(one)).length));
+    expect(counts.filter((count) => count === 0)).toEqual([]);
+  });
+
+  test("that ended long ago go as new ones are made, those of backfills aside", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    const dispatcher = aDispatcher();
+    const sql = testDatabase.database.sql();
+    const chunksOf = async () => {
+      const rows = await sql<{ id: string }[]>`
+        select chunk_id as id
+        from evaluation_chunks
+        where project_id = ${project.projectId}
+        order by created_at`;
+      return rows.map(({ id }) => id);
+    };
+    const made: string[] = [];
+    for (const backfillId of [null, createUuid(), null]) {
+      await write(1);
+      await dispatcher.turn();
+      const id = (await chunksOf()).at(-1) ?? "";
+      made.push(id);
+      await scores.endChunk(place, id, "drop");
+      await sql`
+        update evaluation_chunks
+        set backfill_id = ${backfillId}, created_at = created_at - interval '31 days'
+        where project_id = ${project.projectId} and chunk_id = ${id} and ${made.length} < 3`;
+    }
+    const [old, ofBackfill, young] = made;
+    expect(await chunksOf()).not.toContain(old);
+
+    await write(1);
+    await dispatcher.turn();
+
+    const kept = await chunksOf();
+    expect(kept.slice(0, 2)).toEqual([ofBackfill, young]);
+    expect(kept).toHaveLength(3);
+    expect(await handedOf(evaluator)).toHaveLength(4);
   });
 
   test("are made for other projects whatever one has under way", async () => {

@@ -129,7 +129,8 @@ async function takeStep(options: BackfillRunsOptions, run: BackfillRun): Promise
   const project = await findProject(options, row.projectId);
   if (isEnded(row.state)) {
     if (project) await letGo(options, project, row);
-    return { kind: row.state, ...(row.error !== null && { error: row.error }) };
+    // Its record says what for: that may be an evaluator's word, and Temporal keeps none of those.
+    return { kind: row.state };
   }
   const { projectId, evaluatorId, version } = row;
   const evaluator = project && (await options.evaluators.find(projectId, evaluatorId, version));

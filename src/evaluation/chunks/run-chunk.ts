@@ -2,6 +2,7 @@
 // is still to run, runs it, and commits results as they come. Called by workflows/evaluate-chunk.
 // Source: docs/decisions.md, 24 and 25; docs/workflows.md.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { isProject } from "../../access/scope.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -60,7 +61,13 @@ export type ChunksOptions = {
   readonly evaluators: Pick<Evaluators, "find" | "disable">;
   readonly scores: Pick<
     Scores,
-    "runningOf" | "commitResults" | "failuresInRow" | "endChunk" | "touchChunk" | "countChunk"
+    | "runningOf"
+    | "commitResults"
+    | "failuresInRow"
+    | "endChunk"
+    | "extendChunk"
+    | "touchChunk"
+    | "countChunk"
   >;
   readonly tracingOf: TracingOf;
   readonly runner: Runner;
@@ -74,11 +81,21 @@ export type ChunksOptions = {
   readonly stepMs?: number;
   /** Before a provider is asked again for the first time. */
   readonly pauseMs?: number;
+  /** How long a chunk that has run waits for more events. */
+  readonly lingerMs?: number;
 };
 
 /** After so much the workflow is told, so that its progress can be asked for. */
 const stepMsDefault = 10_000;
 const pauseMsDefault = 1_000;
+/**
+ * A start of the sandbox costs as much as many hundred events, so while events keep coming the one
+ * that is open runs them too.
+ */
+const lingerMsDefault = 1_000;
+const lingerPollMs = 150;
+/** Events of a chunk, those that it takes on among them. */
+const chunkEventsMax = 1_000;
 /** Whether a chunk is still wanted is asked so often. */
 const lookMs = 2_000;
 
@@ -92,6 +109,7 @@ type Work = {
 export function createChunks(options: ChunksOptions): Chunks {
   const { scopes, evaluators, scores, tracingOf, runner, backfills, failuresMax } = options;
   const { logger, stepMs = stepMsDefault, pauseMs = pauseMsDefault } = options;
+  const { lingerMs = lingerMsDefault } = options;
 
   async function findProject(projectId: string): Promise<ProjectScope | undefined> {
     const scope = await scopes.find("project", projectId);
@@ -120,20 +138,32 @@ export function createChunks(options: ChunksOptions): Chunks {
 
   async function disable(work: Work, last: string | undefined): Promise<ChunkEnd> {
     const { projectId, evaluatorId, enablement } = work.input;
-    const reason = `disabled after ${failuresMax} failures in a row: ${last ?? "unknown"}`;
-    await evaluators.disable({ projectId, evaluatorId, enablement, message: reason });
-    await backfills.failOpenOf(projectId, evaluatorId, reason);
+    const reason = `disabled after ${failuresMax} failures in a row`;
+    const message = `${reason}: ${last ?? "unknown"}`;
+    await evaluators.disable({ projectId, evaluatorId, enablement, message });
+    await backfills.failOpenOf(projectId, evaluatorId, message);
+    // How it failed is the evaluator's word, which may be an event's: Temporal keeps none of that.
     return { kind: "disabled", reason };
   }
 
-  /** Opens what runs the version; where that can never be, it fails on every event. */
-  async function open({ project, evaluator }: Work, signal: AbortSignal): Promise<OpenRunner> {
+  /**
+   * Opens what runs the version; where that can never be, it fails on every event. Undefined when
+   * there is no place for it all through a step.
+   */
+  async function open(
+    { project, evaluator }: Work,
+    signal: AbortSignal,
+  ): Promise<OpenRunner | undefined> {
     try {
-      return await openPatiently(() => runner.open(project, evaluator, signal), signal);
+      const ask = () => runner.open(project, evaluator, signal);
+      return await openPatiently(ask, { signal, waitMs: stepMs });
     } catch (error) {
       if (!(error instanceof ServiceError && isPermanent(error))) throw error;
       const failure = toFailure(error);
-      return { concurrency: 1, run: async () => failure, close: async () => undefined };
+      return {
+        ...{ concurrency: 1, run: async () => failure },
+        ...{ isWanted: () => false, close: async () => undefined },
+      };
     }
   }
 
@@ -163,30 +193,54 @@ export function createChunks(options: ChunksOptions): Chunks {
     };
   }
 
+  /** Waits a while for more events of the version; none where the step or the wait is over. */
+  async function takeOn(
+    { input, project }: Work,
+    chunk: ChunkKey,
+    { opened, deadline, signal }: { opened: OpenRunner; deadline: number; signal: AbortSignal },
+  ): Promise<readonly string[]> {
+    // A backfill makes its chunks itself.
+    if (input.backfillId !== undefined) return [];
+    const counts = await scores.countChunk(project, input.chunkId);
+    if (counts === undefined || counts.events >= chunkEventsMax) return [];
+    const until = Math.min(deadline, Date.now() + lingerMs);
+    while (Date.now() < until && !opened.isWanted()) {
+      const eventIds = await scores.extendChunk(project, chunk, chunkEventsMax);
+      if (eventIds.length > 0) return eventIds;
+      await delay(lingerPollMs, undefined, { signal });
+    }
+    return [];
+  }
+
   async function runSome(work: Work, context: StepContext): Promise<ChunkEnd | undefined> {
     const { input, project, evaluator } = work;
     const { signal, onCommitted } = context;
     const chunk: ChunkKey = { ...input, name: evaluator.definition.name };
     const before = await scores.failuresInRow(project, chunk);
     if (before.failuresInRow >= failuresMax) return disable(work, before.lastFailure);
-    const eventIds = await scores.runningOf(project, input.chunkId);
+    let eventIds = await scores.runningOf(project, input.chunkId);
     if (eventIds.length === 0) return { kind: "done" };
     await scores.touchChunk(project, input.chunkId);
     const opened = await open(work, signal);
+    // Chunks of others wait for their step, and may well have a place before this one.
+    if (!opened) return undefined;
     const { selection } = tracingOf(project);
     const committing = createCommit(work, chunk, onCommitted);
     const batch = createResultBatch(committing.commit);
     const deadline = Date.now() + stepMs;
+    const isOver = () => committing.end() !== undefined || Date.now() > deadline;
     try {
-      await runEvents({
-        ...{ eventIds, evaluator, opened, signal, pauseMs, batch },
-        read: (ids) => selection.read(project.projectId, ids),
-        isOver: () => committing.end() !== undefined || Date.now() > deadline,
-        onBug: (err) => {
-          const { chunkId, evaluatorId } = input;
-          logger.error({ err, chunkId, evaluatorId }, "an evaluator could not be run on an event");
-        },
-      });
+      while (eventIds.length > 0) {
+        await runEvents({
+          ...{ eventIds, evaluator, opened, signal, pauseMs, batch, isOver },
+          read: (ids) => selection.read(project.projectId, ids),
+          onBug: (err) => {
+            const { chunkId, evaluatorId } = input;
+            logger.error({ err, chunkId, evaluatorId }, "an evaluator failed to run on an event");
+          },
+        });
+        eventIds = isOver() ? [] : await takeOn(work, chunk, { opened, deadline, signal });
+      }
     } finally {
       await opened.close();
     }

@@ -27,21 +27,22 @@ const serverErrorMin = 500;
 /** Nobody may see what a bug says. */
 const bugMessage = "the service could not run the evaluator on this event";
 
-/** So long a chunk waits for a place, in which others take their steps; then Temporal says why. */
-const placeMsMax = 120_000;
-
 /**
- * Opens a runner once there is a place for it. Fails with OVERLOADED when there is none for very
- * long, as `open` does otherwise, and with the signal's reason once that is aborted.
+ * Opens a runner once there is a place for it; undefined when there is none for so long. Fails as
+ * `open` does otherwise, and with the signal's reason once that is aborted.
  */
-export async function openPatiently<T>(open: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  const deadline = Date.now() + placeMsMax;
+export async function openPatiently<T>(
+  open: () => Promise<T>,
+  { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs: number },
+): Promise<T | undefined> {
+  const deadline = Date.now() + waitMs;
   for (;;) {
     try {
       return await open();
     } catch (error) {
       signal.throwIfAborted();
-      if (!isOverloaded(error) || Date.now() > deadline) throw error;
+      if (!isOverloaded(error)) throw error;
+      if (Date.now() >= deadline) return undefined;
       await delay(overloadedPauseMs, undefined, { signal });
     }
   }

@@ -2,7 +2,7 @@
 // type and the name of events among them. Called by to-definition.ts; read back for older clients.
 // Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.
 
-import { type FilterInput, parseFilters } from "../../tracing/export/filter.ts";
+import { eventColumns, type FilterInput, parseFilters } from "../../tracing/export/filter.ts";
 import type { Filters } from "./definition.ts";
 import { assertText, refuse } from "./fields.ts";
 
@@ -31,16 +31,30 @@ export function parseEventFilters(given: readonly FilterInput[]): Filters {
   return { filterArray };
 }
 
-/** Leaves out what says nothing, so that equal filters are stored alike. */
-function toFilter({ field, operator, value, type }: FilterInput, index: number): FilterInput {
+/**
+ * Writes equal filters alike, and whole: the published Python client fails on a list in which any
+ * filter lacks its value or its type.
+ */
+function toFilter(filter: FilterInput, index: number): FilterInput {
+  const { field, operator, value = null, type } = filter;
   const place = `filters.filterArray[${index}]`;
   assertText(`${place}.field`, field, filtersBytesMax);
   if (typeof value === "string") assertText(`${place}.value`, value, filtersBytesMax);
   if (typeof value === "number" && !Number.isFinite(value)) {
     refuse(`${place}.value`, "must be a finite number");
   }
-  const isValue = value !== undefined && operator !== "exists" && operator !== "not exists";
-  return { field, operator, ...(isValue && { value }), ...(type && { type }) };
+  const isPresence = operator === "exists" || operator === "not exists";
+  return { field, operator, value: isPresence ? null : value, type: type || typeMeant(filter) };
+}
+
+/** Returns the type that a filter without one is evaluated as, where its field is not known. */
+function typeMeant({ field, operator, value }: FilterInput): string {
+  const held = new Map(Object.entries(eventColumns)).get(field);
+  if (held === "time" || operator === "after" || operator === "before") return "datetime";
+  if (held === "number" || operator === "greater than" || operator === "less than") return "number";
+  const isText = held !== undefined || operator === "contains" || operator === "not contains";
+  if (!isText && (typeof value === "number" || typeof value === "boolean")) return typeof value;
+  return "string";
 }
 
 /** Returns filters with an older field among them: `all` takes its filter away. */

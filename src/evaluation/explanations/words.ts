@@ -13,7 +13,12 @@ export function describeFilter({ field, operator, value }: FilterInput): string 
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const isLong = text.length > valueCharactersMax;
-  return `${field} ${operator} ${isLong ? `${text.slice(0, valueCharactersMax)}…` : text}`;
+  return `${field} ${operator} ${isLong ? `${cutText(text)}…` : text}`;
+}
+
+/** A pair of code units that is cut in two is no text. */
+function cutText(text: string): string {
+  return text.slice(0, valueCharactersMax).toWellFormed();
 }
 
 /** Says what came of a run, or where it is. */

@@ -97,6 +97,25 @@ export async function claimChunk(
   return row?.events ?? 0;
 }
 
+/** Deletes chunks of an evaluator that ended long ago, at most `limit`; a backfill's are kept. */
+export async function deleteOldChunks(
+  sql: Sql,
+  { projectId, evaluatorId }: Pick<WaitingVersion, "projectId" | "evaluatorId">,
+  { ageDays, limit }: { readonly ageDays: number; readonly limit: number },
+): Promise<void> {
+  await sql`
+    delete from evaluation_chunks
+    where project_id = ${projectId} and chunk_id = any(array(
+      select chunk_id
+      from evaluation_chunks
+      where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+        and created_at < clock_timestamp() - ${ageDays} * interval '1 day'
+        and ended_at is not null and backfill_id is null
+      order by created_at
+      limit ${limit}
+    ))`;
+}
+
 /** Returns at most `limit` open chunks whose workflow is not in the outbox yet. */
 export async function listUnhanded(sql: Sql, limit: number): Promise<OpenChunk[]> {
   // Of all projects: only what is open is in the index, and that is little.

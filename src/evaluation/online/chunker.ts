@@ -16,11 +16,12 @@ import * as runStore from "./run-store.ts";
 
 export type Chunker = {
   /**
-   * Makes chunks of a project's runs, as many as may be under way; returns how many. What waits for
+   * Makes chunks of a project's runs, as many as may be under way, of what waits longest first;
+   * returns how many. What waits for
    * an evaluator that does not run any more is dropped, and what waits for an earlier version is
    * looked at again. None while another worker is at the project.
    */
-  makeChunks(project: ProjectScope, waiting: readonly runStore.WaitingVersion[]): Promise<number>;
+  makeChunks(project: ProjectScope, waiting: readonly runStore.WaitingSince[]): Promise<number>;
   /** Puts the workflow of a chunk into the outbox; again changes nothing. */
   hand(project: ProjectScope, chunk: chunkStore.OpenChunk): Promise<void>;
 };
@@ -49,8 +50,13 @@ const chunkEventsMaxDefault = 1_000;
 const gatherMsDefault = 500;
 /** Open chunks of a project: others' have to get on beside them. */
 const projectChunksMax = 8;
+/** Versions of a project looked at in a turn: more than may have a chunk under way. */
+const versionsMax = 50;
 /** Open chunks of an evaluator while more waits than the next one takes. */
 const fullChunksMax = 2;
+
+/** Sums are over some days, and more of the old go than are made; the scores themselves stay. */
+const kept = { ageDays: 30, limit: 10 };
 
 export function createChunker(options: ChunkerOptions): Chunker {
   const { database, clusters, evaluators, scores, outbox } = options;
@@ -74,6 +80,7 @@ export function createChunker(options: ChunkerOptions): Chunker {
       const { workflowId } = toEntry(chunk, { orgId: "", events: 0 });
       const events = await chunkStore.claimChunk(sql, { ...chunk, workflowId }, chunkEventsMax);
       if (events === 0) break;
+      await chunkStore.deleteOldChunks(sql, evaluator, kept);
     }
     return made;
   }
@@ -92,8 +99,12 @@ export function createChunker(options: ChunkerOptions): Chunker {
   }
 
   return {
-    async makeChunks(project, waiting) {
+    async makeChunks(project, allWaiting) {
       const { projectId, clusterId } = project;
+      // Else the first of many evaluators would take every place, over and over.
+      const waiting = allWaiting
+        .toSorted((a, b) => a.since.getTime() - b.since.getTime())
+        .slice(0, versionsMax);
       const ids = new Set(waiting.map(({ evaluatorId }) => evaluatorId));
       const found = new Map<string, RunnableEvaluator>();
       for (const id of ids) {

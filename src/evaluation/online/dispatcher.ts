@@ -47,6 +47,7 @@ const versionsPerTurnMax = 2_000;
 const chunksPerTurnMax = 200;
 /** Portions of one project's events in a turn, before others have theirs. */
 const portionsPerTurnMax = 5;
+const projectMsMax = 1_000;
 const rowsDeletedMax = 1_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
@@ -87,8 +88,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function routeProject(project: ProjectScope): Promise<void> {
+    const deadline = Date.now() + projectMsMax;
     for (let portions = 0; portions < portionsPerTurnMax && !isStopped; portions += 1) {
-      if ((await router.route(project)) === 0) return;
+      if ((await router.route(project)) === 0 || Date.now() > deadline) return;
     }
   }
 

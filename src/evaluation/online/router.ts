@@ -31,8 +31,10 @@ export type RouterOptions = {
 };
 
 const faultyMax = 1_000;
-/** Of one transaction, which holds the events against writers: some tens of milliseconds. */
+/** Of one transaction, which keeps the events from being deleted. */
 const taken = { rowsMax: 500, eventsMax: 2_000 };
+/** Fewer events where there are many evaluators, so that a transaction takes a second or so. */
+const pairsMax = 200_000;
 
 export function createRouter(options: RouterOptions): Router {
   const { clusters, evaluators, tracingOf, logger } = options;
@@ -76,7 +78,9 @@ export function createRouter(options: RouterOptions): Router {
       const enabled = await evaluators.enabledOf(projectId);
       return clusters.database(clusterId).transaction(async (sql) => {
         if (!(await queueStore.lockProject(sql, projectId))) return 0;
-        const events = earliest(await queueStore.takeQueueRows(sql, projectId, taken));
+        const eventsMax = Math.min(taken.eventsMax, Math.ceil(pairsMax / enabled.length));
+        const rows = await queueStore.takeQueueRows(sql, projectId, { ...taken, eventsMax });
+        const events = earliest(rows);
         for (const evaluator of enabled) {
           try {
             await queueRuns(project, evaluator, events);

@@ -65,34 +65,38 @@ export type WaitingVersion = {
   readonly version: number;
 };
 
+/** With the time since when the first of them waits. */
+export type WaitingSince = WaitingVersion & { readonly since: Date };
+
 /** Returns at most `limit` versions for which runs wait, of the projects after one. */
 export async function listWaitingVersions(
   sql: Sql,
   afterId: string,
   limit: number,
-): Promise<WaitingVersion[]> {
-  // Of all projects, as in listQueuedProjects: a step in the index of what waits for each.
-  return sql<WaitingVersion[]>`
-    with recursive waiting (project_id, evaluator_id, version) as (
-      (select project_id, evaluator_id, version
+): Promise<WaitingSince[]> {
+  // Of all projects, as in listQueuedProjects: a step in the index of what waits for each, to the
+  // run that waits longest.
+  return sql<WaitingSince[]>`
+    with recursive waiting (project_id, evaluator_id, version, since) as (
+      (select project_id, evaluator_id, version, queued_at
         from scores
         where state = 'queued' and project_id > ${afterId}
-        order by project_id, evaluator_id, version
+        order by project_id, evaluator_id, version, queued_at
         limit 1)
       union all
-      select later.project_id, later.evaluator_id, later.version
+      select later.project_id, later.evaluator_id, later.version, later.queued_at
       from waiting
       cross join lateral (
-        select scores.project_id, scores.evaluator_id, scores.version
+        select scores.project_id, scores.evaluator_id, scores.version, scores.queued_at
         from scores
         where scores.state = 'queued'
           and (scores.project_id, scores.evaluator_id, scores.version)
             > (waiting.project_id, waiting.evaluator_id, waiting.version)
-        order by scores.project_id, scores.evaluator_id, scores.version
+        order by scores.project_id, scores.evaluator_id, scores.version, scores.queued_at
         limit 1
       ) as later
     )
-    select project_id as "projectId", evaluator_id as "evaluatorId", version
+    select project_id as "projectId", evaluator_id as "evaluatorId", version, since
     from waiting
     limit ${limit}`;
 }

@@ -63,6 +63,8 @@ export type OpenRunner = {
    * OVERLOADED, which say nothing about it, and with the signal's reason once that is aborted.
    */
   run(event: JsonObject): Promise<RunResult>;
+  /** Whether others wait for what this holds. */
+  isWanted(): boolean;
   /** Ends what runs. */
   close(): Promise<void>;
 };
@@ -81,7 +83,7 @@ export type Runner = {
 };
 
 export type RunnerOptions = {
-  readonly sandbox: Pick<PythonSandbox, "open">;
+  readonly sandbox: Pick<PythonSandbox, "open" | "isCrowded">;
   readonly judge: Judge;
 };
 
@@ -95,6 +97,7 @@ export function createRunner({ sandbox, judge }: RunnerOptions): Runner {
     return {
       concurrency: 1,
       run: async (event) => toResult(await session.run(event), definition),
+      isWanted: () => sandbox.isCrowded(),
       close: () => session.close(),
     };
   }

@@ -45,6 +45,44 @@ export async function fillChunk(
     where project_id = ${projectId} and chunk_id = ${chunkId}`;
 }
 
+/**
+ * Takes runs of the chunk's version that wait longest into an open chunk, until it has `eventsMax`.
+ * Returns their events; in the caller's transaction, which the chunk's end meanwhile undoes.
+ */
+export async function extendChunk(
+  sql: Sql,
+  chunk: Pick<ChunkRow, "projectId" | "chunkId" | "evaluatorId" | "version" | "enablement">,
+  eventsMax: number,
+): Promise<string[]> {
+  const { projectId, chunkId, evaluatorId, version, enablement } = chunk;
+  const rows = await sql<{ event_id: string }[]>`
+    update scores
+    set state = 'running', chunk_id = ${chunkId}, enablement = ${enablement}
+    where project_id = ${projectId} and evaluator_id = ${evaluatorId} and version = ${version}
+      and event_id = any(array(
+        select event_id
+        from scores
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+          and version = ${version} and state = 'queued'
+        order by queued_at
+        limit (
+          select greatest(0, ${eventsMax} - events)
+          from evaluation_chunks
+          where project_id = ${projectId} and chunk_id = ${chunkId}
+        )
+        for update skip locked
+      ))
+    returning event_id`;
+  if (rows.length === 0) return [];
+  const { count } = await sql`
+    update evaluation_chunks
+    set events = events + ${rows.length}, moved_at = clock_timestamp()
+    where project_id = ${projectId} and chunk_id = ${chunkId} and ended_at is null`;
+  // What was taken for a chunk that has ended would never run.
+  if (count === 0) throw new Error("the chunk has ended");
+  return rows.map((row) => unescapeText(row.event_id));
+}
+
 /** What a commit adds to its chunk. */
 export type ChunkSums = {
   readonly scored: number;

@@ -103,9 +103,18 @@ export type Scores = {
    * dropped as if it had never been queued.
    */
   endChunk(project: ProjectPlace, chunkId: string, rest: "requeue" | "drop"): Promise<void>;
+  /**
+   * Takes what waits for the chunk's version into the chunk, until it has `eventsMax` events, and
+   * returns which; none where nothing waits.
+   */
+  extendChunk(
+    project: ProjectPlace,
+    chunk: ChunkKey,
+    eventsMax: number,
+  ): Promise<readonly string[]>;
   /** Says that a chunk gets on, though no run of it has ended: it is not taken for lost. */
   touchChunk(project: ProjectPlace, chunkId: string): Promise<void>;
-  /** Drops what waits for an evaluator that is disabled or deleted; returns how many. */
+  /** Drops some of what waits for an evaluator that is disabled or deleted; returns how many. */
   dropQueued(project: ProjectPlace, evaluatorId: string): Promise<number>;
   /** Returns how far a chunk is; undefined when there is none. */
   countChunk(
@@ -134,6 +143,9 @@ export type ScoresOptions = {
   /** Failures in a row that disable an evaluator. */
   readonly failuresMax: number;
 };
+
+/** Narrow rows: some hundred milliseconds; of a backlog of millions the next turn drops more. */
+const droppedMax = 10_000;
 
 /** A chunk as SQL names it. */
 type PlacedChunk = ChunkKey & { readonly projectId: string };
@@ -206,11 +218,16 @@ export function createScores(options: ScoresOptions): Scores {
       });
     },
 
+    extendChunk: (project, key, eventsMax) =>
+      databaseOf(project).transaction((sql) =>
+        chunkStore.extendChunk(sql, { ...key, projectId: project.projectId }, eventsMax),
+      ),
+
     touchChunk: (project, chunkId) =>
       chunkStore.touchChunk(sqlOf(project), project.projectId, chunkId),
 
     dropQueued: (project, evaluatorId) =>
-      store.deleteQueued(sqlOf(project), project.projectId, evaluatorId),
+      store.deleteQueued(sqlOf(project), project.projectId, evaluatorId, droppedMax),
 
     countChunk: (project, chunkId) =>
       chunkStore.findChunk(sqlOf(project), project.projectId, chunkId),

@@ -135,15 +135,23 @@ export async function dropRuns(sql: Sql, projectId: string, chunkId: string): Pr
     where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'`;
 }
 
-/** Deletes what waits for an evaluator; returns how many. */
+/** Deletes what waits for an evaluator, at most `limit`; returns how many. */
 export async function deleteQueued(
   sql: Sql,
   projectId: string,
   evaluatorId: string,
+  limit: number,
 ): Promise<number> {
   const { count } = await sql`
     delete from scores
-    where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued'`;
+    where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued'
+      and (event_id, version) in (
+        select event_id, version
+        from scores
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued'
+        limit ${limit}
+        for update skip locked
+      )`;
   return count;
 }
 

@@ -107,7 +107,7 @@ export async function lockEvents(
     from events as e
     where e.project_id = ${projectId} and e.event_id = any(${eventIds.map(escapeText)})
     order by e.event_id
-    for update`;
+    for no key update`;
   return rows.map((row) => toHeld(projectId, row));
 }
 

@@ -20,4 +20,10 @@ describe("describeFilter", () => {
     const text = describeFilter({ field: "f", operator: "is", value: "x".repeat(5_000) });
     expect(text).toBe(`f is ${"x".repeat(200)}…`);
   });
+
+  test("leaves no half of a surrogate pair", () => {
+    const text = describeFilter({ field: "f", operator: "is", value: `${"x".repeat(199)}😀😀` });
+
+    expect(text.isWellFormed()).toBe(true);
+  });
 });

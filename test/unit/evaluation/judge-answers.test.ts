@@ -152,6 +152,8 @@ const faults: readonly FaultRow[] = [
   { answer: "[[maybe]]", rule: boolean, reason: "INVALID_SCORE" },
   { answer: "[[2]]", rule: boolean, reason: "INVALID_SCORE" },
   { answer: "[[constructor]]", rule: boolean, reason: "INVALID_SCORE" },
+  { answer: "[[constructor]]", rule: float, reason: "INVALID_SCORE" },
+  { answer: '{"score": "constructor"}', rule: float, reason: "INVALID_SCORE" },
   { answer: "[[bad]]", rule: categorical, reason: "INVALID_SCORE", says: "categories" },
   { answer: '{"score": null}', rule: ofFive, reason: "NO_SCORE" },
   { answer: '{"score": [4]}', rule: ofFive, reason: "INVALID_SCORE", says: "a list" },

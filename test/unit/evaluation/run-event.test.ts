@@ -114,9 +114,17 @@ describe("openPatiently", () => {
   test("waits for a place", async () => {
     const { run, calls } = failingWith(fault("OVERLOADED"), fault("OVERLOADED"));
 
-    expect(await openPatiently(run, signal)).toEqual(score);
+    expect(await openPatiently(run, { signal, waitMs: 60_000 })).toEqual(score);
 
     expect(calls.count).toBe(3);
+  });
+
+  test("gives up where there is none for a step, so that others have theirs", async () => {
+    const { run, calls } = failingWith(...times(9, fault("OVERLOADED")));
+
+    expect(await openPatiently(run, { signal, waitMs: 0 })).toBeUndefined();
+
+    expect(calls.count).toBe(1);
   });
 
   test("fails at once with anything else, and once it is to stop", async () => {
@@ -124,8 +132,9 @@ describe("openPatiently", () => {
     const stopped = new Error("the worker stops");
     const full = failingWith(...times(9, fault("OVERLOADED")));
 
-    await expect(openPatiently(failingWith(away).run, signal)).rejects.toBe(away);
-    const stopping = openPatiently(full.run, AbortSignal.abort(stopped));
+    await expect(openPatiently(failingWith(away).run, { signal, waitMs: 0 })).rejects.toBe(away);
+    const aborted = { signal: AbortSignal.abort(stopped), waitMs: 60_000 };
+    const stopping = openPatiently(full.run, aborted);
     await expect(stopping).rejects.toBe(stopped);
 
     expect(full.calls.count).toBe(1);

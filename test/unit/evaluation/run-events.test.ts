@@ -39,7 +39,7 @@ function given(
     signal: new AbortController().signal,
     onBug: () => undefined,
     batch: createResultBatch(async (results) => void committed.push([...results])),
-    opened: { concurrency, run, close: async () => undefined },
+    opened: { concurrency, run, isWanted: () => false, close: async () => undefined },
     read: async (ids) => {
       const portion = ids.slice(0, 3);
       const there = portion.filter((id) => !gone.includes(id));

@@ -79,6 +79,12 @@ describe("checkScore", () => {
   ] as const)("refuses $name", ({ rule, value, says }) => {
     expect(checkScore(value, rule)).toEqual({ fault: expect.stringContaining(says) as string });
   });
+
+  test("shows the beginning of long text, and no half of a surrogate pair", () => {
+    const checked = checkScore(`${"x".repeat(98)}😀 and more`, { ...code, return_type: "float" });
+
+    expect("fault" in checked && checked.fault.isWellFormed()).toBe(true);
+  });
 });
 
 describe("passes", () => {

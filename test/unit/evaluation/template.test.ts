@@ -1,6 +1,7 @@
 // Tests prompts of judges: their placeholders, what fills them, and whether they read ground truth.
 
 import { describe, expect, test } from "vitest";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 import {
   fillTemplate,
   parseTemplate,
@@ -77,6 +78,25 @@ describe("fillTemplate", () => {
 
     expect(fillTemplate(template, { inputs: { long: "x".repeat(1_000_000) } })).toBeUndefined();
   });
+});
+
+/** An object with a value behind every way to read `a.a.a…` of so many parts. */
+function everyWay(parts: number): JsonValue {
+  const lengths = Array.from({ length: parts }, (_, index) => index + 1);
+  const entries = lengths.map((length) => [
+    "a.".repeat(length).slice(0, -1),
+    everyWay(parts - length),
+  ]);
+  return parts === 0 ? null : (Object.fromEntries(entries) as JsonObject);
+}
+
+test("gives up on an event made to be looked through for ever", () => {
+  const inputs = everyWay(13);
+  const placeholder = `{{ inputs${".a".repeat(13)}.b }}`;
+
+  // Two thousand of them would take 8 s, in which nobody else is served.
+  expect(fillTemplate(templateOf(placeholder.repeat(2_000)), { inputs })).toBeUndefined();
+  expect(fillTemplate(templateOf(placeholder), { inputs })?.text).toBe("");
 });
 
 describe("parseTemplate", () => {

@@ -36,6 +36,7 @@ export function createJudge({ calls }: { readonly calls: JudgeCalls }): Judge {
       const ask = createAsk(definition, (question) => calls.ask(project, question, ending));
       return {
         concurrency,
+        isWanted: () => false,
         async run(event) {
           ending.throwIfAborted();
           if ("template" in parsed) return judge(parsed.template, definition, ask, event);
@@ -58,7 +59,7 @@ async function judge(
   event: JsonObject,
 ): Promise<RunResult> {
   const filled = fillTemplate(template, event);
-  if (!filled) return failure("PROMPT", "the prompt is too long for any model, once filled", "");
+  if (!filled) return failure("PROMPT", "the prompt, once filled, is too long for any model", "");
   const { absent } = filled;
   const output = absent.length === 0 ? "" : `no value for ${absent.join(", ")}`;
   const answer = await ask(filled.text);

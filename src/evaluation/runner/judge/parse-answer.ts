@@ -109,15 +109,15 @@ function readNumber(text: string, scale: number | null): number | string {
   const isOfScale = of !== undefined && more === undefined && Number(of) === scale;
   const digits = isOfScale ? points : text;
   if (number.test(digits)) return Number(digits);
-  return oddNumbers[text.toLowerCase().replace(/^[+-]/, "")] ?? text;
+  return oddNumbers.get(text.toLowerCase().replace(/^[+-]/, "")) ?? text;
 }
 
 /** What calculations come to that go wrong. */
-const oddNumbers: Readonly<Record<string, number>> = {
-  nan: Number.NaN,
-  inf: Number.POSITIVE_INFINITY,
-  infinity: Number.POSITIVE_INFINITY,
-};
+const oddNumbers: ReadonlyMap<string, number> = new Map([
+  ["nan", Number.NaN],
+  ["inf", Number.POSITIVE_INFINITY],
+  ["infinity", Number.POSITIVE_INFINITY],
+]);
 
 /** Longer text is no number and no name of a category. */
 const adornedCharactersMax = 1_000;

@@ -30,6 +30,8 @@ export type FilledTemplate = {
 const filledCharactersMax = 4_000_000;
 /** Keys may have dots in them, so that each further part doubles the ways to read a path. */
 const pathPartsMax = 16;
+/** Tries of keys in one filling: an event may have a value behind each way to read every path. */
+const triesMax = 200_000;
 
 const eventName = "event";
 const roots: ReadonlySet<string> = new Set([eventName, ...buckets, ...eventFieldNames]);
@@ -96,40 +98,51 @@ export function readsGroundTruth({ parts }: Template): boolean {
 
 /**
  * Fills a prompt: text as it is, anything else as JSON, nothing for what is absent or null. Values
- * are not looked through for placeholders. Undefined where it gets too long for any model.
+ * are not looked through for placeholders. Undefined where it gets too long for any model, or takes
+ * too much looking up.
  */
 export function fillTemplate({ parts }: Template, event: JsonObject): FilledTemplate | undefined {
   const absent = new Set<string>();
   const texts: string[] = [];
+  const tries = { left: triesMax };
   let characters = 0;
   for (const part of parts) {
-    const text = "text" in part ? part.text : textAt(event, part.path);
+    const text = "text" in part ? part.text : textAt(event, part.path, tries);
     if (text === undefined && "path" in part) absent.add(part.path.join("."));
     texts.push(text ?? "");
     characters += text?.length ?? 0;
-    if (characters > filledCharactersMax) return undefined;
+    if (characters > filledCharactersMax || tries.left < 0) return undefined;
   }
   return { text: texts.join(""), absent: [...absent] };
 }
 
-function textAt(event: JsonObject, [root, ...keys]: Path): string | undefined {
-  const value = root === eventName ? findValue(event, keys) : findValue(event[root], keys);
+type Tries = { left: number };
+
+function textAt(event: JsonObject, [root, ...keys]: Path, tries: Tries): string | undefined {
+  const from = root === eventName ? event : event[root];
+  const value = findValue(from, keys, tries);
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Of several keys that fit, the longest that leads to a value counts: keys may have dots. */
-function findValue(value: JsonValue | undefined, keys: readonly string[]): JsonValue | undefined {
+function findValue(
+  value: JsonValue | undefined,
+  keys: readonly string[],
+  tries: Tries,
+): JsonValue | undefined {
   const [first] = keys;
   if (first === undefined) return value;
   if (isJsonArray(value)) {
-    return /^\d+$/.test(first) ? findValue(value[Number(first)], keys.slice(1)) : undefined;
+    return /^\d+$/.test(first) ? findValue(value[Number(first)], keys.slice(1), tries) : undefined;
   }
   if (!isJsonObject(value)) return undefined;
   for (let length = keys.length; length > 0; length -= 1) {
+    tries.left -= 1;
+    if (tries.left < 0) return undefined;
     const key = keys.slice(0, length).join(".");
     if (!Object.hasOwn(value, key)) continue;
-    const found = findValue(value[key], keys.slice(length));
+    const found = findValue(value[key], keys.slice(length), tries);
     if (found !== undefined) return found;
   }
   return undefined;

@@ -1,5 +1,5 @@
-// The command line of a sandbox process: Deno's permissions, the limits of the operating system, the
-// account and the environment. Called by process.ts. Each flag's reason is in docs/sandbox.md.
+// The command line of a sandbox process: Deno's permissions, the limits of the operating system,
+// the account and the environment. Called by process.ts. Each flag's reason is in docs/sandbox.md.
 
 import type { SpawnOptions } from "node:child_process";
 import type { Installation } from "./installation.ts";
@@ -28,7 +28,7 @@ export type Launch = {
   readonly limits: SandboxLimits;
 };
 
-/** `snapshot` writes the memory after Python's start to standard output; `serve` answers messages. */
+/** `snapshot` writes the memory after Python's start to standard output; `serve` answers. */
 export type Task = "snapshot" | "serve";
 
 export type LaunchCommand = {
@@ -40,6 +40,8 @@ export type LaunchCommand = {
 const KIB = 1_024;
 const MIB = 1_048_576;
 const wasmPageBytes = 65_536;
+/** All that 32-bit addresses reach: 4 GiB. */
+const wasmPagesMax = 65_536;
 
 /** What Deno takes of the data limit before Python has any, measured, with room for its threads. */
 const denoDataBytes = 700 * MIB;
@@ -48,9 +50,9 @@ const denoDataBytes = 700 * MIB;
 const heapMib = 128;
 
 /**
- * Sets limits, starts the watch and becomes Deno. The watch waits for the end of the pipe that only
- * the service holds, and then kills: a service that is killed leaves no evaluator running. It shares
- * the group, whose number is the process's. Python yields to everything else on the machine.
+ * Sets limits, starts the watch and becomes Deno. The watch waits for the end of the pipe that
+ * only the service holds, and then kills: a service that is killed leaves no evaluator running. It
+ * shares the group, whose number is the process's. Python yields to everything else here.
  */
 const script = `set -e
 ulimit -c 0
@@ -70,7 +72,7 @@ export function launchCommand(launch: Launch, task: Task): LaunchCommand {
   const { pyodide, guest } = installation;
   const readable = [pyodide, guest, ...packages, ...(task === "serve" ? [snapshot] : [])];
   const dataKib = Math.ceil((denoDataBytes + limits.memoryBytes) / KIB);
-  const pages = Math.ceil(limits.memoryBytes / wasmPageBytes);
+  const pages = Math.min(Math.ceil(limits.memoryBytes / wasmPageBytes), wasmPagesMax);
   return {
     command: "/bin/sh",
     words: [

@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 type LockedPackage = { readonly file: string; readonly sha256: string };
 
-/** Returns the paths of the wheels, in the lock's order. Fails where a file is not the locked one. */
+/** Returns the wheels' paths, in the lock's order. Fails where a file is not the locked one. */
 export async function listPackages(folder: string): Promise<readonly string[]> {
   const text = await readFile(join(folder, "lock.json"), "utf8");
   const { packages } = JSON.parse(text) as { readonly packages: readonly LockedPackage[] };

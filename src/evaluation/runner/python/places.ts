@@ -5,11 +5,13 @@ import { ServiceError } from "../../../base/errors.ts";
 
 export type Places = {
   /**
-   * Waits for a place. Of an owner there are all but one at most, where there are several, and
-   * those that wait are admitted in the order in which they came, past owners that have theirs.
-   * Fails with OVERLOADED after too long, or where too many wait already.
+   * Waits for a place. An owner has all but one at most, where there are several. Of those that
+   * wait, the owner with the fewest places is next, and the first that came among equals. Fails
+   * with OVERLOADED after too long, where too many wait already, or half as many of this owner.
    */
   enter(owner: string, signal?: AbortSignal): Promise<Leave>;
+  /** Whether anybody waits. */
+  isCrowded(): boolean;
 };
 
 /** Gives the place up; only the first time does anything. */
@@ -25,11 +27,21 @@ type Waiter = { readonly owner: string; readonly admit: (leave: Leave) => void }
 
 export function createPlaces({ max, waitMs, waitersMax }: PlacesOptions): Places {
   const ownerMax = Math.max(1, max - 1);
+  const ownerWaitersMax = Math.ceil(waitersMax / 2);
   const taken: string[] = [];
   const waiters = new Set<Waiter>();
 
+  function countOf(owner: string): number {
+    return taken.filter((one) => one === owner).length;
+  }
+
   function hasRoom(owner: string): boolean {
-    return taken.length < max && taken.filter((one) => one === owner).length < ownerMax;
+    return taken.length < max && countOf(owner) < ownerMax;
+  }
+
+  function hasTooMany(owner: string): boolean {
+    const own = [...waiters].filter((one) => one.owner === owner).length;
+    return waiters.size >= waitersMax || own >= ownerWaitersMax;
   }
 
   function take(owner: string): Leave {
@@ -43,13 +55,14 @@ export function createPlaces({ max, waitMs, waitersMax }: PlacesOptions): Places
     };
   }
 
+  /** In the order in which they came, two projects that keep on coming would leave others none. */
   function admitNext(): void {
-    for (const next of waiters) {
-      if (!hasRoom(next.owner)) continue;
-      waiters.delete(next);
-      next.admit(take(next.owner));
-      return;
-    }
+    const [next] = [...waiters]
+      .filter(({ owner }) => hasRoom(owner))
+      .toSorted((a, b) => countOf(a.owner) - countOf(b.owner));
+    if (next === undefined) return;
+    waiters.delete(next);
+    next.admit(take(next.owner));
   }
 
   function wait(owner: string, signal: AbortSignal | undefined): Promise<Leave> {
@@ -78,11 +91,13 @@ export function createPlaces({ max, waitMs, waitersMax }: PlacesOptions): Places
   }
 
   return {
+    isCrowded: () => waiters.size > 0,
+
     async enter(owner, signal) {
       signal?.throwIfAborted();
       // Whoever waits has no room: each that leaves admits the next that has.
       if (hasRoom(owner)) return take(owner);
-      if (waiters.size >= waitersMax) throw overloaded();
+      if (hasTooMany(owner)) throw overloaded();
       return wait(owner, signal);
     },
   };

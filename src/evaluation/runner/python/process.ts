@@ -1,6 +1,6 @@
-// One Deno process of the sandbox: started under limits, asked one message at a time, killed. Called
-// by sandbox.ts, session.ts, inspector.ts and snapshot.ts. It trusts nothing that the process says but
-// one line with the id that it gave out, below a cap. Source: docs/sandbox.md.
+// One Deno process of the sandbox: started under limits, asked one message at a time, killed.
+// Called by sandbox.ts, session.ts, inspector.ts and snapshot.ts. It trusts nothing that the
+// process says but one line with the id that it gave out, below a cap. Source: docs/sandbox.md.
 
 import { spawn } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";

@@ -1,5 +1,5 @@
-// Runs people's Python where it can do no harm: one process for each opening, never handed to another.
-// Made by app.ts and worker-app.ts; called by evaluation/runner. Source: docs/sandbox.md.
+// Runs people's Python where it can do no harm: one process for each opening, never handed to
+// another. Made by app.ts and worker-app.ts; called by evaluation/runner. Source: docs/sandbox.md.
 
 import { ServiceError } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
@@ -24,7 +24,7 @@ export type PythonSandboxOptions = {
   readonly processesMax: number;
   /** Processes kept ready for the next evaluator. */
   readonly blanks: number;
-  /** Where the snapshot is kept; made where absent. Should be readable to others when we are root. */
+  /** Where the snapshot is kept; made where absent. As root, one that others may enter. */
   readonly cacheFolder: string;
   readonly logger: Pick<Logger, "info" | "warn">;
 };
@@ -48,6 +48,8 @@ export type PythonSandbox = {
   readonly isWarm: () => boolean;
   /** Processes that run now, those that are kept ready among them. */
   readonly processCount: () => number;
+  /** Whether evaluators wait for a place. */
+  readonly isCrowded: () => boolean;
   /** Begins to warm up, in the background. Everything works without, only slower at first. */
   readonly start: () => void;
   /** Kills every process. */
@@ -111,6 +113,7 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
     },
     isWarm: blanks.isFull,
     processCount: () => processes,
+    isCrowded: places.isCrowded,
     start: blanks.start,
     async close() {
       closing.abort(new ServiceError("SHUTTING_DOWN", "the service stops; try again"));

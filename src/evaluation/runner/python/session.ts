@@ -1,5 +1,5 @@
-// One evaluator's opening: runs it on event after event in a process of its own. Called by sandbox.ts.
-// Source: docs/sandbox.md.
+// One evaluator's opening: runs it on event after event in a process of its own. Called by
+// sandbox.ts. Source: docs/sandbox.md.
 
 import type { JsonObject } from "../../../base/json.ts";
 import { parseOutcome } from "./answers.ts";
@@ -11,9 +11,9 @@ import type { Guest, GuestEnd, GuestReply } from "./process.ts";
 
 export type PythonSession = {
   /**
-   * Runs the evaluator on one event. One at a time. After a limit or a crash the process is gone, and
-   * the next run gets a new one by itself. Fails with SANDBOX_UNAVAILABLE, which says nothing about
-   * the evaluator, and with the reason of the signal once it is aborted.
+   * Runs the evaluator on one event. One at a time. After a limit or a crash the process is gone,
+   * and the next run gets a new one by itself. Fails with SANDBOX_UNAVAILABLE, which says nothing
+   * about the evaluator, and with the reason of the signal once it is aborted.
    */
   run(event: JsonObject): Promise<PythonOutcome>;
   /** Kills the process and gives its place up. Idempotent. */
@@ -37,16 +37,22 @@ export function openSession(options: OpenSessionOptions): PythonSession {
   const { code, limits, take, ending, leave } = options;
   let guest: Guest | undefined;
   let isRunning = false;
+  let isClosed = false;
+
+  function throwIfClosed(): void {
+    ending.throwIfAborted();
+    if (isClosed) throw new Error("the session is closed");
+  }
 
   async function ask(event: JsonObject): Promise<GuestReply> {
-    ending.throwIfAborted();
+    throwIfClosed();
     if (!guest?.isAlive()) guest = await take();
-    // It may have ended while the process was made.
-    if (ending.aborted) guest.kill();
-    ending.throwIfAborted();
+    // It may have been closed while the process was made.
+    if (isClosed) guest.kill();
+    throwIfClosed();
     const message = composeMessage("run", code, JSON.stringify(event));
     const reply = await guest.ask({ ...message, wallMs: limits.wallMs });
-    ending.throwIfAborted();
+    throwIfClosed();
     return reply;
   }
 
@@ -57,6 +63,7 @@ export function openSession(options: OpenSessionOptions): PythonSession {
   }
 
   function close(): void {
+    isClosed = true;
     ending.removeEventListener("abort", close);
     guest?.kill();
     leave();

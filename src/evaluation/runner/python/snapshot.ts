@@ -1,5 +1,5 @@
-// Makes ready what every sandbox process starts from: Python's memory after its start, kept in a file,
-// so that a start takes a tenth of the time. Called by sandbox.ts. Source: docs/sandbox.md.
+// Makes ready what every sandbox process starts from: Python's memory after its start, kept in a
+// file, so that a start takes a tenth of the time. Called by sandbox.ts. Source: docs/sandbox.md.
 
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";

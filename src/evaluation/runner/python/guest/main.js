@@ -143,10 +143,8 @@ function perform(python, evaluator) {
     answer(id, JSON.stringify({ ...JSON.parse(body), output: readOutput() }));
   } catch (error) {
     // Python itself has ended: out of memory past saving, or out of stack.
-    answer(
-      id,
-      JSON.stringify({ kind: "failure", reason: "CRASH", message: String(error).slice(0, 2_000) }),
-    );
+    const message = `Python cannot go on: ${String(error).slice(0, 2_000)}`;
+    answer(id, JSON.stringify({ kind: "failure", reason: "CRASH", message }));
   }
 }
 

@@ -1,0 +1,161 @@
+// Metrics as users of npm honeyhive 1.0.42 and of PyPI honeyhive 1.7.0 keep and run them; both
+// clients refuse answers that are not as they were published.
+// Source: the published clients; docs/decisions.md, 22 and 23.
+
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startService, type TestService } from "../support/service.ts";
+import { installNode, installPython, pythonOf, sayMissing } from "./environment.ts";
+import type { Environment } from "./environment.ts";
+import { programTimeoutMs, readReport } from "./program.ts";
+
+type Refusal = { readonly statusCode: number; readonly body: string };
+type NodeReport = {
+  readonly created: readonly unknown[];
+  readonly refused: { readonly composite: Refusal; readonly code: Refusal };
+  readonly changed: readonly unknown[];
+};
+type PythonReport = Readonly<Record<string, unknown>>;
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+}, programTimeoutMs);
+afterAll(() => service?.stop());
+
+/** Makes a metric as the documentation writes it, beside those of the client. */
+async function makeByHand(): Promise<void> {
+  const filterArray = [{ field: "outputs.content", operator: "exists" }];
+  const code = { type: "PYTHON", criteria: "result = 1" };
+  const { status } = await fetch(`${service.url}/v1/metrics`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.projectKey}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ ...code, name: "by hand", filters: { filterArray } }),
+  });
+  // The second client finds it there.
+  expect([200, 409]).toContain(status);
+}
+
+const byClient = { task: "demo", description: "by the client" };
+const short = {
+  ...{ ...byClient, name: "short", type: "custom", returnType: "boolean", passWhen: true },
+  ...{ enabledInProd: true, needsGroundTruth: false, eventType: "model", eventName: "answer" },
+  codeSnippet: "def evaluate(event):\n    return len(outputs['content']) < 9\n",
+};
+const judged = {
+  ...{ ...byClient, name: "judged", type: "model", returnType: "float", needsGroundTruth: true },
+  prompt: "Rate {{ outputs.content }} against {{ feedback.ground_truth }}. [[rating]]",
+  ...{ threshold: { min: 1, max: 5 }, modelProvider: "openai", modelName: "gpt-4o" },
+};
+
+describe("npm honeyhive 1.0.42", () => {
+  let environment: Environment;
+  let report: NodeReport;
+
+  beforeAll(async () => {
+    environment = await installNode();
+    sayMissing("npm honeyhive 1.0.42", environment);
+    if (environment.missing !== undefined) return;
+    await makeByHand();
+    const program = join(import.meta.dirname, "node/honeyhive-metrics.mjs");
+    const words = [environment.folder, service.url, service.projectKey, service.projectName];
+    report = await readReport<NodeReport>({
+      command: process.execPath,
+      words: [program, ...words],
+      env: { HONEYHIVE_TELEMETRY: "false", TRACELOOP_TELEMETRY: "false" },
+    });
+  }, programTimeoutMs);
+  beforeEach(({ skip }) => {
+    if (environment.missing !== undefined) skip(environment.missing);
+  });
+
+  test("creates metrics of each type and reads them", () => {
+    expect(report.created).toMatchObject([
+      { ...byClient, name: "asked", type: "human", criteria: "Is it kind?" },
+      { name: "by hand" },
+      judged,
+      short,
+    ]);
+  });
+
+  test("reads why a metric is refused", () => {
+    const { composite, code } = report.refused;
+
+    expect([composite.statusCode, code.statusCode]).toEqual([400, 400]);
+    expect(composite.body).toContain("composite evaluators were removed");
+    expect(code.body).toContain("code_snippet: line 1, column 7");
+  });
+
+  test("changes one and deletes another", () => {
+    const changed = { description: "changed", enabledInProd: false, eventType: "tool" };
+
+    expect(report.changed).toMatchObject([{ name: "by hand" }, judged, { ...short, ...changed }]);
+  });
+});
+
+describe("PyPI honeyhive 1.7.0", () => {
+  let environment: Environment;
+  let report: PythonReport;
+
+  beforeAll(async () => {
+    environment = await installPython("honeyhive.txt");
+    sayMissing("PyPI honeyhive 1.7.0", environment);
+    if (environment.missing !== undefined) return;
+    await makeByHand();
+    const program = join(import.meta.dirname, "python/honeyhive_metrics.py");
+    report = await readReport<PythonReport>({
+      command: pythonOf(environment.folder),
+      words: [program, service.url, service.projectKey],
+      env: { HONEYHIVE_TELEMETRY: "false", PYTHONDONTWRITEBYTECODE: "1" },
+    });
+  }, programTimeoutMs);
+  beforeEach(({ skip }) => {
+    if (environment.missing !== undefined) skip(environment.missing);
+  });
+
+  test("creates, changes and lists metrics, those with filters by hand too", () => {
+    const byHand = { field: "outputs.content", operator: "exists", value: null, type: "string" };
+    const graded = {
+      ...{ name: "graded", type: "PYTHON", return_type: "categorical", sampling_percentage: 25 },
+      ...{ description: "changed", version: "v3", enabled_in_prod: false },
+      categories: [
+        { category: "good", score: 1 },
+        { category: "bad", score: null },
+      ],
+      threshold: { passing_categories: ["good"] },
+    };
+
+    expect(report["listed"]).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: "by hand", filters: { filterArray: [byHand] } }),
+        expect.objectContaining(graded),
+        expect.objectContaining({ id: report["least"], name: "least", return_type: "float" }),
+      ]),
+    );
+    expect(report["one"]).toMatchObject([graded]);
+    expect(report["deleted"]).toEqual({ deleted: true });
+    expect(report["left"]).not.toContain("least");
+  });
+
+  test("makes a version and deploys it", () => {
+    expect(report["deployed"]).toMatchObject({ name: "v3", deployed: true });
+    expect(report["versions"]).toMatchObject([
+      { name: "v1", message: "created", deployed: false },
+      { name: "v2", message: "updated description", deployed: false },
+      { name: "v3", message: "always bad", content: { criteria: "result = 'bad'" } },
+    ]);
+  });
+
+  test("runs one on an event, by both paths", () => {
+    expect(report).toMatchObject({
+      scored: { success: true, loading: false, result: "hi!", explanation: "why" },
+      compared: { success: true, result: true, explanation: null },
+      without: { success: false, result: null },
+      failed: { status: 422, message: expect.stringContaining("division by zero") as unknown },
+    });
+  });
+});
