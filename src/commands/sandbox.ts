@@ -1,7 +1,7 @@
 // The sandbox of evaluators' Python, as the configuration asks for it. Called by the commands that
 // run evaluators, and by tests. Source: docs/sandbox.md.
 
-import { accessSync, constants, mkdirSync, mkdtempSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "../base/logger.ts";
@@ -42,6 +42,8 @@ function cacheFolder(): string {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return folder;
   } catch {
-    return mkdtempSync(join(tmpdir(), "waggle-"));
+    const own = mkdtempSync(join(tmpdir(), "waggle-"));
+    chmodSync(own, 0o755);
+    return own;
   }
 }

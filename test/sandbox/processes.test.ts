@@ -2,7 +2,14 @@
 // Source: docs/sandbox.md.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+  truncateSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
@@ -260,6 +267,24 @@ describe("a sandbox", () => {
 
       expect(first).toMatch(/^SANDBOX_UNAVAILABLE/);
       expect(second).toMatchObject({ kind: "value", value: 2 });
+    },
+    startMs,
+  );
+
+  test(
+    "makes its snapshot again where the file was damaged",
+    async () => {
+      const cache = join(folder, "damaged");
+      const before = create(cache);
+      await before.inspect("result = 1");
+      await before.close();
+      const [name = ""] = readdirSync(cache);
+      truncateSync(join(cache, name), 1_000_000);
+
+      const session = await create(cache).open("result = 2");
+
+      expect(await session.run({})).toMatchObject({ kind: "value", value: 2 });
+      await session.close();
     },
     startMs,
   );

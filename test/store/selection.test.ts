@@ -218,6 +218,17 @@ describe("read", () => {
     expect(reads).toEqual([1, 1, 1, 1]);
   });
 
+  test("reads a huge event alone though the table made it small", async () => {
+    const { projectId, ids } = await givenEvents(
+      Array.from({ length: 3 }, () => ({ inputs: { many: "again and ".repeat(2_000_000) } })),
+    );
+
+    const { events, read } = await selection.read(projectId, ids);
+
+    expect(read).toBe(1);
+    expect(events.map(({ event_id: id }) => id)).toEqual(ids.slice(0, 1));
+  });
+
   test("of nothing reads nothing", async () => {
     expect(await selection.read(aProjectId(), [])).toEqual({ events: [], read: 0 });
   });

@@ -8,7 +8,7 @@ import { describeActor } from "../../access/principal.ts";
 import type { Actor } from "../../access/principal.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { isUuid } from "../../base/ids.ts";
+import { isUuid, type ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
@@ -125,7 +125,7 @@ function carryOut(
     await audit.append({
       ...{ actor, scope, action: plan.action, target: { type: "evaluator", id } },
       before: stateOf(before),
-      after: stateOf({ ...plan, version, disabledReason: plan.deploy?.disabledReason ?? null }),
+      after: stateOf({ ...plan, version, disabledReason: keptReason(plan) }),
     });
     if (plan.deploy) await changes.append(subjectOf(projectId));
     return version;
@@ -164,6 +164,7 @@ export async function assertNameFree(
  */
 export async function toRevision(
   { sandbox }: Pick<ChangeParts, "sandbox">,
+  projectId: ProjectId,
   given: GivenDefinition,
   before?: Revision,
 ): Promise<Revision> {
@@ -173,8 +174,13 @@ export async function toRevision(
     before.definition.criteria === definition.criteria;
   const readsGroundTruth = isParsed
     ? before.readsGroundTruth
-    : await inspectCriteria(sandbox, given);
+    : await inspectCriteria(sandbox, projectId, given);
   return { definition, readsGroundTruth };
+}
+
+/** How it failed at last may be an event's word, and the log outlives events. */
+function keptReason({ deploy }: Plan): string | null {
+  return deploy?.disabledReason?.replace(/:.*$/s, "") ?? null;
 }
 
 /** What the audit log says of an evaluator. Its version has the code, which may be long. */

@@ -173,7 +173,7 @@ async function create(
   { project: { projectId }, fields, actor }: NewEvaluator,
 ): Promise<Evaluator> {
   const { database, scopes, audit, changes } = options;
-  const revision = await toRevision(options, toDefinition(fields, undefined, options));
+  const revision = await toRevision(options, projectId, toDefinition(fields, undefined, options));
   const { definition } = revision;
   return database.transaction(async (sql) => {
     const scope = await scopes.hold("project", projectId);
@@ -208,7 +208,7 @@ async function update(
     const { enabled_in_prod: isEnabled } = given.definition;
     const wasEnabled = before.definition.enabled_in_prod;
     return {
-      ...(await toRevision(options, given, before)),
+      ...(await toRevision(options, before.projectId, given, before)),
       action: "evaluator.update",
       message: `updated ${changed.map(({ field }) => field).join(", ")}`,
       // Mending what the service disabled does not enable it.

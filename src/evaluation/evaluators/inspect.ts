@@ -2,6 +2,7 @@
 // it reads ground truth. Called by evaluators.ts and versions.ts. Source: docs/decisions.md, 22
 // and 23.
 
+import type { ProjectId } from "../../base/ids.ts";
 import type { PythonSandbox } from "../runner/python/sandbox.ts";
 import { parseTemplate, readsGroundTruth } from "../runner/judge/template.ts";
 import { refuse } from "./fields.ts";
@@ -15,6 +16,7 @@ export type Inspector = Pick<PythonSandbox, "inspect">;
  */
 export async function inspectCriteria(
   sandbox: Inspector,
+  projectId: ProjectId,
   { definition: { type, criteria }, criteriaField }: GivenDefinition,
 ): Promise<boolean> {
   switch (type) {
@@ -26,7 +28,7 @@ export async function inspectCriteria(
       return readsGroundTruth(parsed.template);
     }
     case "PYTHON": {
-      const inspection = await sandbox.inspect(criteria);
+      const inspection = await sandbox.inspect(criteria, { owner: projectId });
       if ("fault" in inspection) refuseAt(criteriaField, inspection.fault);
       return inspection.readsGroundTruth;
     }

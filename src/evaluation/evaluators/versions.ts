@@ -130,7 +130,7 @@ async function planVersion(
   if (message.trim() === "") refuse("message", "must not be blank");
   assertText("message", message, messageCharactersMax);
   const revision = await inContent(() =>
-    toRevision(parts, toDefinition(fields, before.definition, parts), before),
+    toRevision(parts, before.projectId, toDefinition(fields, before.definition, parts), before),
   );
   const action = "evaluator.add_version";
   return { ...revision, message, action, ...(isDeployed && { deploy: byPeople }) };

@@ -91,9 +91,11 @@ export function createTrials(options: TrialsOptions): Trials {
     if (version) refuse("version", "is only for metric_id");
     if (!metric) return refuse("metric", "is required, unless metric_id names a metric");
     const { given, runnable, threshold } = toGivenMetric(metric, limits);
-    const readsGroundTruth = await inspectCriteria(sandbox, given).catch((error: unknown) => {
-      throw toInMetric(error);
-    });
+    const readsGroundTruth = await inspectCriteria(sandbox, project.projectId, given).catch(
+      (error: unknown) => {
+        throw toInMetric(error);
+      },
+    );
     return { definition: runnable, threshold, readsGroundTruth, version: null };
   }
 

@@ -86,6 +86,9 @@ const walkedMaxDefault = 20_000;
 /** A read is of so many ids at most, and of bytes as the table holds them, compressed. */
 const readIdsMax = 200;
 const readBytesMax = 4_000_000;
+/** Larger ones are guessed to be so many times as large to read, which repeated text may be. */
+const trustedBytesMax = 32_000;
+const largeFactor = 20;
 
 /** Recorded fields are remembered so long, of the projects asked for last. */
 const fieldsAgeMsMax = 10_000;
@@ -166,7 +169,8 @@ function parseLeniently(filter: FilterInput, recorded: ProjectFields): Condition
 function countFitting(ids: readonly string[], sizes: ReadonlyMap<string, number>): number {
   let bytes = 0;
   const end = ids.findIndex((id, index) => {
-    bytes += sizes.get(id) ?? 0;
+    const size = sizes.get(id) ?? 0;
+    bytes += size > trustedBytesMax ? size * largeFactor : size;
     return index > 0 && bytes > readBytesMax;
   });
   return end === -1 ? ids.length : end;

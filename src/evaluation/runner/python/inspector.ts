@@ -10,8 +10,11 @@ import { composeMessage } from "./message.ts";
 import type { Guest } from "./process.ts";
 
 export type Inspector = {
-  /** Fails with OVERLOADED and SANDBOX_UNAVAILABLE. */
-  inspect(code: string): Promise<Inspection>;
+  /**
+   * Owners are taken in turn, whatever one of them asks for. Fails with OVERLOADED and
+   * SANDBOX_UNAVAILABLE.
+   */
+  inspect(code: string, owner: string): Promise<Inspection>;
   close(): void;
 };
 
@@ -20,16 +23,19 @@ export type InspectorOptions = {
   readonly take: () => Promise<Guest>;
 };
 
-/** Inspections wait for one another; each takes a few milliseconds. */
+/** Inspections wait for one another; each takes milliseconds, and the worst of them seconds. */
 const waitersMax = 200;
+const ownerWaitersMax = 20;
 
 /** So long an idle process is kept. */
 const idleMs = 60_000;
 
 export function createInspector({ limits, take }: InspectorOptions): Inspector {
   let guest: Guest | undefined;
-  let last: Promise<unknown> = Promise.resolve();
+  /** By owner, the one whose turn is next first. */
+  const waiting = new Map<string, (() => Promise<void>)[]>();
   let waiters = 0;
+  let isBusy = false;
   let isClosed = false;
   let idle: NodeJS.Timeout | undefined;
 
@@ -49,19 +55,42 @@ export function createInspector({ limits, take }: InspectorOptions): Inspector {
     return fault("the code is too large or too deeply nested to be parsed");
   }
 
-  async function inspectNext(code: string): Promise<Inspection> {
-    if (waiters >= waitersMax) {
-      throw new ServiceError("OVERLOADED", "too much code is being checked; try again");
+  /** The owner goes to the end of the line with what else it asks for. */
+  function takeNext(): (() => Promise<void>) | undefined {
+    const [next] = waiting;
+    if (next === undefined) return undefined;
+    const [owner, [first, ...rest]] = next;
+    waiting.delete(owner);
+    if (rest.length > 0) waiting.set(owner, rest);
+    return first;
+  }
+
+  async function work(): Promise<void> {
+    if (isBusy) return;
+    isBusy = true;
+    for (let turn = takeNext(); turn; turn = takeNext()) {
+      await turn();
+      waiters -= 1;
+    }
+    isBusy = false;
+  }
+
+  function inspectInTurn(code: string, owner: string): Promise<Inspection> {
+    const own = waiting.get(owner) ?? [];
+    if (waiters >= waitersMax || own.length >= ownerWaitersMax) {
+      const message = "too much code is being checked; try again";
+      throw new ServiceError("OVERLOADED", message, { retryAfterSeconds: 1 });
     }
     waiters += 1;
-    const turn = last.then(() => ask(code));
-    last = turn.catch(() => undefined);
-    return turn.finally(() => (waiters -= 1));
+    const { promise, resolve, reject } = Promise.withResolvers<Inspection>();
+    waiting.set(owner, [...own, () => ask(code).then(resolve, reject)]);
+    void work();
+    return promise;
   }
 
   return {
-    async inspect(code) {
-      if (Buffer.byteLength(code) <= limits.codeBytes) return inspectNext(code);
+    async inspect(code, owner) {
+      if (Buffer.byteLength(code) <= limits.codeBytes) return inspectInTurn(code, owner);
       return fault(`the code is longer than ${limits.codeBytes} bytes`);
     },
     close() {

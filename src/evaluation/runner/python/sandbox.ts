@@ -38,7 +38,7 @@ export type OpenOptions = {
 
 export type PythonSandbox = {
   /** Parses code and tells what can be told without running it. */
-  inspect(code: string): Promise<Inspection>;
+  inspect(code: string, options?: Pick<OpenOptions, "owner">): Promise<Inspection>;
   /**
    * Gives an evaluator a place. Fails with OVERLOADED where none becomes free in time, and with
    * SHUTTING_DOWN after `close`.
@@ -102,9 +102,9 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
   }
 
   return {
-    async inspect(code) {
+    async inspect(code, { owner = "" } = {}) {
       closing.signal.throwIfAborted();
-      return inspector.inspect(code);
+      return inspector.inspect(code, owner);
     },
     async open(code, { owner = "", signal } = {}) {
       const ending = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
@@ -113,7 +113,7 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
     },
     isWarm: blanks.isFull,
     processCount: () => processes,
-    isCrowded: places.isCrowded,
+    isCrowded: () => places.isCrowded(),
     start: blanks.start,
     async close() {
       closing.abort(new ServiceError("SHUTTING_DOWN", "the service stops; try again"));

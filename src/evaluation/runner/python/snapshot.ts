@@ -3,8 +3,8 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { ServiceError } from "../../../base/errors.ts";
 import { isReachable } from "../../../embedded/account.ts";
 import { findInstallation } from "./installation.ts";
@@ -24,6 +24,8 @@ const nobody: Account = { uid: 65_534, gid: 65_534 };
 
 const readRight = 0o4;
 
+const suffix = ".snapshot";
+
 const makingMs = 120_000;
 
 /**
@@ -34,10 +36,29 @@ export async function prepareLaunch({ limits, cacheFolder }: PrepareOptions): Pr
   const installation = findInstallation();
   const packages = await listPackages(installation.packages);
   const key = await hashInstallation(installation, packages);
-  const snapshot = join(cacheFolder, `python-${key}.snapshot`);
-  const launch = { installation, packages, snapshot, account: undefined, limits };
-  if (!(await isPresent(snapshot))) await makeSnapshot(launch);
-  return { ...launch, account: await findAccount(launch) };
+  const launch = { installation, packages, snapshot: "", account: undefined, limits };
+  const path = join(cacheFolder, `python-${key}`);
+  const snapshot = (await findSnapshot(path)) ?? (await makeSnapshot(launch, path));
+  return { ...launch, snapshot, account: await findAccount({ ...launch, snapshot }) };
+}
+
+/** Returns a snapshot whose name has its own hash; one that was damaged is taken away. */
+async function findSnapshot(path: string): Promise<string | undefined> {
+  const folder = dirname(path);
+  const names = await readdir(folder).catch(() => []);
+  const prefix = `${basename(path)}.`;
+  for (const name of names.filter((one) => one.startsWith(prefix) && one.endsWith(suffix))) {
+    const found = join(folder, name);
+    if (name === `${prefix}${await hashFile(found)}${suffix}`) return found;
+    await rm(found, { force: true });
+  }
+  return undefined;
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest("hex");
 }
 
 /** The same installation has the same hash wherever it is; any file of it changes the hash. */
@@ -61,13 +82,17 @@ async function hashInstallation(
 }
 
 /** Written beside and renamed, since others may make the same file now, or be killed at it. */
-async function makeSnapshot(launch: Launch): Promise<void> {
-  const folder = dirname(launch.snapshot);
-  await mkdir(folder, { recursive: true, mode: 0o755 });
-  const unfinished = `${launch.snapshot}.${randomUUID()}`;
+async function makeSnapshot(launch: Launch, path: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  const unfinished = `${path}.${randomUUID()}`;
   try {
     await writeMemory(launch, unfinished);
-    await rename(unfinished, launch.snapshot);
+    const snapshot = `${path}.${await hashFile(unfinished)}${suffix}`;
+    // Of several that are made at the same time the first stays.
+    const other = await findSnapshot(path);
+    if (other !== undefined) return other;
+    await rename(unfinished, snapshot);
+    return snapshot;
   } finally {
     await rm(unfinished, { force: true });
   }
@@ -107,14 +132,4 @@ async function findAccount({ installation, packages, snapshot }: Launch) {
     ...[snapshot, ...packages].map((path) => isReachable(path, nobody, readRight)),
   ]);
   return isUsable.every(Boolean) ? nobody : undefined;
-}
-
-async function isPresent(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return (await stat(path)).size > 0;
-  } catch {
-    // Not made yet.
-    return false;
-  }
 }
