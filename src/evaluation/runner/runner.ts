@@ -83,7 +83,7 @@ export type Runner = {
 };
 
 export type RunnerOptions = {
-  readonly sandbox: Pick<PythonSandbox, "open" | "isCrowded">;
+  readonly sandbox: Pick<PythonSandbox, "open" | "start" | "isCrowded">;
   readonly judge: Judge;
 };
 
@@ -93,6 +93,8 @@ export function createRunner({ sandbox, judge }: RunnerOptions): Runner {
     definition: RunnableDefinition,
     signal: AbortSignal,
   ): Promise<OpenRunner> {
+    // Who runs one evaluator runs others: from here on a process is kept ready.
+    sandbox.start();
     const session = await sandbox.open(definition.criteria, { owner: project.id, signal });
     return {
       concurrency: 1,
