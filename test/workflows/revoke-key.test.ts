@@ -73,14 +73,15 @@ async function givenADeadServer(silentMs: number): Promise<void> {
 
 describe("revokeKey", () => {
   test("records that every server has confirmed, with the servers as progress", async () => {
+    // The service, and the worker, which remembers evaluators and providers.
     const keyId = await revokeAKey();
 
     await vi.waitUntil(() => isConfirmed(keyId), { timeout: 25_000 });
 
     const workflowId = `revoke-key-${keyId}`;
     const handle = client.client.workflow.getHandle(workflowId);
-    expect(await handle.result()).toEqual({ state: "done", done: 1, left: 0 });
-    expect(await client.progressOf(workflowId)).toEqual({ state: "done", done: 1, left: 0 });
+    expect(await handle.result()).toEqual({ state: "done", done: 2, left: 0 });
+    expect(await client.progressOf(workflowId)).toEqual({ state: "done", done: 2, left: 0 });
     await recordHistory(client.client, workflowId, "revoke-key");
   });
 
@@ -118,11 +119,11 @@ describe("revokeKey", () => {
     const progress = await vi.waitUntil(
       async () => {
         const now = await client.progressOf(workflowId).catch(() => undefined);
-        return now?.done === 1 ? now : undefined;
+        return now?.done === 2 ? now : undefined;
       },
       { timeout: 25_000 },
     );
-    expect(progress).toMatchObject({ done: 1, left: 1 });
+    expect(progress).toMatchObject({ done: 2, left: 1 });
     expect(await isConfirmed(keyId)).toBe(false);
 
     await vi.waitUntil(() => isConfirmed(keyId), { timeout: 25_000 });
