@@ -43,3 +43,6 @@ export const listItemsMax = 100_000;
 
 /** Longest time of a call that writes events; what was let in before is over by then. */
 export const ingestionTimeoutMs = 30_000;
+
+/** Events that one workflow runs an evaluator on: some seconds of usual evaluators. */
+export const chunkEventsMax = 1_000;

@@ -5,6 +5,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { isProject } from "../../access/scope.ts";
 import { deriveUuid } from "../../base/ids.ts";
+import * as limits from "../../base/limits.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import {
@@ -71,7 +72,6 @@ export type BackfillRunsOptions = {
   readonly chunkEventsMax?: number;
 };
 
-const chunkEventsMaxDefault = 1_000;
 /** Pages of which nothing has to run are passed by within a call, for so long. */
 const passingMsMax = 10_000;
 
@@ -173,7 +173,7 @@ async function chunkOf(options: BackfillRunsOptions, place: Place): Promise<Step
 }
 
 async function openChunk(options: BackfillRunsOptions, place: Place): Promise<Step> {
-  const { database, tracingOf, chunkEventsMax = chunkEventsMaxDefault } = options;
+  const { database, tracingOf, chunkEventsMax = limits.chunkEventsMax } = options;
   const { project, row, evaluator } = place;
   const { projectId } = project;
   const { selection } = tracingOf(project);

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isProject } from "../../access/scope.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
+import { chunkEventsMax } from "../../base/limits.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { EvaluateChunkInput } from "../../outbox/entry.ts";
@@ -94,8 +95,6 @@ const pauseMsDefault = 1_000;
  */
 const lingerMsDefault = 1_000;
 const lingerPollMs = 150;
-/** Events of a chunk, those that it takes on among them. */
-const chunkEventsMax = 1_000;
 /** Whether a chunk is still wanted is asked so often. */
 const lookMs = 2_000;
 

@@ -4,6 +4,7 @@
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import { longestWaiting } from "../scores/waiting-store.ts";
 import type { WaitingVersion } from "./run-store.ts";
 
 /** Counts the open chunks of a project, but not those of backfills. */
@@ -75,15 +76,7 @@ export async function claimChunk(
       update scores
       set state = 'running', chunk_id = ${chunkId}, enablement = ${enablement}
       where project_id = ${projectId} and evaluator_id = ${evaluatorId} and version = ${version}
-        and event_id = any(array(
-          select event_id
-          from scores
-          where project_id = ${projectId} and evaluator_id = ${evaluatorId}
-            and version = ${version} and state = 'queued'
-          order by queued_at
-          limit ${limit}
-          for update skip locked
-        ))
+        and event_id = any(array(${longestWaiting(sql, chunk, limit)}))
       returning 1
     )
     insert into evaluation_chunks (

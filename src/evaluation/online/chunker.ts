@@ -4,6 +4,7 @@
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid } from "../../base/ids.ts";
+import * as limits from "../../base/limits.ts";
 import { evaluateChunkEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
@@ -44,8 +45,6 @@ export type ChunkerOptions = {
   readonly chunkEventsMax?: number;
 };
 
-/** An activity of some seconds for usual evaluators. */
-const chunkEventsMaxDefault = 1_000;
 /** Adds little to the time that a workflow and a sandbox take to start, and halves their number. */
 const gatherMsDefault = 500;
 /** Open chunks of a project: others' have to get on beside them. */
@@ -60,7 +59,7 @@ const kept = { ageDays: 30, limit: 10 };
 
 export function createChunker(options: ChunkerOptions): Chunker {
   const { database, clusters, evaluators, scores, outbox } = options;
-  const { gatherMs = gatherMsDefault, chunkEventsMax = chunkEventsMaxDefault } = options;
+  const { gatherMs = gatherMsDefault, chunkEventsMax = limits.chunkEventsMax } = options;
 
   /** How many chunks of a version may be made now. */
   function room({ open, ageMs, queued }: chunkStore.Load): number {

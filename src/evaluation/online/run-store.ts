@@ -5,6 +5,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import { longestWaiting } from "../scores/waiting-store.ts";
 import type { QueuedEvent } from "./queue-store.ts";
 
 /** A version, as runs of it are queued. */
@@ -104,21 +105,14 @@ export async function listWaitingVersions(
 /** Takes runs of a version off the queue, at most `limit`, and returns their events. */
 export async function takeQueuedRuns(
   sql: Sql,
-  { projectId, evaluatorId, version }: WaitingVersion,
+  waiting: WaitingVersion,
   limit: number,
 ): Promise<QueuedEvent[]> {
+  const { projectId, evaluatorId, version } = waiting;
   const rows = await sql<{ event_id: string; queued_at: Date }[]>`
     delete from scores
     where project_id = ${projectId} and evaluator_id = ${evaluatorId} and version = ${version}
-      and event_id = any(array(
-        select event_id
-        from scores
-        where project_id = ${projectId} and evaluator_id = ${evaluatorId}
-          and version = ${version} and state = 'queued'
-        order by queued_at
-        limit ${limit}
-        for update skip locked
-      ))
+      and event_id = any(array(${longestWaiting(sql, waiting, limit)}))
     returning event_id, queued_at`;
   return rows.map((row) => ({
     eventId: unescapeText(row.event_id),

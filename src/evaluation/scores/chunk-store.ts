@@ -3,6 +3,7 @@
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import { longestWaiting } from "./waiting-store.ts";
 
 /** A chunk that is made for a backfill. */
 export type ChunkRow = {
@@ -55,23 +56,15 @@ export async function extendChunk(
   eventsMax: number,
 ): Promise<string[]> {
   const { projectId, chunkId, evaluatorId, version, enablement } = chunk;
+  const room = sql`(
+    select greatest(0, ${eventsMax} - events)
+    from evaluation_chunks
+    where project_id = ${projectId} and chunk_id = ${chunkId})`;
   const rows = await sql<{ event_id: string }[]>`
     update scores
     set state = 'running', chunk_id = ${chunkId}, enablement = ${enablement}
     where project_id = ${projectId} and evaluator_id = ${evaluatorId} and version = ${version}
-      and event_id = any(array(
-        select event_id
-        from scores
-        where project_id = ${projectId} and evaluator_id = ${evaluatorId}
-          and version = ${version} and state = 'queued'
-        order by queued_at
-        limit (
-          select greatest(0, ${eventsMax} - events)
-          from evaluation_chunks
-          where project_id = ${projectId} and chunk_id = ${chunkId}
-        )
-        for update skip locked
-      ))
+      and event_id = any(array(${longestWaiting(sql, chunk, room)}))
     returning event_id`;
   if (rows.length === 0) return [];
   const { count } = await sql`

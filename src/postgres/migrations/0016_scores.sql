@@ -1,5 +1,6 @@
 -- What evaluators do with events, beside the events: queued, running, scored, failed.
--- New tables only; takes no lock that anyone could wait for.
+-- New tables, and a trigger on events: writers wait while that is made, which takes no time once
+-- those that are under way have committed.
 
 -- Events that were written and that evaluators may have to run on: one row for all of a commit, so
 -- that ingestion pays little; written in the commit's own transaction.
