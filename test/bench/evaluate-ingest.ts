@@ -4,7 +4,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadResult } from "./generator.ts";
 import { checkCommitted, checkScored, waitForQuiet, waitForRuns } from "./scored.ts";
-import { type Cpu, cpuBetween, type EventRange, type MadeMetric, type Scoring } from "./scoring.ts";
+import {
+  type Cpu,
+  cpuBetween,
+  cpuHead,
+  type EventRange,
+  type MadeMetric,
+  type Scoring,
+} from "./scoring.ts";
 import { formatTable, median } from "./table.ts";
 
 export type IngestOptions = { readonly events: number; readonly rounds: number };
@@ -86,7 +93,10 @@ async function disable(scoring: Scoring, { id }: MadeMetric): Promise<void> {
   await scoring.call(`DELETE /v1/metrics/${id}`);
 }
 
-const head = ["evaluator", "events/s", "ratio", "p50 ms", "p99 ms", "service µs", "Postgres µs"];
+const head = [
+  ...["evaluator", "events/s", "ratio", "p50 ms", "p99 ms"],
+  ...cpuHead.map((name) => `${name} µs`),
+];
 
 function summarise(way: Way, rounds: readonly Round[]): (string | number)[] {
   const each = (of: (turn: Turn) => number): number =>
@@ -101,6 +111,8 @@ function summarise(way: Way, rounds: readonly Round[]): (string | number)[] {
     each(({ http }) => http.p99Ms),
     micros(({ service }) => service),
     micros(({ postgres }) => postgres),
+    micros(({ temporal }) => temporal),
+    micros(({ sandboxes }) => sandboxes),
   ];
 }
 

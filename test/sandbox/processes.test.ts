@@ -55,10 +55,14 @@ function childrenOf(parent: number, name: string): number[] {
 }
 
 function readStat(pid: string | number): string {
+  return readFile(`/proc/${pid}/stat`);
+}
+
+/** Empty where the process has ended since it was listed, or the system has no such file. */
+function readFile(path: string): string {
   try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8");
+    return readFileSync(path, "utf8");
   } catch {
-    // It has ended since it was listed.
     return "";
   }
 }
@@ -129,6 +133,20 @@ def evaluate(event):
     },
     startMs,
   );
+
+  test("yields to everything else, also where the system shares out by session", async () => {
+    const session = await (await start()).open("result = 1");
+    await session.run({});
+    const processes = childrenOf(process.pid, "deno");
+    const groupOf = (pid: number): string => readFile(`/proc/${pid}/autogroup`);
+    // The machine lets it be said ten times a second, so it may take a moment.
+    await until(() => processes.every((pid) => !groupOf(pid) || groupOf(pid).includes(" nice 10")));
+
+    const niceness = processes.map((pid) => readStat(pid).split(") ")[1]?.split(" ")[16]);
+
+    expect(processes.length).toBeGreaterThan(0);
+    expect(new Set(niceness)).toEqual(new Set(["10"]));
+  });
 
   test("is killed with its session", async () => {
     const sandbox = await start();

@@ -194,24 +194,42 @@ export type SessionTimes = EventKey & {
 
 /**
  * Widens the times of sessions to those of their events; a session that is as wide is not written.
- * Each session is looked up by its key, as `for update` makes Postgres do, and `|| ''` hides the
- * index on sessions from it: a join, or that index, would at times read all of the project's.
  */
 export async function widenSessions(sql: Sql, times: readonly SessionTimes[]): Promise<void> {
-  if (times.length === 0) return;
+  // In the order of every writer.
+  const byProject = [...Map.groupBy(times, (row) => row.project_id)].toSorted(([a], [b]) =>
+    a < b ? -1 : 1,
+  );
+  for (const [projectId, rows] of byProject) await widenSessionsOf(sql, projectId, rows);
+}
+
+/**
+ * Each session is looked up by its key, as `for update` makes Postgres do, and `|| ''` hides the
+ * index on sessions from it: a join, or that index, would at times read all of the project's. For
+ * the same reason there is one statement for each project, whose one partition is planned for, and
+ * arrays, whose length Postgres knows: of JSON it expects a hundred rows, and reads all for them.
+ */
+async function widenSessionsOf(
+  sql: Sql,
+  projectId: string,
+  rows: readonly SessionTimes[],
+): Promise<void> {
   await sql`
     with wider as materialized (
-      select e.project_id, e.event_id, i.start_time_us, i.end_time_us
+      select e.event_id, i.start_time_us, i.end_time_us
       from (
-        select project_id, event_id, start_time_us, end_time_us
-        from jsonb_to_recordset(${escapeJson(JSON.stringify(times))}::text::jsonb) as incoming (
-          project_id uuid, event_id text, start_time_us bigint, end_time_us bigint)
-        order by project_id, event_id
+        select event_id, start_time_us, end_time_us
+        from unnest(
+          ${rows.map((row) => escapeText(row.event_id))}::text[],
+          ${rows.map((row) => row.start_time_us)}::bigint[],
+          ${rows.map((row) => row.end_time_us)}::bigint[]
+        ) as incoming (event_id, start_time_us, end_time_us)
+        order by event_id
       ) as i
       cross join lateral (
-        select events.project_id, events.event_id
+        select events.event_id
         from events
-        where events.project_id = i.project_id and events.event_id = i.event_id
+        where events.project_id = ${projectId} and events.event_id = i.event_id
           and events.event_type || '' = 'session'
           and (events.start_time_us > i.start_time_us
             or events.end_time_us is null or events.end_time_us < i.end_time_us)
@@ -221,7 +239,7 @@ export async function widenSessions(sql: Sql, times: readonly SessionTimes[]): P
       start_time_us = least(events.start_time_us, wider.start_time_us),
       end_time_us = greatest(events.end_time_us, wider.end_time_us)
     from wider
-    where events.project_id = wider.project_id and events.event_id = wider.event_id`;
+    where events.project_id = ${projectId} and events.event_id = wider.event_id`;
 }
 
 /** Returns the sources of the sessions that exist, by session id. */

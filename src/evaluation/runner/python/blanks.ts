@@ -14,35 +14,68 @@ export type Blanks = {
 };
 
 export type BlanksOptions = {
-  /** How many are kept ready. */
-  readonly count: number;
+  /** How many are kept ready at least. */
+  readonly countMin: number;
+  /**
+   * And at most, where as many were taken of late: evaluators that score the same events begin
+   * their chunks together.
+   */
+  readonly countMax: number;
   /** Starts a process and waits until it is ready. */
   readonly spawn: () => Promise<Guest>;
   /** Told why none could be made ready; it is tried again. */
   readonly onFailure: (error: unknown) => void;
 };
 
+type Taker = PromiseWithResolvers<Guest>;
+
 /** Between tries, after a failure; doubles up to the largest. */
 const retryMs = 1_000;
 const retryMsMax = 60_000;
+/** What was taken so long ago says nothing of what will be. */
+const lateMs = 30_000;
 
-export function createBlanks({ count, spawn, onFailure }: BlanksOptions): Blanks {
+export function createBlanks(options: BlanksOptions): Blanks {
+  const { countMin, countMax, spawn, onFailure } = options;
   let ready: readonly Guest[] = [];
+  const takers: Taker[] = [];
+  let takenLately = 0;
+  let starting = 0;
   let isStarted = false;
   let isClosed = false;
-  let isFilling = false;
   let pauseMs = retryMs;
   let pause: NodeJS.Timeout | undefined;
 
-  function drop(guest: Guest): void {
-    ready = ready.filter((one) => one !== guest);
-    fill();
+  function wanted(): number {
+    return Math.min(Math.max(takenLately, countMin), countMax);
+  }
+
+  /** A start takes a core: those that are to be kept wait for those that are waited for. */
+  function fill(): void {
+    const isShort = isStarted && !pause && ready.length < wanted();
+    const needed = takers.length > 0 ? takers.length : Number(isShort);
+    while (!isClosed && starting < needed) {
+      starting += 1;
+      void add();
+    }
   }
 
   async function add(): Promise<void> {
-    const guest = await spawn();
-    pauseMs = retryMs;
-    if (isClosed) {
+    try {
+      keep(await spawn());
+      pauseMs = retryMs;
+    } catch (error) {
+      fail(error);
+    }
+    starting -= 1;
+    fill();
+  }
+
+  function keep(guest: Guest): void {
+    const taker = takers.shift();
+    if (taker) {
+      taker.resolve(guest);
+    } else if (isClosed) {
       guest.kill();
     } else {
       ready = [...ready, guest];
@@ -50,20 +83,21 @@ export function createBlanks({ count, spawn, onFailure }: BlanksOptions): Blanks
     }
   }
 
-  // One at a time: a start takes a core, which running evaluators want too.
-  function fill(): void {
-    if (!isStarted || isClosed || isFilling || pause || ready.length >= count) return;
-    isFilling = true;
-    void add()
-      .catch((error: unknown) => {
-        onFailure(error);
-        pause = setTimeout(resume, pauseMs).unref();
-        pauseMs = Math.min(2 * pauseMs, retryMsMax);
-      })
-      .finally(() => {
-        isFilling = false;
-        fill();
-      });
+  function fail(error: unknown): void {
+    const taker = takers.shift();
+    if (taker) {
+      taker.reject(error);
+      return;
+    }
+    onFailure(error);
+    clearTimeout(pause);
+    pause = setTimeout(resume, pauseMs).unref();
+    pauseMs = Math.min(2 * pauseMs, retryMsMax);
+  }
+
+  function drop(guest: Guest): void {
+    ready = ready.filter((one) => one !== guest);
+    fill();
   }
 
   function resume(): void {
@@ -71,18 +105,33 @@ export function createBlanks({ count, spawn, onFailure }: BlanksOptions): Blanks
     fill();
   }
 
+  function noteTaken(): void {
+    takenLately += 1;
+    const forget = (): void => {
+      takenLately -= 1;
+      for (const guest of ready.slice(wanted())) guest.kill();
+    };
+    setTimeout(forget, lateMs).unref();
+  }
+
   return {
-    async take() {
+    take() {
+      noteTaken();
       const [guest, ...rest] = ready;
       ready = rest;
+      const taker = Promise.withResolvers<Guest>();
+      if (guest) taker.resolve(guest);
+      // After the end there is nobody to fill for; what is asked for then is the asker's to end.
+      else if (isClosed) void spawn().then(taker.resolve, taker.reject);
+      else takers.push(taker);
       fill();
-      return guest ?? spawn();
+      return taker.promise;
     },
     start() {
       isStarted = true;
       fill();
     },
-    isFull: () => ready.length >= count,
+    isFull: () => ready.length >= wanted(),
     close() {
       isClosed = true;
       clearTimeout(pause);

@@ -8,6 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import { ServiceError } from "../../../base/errors.ts";
 import { launchCommand } from "./launch.ts";
 import type { Launch, Task } from "./launch.ts";
+import { readUseOf, startTimeLimit } from "./time-limit.ts";
 
 export type SandboxChild = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -159,10 +160,14 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
       const giveUp = () => {
         if (waiting?.id === id) end("TIME_LIMIT");
       };
-      // An answer that is here already counts, however late this service comes to look.
-      const timer = setTimeout(() => setImmediate(giveUp), wallMs);
+      const stopTime = startTimeLimit({
+        wallMs,
+        readUse: () => (child.pid === undefined ? undefined : readUseOf(child.pid)),
+        // An answer that is here already counts, however late this service comes to look.
+        onLimit: () => setImmediate(giveUp),
+      });
       if (bytes) child.stdin.write(bytes);
-      return reply.finally(() => clearTimeout(timer));
+      return reply.finally(stopTime);
     },
     isAlive: () => isAlive,
     onEnd: (listener) => void endListeners.push(listener),

@@ -22,7 +22,10 @@ export type PythonSandboxOptions = {
   readonly limits: SandboxLimits;
   /** Evaluators open at a time. The blank processes and one that inspects code come on top. */
   readonly processesMax: number;
-  /** Processes kept ready for the next evaluator. */
+  /**
+   * Processes kept ready for the next evaluator; more, up to half as many as may be open, while
+   * they are taken.
+   */
   readonly blanks: number;
   /** Where the snapshot is kept; made where absent. As root, one that others may enter. */
   readonly cacheFolder: string;
@@ -64,7 +67,8 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
   const { limits, processesMax, logger } = options;
   const closing = new AbortController();
   const blanks = createBlanks({
-    count: options.blanks,
+    countMin: options.blanks,
+    countMax: options.blanks && Math.max(options.blanks, Math.ceil(processesMax / 2)),
     spawn,
     onFailure: (error) => logger.warn({ err: error }, "Python's sandbox does not start"),
   });

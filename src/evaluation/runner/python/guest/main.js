@@ -42,33 +42,70 @@ function fillFiles(FS) {
   }
 }
 
-async function startPython(options) {
-  const url = `file://${encodeURI(pyodideFolder)}`;
-  const { loadPyodide } = await import(`${url}/pyodide.mjs`);
-  const { default: createModule } = await import(`${url}/pyodide.asm.mjs`);
-  const memoryBytes = options._loadSnapshot?.length ?? 0;
+/** Deno reads and checks each module that is imported; for a megabyte that takes a tenth of a second. */
+function loadModule(path) {
+  const source = Deno.readTextFileSync(path)
+    .replaceAll("import.meta.url", JSON.stringify(`file://${encodeURI(path)}`))
+    .replace(/export default (\w+);\s*$/, ";$1");
+  return (0, eval)(source);
+}
+
+async function startPython(options, memory) {
+  const { loadPyodide } = await import(`file://${encodeURI(pyodideFolder)}/pyodide.mjs`);
+  const createModule = loadModule(`${pyodideFolder}/pyodide.asm.mjs`);
   const { info } = JSON.parse(Deno.readTextFileSync(`${pyodideFolder}/pyodide-lock.json`));
   return loadPyodide({
     indexURL: pyodideFolder,
     // Only what we ship can be loaded: the list of packages to fetch is empty.
     lockFileContents: JSON.stringify({ info, packages: {} }),
     fsInit: fillFiles,
-    createPyodideModule: (settings) => createModule(withMemory(settings, memoryBytes)),
+    createPyodideModule: (settings) => createModule(memory ? memory.prepare(settings) : settings),
     ...options,
   });
 }
 
-/** A snapshot of more than the memory that Python begins with needs it to be there beforehand. */
-function withMemory(settings, bytes) {
-  const { instantiateWasm } = settings;
-  settings.instantiateWasm = (imports, receive) =>
-    instantiateWasm(imports, (instance, module) => {
-      const { memory } = instance.exports;
-      const missing = bytes - memory.buffer.byteLength;
-      if (missing > 0) memory.grow(Math.ceil(missing / wasmPageBytes));
-      return receive(instance, module);
-    });
-  return settings;
+/**
+ * The memory in a snapshot: read from the file to where Python has it, at the moment at which
+ * Pyodide would copy it there. What Pyodide gets is the snapshot's head, which says where the
+ * memory begins.
+ */
+function openMemory(path) {
+  const file = Deno.openSync(path);
+  const { size } = file.statSync();
+  const words = new Uint32Array(2);
+  readAll(file, new Uint8Array(words.buffer));
+  const begin = words[1];
+  const head = new Uint8Array(begin);
+  file.seekSync(0, Deno.SeekMode.Start);
+  readAll(file, head);
+  let target;
+  head.subarray = function (from, to) {
+    if (from !== begin || to !== undefined)
+      return Uint8Array.prototype.subarray.call(this, from, to);
+    readAll(file, new Uint8Array(target.buffer, 0, size - begin));
+    file.close();
+    return new Uint8Array(0);
+  };
+  return {
+    head,
+    /** A snapshot of more than the memory that Python begins with needs it to be there beforehand. */
+    prepare(settings) {
+      const { instantiateWasm } = settings;
+      settings.instantiateWasm = (imports, receive) =>
+        instantiateWasm(imports, (instance, module) => {
+          target = instance.exports.memory;
+          const missing = size - begin - target.buffer.byteLength;
+          if (missing > 0) target.grow(Math.ceil(missing / wasmPageBytes));
+          return receive(instance, module);
+        });
+      return settings;
+    },
+  };
+}
+
+function readAll(file, bytes) {
+  let filled = 0;
+  while (filled < bytes.length) filled += file.readSync(bytes.subarray(filled));
 }
 
 async function makeSnapshot() {
@@ -151,10 +188,8 @@ function perform(python, evaluator) {
 if (task === "snapshot") {
   await makeSnapshot();
 } else {
-  const python = await startPython({ _loadSnapshot: Deno.readFileSync(snapshot) });
-  // Python has its memory; the bytes it came from are a quarter of this process's.
-  python._api.config._loadSnapshot = undefined;
-  globalThis.gc();
+  const memory = openMemory(snapshot);
+  const python = await startPython({ _loadSnapshot: memory.head }, memory);
   // Every process starts from the same memory; its random numbers must not be the same.
   python.runPython("import random; random.seed()");
   const evaluator = python.pyimport("evaluator");
