@@ -10,7 +10,7 @@ import { userCacheFolder } from "../embedded/user-cache.ts";
 import { createPythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 
-/** Kept ready from the first evaluator on; each takes 155 MB and no time. */
+/** Kept ready at least, from the first evaluator on; each takes 140 MB and no time. */
 const blanks = 1;
 
 /** Starts nothing: the first evaluator does. */

@@ -287,35 +287,6 @@ describe("routing", () => {
     expect(await runsOf(other)).toEqual(ids.toSorted());
   });
 
-  test("leaves events in the queue while every evaluator has enough to do", async () => {
-    const [busy, idle] = [
-      given({ definition: { filters: isTool } }),
-      given({ definition: { filters: isTool } }),
-    ];
-    const queue = async ({ evaluatorId, version }: RunnableEvaluator): Promise<unknown> =>
-      testDatabase.database.sql()`
-        insert into scores (project_id, event_id, evaluator_id, version, state, enablement)
-        select ${project.projectId}, 'event ' || number, ${evaluatorId}, ${version}, 'queued', 1
-        from generate_series(1, 5010) as number`;
-    await queue(busy);
-    const first = await write(2);
-    const dispatcher = aDispatcher({ chunkEventsMax: 1 });
-    await dispatcher.turn();
-    expect(await queuedRows()).toBe(0);
-    expect(await runsOf(idle)).toEqual(first.toSorted());
-
-    await queue(idle);
-    await write(2);
-    await dispatcher.turn();
-
-    expect(await queuedRows()).toBe(1);
-
-    change(idle, undefined);
-    change(busy, undefined);
-    await dispatcher.turn();
-    expect(await queuedRows()).toBe(0);
-  });
-
   test("keeps nobody from writing the events meanwhile", async () => {
     const evaluator = given({ definition: { filters: isTool } });
     const [id = ""] = await write(1);

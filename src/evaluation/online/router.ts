@@ -16,8 +16,7 @@ import * as runStore from "./run-store.ts";
 export type Router = {
   /**
    * Routes the events that wait longest in a project, a bounded number; returns how many. None
-   * while another worker is at the project, or while every evaluator has more to do than it gets
-   * done soon: what waits in the queue costs least.
+   * while another worker is at the project.
    */
   route(project: ProjectScope): Promise<number>;
 };
@@ -34,8 +33,6 @@ export type RouterOptions = {
 const faultyMax = 1_000;
 /** Of one transaction, which keeps the events from being deleted. */
 const taken = { rowsMax: 500, eventsMax: 2_000 };
-/** Runs that wait for an evaluator that has enough to do: some seconds' worth. */
-const enoughRuns = 5_000;
 /** Fewer events where there are many evaluators, so that a transaction takes a second or so. */
 const pairsMax = 200_000;
 
@@ -81,7 +78,6 @@ export function createRouter(options: RouterOptions): Router {
       const enabled = await evaluators.enabledOf(projectId);
       return clusters.database(clusterId).transaction(async (sql) => {
         if (!(await queueStore.lockProject(sql, projectId))) return 0;
-        if (await runStore.haveEnoughRuns(sql, projectId, enabled, enoughRuns)) return 0;
         const eventsMax = Math.min(taken.eventsMax, Math.ceil(pairsMax / enabled.length));
         const rows = await queueStore.takeQueueRows(sql, projectId, { ...taken, eventsMax });
         const events = earliest(rows);

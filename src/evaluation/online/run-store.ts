@@ -59,32 +59,6 @@ export async function insertQueuedRuns(
   return count;
 }
 
-/** Tells whether so many runs wait for each of the versions; false where there are none. */
-export async function haveEnoughRuns(
-  sql: Sql,
-  projectId: string,
-  versions: readonly Pick<QueuedVersion, "evaluatorId" | "version">[],
-  enough: number,
-): Promise<boolean> {
-  if (versions.length === 0) return false;
-  const ids = versions.map(({ evaluatorId }) => evaluatorId);
-  const numbers = versions.map(({ version }) => version);
-  const [row] = await sql<{ have_enough: boolean }[]>`
-    select not exists (
-      select 1
-      from unnest(${ids}::uuid[], ${numbers}::integer[]) as enabled (evaluator_id, version)
-      where not exists (
-        select 1
-        from scores
-        where scores.project_id = ${projectId} and scores.evaluator_id = enabled.evaluator_id
-          and scores.version = enabled.version and scores.state = 'queued'
-        limit 1
-        offset ${enough - 1}
-      )
-    ) as have_enough`;
-  return row?.have_enough ?? false;
-}
-
 /** Runs of a version that wait. */
 export type WaitingVersion = {
   readonly projectId: ProjectId;

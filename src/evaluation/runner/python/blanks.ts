@@ -75,7 +75,7 @@ export function createBlanks(options: BlanksOptions): Blanks {
     const taker = takers.shift();
     if (taker) {
       taker.resolve(guest);
-    } else if (isClosed) {
+    } else if (isClosed || ready.length >= wanted()) {
       guest.kill();
     } else {
       ready = [...ready, guest];
@@ -89,6 +89,7 @@ export function createBlanks(options: BlanksOptions): Blanks {
       taker.reject(error);
       return;
     }
+    if (isClosed) return;
     onFailure(error);
     clearTimeout(pause);
     pause = setTimeout(resume, pauseMs).unref();

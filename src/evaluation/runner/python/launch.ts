@@ -64,7 +64,7 @@ const niceness = 10;
  * only the service holds, and then kills: a service that is killed leaves no evaluator running. It
  * shares the group, whose number is the process's. Where Linux shares processors out by session
  * (`autogroup`), and each process here is one, only the session's niceness counts; it may be
- * changed ten times a second on the whole machine, so the watch tries until it has.
+ * changed ten times a second on the whole machine, so that is tried beside, for some seconds.
  */
 const script = `set -e
 ulimit -c 0
@@ -72,16 +72,17 @@ ulimit -f 0
 ulimit -d "$1"
 shift
 if [ -w /proc/self/oom_score_adj ]; then echo 1000 > /proc/self/oom_score_adj; fi
-{
-  if [ -w /proc/self/autogroup ]; then
-    for try in 1 2 3 4 5; do
-      if echo ${niceness} > /proc/self/autogroup; then break; else sleep 0.12 || :; fi
-    done
-  fi
-  read -r _ || :
-  kill -KILL $$
-} <&3 >/dev/null 2>&1 &
+{ read -r _ || :; kill -KILL $$; } <&3 >/dev/null 2>&1 &
 exec 3<&-
+if [ -w /proc/self/autogroup ]; then
+  {
+    tries=50
+    until [ $tries = 0 ] || echo ${niceness} > /proc/self/autogroup; do
+      tries=$((tries - 1))
+      sleep 0.13 || break
+    done
+  } </dev/null >/dev/null 2>&1 &
+fi
 exec nice -n ${niceness} "$@"`;
 
 /** In a file system where not even root can make anything. */
@@ -102,7 +103,6 @@ export function launchCommand(launch: Launch, task: Task): LaunchCommand {
       "--deny-import",
       `--allow-read=${readable.map((path) => path.replaceAll(",", ",,")).join(",")}`,
       `--v8-flags=${[
-        "--expose-gc",
         `--wasm-max-mem-pages=${pages}`,
         `--max-old-space-size=${heapMib}`,
         `--wasm-tiering-budget=${tieringBudget}`,

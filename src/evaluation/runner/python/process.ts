@@ -34,6 +34,8 @@ export type AskOptions = {
   /** Sent to the process; absent where it speaks by itself, at its start. */
   readonly bytes?: Uint8Array;
   readonly wallMs: number;
+  /** Where given, time that others keep it waiting does not count, up to so much in all. */
+  readonly longestMs?: number;
 };
 
 export type Guest = {
@@ -152,7 +154,7 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
   });
 
   return {
-    async ask({ id, bytes, wallMs }) {
+    async ask({ id, bytes, wallMs, longestMs = wallMs }) {
       if (!isAlive) return { kind: "ended", by: "KILLED", detail: "it had ended" };
       const reply = new Promise<GuestReply>((resolve) => {
         waiting = { id, settle: resolve };
@@ -161,7 +163,7 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
         if (waiting?.id === id) end("TIME_LIMIT");
       };
       const stopTime = startTimeLimit({
-        wallMs,
+        ...{ wallMs, longestMs },
         readUse: () => (child.pid === undefined ? undefined : readUseOf(child.pid)),
         // An answer that is here already counts, however late this service comes to look.
         onLimit: () => setImmediate(giveUp),

@@ -30,6 +30,10 @@ export type OpenSessionOptions = {
   readonly leave: Leave;
 };
 
+/** However busy the machine is, an event takes no longer than this, in limits and beyond one. */
+const longestFactor = 6;
+const longestMsMore = 60_000;
+
 /** After these the process is as good as before; the others leave it in an unknown state. */
 const harmless: readonly FailureReason[] = ["EXCEPTION", "RESULT", "CODE"];
 
@@ -51,7 +55,9 @@ export function openSession(options: OpenSessionOptions): PythonSession {
     if (isClosed) guest.kill();
     throwIfClosed();
     const message = composeMessage("run", code, JSON.stringify(event));
-    const reply = await guest.ask({ ...message, wallMs: limits.wallMs });
+    const { wallMs } = limits;
+    const longestMs = Math.min(longestFactor * wallMs, wallMs + longestMsMore);
+    const reply = await guest.ask({ ...message, wallMs, longestMs });
     throwIfClosed();
     return reply;
   }

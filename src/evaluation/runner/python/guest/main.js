@@ -45,7 +45,7 @@ function fillFiles(FS) {
 /** Deno reads and checks each module that is imported; for a megabyte that takes a tenth of a second. */
 function loadModule(path) {
   const source = Deno.readTextFileSync(path)
-    .replaceAll("import.meta.url", JSON.stringify(`file://${encodeURI(path)}`))
+    .replaceAll("import.meta.url", () => JSON.stringify(`file://${encodeURI(path)}`))
     .replace(/export default (\w+);\s*$/, ";$1");
   return (0, eval)(source);
 }
@@ -105,7 +105,11 @@ function openMemory(path) {
 
 function readAll(file, bytes) {
   let filled = 0;
-  while (filled < bytes.length) filled += file.readSync(bytes.subarray(filled));
+  while (filled < bytes.length) {
+    const count = file.readSync(bytes.subarray(filled));
+    if (count === null) throw new Error("the snapshot is cut short");
+    filled += count;
+  }
 }
 
 async function makeSnapshot() {
