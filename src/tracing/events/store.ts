@@ -196,11 +196,11 @@ export type SessionTimes = EventKey & {
  * Widens the times of sessions to those of their events; a session that is as wide is not written.
  */
 export async function widenSessions(sql: Sql, times: readonly SessionTimes[]): Promise<void> {
+  const byProject = Map.groupBy(times, (row) => row.project_id);
   // In the order of every writer.
-  const byProject = [...Map.groupBy(times, (row) => row.project_id)].toSorted(([a], [b]) =>
-    a < b ? -1 : 1,
-  );
-  for (const [projectId, rows] of byProject) await widenSessionsOf(sql, projectId, rows);
+  for (const projectId of [...byProject.keys()].toSorted()) {
+    await widenSessionsOf(sql, projectId, byProject.get(projectId) ?? []);
+  }
 }
 
 /**

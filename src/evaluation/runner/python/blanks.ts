@@ -27,8 +27,6 @@ export type BlanksOptions = {
   readonly onFailure: (error: unknown) => void;
 };
 
-type Taker = PromiseWithResolvers<Guest>;
-
 /** Between tries, after a failure; doubles up to the largest. */
 const retryMs = 1_000;
 const retryMsMax = 60_000;
@@ -38,7 +36,7 @@ const lateMs = 30_000;
 export function createBlanks(options: BlanksOptions): Blanks {
   const { countMin, countMax, spawn, onFailure } = options;
   let ready: readonly Guest[] = [];
-  const takers: Taker[] = [];
+  const takers: PromiseWithResolvers<Guest>[] = [];
   let takenLately = 0;
   let starting = 0;
   let isStarted = false;
@@ -106,6 +104,12 @@ export function createBlanks(options: BlanksOptions): Blanks {
     fill();
   }
 
+  function queueTaker(): Promise<Guest> {
+    const taker = Promise.withResolvers<Guest>();
+    takers.push(taker);
+    return taker.promise;
+  }
+
   function noteTaken(): void {
     takenLately += 1;
     const forget = (): void => {
@@ -116,17 +120,15 @@ export function createBlanks(options: BlanksOptions): Blanks {
   }
 
   return {
-    take() {
+    async take() {
+      // Nothing is filled any more; what is asked for after the end is the asker's to end.
+      if (isClosed) return spawn();
       noteTaken();
       const [guest, ...rest] = ready;
       ready = rest;
-      const taker = Promise.withResolvers<Guest>();
-      if (guest) taker.resolve(guest);
-      // After the end there is nobody to fill for; what is asked for then is the asker's to end.
-      else if (isClosed) void spawn().then(taker.resolve, taker.reject);
-      else takers.push(taker);
+      const taken = guest ?? queueTaker();
       fill();
-      return taker.promise;
+      return taken;
     },
     start() {
       isStarted = true;

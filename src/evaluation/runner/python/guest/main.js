@@ -80,8 +80,8 @@ function openMemory(path) {
   readAll(file, head);
   let target;
   head.subarray = function (from, to) {
-    if (from !== begin || to !== undefined)
-      return Uint8Array.prototype.subarray.call(this, from, to);
+    const isMemory = from === begin && to === undefined;
+    if (!isMemory) return Uint8Array.prototype.subarray.call(this, from, to);
     readAll(file, new Uint8Array(target.buffer, 0, size - begin));
     file.close();
     return new Uint8Array(0);
