@@ -66,7 +66,7 @@ import { llmProxyHandlers } from "./generation/proxy/handlers.ts";
 import { createEstimateCost } from "./generation/prices/event-usage.ts";
 import { createPrices } from "./generation/prices/prices.ts";
 import type { Metrics } from "./operator/metrics.ts";
-import { getReadiness } from "./operator/readiness.ts";
+import { createReadiness } from "./operator/readiness.ts";
 import { createOutbox } from "./outbox/outbox.ts";
 import type { Clusters } from "./postgres/clusters.ts";
 import type { Database } from "./postgres/database.ts";
@@ -108,7 +108,9 @@ const unaryTimeoutMs = 120_000;
 const commitSlackMs = 35_000;
 
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, database, clusters, logger, metrics } = options;
+  const { config, clusters, logger, metrics } = options;
+  // Its own connections, so that lookups of keys wait for neither commits nor reads of events.
+  const database = options.database.on("callers");
   const manifest = await loadManifest(config.rolesManifest);
   const scopes = createScopes(database);
   const audit = createAudit(database);
@@ -172,17 +174,13 @@ export async function createApp(options: AppOptions): Promise<App> {
       router.service(AuditService, auditHandlers(audit));
       router.service(ApiKeyService, apiKeyHandlers(keys, policies));
     },
-    authenticate: createAuthenticator({
-      keys,
-      signIns: people.signIns,
-      publicOrigin: config.publicUrl,
-    }),
+    authenticate: createAuthenticator({ keys, signIns: people.signIns, publicOrigin }),
     isAssignmentAutomatic: config.dataplaneAssignment === "automatic",
     findScope: (level, id) => scopes.find(level, id),
     findAnyScope: (level, id) => scopes.findAny(level, id),
     idempotencyOf: (scope, isProjectData) =>
       isProjectData && isProject(scope) ? tracing.of(scope).idempotency : idempotency,
-    readiness: () => getReadiness(database, clusters),
+    readiness: createReadiness({ database, clusters }),
     findDatabaseFault,
     observe: ({ rpc, protocol, reason, ms }) => {
       metrics.observeRequest({ rpc, protocol, outcome: reason, durationMs: ms });

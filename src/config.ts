@@ -1,7 +1,7 @@
 // Environment and flags → typed, frozen Config. The only reader of process.env; called by main.ts
 // once. Each flag `--some-name` is also the variable WAGGLE_SOME_NAME; the flag wins.
 
-import { bodyBytesMaxDefault } from "./base/limits.ts";
+import { bodyBytesMaxDefault, bytesInFlightMaxDefault } from "./base/limits.ts";
 import {
   type OperatorAlias,
   type OperatorProvider,
@@ -40,7 +40,7 @@ export type Config = {
   readonly dataFolder: string;
   /** Replaces the embedded Postgres. */
   readonly databaseUrl: string | undefined;
-  /** In the pool of each database: the control database, and each cluster. */
+  /** To each database, the control database and each cluster; divided by postgres/pools.ts. */
   readonly databaseConnectionsMax: number;
   /** Cluster id to Postgres URL, for events that are not in the control database. */
   readonly clusters: Readonly<Record<string, string>>;
@@ -168,14 +168,13 @@ const portMax = 65_535;
 /** docs/decisions.md, 32: a revocation reaches every server within 60 s at the latest. */
 const keyCacheAgeMsMax = 60_000;
 const bytesMax = 2 ** 31;
-
 /** Every flag, in the order of `--help`. */
 export const settings = {
   host: setting("127.0.0.1", "address to listen on", parseText),
   port: setting("8080", "port to listen on; 0 takes a free one", wholeNumber(0, portMax)),
   data: setting("./data", "folder of credentials and of the embedded Postgres", parseText),
   "database-url": setting("", "Postgres to use in place of the embedded one", parsePostgresUrl),
-  "database-connections": setting("10", "connections in the pool", wholeNumber(2, 1_000)),
+  "database-connections": setting("12", "connections to each database", wholeNumber(4, 1_000)),
   clusters: setting("", 'databases of events: {"id": "postgres://…"}', parseClusters),
   "operator-host": setting("127.0.0.1", "address of /metrics", parseText),
   "operator-port": setting("9464", "port of /metrics; 0 turns it off", wholeNumber(0, portMax)),
@@ -187,7 +186,7 @@ export const settings = {
   "body-traces-max": bytes(bodyBytesMaxDefault.traces, "body of OpenTelemetry traces"),
   "body-other-max": bytes(bodyBytesMaxDefault.other, "any other body"),
   "body-anonymous-max": bytes(bodyBytesMaxDefault.anonymous, "body of a call without a key"),
-  "bytes-in-flight-max": bytes(200_000_000, "bodies of all requests, and answers of all models"),
+  "bytes-in-flight-max": bytes(bytesInFlightMaxDefault, "memory of all requests and answers"),
   "body-timeout-ms": setting("30000", "a body may stall so long", wholeNumber(1, 60_000)),
   "drain-timeout-ms": setting("20000", "wait at SIGTERM", wholeNumber(0, 600_000)),
   "key-cache-entries": setting("10000", "keys remembered in memory", wholeNumber(0, 1_000_000)),
@@ -241,7 +240,7 @@ export const settings = {
   "evaluator-memory-max": setting("512000000", "and its memory", wholeNumber(128e6, 2 ** 32)),
   "evaluator-output-max": bytes(1_000_000, "what code prints and returns"),
   "evaluator-code-max": bytes(100_000, "code of an evaluator"),
-  "evaluator-processes": setting("4", "sandboxes at a time", wholeNumber(1, 1_000)),
+  "evaluator-processes": setting("5", "sandboxes at a time", wholeNumber(1, 1_000)),
   "evaluator-failures": setting("10", "in a row disable an evaluator", wholeNumber(1, 100_000)),
 } as const satisfies Record<string, Setting<unknown>>;
 
@@ -274,6 +273,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
       traces: read("body-traces-max"),
       other: read("body-other-max"),
       anonymous: read("body-anonymous-max"),
+      open: bodyBytesMaxDefault.open,
     }),
     bytesInFlightMax: read("bytes-in-flight-max"),
     bodyTimeoutMs: read("body-timeout-ms"),

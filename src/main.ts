@@ -1,115 +1,14 @@
 #!/usr/bin/env node
-// The command line: waggle start | serve | worker | migrate | doctor | keys | members |
-// sign-in-link | audit | provider-credentials | prices. Each command is one file in commands/.
+// The program's entry. `waggle start` becomes the supervisor, which stays in memory beside the
+// service, so nothing else is loaded for it; command-line.ts runs every other command.
 
-import { parseArgs } from "node:util";
-import { OperatorError } from "./base/operator-error.ts";
-import { runAudit } from "./commands/audit.ts";
-import { print } from "./commands/command.ts";
-import type { Command } from "./commands/command.ts";
-import { runDoctor } from "./commands/doctor.ts";
-import { runKeys } from "./commands/keys.ts";
-import { runMembers } from "./commands/members.ts";
-import { runMigrate } from "./commands/migrate.ts";
-import { runPrices } from "./commands/prices.ts";
-import { runProviderCredentials } from "./commands/provider-credentials.ts";
-import { runServe } from "./commands/serve.ts";
-import { runSignInLink } from "./commands/sign-in-link.ts";
-import { runStart } from "./commands/start.ts";
-import { runWorker } from "./commands/worker.ts";
-import { ConfigError, readConfig, settings, variableOf } from "./config.ts";
-import type { SettingName } from "./config.ts";
-import { providerVariables } from "./provider-settings.ts";
+import { superviseService } from "./commands/supervisor.ts";
 
-const commands: Readonly<Record<string, Command>> = {
-  start: { summary: "everything on this machine (embedded Postgres)", run: runStart },
-  serve: { summary: "the service alone, on DATABASE_URL", run: runServe },
-  worker: { summary: "workflows alone, on DATABASE_URL and TEMPORAL_ADDRESS", run: runWorker },
-  migrate: { summary: "bring the database up to date", run: runMigrate },
-  doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
-  keys: { summary: "create, list or revoke API keys", run: runKeys },
-  members: { summary: "give and take roles of people", run: runMembers },
-  "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
-  audit: { summary: "verify the audit log's chains", run: runAudit },
-  prices: { summary: "estimate the costs of stored events anew: recost", run: runPrices },
-  "provider-credentials": {
-    summary: "put stored secrets under the first encryption key: rotate",
-    run: runProviderCredentials,
-  },
-};
+process.exit(await run(process.argv.slice(2)));
 
-const settingNames = Object.keys(settings) as SettingName[];
-
-const flagOptions = {
-  ...Object.fromEntries(settingNames.map((name) => [name, { type: "string" } as const])),
-  help: { type: "boolean", short: "h" },
-  apply: { type: "boolean" },
-  dataplane: { type: "string" },
-  email: { type: "string" },
-  "expires-in-days": { type: "string" },
-  from: { type: "string" },
-  kind: { type: "string" },
-  name: { type: "string" },
-  org: { type: "string" },
-  permissions: { type: "string" },
-  project: { type: "string" },
-  role: { type: "string" },
-  to: { type: "string" },
-  workspace: { type: "string" },
-} as const;
-
-const usageExitCode = 2;
-
-process.exit(await main(process.argv.slice(2)));
-
-async function main(words: readonly string[]): Promise<number> {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...words],
-      options: flagOptions,
-      allowPositionals: true,
-    });
-    const [name = "", ...operands] = positionals;
-    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (values.help === true || !command) {
-      print(helpText());
-      return values.help === true ? 0 : usageExitCode;
-    }
-    return await command.run({ config: readConfig(values), flags: values, operands });
-  } catch (error) {
-    return report(error);
-  }
-}
-
-function report(error: unknown): number {
-  const isUsage =
-    error instanceof ConfigError ||
-    String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS");
-  const isExpected = isUsage || error instanceof OperatorError;
-  const { message, stack } = error as Error;
-  process.stderr.write(`waggle: ${isExpected ? message : (stack ?? message)}\n`);
-  return isUsage ? usageExitCode : 1;
-}
-
-function helpText(): string {
-  const commandLines = Object.entries(commands).map(
-    ([name, { summary }]) => `  ${name.padEnd(22)}${summary}`,
-  );
-  const settingLines = settingNames.flatMap((name) => {
-    const { help, fallback } = settings[name];
-    const usual = fallback === "" ? "" : ` (${fallback})`;
-    const flag = name.padEnd(21);
-    return [`  --${flag} ${help}${usual}`, `    ${"".padEnd(22)}${variableOf(name)}`];
-  });
-  return [
-    "usage: waggle COMMAND [FLAGS]",
-    "",
-    ...commandLines,
-    "",
-    "Flags, each also an environment variable:",
-    ...settingLines,
-    "",
-    "Model providers of the deployment, by variables alone:",
-    ...providerVariables.map(([name, names]) => `  ${name.padEnd(22)}${names.join(", ")}`),
-  ].join("\n");
+async function run(args: readonly string[]): Promise<number> {
+  const [name, ...words] = args;
+  if (name === "start") return superviseService(words);
+  const { runCommandLine } = await import("./command-line.ts");
+  return runCommandLine(args);
 }

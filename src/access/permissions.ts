@@ -1,5 +1,4 @@
-// Dotted permission names and their wildcards. Called by authorize.ts, and where permissions are
-// handed in: keys, policies, the roles manifest.
+// Dotted permission names, their wildcards, and the table of powers over the organization itself.
 // Source: docs/spec.md, Authentication, 4; docs/decisions.md, 33.
 
 import { scopeLevels } from "./scope.ts";
@@ -58,6 +57,7 @@ export function findPatternFault(pattern: string): string | undefined {
   return undefined;
 }
 
+/** Permissions of the calls that create keys. */
 const creatingPermissions: readonly string[] = [
   "project.ingestion_api_key.post",
   "project.project_api_key.post",
@@ -72,4 +72,37 @@ const creatingPermissions: readonly string[] = [
 /** Returns the first permission to create keys that a pattern holds. */
 export function findKeyCreation(pattern: string): string | undefined {
   return creatingPermissions.find((permission) => covers(pattern, permission));
+}
+
+/**
+ * Powers over the organization itself: only a caller that holds one hands it on
+ * (docs/decisions.md, 33). Everything else may be handed on inside the giver's own scope, as far as
+ * the organization's policy allows.
+ */
+const organizationPowers: readonly string[] = [
+  // Above every organization: organizations themselves, and the list of roles.
+  "system.*",
+  // The organization itself: its data planes, members, keys, key policy, providers and audit log.
+  "org.*",
+  // Members at every level: a role that a person was given outlives the key that gave it.
+  "dataplane.member.create",
+  "dataplane.member.put",
+  "dataplane.member.delete",
+  "workspace.member.create",
+  "workspace.member.put",
+  "workspace.member.delete",
+  "project.member.create",
+  "project.member.put",
+  "project.member.delete",
+  // So does a key that was made.
+  ...creatingPermissions,
+];
+
+/**
+ * Returns the powers over the organization itself that a pattern hands on, as patterns which the
+ * giver has to hold as a whole: `org.member.put` for itself, `project.member.create` and others for
+ * `project.*`, and `*` for `*`. Empty for a pattern without any.
+ */
+export function listPowers(pattern: string): readonly string[] {
+  return pattern === "*" ? [pattern] : intersect([pattern], organizationPowers);
 }

@@ -74,7 +74,7 @@ export const outcomes = {
   EVALUATOR_FAILED: { code: Code.InvalidArgument, status: 422 },
   /** No sandbox can be started for an evaluator's code now; try again. */
   SANDBOX_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
-  /** Another backfill of the metric has not ended. */
+  /** Another backfill of the metric has not ended, or as many of the organization run as may. */
   BACKFILL_RUNNING: { code: Code.FailedPrecondition, status: 409 },
   /** A backfill that has ended can be neither paused, resumed nor cancelled. */
   BACKFILL_ENDED: { code: Code.FailedPrecondition, status: 409 },

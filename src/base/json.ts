@@ -15,6 +15,23 @@ export function isJsonArray(value: JsonValue | undefined): value is readonly Jso
   return Array.isArray(value);
 }
 
+/** An object in the making. */
+export type MutableObject = Record<string, JsonValue>;
+
+/** Sets an own property, whatever the key: plain assignment to `__proto__` would lose the value. */
+export function setOwn(target: MutableObject, key: string, value: JsonValue): void {
+  if (key === "__proto__") {
+    Object.defineProperty(target, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  } else {
+    target[key] = value;
+  }
+}
+
 /** Returns an object of the members that are not undefined. */
 export function present(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -1,5 +1,4 @@
-// What every command is given, and how it speaks to the person at the terminal. Imported by main.ts
-// and the commands.
+// What every command is given, and how it speaks to the person at the terminal.
 
 import type { Config, Flags } from "../config.ts";
 
@@ -8,6 +7,8 @@ export type CommandContext = {
   readonly flags: Flags;
   /** Words after the command's name. */
   readonly operands: readonly string[];
+  /** Everything on the command line but the command's name. */
+  readonly words: readonly string[];
 };
 
 export type Command = {

@@ -33,8 +33,6 @@ export type Credentials = {
 export type CredentialsOutcome = {
   /** Absent when there is no file and no project `demo` to make keys for. */
   readonly credentials: Credentials | undefined;
-  /** Whether keys were made just now. */
-  readonly isNew: boolean;
   /** What the person at the terminal should know, when something was not as usual. */
   readonly remark: string | undefined;
 };
@@ -66,7 +64,7 @@ export async function ensureCredentials(
   if (first) {
     const remark = kept && (await setAside(path));
     await writeJson(path, first);
-    return { credentials: first, isNew: true, remark };
+    return { credentials: first, remark };
   }
 
   if (kept && (await projects.find(kept.project_id))) {
@@ -75,7 +73,7 @@ export async function ensureCredentials(
     const names = Object.keys(made);
     if (kept.url !== url || names.length > 0) await writeJson(path, credentials);
     const remark = names.length > 0 ? `made a new ${names.join(" and ")} in ${path}` : undefined;
-    return { credentials, isNew: false, remark };
+    return { credentials, remark };
   }
   return replaceCredentials(database, { path, url, isKept: kept !== undefined });
 }
@@ -88,14 +86,14 @@ async function replaceCredentials(
   const project = await createLocalProjects(database).find(firstProjectName);
   if (!project) {
     const remark = `no project ${firstProjectName}: make a key with "waggle keys create --project"`;
-    return { credentials: undefined, isNew: false, remark };
+    return { credentials: undefined, remark };
   }
   const made = await database.transaction(() => createFirstKeys(database, project));
   const credentials = toCredentials(url, project, made);
   const setAsideRemark = isKept ? `${await setAside(path)}; ` : "";
   await writeJson(path, credentials);
   const remark = `${setAsideRemark}made new keys for project ${firstProjectName} and wrote ${path}`;
-  return { credentials, isNew: true, remark };
+  return { credentials, remark };
 }
 
 async function setAside(path: string): Promise<string> {

@@ -1,12 +1,12 @@
-// The log of a process that runs until it is told to stop, and what tells it. Called by start.ts
-// and deployed.ts.
+// The log of a process that runs until it is told to stop, and what tells it.
 
 import { createLogger } from "../base/logger.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
+import { onSupervisorEnd } from "./supervised.ts";
 
 export type End = {
-  /** The exit code: 0 after SIGTERM or SIGINT, 1 after a bug that nobody caught. */
+  /** The exit code: 0 after SIGTERM, SIGINT or the supervisor's end, 1 after an uncaught bug. */
   readonly code: Promise<number>;
   /** Aborted at the same time, so that a start is not finished first. */
   readonly signal: AbortSignal;
@@ -17,8 +17,13 @@ export type End = {
 /** npm hands on the Ctrl-C that the terminal has already sent us: both are one wish. */
 const sameSignalMs = 1_000;
 
+export type WatchForEndOptions = {
+  /** Whether the process that started this one is its supervisor, and ends it by ending. */
+  readonly isSupervised?: boolean;
+};
+
 /** Watches, from now on, for what ends the service. */
-export function watchForEnd(logger: Logger): End {
+export function watchForEnd(logger: Logger, options: WatchForEndOptions = {}): End {
   const code = Promise.withResolvers<number>();
   const controller = new AbortController();
   const hurry = Promise.withResolvers<undefined>();
@@ -36,6 +41,13 @@ export function watchForEnd(logger: Logger): End {
     process.on(event, (error: unknown) => {
       logger.fatal({ err: error }, "stopping for a bug");
       code.resolve(1);
+      controller.abort();
+    });
+  }
+  if (options.isSupervised === true) {
+    onSupervisorEnd(() => {
+      logger.error("stopping: the supervisor has ended");
+      code.resolve(0);
       controller.abort();
     });
   }

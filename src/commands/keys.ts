@@ -1,5 +1,5 @@
 // `waggle keys create | list | revoke`, on the running service's database or the one of a data
-// folder. Called by main.ts. Source: docs/decisions.md, 31 to 33.
+// folder. Source: docs/decisions.md, 31 to 33.
 
 import { toRoot } from "../access/keys/keys.ts";
 import type { Key, Keys } from "../access/keys/keys.ts";
@@ -8,6 +8,7 @@ import { keyKinds } from "../access/principal.ts";
 import type { KeyKind } from "../access/principal.ts";
 import type { Scope } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
+import { createdKeysRevokedMax } from "../base/limits.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import { listAll } from "../base/pages.ts";
 import type { Flags } from "../config.ts";
@@ -26,7 +27,7 @@ const usage = `usage:
       [--project NAME-OR-ID | --workspace ID | --org ID]
       [--permissions NAME,NAME,… --expires-in-days N]   for data_plane and control_plane
   waggle keys list [--project NAME-OR-ID | --workspace ID | --org ID]
-  waggle keys revoke KEY-ID`;
+  waggle keys revoke KEY-ID [--with-created]   also revokes the keys that it created`;
 
 const dayMs = 86_400_000;
 const daysMax = 36_500;
@@ -58,19 +59,32 @@ const actions: Readonly<Record<string, Action>> = {
     printTable([titles, ...found.map(toCells)]);
   },
 
-  async revoke({ keys, operand }) {
+  async revoke({ keys, flags, operand }) {
     if (operand === undefined) throw new OperatorError(usage);
-    await keys.revoke(operand, {}, findOperator().actor).catch((error: unknown) => {
-      if (!(error instanceof ServiceError && ["NOT_FOUND", "KEY_REVOKED"].includes(error.reason))) {
-        throw error;
-      }
-      throw new OperatorError(
-        `no active key has the id ${operand}; waggle keys list shows the ids`,
-      );
-    });
+    if (flags["with-created"] !== true) {
+      await keys.revoke(operand, {}, findOperator().actor).catch(explainUnknown(operand));
+      print(`revoked ${operand}`);
+      return;
+    }
+    const { createdCount } = await keys
+      .revokeWithCreated(operand, {}, findOperator())
+      .catch(explainUnknown(operand));
     print(`revoked ${operand}`);
+    print(`keys that it created and that were revoked with it: ${createdCount}`);
+    if (createdCount === createdKeysRevokedMax) {
+      print("it may have created more: run the command again");
+    }
   },
 };
+
+function explainUnknown(keyId: string): (error: unknown) => never {
+  return (error) => {
+    const isUnknown =
+      error instanceof ServiceError && ["NOT_FOUND", "KEY_REVOKED"].includes(error.reason);
+    if (!isUnknown) throw error;
+    throw new OperatorError(`no active key has the id ${keyId}; waggle keys list shows the ids`);
+  };
+}
 
 export async function runKeys({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", operand] = operands;

@@ -1,4 +1,5 @@
-// `waggle start`: the whole service on one machine, nothing else needed. Called by main.ts.
+// `waggle start-once`, which `waggle start` supervises: the whole service on one machine, nothing
+// else needed.
 
 import { resolve } from "node:path";
 import { linkMinutes } from "../access/sign-in/links.ts";
@@ -24,7 +25,8 @@ import { createSandbox } from "./sandbox.ts";
 import type { Progress } from "./progress.ts";
 import { startService } from "./service.ts";
 import { createSignInLink } from "./sign-in-link.ts";
-import { runWorkflows } from "./workflows.ts";
+import { reportReady } from "./supervised.ts";
+import { runWorkflows, workerConnectionsMax } from "./workflows.ts";
 
 /** Starts everything, prints the ready line, and stops it all again at a signal. */
 export async function runStart({ config }: CommandContext): Promise<number> {
@@ -33,7 +35,7 @@ export async function runStart({ config }: CommandContext): Promise<number> {
   if (!lock) throw new OperatorError(await describeHolder(folder));
   // Signals from here on end in an orderly stop of whatever has been started.
   const logger = loggerOf(config);
-  const end = watchForEnd(logger);
+  const end = watchForEnd(logger, { isSupervised: true });
   const started: (() => Promise<void>)[] = [() => lock.release()];
   try {
     await startAll({ config, folder, lock, logger, started, end });
@@ -64,7 +66,8 @@ async function startAll(options: StartAll): Promise<void> {
   try {
     await lock.announce({ pid: process.pid });
     const databaseUrl =
-      config.databaseUrl ?? (await startEmbedded({ folder, logger, started, signal, progress }));
+      config.databaseUrl ??
+      (await startEmbedded({ config, folder, logger, started, signal, progress }));
     const database = await connectDatabase(databaseUrl, config, { progress, signal });
     started.push(() => database.close());
     progress.step("migrating the database");
@@ -86,13 +89,14 @@ async function startAll(options: StartAll): Promise<void> {
     started.push(() => service.stop(end.hurry));
     const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
     await lock.announce({ pid: process.pid, url: service.url });
-    // A restart under a supervisor must put neither the key nor a link into its log again.
-    const isForPeople = outcome.isNew || process.stdout.isTTY;
+    // A key or a link must not get into a log or a file that others read.
+    const isForPeople = process.stdout.isTTY;
     const link =
       config.oidc === undefined && isForPeople
         ? await createSignInLink(database, config, service.url)
         : undefined;
     progress.done();
+    reportReady(config.logLevel);
     printReady(service.url, folder, { outcome, isForPeople, link });
     if (!config.hasWorkflows) return;
     const workflows = runWorkflows({ config: sealing, folder, databaseUrl, ...beside });
@@ -102,19 +106,27 @@ async function startAll(options: StartAll): Promise<void> {
   }
 }
 
+/** Listeners, the clusters' watchers, commands such as `keys create`, and those Postgres keeps. */
+const otherConnectionsMax = 25;
+/** Postgres holds memory for each, but little: fewer gain nothing. */
+const connectionsMin = 60;
+
 async function startEmbedded({
+  config,
   folder,
   logger,
   started,
   signal,
   progress,
-}: Pick<StartAll, "folder" | "logger" | "started"> & {
+}: Pick<StartAll, "config" | "folder" | "logger" | "started"> & {
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }): Promise<string> {
+  const wanted = config.databaseConnectionsMax + workerConnectionsMax + otherConnectionsMax;
   const server = await startPostgres({
     folder,
     signal,
+    settings: { max_connections: String(Math.max(connectionsMin, wanted)) },
     onProgress: (step) => progress.step(step),
     onRemark: print,
     onRestart: (cause) => logger.error({ cause }, "Postgres ended by itself; starting it again"),
@@ -131,7 +143,7 @@ async function describeHolder(folder: string): Promise<string> {
 
 type Ready = {
   readonly outcome: CredentialsOutcome;
-  /** Whether somebody reads this now, so that it may show secrets. */
+  /** Whether a person reads this at a terminal, so that it may show secrets. */
   readonly isForPeople: boolean;
   readonly link: string | undefined;
 };

@@ -1,6 +1,5 @@
 // Workflows beside the service, on one machine: a Temporal, unless one is named, and the worker.
-// All of it in the background: nothing waits for it, and the service works without it. Called by
-// start.ts.
+// All of it in the background: nothing waits for it, and the service works without it.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
@@ -29,8 +28,8 @@ export type RunningWorkflows = {
   stop(hurry: Promise<void>): Promise<void>;
 };
 
-/** Few: moving events must not keep requests waiting for the database. */
-const connectionsMax = 4;
+/** Few, since moving events must not keep requests waiting for the database. */
+export const workerConnectionsMax = 6;
 /** A worker that hangs must not keep Postgres running. */
 const stopTimeoutMs = 15_000;
 
@@ -63,12 +62,12 @@ async function start(
   signal.throwIfAborted();
   // Loaded once the service runs, which does without it.
   const { startWorkerApp } = await import("../worker-app.ts");
-  const database = openDatabase({ url: databaseUrl, connectionsMax });
+  const database = openDatabase({ url: databaseUrl, connectionsMax: workerConnectionsMax });
   stops.push(() => database.close());
   const clusters = openClusters({
     control: database,
     urls: config.clusters,
-    connectionsMax,
+    connectionsMax: workerConnectionsMax,
     // The service brings them up to date.
     prepare: assertMigrated,
     logger,

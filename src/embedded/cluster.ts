@@ -1,19 +1,19 @@
 // The folder of the embedded Postgres on disk: where it is, making it, and clearing what a killed
-// server left. Called by embedded/postgres.ts, which holds the data folder's lock.
+// server left. The data folder's lock must be held.
 
-import { execFile } from "node:child_process";
 import { chmod, chown, lstat, mkdir, mkdtemp, readFile } from "node:fs/promises";
 import { readlink, realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import type { Readable } from "node:stream";
+import { text as readText } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
 import { findAccount, isReachable } from "./account.ts";
 import type { Account } from "./account.ts";
 import type { PostgresBinaries } from "./binaries.ts";
-import { isRunning, sendSignal } from "./processes.ts";
+import { exitOf, readCommandLine, sendSignal, spawnGuarded } from "./processes.ts";
 
 const socketName = ".s.PGSQL.5432";
 
@@ -29,6 +29,7 @@ const socketPathBytesMax = 103;
 const sharedFolder = "/var/lib/waggle";
 
 const orphanStopTimeoutMs = 30_000;
+const initdbStopSeconds = 10;
 
 export type Cluster = {
   readonly folder: string;
@@ -108,7 +109,7 @@ export async function createCluster(
   await mkdir(unfinished, { mode: 0o700 });
   if (account) await chown(unfinished, account.uid, account.gid);
   signal?.throwIfAborted();
-  const running = promisify(execFile)(
+  const running = spawnGuarded(
     binaries.initdb,
     [
       ...["--pgdata", unfinished, "--username", databaseUser, "--auth", "trust"],
@@ -117,19 +118,24 @@ export async function createCluster(
       ...["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"],
       ...["--no-instructions", ...initdbArguments],
     ],
-    { ...account, cwd: unfinished, env: { LC_ALL: "C", TZ: "UTC" } },
+    {
+      ...account,
+      cwd: unfinished,
+      env: { LC_ALL: "C", TZ: "UTC" },
+      ending: { signal: "TERM", force: "KILL", seconds: initdbStopSeconds },
+      stdio: ["ignore", "ignore", "pipe"],
+    },
   );
-  // Not execFile's own signal: that would not wait until initdb and its Postgres have ended.
-  const kill = () => running.child.kill();
+  const kill = () => running.kill();
   signal?.addEventListener("abort", kill);
-  try {
-    await running;
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  } finally {
-    signal?.removeEventListener("abort", kill);
-  }
+  // Also when it was killed: only then have initdb and its Postgres ended.
+  const [complaint, end] = await Promise.all([
+    readText(running.stderr as Readable),
+    exitOf(running),
+  ]);
+  signal?.removeEventListener("abort", kill);
+  signal?.throwIfAborted();
+  if (running.exitCode !== 0) throw new Error(`initdb ended with ${end}: ${complaint}`);
   await rename(unfinished, folder);
 }
 
@@ -161,7 +167,13 @@ export async function removeSocketFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-type PidFile = { readonly pid: number; readonly socketFolder: string; readonly isReady: boolean };
+type PidFile = {
+  readonly pid: number;
+  /** The server's folder, as its command line has it. */
+  readonly folder: string;
+  readonly socketFolder: string;
+  readonly isReady: boolean;
+};
 
 /** Reads what a running server, or one that was killed, wrote to `postmaster.pid`. */
 export async function findPidFile(folder: string): Promise<PidFile | undefined> {
@@ -171,6 +183,7 @@ export async function findPidFile(folder: string): Promise<PidFile | undefined> 
   const lines = text.split("\n");
   return {
     pid: Number(lines[0]),
+    folder: lines[1] || folder,
     socketFolder: lines[4] ?? "",
     isReady: lines[7]?.startsWith("ready") ?? false,
   };
@@ -195,8 +208,8 @@ export async function isListening(socketFolder: string): Promise<boolean> {
  */
 export async function clearRemains(folder: string): Promise<void> {
   const found = await findPidFile(folder);
-  if (found && (await isListening(found.socketFolder))) {
-    await stopOrphan(folder, found.pid);
+  if (found && (await isServer(found))) {
+    await stopOrphan(found);
     await removeSocketFolder(found.socketFolder);
   }
   const left = await findPidFile(folder);
@@ -213,16 +226,24 @@ export async function clearRemains(folder: string): Promise<void> {
   await removeSocketFolder(left.socketFolder);
 }
 
-async function stopOrphan(folder: string, pid: number): Promise<void> {
-  const deadline = Date.now() + orphanStopTimeoutMs;
-  sendSignal(pid, "SIGINT");
-  // Its file goes last; the process itself may stay as a zombie where pid 1 reaps no orphans.
-  while (isRunning(pid) && (await findPidFile(folder))?.pid === pid) {
-    if (Date.now() > deadline) {
-      // The next start then recovers from its log, which loses nothing that was acknowledged.
-      sendSignal(pid, "SIGKILL");
-      return;
+/** After a restart of the machine or container another process may have the pid. */
+async function isServer({ pid, folder }: PidFile): Promise<boolean> {
+  const commandLine = (await readCommandLine(pid)).replaceAll("\0", " ");
+  return commandLine.includes(` -D ${folder} `);
+}
+
+/**
+ * Waits for the end of the process itself: its last act is to delete its pid file, and by then the
+ * file could be that of the next server. After SIGKILL the next start recovers from the log, which
+ * loses nothing that was acknowledged.
+ */
+async function stopOrphan(orphan: PidFile): Promise<void> {
+  for (const signal of ["SIGINT", "SIGKILL"] as const) {
+    sendSignal(orphan.pid, signal);
+    const deadline = Date.now() + orphanStopTimeoutMs;
+    while (Date.now() < deadline) {
+      if (!(await isServer(orphan))) return;
+      await delay(50);
     }
-    await delay(50);
   }
 }

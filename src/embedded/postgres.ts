@@ -1,5 +1,5 @@
 // A real Postgres as a child process, for one machine: made on first start, recovered after a
-// crash, started again when it dies. Called by the commands and tests.
+// crash, started again when it dies, ended when the service dies.
 
 import type { ChildProcess } from "node:child_process";
 import { totalmem } from "node:os";
@@ -181,6 +181,7 @@ function spawnPostgres(server: Server): Promise<ChildProcess> {
     ...cluster.account,
     cwd: cluster.folder,
     env: { LC_ALL: "C", TZ: "UTC" },
+    ending: { signal: "INT", force: "QUIT", seconds: stopTimeoutMs / 1_000 },
     logPath,
   });
 }

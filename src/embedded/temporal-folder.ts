@@ -1,17 +1,15 @@
 // What the embedded Temporal keeps in the data folder beside its database: its ports and its pid.
-// Called by embedded/temporal.ts, whose caller holds the data folder's lock.
+// The data folder's lock must be held.
 
-import { execFile } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
 import { readJson, writeJson } from "./data-folder.ts";
-import { sendSignal } from "./processes.ts";
+import { readCommandLine, sendSignal } from "./processes.ts";
 
 export type TemporalFolder = {
   readonly databasePath: string;
@@ -116,16 +114,4 @@ async function waitForEnd(pid: number, folder: TemporalFolder): Promise<void> {
 /** After a restart of the machine or container another process may have the pid. */
 async function isServer(pid: number, { databasePath }: TemporalFolder): Promise<boolean> {
   return (await readCommandLine(pid)).includes(databasePath);
-}
-
-/** Returns an empty text for a process that has ended, a zombie too. */
-async function readCommandLine(pid: number): Promise<string> {
-  if (process.platform === "linux") {
-    return readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-  }
-  return promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]).then(
-    ({ stdout }) => stdout,
-    // ps fails when there is no such process.
-    () => "",
-  );
 }

@@ -1,5 +1,5 @@
 // A real Temporal dev server as a child process, for one machine: its state in the data folder, on
-// the same ports at each start, started again when it dies. Called by the commands and the tests.
+// the same ports at each start, started again when it dies, ended when the service dies.
 
 import type { ChildProcess } from "node:child_process";
 import { dirname } from "node:path";
@@ -173,6 +173,7 @@ function spawnTemporal({ binary, folder, ports }: Server): Promise<ChildProcess>
     cwd: dirname(folder.databasePath),
     // No configuration of the user's own CLI.
     env: { HOME: dirname(folder.databasePath), TZ: "UTC" },
+    ending: { signal: "TERM", force: "KILL", seconds: stopTimeoutMs / 1_000 },
     logPath: folder.logPath,
   });
 }

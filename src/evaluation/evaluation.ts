@@ -1,8 +1,10 @@
 // Everything that scores events, put together: metrics and their versions, runs by hand, backfills,
-// and what the worker does. Called by app.ts and worker-app.ts. Source: docs/evaluators.md.
+// and what the worker does. Source: docs/evaluators.md.
 
 import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
+import { createFairPlaces } from "../base/fair-places.ts";
+import { chunkStepsMax } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
@@ -23,6 +25,7 @@ import { createExplanations, type Explanations } from "./explanations/explanatio
 import { createDispatcher, type DispatcherOptions } from "./online/dispatcher.ts";
 import { createEvaluationQueue } from "./online/queue.ts";
 import { createQueueStats } from "./online/queue-stats.ts";
+import { createEventMemory, type EventMemory } from "./runner/event-memory.ts";
 import { createJudge } from "./runner/judge/judge.ts";
 import type { PythonSandbox } from "./runner/python/sandbox.ts";
 import { createRunner, type Runner } from "./runner/runner.ts";
@@ -53,6 +56,7 @@ export type Evaluation = {
   readonly explanations: Explanations;
   readonly backfills: Backfills;
   readonly runner: Runner;
+  readonly eventMemory: EventMemory;
   readonly scores: Scores;
   /** What each commit of events tells of them. */
   readonly onWritten: OnWritten;
@@ -70,14 +74,15 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const scores = createScores({ clusters, tracingOf, failuresMax });
   const backfills: Backfills = createBackfills({ ...options, evaluators, scores });
   const queueStats = createQueueStats(clusters);
+  const eventMemory = createEventMemory();
   const runner = createRunner({ sandbox, judge: createJudge({ calls: options.judgeCalls }) });
   return {
-    ...{ evaluators, scores, backfills, runner },
+    ...{ evaluators, scores, backfills, runner, eventMemory },
     versions: createEvaluatorVersions({ ...options, codeBytesMax }),
     explanations: createExplanations({ clusters, evaluators, tracingOf, scores, failuresMax }),
     trials: createTrials({
       findEvaluator: (...named) => evaluators.find(...named),
-      ...{ tracingOf, runner, sandbox },
+      ...{ tracingOf, runner, sandbox, eventMemory },
       limits: { codeBytesMax },
     }),
     onWritten: createEvaluationQueue({ evaluators }).onWritten,
@@ -105,13 +110,27 @@ export type EvaluationWork = {
   stop(): Promise<void>;
 };
 
+/**
+ * Steps of chunks: a fourth stays free for other organizations, whose judges may be slow, and a
+ * project has half. Those that wait give way after a while, so that Temporal hands out others.
+ */
+const stepPlaces = {
+  max: chunkStepsMax,
+  orgMax: (chunkStepsMax * 3) / 4,
+  projectMax: chunkStepsMax / 2,
+  waitMs: 5_000,
+  waitersMax: chunkStepsMax,
+  refusal: "as many chunks run as may; try again",
+};
+
 /** Returns what the worker does besides the service. */
 export function createEvaluationWork(options: EvaluationWorkOptions): EvaluationWork {
   const { config, scopes, tracingOf, evaluation, logger } = options;
-  const { evaluators, scores, runner } = evaluation;
+  const { evaluators, scores, runner, eventMemory } = evaluation;
   const backfillRuns = createBackfillRuns({ ...options, evaluators, scores });
   const chunks = createChunks({
     ...{ scopes, evaluators, scores, tracingOf, runner, logger },
+    ...{ places: createFairPlaces(stepPlaces), eventMemory },
     backfills: backfillRuns,
     failuresMax: config.evaluation.failuresMax,
     onScores: (committed) => options.metrics.addScores(committed),

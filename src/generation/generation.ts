@@ -1,5 +1,5 @@
 // Everything that runs models, put together: providers and how they are reached, chat and proxy,
-// and the prices of what they used. Called by app.ts. Source: docs/generations.md.
+// and the prices of what they used. Source: docs/generations.md.
 
 import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
@@ -11,7 +11,7 @@ import type { TracingOf } from "../tracing/tracing.ts";
 import { type Aliases, createAliases } from "./aliases/aliases.ts";
 import { createAddressGuard } from "./calls/address-guard.ts";
 import { createAnswerMemory } from "./calls/answer-memory.ts";
-import { createConcurrency } from "./calls/concurrency.ts";
+import { createConcurrency, processCallsMax } from "./calls/concurrency.ts";
 import { createOutbound } from "./calls/outbound.ts";
 import { type Chat, createChat } from "./chat/chat.ts";
 import { createCredentials, type Credentials } from "./credentials/credentials.ts";
@@ -56,6 +56,8 @@ export function createGeneration(options: GenerationOptions): Generation {
     addressGuard,
     firstByteTimeoutMs: config.providerTimeoutMs,
     idleTimeoutMs: config.providerIdleTimeoutMs,
+    // No call waits for a socket, however many reach one provider.
+    socketsMax: processCallsMax(config.generationConcurrencyMax),
   });
   const keys = createEncryptionKeys(config.encryptionKeys);
   const credentials = createCredentials({ ...options, keys, addressGuard });
@@ -77,7 +79,7 @@ export function createGeneration(options: GenerationOptions): Generation {
   const calls = {
     ...{ routing, generations, languageModels, logger },
     concurrency: createConcurrency({ max: config.generationConcurrencyMax }),
-    answerMemory: createAnswerMemory(config.bytesInFlightMax),
+    answerMemory: createAnswerMemory(config.bytesInFlightMax / 4),
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
   };
@@ -90,7 +92,7 @@ export function createGeneration(options: GenerationOptions): Generation {
       passThrough: createPassThrough(outbound),
       translated: createTranslated({ languageModels }),
     }),
-    models: createModels({ routing, outbound }),
+    models: createModels({ ...calls, outbound }),
     judgeCalls: createJudgeCalls({ ...calls, prices: options.prices }),
     async close() {
       await generations.drain();

@@ -1,6 +1,6 @@
 // The databases that hold events: one for each configured cluster, beside the control database.
 // Each is watched on its own, so that one that is away is refused at once and the others go on.
-// Opened by the commands, read by app.ts and the workers. Source: docs/decisions.md, 30.
+// Source: docs/decisions.md, 30.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
@@ -31,7 +31,7 @@ export type OpenClustersOptions = {
   readonly control: Database;
   /** Id to Postgres URL. */
   readonly urls: Readonly<Record<string, string>>;
-  /** In the pool of each cluster; one more watches it. */
+  /** To each cluster; one more watches it. */
   readonly connectionsMax: number;
   /** Brings a cluster's schema up to date, or fails when it is not. Run until it succeeds once. */
   readonly prepare: (database: Database) => Promise<unknown>;
@@ -86,7 +86,7 @@ type WatchedCluster = {
 function watchCluster(id: string, url: string, options: OpenClustersOptions): WatchedCluster {
   const { connectionsMax, prepare, logger, lookMs = lookMsDefault } = options;
   const database = openDatabase({ url, connectionsMax });
-  // A connection of its own: long statements may hold every one of the pool without harm.
+  // A connection of its own: long statements may hold all of the others without harm.
   const watcher = openDatabase({ url, connectionsMax: 1, statementTimeoutMs: answerMsMax });
   const closing = new AbortController();
   const firstLook = Promise.withResolvers<undefined>();

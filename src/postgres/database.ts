@@ -1,25 +1,30 @@
-// A pool of Postgres connections and transactions that nest by joining. Opened by the
-// commands, called by services to begin transactions; stores only run SQL on what they are handed.
+// One database: its pools of connections, and transactions that nest by joining. Services begin
+// transactions and readers; stores only run SQL on what they are handed.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
-import postgres from "postgres";
+import type postgres from "postgres";
 import { endsConnection } from "./faults.ts";
+import { type ColumnTypes, openPools, type PoolOptions, type PoolWithTurns } from "./pools.ts";
+import { createRead, type Read, type ReaderOptions } from "./reader.ts";
+import type { Turns } from "./turns.ts";
 
-type ColumnTypes = { bigint: number };
+export type { PoolOptions as OpenDatabaseOptions } from "./pools.ts";
+export type { Read, ReaderOptions } from "./reader.ts";
 
-/** Runs statements: the pool itself, or one transaction's connection. */
+/** Runs statements: a pool, or one transaction's connection. */
 export type Sql = postgres.ISql<ColumnTypes>;
 
 export type Database = {
-  /** Returns the ambient transaction's connection, else the pool. */
+  /** Returns the ambient transaction's connection, else the pool of commits (see `on`). */
   sql(): Sql;
   /**
    * Runs `work` in a transaction and returns what it returns, after commit. Inside another
-   * transaction of the same database it joins that one. The outermost is run again when Postgres
-   * ended it for a deadlock or a serialization failure, so `work` must not have other effects.
+   * transaction of the same database it joins that one. The outermost waits for its owner's turn at
+   * a connection, and is run again when Postgres ended it for a deadlock or a serialization
+   * failure, so `work` must not have other effects. Throws OVERLOADED after too long a wait.
    */
-  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
    * Runs `work` as `transaction` does, but inside another one as a part of it that is undone by
    * itself when it fails: whoever catches the failure may go on.
@@ -28,6 +33,15 @@ export type Database = {
   isInTransaction(): boolean;
   /** Runs `effect` when the ambient transaction has committed, and not when it is undone. */
   afterCommit(effect: () => void): void;
+  /** Returns what runs statements that read for one project. */
+  reader(options: ReaderOptions): Read;
+  /**
+   * Returns the same database, with the same ambient transactions, whose `sql` and new
+   * transactions take connections of another pool.
+   */
+  on(pool: "callers" | "commits"): Database;
+  /** Returns the turns of transactions, for work that gathers while it waits for one. */
+  turns(): Turns;
   /**
    * Calls `onNotify` for each NOTIFY on a channel, from its own connection, until close. After the
    * connection was lost and made again it calls `onListening` (also the first time), since
@@ -42,6 +56,11 @@ export type Database = {
   close(): Promise<void>;
 };
 
+export type TransactionOptions = {
+  /** Project or scope whose turn it is; one owner leaves a connection to the others. */
+  readonly owner?: string | undefined;
+};
+
 /** The transaction that work runs in, and what to do once it has committed. */
 type Ambient = {
   readonly sql: postgres.TransactionSql<ColumnTypes>;
@@ -52,37 +71,28 @@ type Ambient = {
 /** The connection of a transaction; lost also when the transaction has ended. */
 type Connection = { isLost: boolean };
 
-export type OpenDatabaseOptions = {
-  /** `postgres://…`; a `host=/folder` parameter names a unix socket's folder, as in libpq. */
-  readonly url: string;
-  readonly connectionsMax?: number;
-  /** Longest time of one statement; 0 is no limit. Migrations have none. */
-  readonly statementTimeoutMs?: number;
-  readonly connectTimeoutSeconds?: number;
-};
-
-const connectionsMaxDefault = 10;
-const statementTimeoutMsDefault = 60_000;
-const connectTimeoutSecondsDefault = 5;
-const closeTimeoutSeconds = 5;
 const transactionAttemptsMax = 5;
 
 /** deadlock_detected and serialization_failure: Postgres undid everything and asks for a retry. */
 const retriedCodes: ReadonlySet<string> = new Set(["40P01", "40001"]);
 
-/** Opens a pool. No connection is made before the first statement. */
-export function openDatabase(options: OpenDatabaseOptions): Database {
-  const pool = createPool(options);
+/** Opens the pools of a database. No connection is made before the first statement. */
+export function openDatabase(options: PoolOptions): Database {
+  const pools = openPools(options);
   const ambient = new AsyncLocalStorage<Ambient>();
 
-  async function transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const outer = ambient.getStore();
-    if (outer) return work(outer.sql);
+  async function begin<T>(
+    { connections }: PoolWithTurns,
+    mode: "" | "read only",
+    work: (sql: Sql) => Promise<T>,
+  ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const effects: (() => void)[] = [];
       const connection: Connection = { isLost: false };
       try {
-        const result = await pool.begin((sql) => runOn(connection, { sql, effects }, work));
+        const result = await connections.begin(mode, (sql) =>
+          runOn(connection, { sql, effects }, work),
+        );
         for (const effect of effects) effect();
         return result as T;
       } catch (error) {
@@ -104,32 +114,54 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     return settleWhileConnected(connection, () => ambient.run(inside, () => work(guarded)));
   }
 
-  async function step<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const outer = ambient.getStore();
-    if (!outer) return transaction(work);
-    const effects: (() => void)[] = [];
-    const result = await outer.sql.savepoint((sql) =>
-      runOn(outer.connection, { sql, effects }, work),
-    );
-    outer.effects.push(...effects);
-    return result as T;
+  function viewOf(pool: PoolWithTurns): Database {
+    async function transaction<T>(
+      work: (sql: Sql) => Promise<T>,
+      { owner }: TransactionOptions = {},
+    ): Promise<T> {
+      const outer = ambient.getStore();
+      if (outer) return work(outer.sql);
+      return pool.turns.run(owner, () => begin(pool, "", work));
+    }
+
+    return {
+      sql: () => ambient.getStore()?.sql ?? pool.connections,
+      transaction,
+      async step<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+        const outer = ambient.getStore();
+        if (!outer) return transaction(work);
+        const effects: (() => void)[] = [];
+        const result = await outer.sql.savepoint((sql) =>
+          runOn(outer.connection, { sql, effects }, work),
+        );
+        outer.effects.push(...effects);
+        return result as T;
+      },
+      isInTransaction: () => ambient.getStore() !== undefined,
+      afterCommit(effect) {
+        const outer = ambient.getStore();
+        if (!outer) throw new Error("afterCommit outside a transaction");
+        outer.effects.push(effect);
+      },
+      reader: (readerOptions) =>
+        createRead({
+          ...readerOptions,
+          pool: pools.reads,
+          ambient: () => ambient.getStore()?.sql,
+          begin: (work) => begin(pools.reads, "read only", work),
+          timeoutMs: options.statementTimeoutMs,
+        }),
+      on: (name) => views[name],
+      turns: () => pool.turns,
+      async listen(channel, onNotify, onListening) {
+        await pools.callers.connections.listen(channel, onNotify, onListening);
+      },
+      close: () => pools.close(),
+    };
   }
 
-  return {
-    sql: () => ambient.getStore()?.sql ?? pool,
-    transaction,
-    step,
-    isInTransaction: () => ambient.getStore() !== undefined,
-    afterCommit(effect) {
-      const outer = ambient.getStore();
-      if (!outer) throw new Error("afterCommit outside a transaction");
-      outer.effects.push(effect);
-    },
-    async listen(channel, onNotify, onListening) {
-      await pool.listen(channel, onNotify, onListening);
-    },
-    close: () => pool.end({ timeout: closeTimeoutSeconds }),
-  };
+  const views = { callers: viewOf(pools.callers), commits: viewOf(pools.commits) };
+  return views.commits;
 }
 
 /** Longest time from an error that ends a connection to its end. */
@@ -174,42 +206,6 @@ function guard(
       return Reflect.get(target, name) as unknown;
     },
   });
-}
-
-function createPool(options: OpenDatabaseOptions): postgres.Sql<ColumnTypes> {
-  const { url, host } = splitSocketFolder(options.url);
-  return postgres<{ bigint: postgres.PostgresType<number> }>(url, {
-    ...(host === undefined ? {} : { host }),
-    max: options.connectionsMax ?? connectionsMaxDefault,
-    connect_timeout: options.connectTimeoutSeconds ?? connectTimeoutSecondsDefault,
-    // Short, so that the first request after Postgres comes back finds it.
-    backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
-    prepare: true,
-    onnotice: () => {
-      // Notices ("relation exists, skipping") tell an operator nothing.
-    },
-    connection: {
-      application_name: "waggle",
-      statement_timeout: options.statementTimeoutMs ?? statementTimeoutMsDefault,
-    },
-    types: { bigint: bigintAsNumber },
-  });
-}
-
-/** Microseconds and counts stay far below 2^53, so bigint columns are plain numbers in our code. */
-const bigintAsNumber: postgres.PostgresType<number> = {
-  to: 20,
-  from: [20],
-  serialize: (value: number) => String(value),
-  parse: (text: string) => Number(text),
-};
-
-/** The driver would send `host` to the server as a setting, so it is taken out of the URL here. */
-function splitSocketFolder(text: string): { url: string; host: string | undefined } {
-  const url = new URL(text);
-  const host = url.searchParams.get("host") ?? undefined;
-  url.searchParams.delete("host");
-  return { url: url.toString(), host };
 }
 
 function isRetried(error: unknown): boolean {

@@ -1,5 +1,5 @@
 // Which errors mean that Postgres cannot be asked now, or took too long, as against a statement
-// that is wrong. Handed to the transport by app.ts.
+// that is wrong.
 // Source: Postgres manual, appendix A; docs/decisions.md, 10.
 
 import type { Reason } from "../base/errors.ts";
@@ -45,6 +45,11 @@ export function findDatabaseFault(error: unknown): Reason | undefined {
     if (isUnavailable(code) || sessionSeverities.has(severity)) return "DATABASE_UNAVAILABLE";
   }
   return undefined;
+}
+
+/** Tells whether a statement was ended by its time-out or by a cancel. */
+export function isCanceled(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === canceledCode;
 }
 
 /** Tells whether an error ended the connection that it came by, or was its end. */

@@ -13,6 +13,9 @@ const fileNamePattern = /^(\d{4})_[a-z0-9_]+\.sql$/;
 /** Any constant that nothing else in this database locks. */
 const advisoryLockKey = 7_246_330_142;
 
+/** Postgres manual, appendix A. */
+const undefinedTable = "42P01";
+
 export type MigrationState = { readonly current: number; readonly wanted: number };
 
 /**
@@ -33,10 +36,13 @@ export async function migrate(database: Database): Promise<readonly string[]> {
 /** Returns the version a database has (0 when it is empty) and the one this code wants. */
 export async function getMigrationState(database: Database): Promise<MigrationState> {
   const wanted = (await listMigrations()).length;
-  const sql = database.sql();
-  const [table] = await sql<{ present: boolean }[]>`
-    select to_regclass('schema_migrations') is not null as present`;
-  return { current: table?.present ? await getVersion(sql) : 0, wanted };
+  try {
+    return { current: await getVersion(database.sql()), wanted };
+  } catch (error) {
+    // No table of versions: an empty database. One statement, since readiness asks every second.
+    if ((error as { code?: unknown }).code === undefinedTable) return { current: 0, wanted };
+    throw error;
+  }
 }
 
 /** Fails, saying what to do, when a database is not at the version that this code wants. */

@@ -59,7 +59,7 @@ const open: AccessRule = {
   ...bare,
   permission: "",
   keyKinds: undefined,
-  bodyClass: "anonymous",
+  bodyClass: "open",
   isIngestion: false,
 };
 

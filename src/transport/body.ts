@@ -1,10 +1,10 @@
 // Reads a request body: inflated through a counter, cut at the limit of its class, refused when too
-// much is in flight, given up when it stalls. Called by the transcoder and the OTLP route.
-// Source: docs/decisions.md, 36; docs/spec.md, Limits.
+// many bytes are in flight, given up when it comes too slowly.
+// Source: docs/limits.md; docs/decisions.md, 36.
 
-import type { IncomingHttpHeaders } from "node:http";
 import type { Readable, Transform } from "node:stream";
 import {
+  constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
@@ -12,16 +12,32 @@ import {
 } from "node:zlib";
 import type { Reservation } from "../base/byte-budget.ts";
 import { ServiceError } from "../base/errors.ts";
+import { bodyRateMin, bodyTimeoutMs } from "../base/limits.ts";
 
 export type ReadBodyOptions = {
   /** Bytes after inflating, inclusive. */
   readonly bytesMax: number;
   /** Longest pause between two chunks. */
   readonly stallMs: number;
+  /** Takes the bytes as they arrive; the caller gives them back. */
   readonly reservation: Reservation;
+  /** Value of Content-Encoding; undefined for a body that is sent as it is. */
+  readonly encoding: string | undefined;
+  /** Value of Content-Length; undefined where it is absent. */
+  readonly declaredBytes: string | undefined;
+};
+
+/** How long a body may take. */
+export type BodyTimes = {
+  readonly stallMs: number;
+  readonly timeoutMs: number;
+  readonly rateMin: number;
 };
 
 const inflateChunkBytes = 65_536;
+
+/** Largest window that a body may ask for: 8 MB (RFC 9659, 3). Node's default is 128 MB. */
+const zstdParams = { [constants.ZSTD_d_windowLogMax]: 23 };
 
 /** `deflate` is zlib's format (RFC 9110, 8.4.1.2). */
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -29,30 +45,43 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   "x-gzip": () => createGunzip({ chunkSize: inflateChunkBytes }),
   deflate: () => createInflate({ chunkSize: inflateChunkBytes }),
   br: () => createBrotliDecompress({ chunkSize: inflateChunkBytes }),
-  zstd: () => createZstdDecompress({ chunkSize: inflateChunkBytes }),
+  zstd: () => createZstdDecompress({ chunkSize: inflateChunkBytes, params: zstdParams }),
 };
 
 /**
  * Returns the whole body. On failure it stops reading and leaves the rest unread. Fails with
  * BODY_TOO_LARGE, BODY_TIMEOUT, OVERLOADED, or MALFORMED_BODY for an unknown or broken encoding.
  */
-export async function readBody(
-  source: Readable,
-  headers: IncomingHttpHeaders,
-  options: ReadBodyOptions,
-): Promise<Buffer> {
-  const decoder = decoderOf(headers["content-encoding"]);
-  const declared = Number(headers["content-length"]);
-  if (declared > options.bytesMax) throw tooLarge(options.bytesMax);
-  // A body of known length is written in place; its memory counts from the start.
-  if (!decoder && Number.isSafeInteger(declared)) options.reservation.grow(declared);
-  const sink = !decoder && Number.isSafeInteger(declared) ? fixedSink(declared) : listSink(options);
+export async function readBody(source: Readable, options: ReadBodyOptions): Promise<Buffer> {
+  const { bytesMax, declaredBytes, encoding, reservation, stallMs } = options;
+  const decoder = decoderOf(encoding);
+  if (Number(declaredBytes) > bytesMax) throw tooLarge(bytesMax);
+  let body: Buffer = noBytes;
+  let total = 0;
+  const keep = (chunk: Buffer): void => {
+    const end = total + chunk.length;
+    if (end > bytesMax) throw tooLarge(bytesMax);
+    reservation.grow(chunk.length);
+    // Most bodies are one chunk. Larger ones double, since a declared length is only a claim.
+    if (total === 0) body = chunk;
+    else if (end > body.length) body = copyOf(body, total, Math.min(bytesMax, 2 * end));
+    if (total > 0) chunk.copy(body, total);
+    total = end;
+  };
   try {
-    await pump(source, decoder, options.stallMs, sink.write);
+    await pump(source, decoder, { stallMs, timeoutMs: bodyTimeoutMs, rateMin: bodyRateMin }, keep);
   } finally {
     decoder?.destroy();
   }
-  return sink.end();
+  return body.subarray(0, total);
+}
+
+const noBytes = Buffer.alloc(0);
+
+function copyOf(bytes: Buffer, length: number, capacity: number): Buffer {
+  const copy = Buffer.allocUnsafeSlow(capacity);
+  bytes.copy(copy, 0, 0, length);
+  return copy;
 }
 
 /** Returns the error of a body over its limit; the message names the limit and the way out. */
@@ -61,34 +90,6 @@ export function tooLarge(bytesMax: number): ServiceError {
     "BODY_TOO_LARGE",
     `the body is over ${bytesMax} bytes after inflating; send less at a time`,
   );
-}
-
-type Sink = { readonly write: (chunk: Buffer) => void; readonly end: () => Buffer };
-
-function fixedSink(length: number): Sink {
-  const bytes = Buffer.allocUnsafe(length);
-  let at = 0;
-  return {
-    // HTTP/1 parsers and HTTP/2 sessions hold a body to its declared length.
-    write: (chunk) => {
-      at += chunk.copy(bytes, at);
-    },
-    end: () => bytes.subarray(0, at),
-  };
-}
-
-function listSink({ bytesMax, reservation }: ReadBodyOptions): Sink {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  return {
-    write: (chunk) => {
-      total += chunk.length;
-      if (total > bytesMax) throw tooLarge(bytesMax);
-      reservation.grow(chunk.length);
-      chunks.push(chunk);
-    },
-    end: () => (chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)),
-  };
 }
 
 function decoderOf(contentEncoding: string | undefined): Transform | undefined {
@@ -108,16 +109,14 @@ function decoderOf(contentEncoding: string | undefined): Transform | undefined {
 function pump(
   source: Readable,
   decoder: Transform | undefined,
-  stallMs: number,
+  times: BodyTimes,
   write: (chunk: Buffer) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      stop(new ServiceError("BODY_TIMEOUT", `no byte of the body came for ${stallMs} ms`));
-    }, stallMs);
+    const pace = watchPace(times, (error) => stop(error));
 
     const stop = (error?: Error): void => {
-      clearTimeout(timer);
+      pace.end();
       source.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
       source.pause();
       if (error === undefined) resolve();
@@ -132,14 +131,14 @@ function pump(
       }
     };
     const onData = (chunk: Buffer): void => {
-      timer.refresh();
+      pace.note(chunk.length);
       if (!decoder) keep(chunk);
       else if (!decoder.write(chunk)) source.pause();
     };
     const onEnd = (): void => {
       // All is here; the close that follows must not look like a cut while the decoder still works.
       source.off("close", onCut).off("error", onCut);
-      clearTimeout(timer);
+      pace.end();
       if (decoder) decoder.end();
       else stop();
     };
@@ -154,4 +153,34 @@ function pump(
     source.on("data", onData).once("end", onEnd).once("error", onCut).once("close", onCut);
     if (source.destroyed && !source.readableEnded) onCut();
   });
+}
+
+type Pace = {
+  /** Notes bytes that have come. */
+  note(bytes: number): void;
+  end(): void;
+};
+
+/**
+ * Watches how fast a body comes: it may pause for the stall time; past the first stall time it must
+ * have come at the smallest rate on average; in all it has the total time.
+ */
+function watchPace(times: BodyTimes, onFault: (error: ServiceError) => void): Pace {
+  const { stallMs, timeoutMs, rateMin } = times;
+  const startedAtMs = performance.now();
+  let bytes = 0;
+  const fail = (message: string): void => onFault(new ServiceError("BODY_TIMEOUT", message));
+  const stall = setTimeout(() => fail(`no byte of the body came for ${stallMs} ms`), stallMs);
+  return {
+    note(more) {
+      bytes += more;
+      stall.refresh();
+      const elapsedMs = performance.now() - startedAtMs;
+      if (elapsedMs > timeoutMs) fail(`the body took longer than ${timeoutMs} ms`);
+      else if (elapsedMs > stallMs && bytes * 1000 < rateMin * elapsedMs) {
+        fail(`the body came slower than ${rateMin} bytes a second`);
+      }
+    },
+    end: () => clearTimeout(stall),
+  };
 }

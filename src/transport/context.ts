@@ -6,6 +6,7 @@ import { type ContextValues, createContextKey, type HandlerContext } from "@conn
 import type { Actor, Principal } from "../access/principal.ts";
 import { isProject } from "../access/scope.ts";
 import type { ProjectScope, Scope } from "../access/scope.ts";
+import { createByteBudget, type Reservation } from "../base/byte-budget.ts";
 
 export const principalKey = createContextKey<Principal | undefined>(undefined, {
   description: "the caller, set by the gate",
@@ -20,6 +21,10 @@ export const isScopeGoneKey = createContextKey(false, {
 });
 
 export const requestIdKey = createContextKey("", { description: "x-request-id of the call" });
+
+export const connectionKey = createContextKey<object | undefined>(undefined, {
+  description: "the connection that brought the call: an HTTP/2 session or a socket",
+});
 
 /**
  * Hash input of the request for Idempotency-Key: what the client sent, where the transport still
@@ -56,6 +61,20 @@ export const itemFaultsKey = createContextKey<readonly ItemFault[]>([], {
 export const parsedBodyKey = createContextKey<unknown>(undefined, {
   description: "the JSON of a body that passes as it is, where the transport has read it",
 });
+
+/** Memory of a call: what its request takes decoded, and what its work and answer take besides. */
+export const memoryKey = createContextKey<Reservation | undefined>(undefined, {
+  description: "bytes that the call holds, released when its answer is written",
+});
+
+/**
+ * Returns the memory of a call. Work that needs far more bytes than the request has (rows read, one
+ * attribute copied into many events) takes them with `grow` first, which throws OVERLOADED when
+ * there is no room. The transport gives everything back when the answer is written.
+ */
+export function memoryOf(context: Pick<HandlerContext, "values">): Reservation {
+  return context.values.get(memoryKey) ?? createByteBudget(Infinity).open();
+}
 
 /** Runs the effect of a generation, now or together with what else has to be kept with it. */
 export type CommitEffect = (effect: () => Promise<void>) => Promise<void>;

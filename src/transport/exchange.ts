@@ -5,7 +5,9 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest } from "node:http2";
 import type { Credentials } from "../access/authenticate.ts";
+import type { Reservation } from "../base/byte-budget.ts";
 import { compressBody, encodingFor } from "./compression.ts";
+import { endAnswer } from "./write.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** HTTP/2's response has the methods of HTTP/1's; a union of the two could not be called. */
@@ -81,9 +83,18 @@ export function hasUnreadBody(request: NodeRequest): boolean {
   return transfer !== undefined || (length !== undefined && length !== "0");
 }
 
-/** Writes a whole answer. A client that has gone is no failure. */
-export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<void> {
+/**
+ * Writes a whole answer and resolves when it is on its way to the client, so that `memory` counts
+ * it until then. A client that has gone is no failure; one that reads nothing is cut off. Fails
+ * with OVERLOADED, before anything is written, where there is no memory for the answer.
+ */
+export async function writeAnswer(
+  exchange: Exchange,
+  answer: Answer,
+  memory?: Reservation,
+): Promise<void> {
   const { request, response } = exchange;
+  memory?.grow(answer.body.length);
   const encoding = encodingFor(answer.body.length, headerOf(request, "accept-encoding"));
   const body = encoding ? await compressBody(encoding, answer.body) : answer.body;
   if (response.destroyed || response.headersSent) return;
@@ -99,10 +110,10 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
     // Closing at once would reset the connection and could take the answer from the client.
     response.write(body);
     await discardBody(request);
-    response.end();
+    await endAnswer(response);
     return;
   }
-  response.end(body);
+  await endAnswer(response, body);
   if (isUnread) void discardBody(request).then(() => endStream(request));
 }
 
@@ -111,8 +122,9 @@ export async function writeAnswer(exchange: Exchange, answer: Answer): Promise<v
  * long as the connection. The code says that nothing failed (RFC 9113, 8.1).
  */
 export function endStream(request: NodeRequest): void {
-  const { stream } = request as Http2ServerRequest;
-  if (hasUnreadBody(request) && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+  // The stream of a request that is over is no longer there.
+  const { stream } = request as Partial<Pick<Http2ServerRequest, "stream">>;
+  if (stream && hasUnreadBody(request) && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
 function varyOf(response: NodeResponse): string {

@@ -48,7 +48,7 @@ export type PageRoute = {
 
 export type PageRouteOptions = Pick<
   CallOptions,
-  "admission" | "bodyLimits" | "bodyStallMs" | "mapError"
+  "memory" | "bodyLimits" | "bodyStallMs" | "mapError"
 > & { readonly pages: Pages };
 
 export function createPageRoute(options: PageRouteOptions): PageRoute {
@@ -86,21 +86,23 @@ async function answerOf(
 }
 
 async function readRequest(
-  { admission, bodyLimits, bodyStallMs }: PageRouteOptions,
+  { memory, bodyLimits, bodyStallMs }: PageRouteOptions,
   exchange: Exchange,
 ): Promise<PageRequest> {
   const { request, httpMethod, path, query } = exchange;
   const { cookie, origin, host } = credentialsOf(exchange);
   const accept = headerOf(request, "accept");
-  const reservation = admission.open();
+  const reservation = memory.open(undefined);
   try {
     const body =
       httpMethod === "GET"
         ? Buffer.alloc(0)
-        : await readBody(request, request.headers, {
+        : await readBody(request, {
             bytesMax: bodyLimits.anonymous,
             stallMs: bodyStallMs,
             reservation,
+            encoding: headerOf(request, "content-encoding"),
+            declaredBytes: headerOf(request, "content-length"),
           });
     return { httpMethod, path, query, cookie, origin, host, accept, body };
   } finally {

@@ -4,12 +4,14 @@
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError, ContextValues, Interceptor } from "@connectrpc/connect";
-import type { ByteBudget } from "../base/byte-budget.ts";
+import type { Reservation } from "../base/byte-budget.ts";
 import type { BodyClassName, BodyLimits } from "./access-rules.ts";
 import { readBody } from "./body.ts";
 import { type CallContext, createCallContext } from "./connect-adapter.ts";
-import { type Exchange, credentialsOf, headersOf } from "./exchange.ts";
+import { memoryKey, principalKey } from "./context.ts";
+import { type Exchange, credentialsOf, headerOf, headersOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
+import type { Memory } from "./memory.ts";
 import type { ErrorMapper } from "./interceptors/errors.ts";
 import { type CallLog, protocolKey } from "./interceptors/log.ts";
 
@@ -19,7 +21,7 @@ export type CallOptions = {
   readonly interceptors: readonly Interceptor[];
   readonly mapError: ErrorMapper;
   readonly callLog: CallLog;
-  readonly admission: ByteBudget;
+  readonly memory: Memory;
   readonly bodyLimits: BodyLimits;
   readonly bodyStallMs: number;
   readonly shutdownSignal: AbortSignal;
@@ -29,16 +31,20 @@ export type PlainCall = {
   readonly method: DescMethod;
   readonly protocol: string;
   readonly values: ContextValues;
-  /** Answers the call, once the gate let it pass. `readBody` reads up to the limit of a class. */
-  readonly answer: (
-    context: CallContext,
-    readBody: (bodyClass: BodyClassName) => Promise<Buffer>,
-  ) => Promise<void>;
+  /** Answers the call, once the gate let it pass. */
+  readonly answer: (context: CallContext, body: CallBody) => Promise<void>;
   /** Answers a failure, of the gate as of the work. */
   readonly answerError: (error: ConnectError) => Promise<void>;
 };
 
-/** Made once: the stack of an error that nobody reads would cost more than the rest of an abort. */
+/** The body of a call, and the memory for it. */
+export type CallBody = {
+  readonly memory: Reservation;
+  /** Reads the body, up to the limit of a class. */
+  read(bodyClass: BodyClassName): Promise<Buffer>;
+};
+
+/** Made once: a stack that is never read would cost more than the rest of an abort. */
 const clientGone = new DOMException("the client went away", "AbortError");
 const callEnded = new DOMException("the call has ended", "AbortError");
 
@@ -51,11 +57,7 @@ export async function servePlainCall(
   const startedAtMs = performance.now();
   values.set(protocolKey, protocol);
   const gone = new AbortController();
-  const reservation = options.admission.open();
-  exchange.response.once("close", () => {
-    gone.abort(clientGone);
-    reservation.release();
-  });
+  exchange.response.once("close", () => gone.abort(clientGone));
   const context = createCallContext({
     method,
     protocol,
@@ -66,22 +68,34 @@ export async function servePlainCall(
     signal: gone.signal,
     shutdownSignal: options.shutdownSignal,
   });
+  let memory: Reservation | undefined;
   try {
     await options.gate({ method, protocol, credentials: credentialsOf(exchange), values });
-    await answer(context, (bodyClass) =>
-      readBody(exchange.request, exchange.request.headers, {
-        bytesMax: options.bodyLimits[bodyClass],
-        stallMs: options.bodyStallMs,
-        reservation,
-      }),
-    );
+    memory = options.memory.open(values.get(principalKey));
+    values.set(memoryKey, memory);
+    await answer(context, bodyOf(options, exchange, memory));
   } catch (error) {
+    // At once, so that a refused call makes room for the others while its answer is written.
+    memory?.release();
     const mapped = options.mapError(error);
     options.callLog.end({ method, protocol, values, startedAtMs, error: mapped });
     await answerError(mapped);
   } finally {
     context.abort(callEnded);
-    // A client that never reads its answer must not hold the bytes of its request.
-    reservation.release();
+    memory?.release();
   }
+}
+
+function bodyOf(options: CallOptions, { request }: Exchange, memory: Reservation): CallBody {
+  return {
+    memory,
+    read: (bodyClass) =>
+      readBody(request, {
+        bytesMax: options.bodyLimits[bodyClass],
+        stallMs: options.bodyStallMs,
+        reservation: memory,
+        encoding: headerOf(request, "content-encoding"),
+        declaredBytes: headerOf(request, "content-length"),
+      }),
+  };
 }

@@ -5,7 +5,7 @@
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import { createUuid } from "../base/ids.ts";
 import type { Logger } from "../base/logger.ts";
-import { requestIdKey } from "./context.ts";
+import { connectionKey, requestIdKey } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import {
   createExchange,
@@ -73,6 +73,7 @@ async function dispatch(
   const exchange = createExchange(request, response);
   const values = createContextValues();
   setRequestId(exchange, values);
+  values.set(connectionKey, connectionOf(request));
   // Unlike an Authorization header, a cookie does not keep shared caches from storing the answer.
   if (request.headers.cookie !== undefined) response.setHeader("cache-control", "no-store");
   if (options.cors.handle(request, response)) return;
@@ -121,6 +122,11 @@ async function writeJson(exchange: Exchange, status: number, body: unknown): Pro
     },
     body: Buffer.from(JSON.stringify(body)),
   });
+}
+
+/** An HTTP/2 request has a socket object of its own, so its connection is the session. */
+function connectionOf(request: NodeRequest): object {
+  return "stream" in request ? (request.stream.session ?? request.socket) : request.socket;
 }
 
 /** Takes the caller's id where it is printable, and says it back, to find the logs by. */

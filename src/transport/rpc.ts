@@ -1,33 +1,43 @@
-// gRPC, gRPC-Web and Connect: the router's handlers behind our limits. Each rpc is registered with
-// the body limit of its class; its body is metered on the way in.
-// Called by routes.ts. Source: docs/decisions.md, 36.
+// gRPC, gRPC-Web and Connect: the router's handlers behind our limits. The request is read and
+// decoded here (rpc-request.ts) and handed on beside Connect, which keeps the framing of the
+// answer. Source: docs/limits.md; docs/decisions.md, 36.
 
-import { type ContextValues, createConnectRouter } from "@connectrpc/connect";
+import { createHash } from "node:crypto";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
-  universalRequestFromNodeRequest,
-  universalResponseToNodeResponse,
-} from "@connectrpc/connect-node";
+  type ContextValues,
+  createConnectRouter,
+  createContextKey,
+  type Interceptor,
+} from "@connectrpc/connect";
+import { universalRequestFromNodeRequest } from "@connectrpc/connect-node";
+import { messageDepthMax, streamedCallBytes, streamIdleMs } from "../base/limits.ts";
 import type { Reservation } from "../base/byte-budget.ts";
-import { messageDepthMax } from "../base/limits.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
-import { currentReservation } from "./admission.ts";
-import { tooLarge } from "./body.ts";
 import { rpcCompressions } from "./compression.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
-import { answerMetadataKey } from "./context.ts";
+import { answerMetadataKey, memoryKey, principalKey, requestDigestKey } from "./context.ts";
 import {
+  credentialsOf,
   discardRest,
   endStream,
   type Exchange,
   hasUnreadBody,
   headerOf,
-  type NodeRequest,
 } from "./exchange.ts";
-import { toConnectError } from "./interceptors/errors.ts";
 import { protocolKey } from "./interceptors/log.ts";
 import type { CallOptions } from "./plain-call.ts";
+import {
+  compressionOf,
+  emptyMessage,
+  type Framing,
+  framingOf,
+  readRpcMessage,
+} from "./rpc-request.ts";
+import { largeAnswers, writeRpcAnswer } from "./rpc-answer.ts";
+import { breakOff } from "./write.ts";
 
 export type RpcOptions = CallOptions & {
   readonly specs: readonly MethodImplSpec[];
@@ -41,32 +51,48 @@ export type RpcServer = {
   serve(exchange: Exchange, handler: UniversalHandler, values: ContextValues): Promise<void>;
 };
 
-/** Bytes before each message of gRPC, gRPC-Web and Connect streams: a flag and a length. */
-const envelopeBytes = 5;
+/** What the gate needs of a call, to read its request once the caller is known. */
+type RpcCall = {
+  readonly exchange: Exchange;
+  /** Undefined where Connect refuses the request, or reads it itself. */
+  readonly read: { readonly framing: Framing; readonly compression: string } | undefined;
+  readonly startedAtMs: number;
+};
+
+const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the RPC call" });
+
+const messageKey = createContextKey<Message | undefined>(undefined, {
+  description: "the request message, decoded before Connect sees the call",
+});
+
+const answersInPieces = largeAnswers((values) => values.get(callKey)?.read?.framing);
+
+/** Requests larger than this are told apart by their bytes for Idempotency-Key, not by content. */
+const hashedMessageBytesMax = 1_000_000;
 
 export function createRpcServer(options: RpcOptions): RpcServer {
   const router = createConnectRouter({
-    interceptors: [...options.interceptors],
+    interceptors: [decodedMessage, answersInPieces, ...options.interceptors],
     acceptCompression: rpcCompressions(),
     shutdownSignal: options.shutdownSignal,
-    binaryOptions: { recursionLimit: messageDepthMax },
+    binaryOptions: { recursionLimit: messageDepthMax, readUnknownFields: false },
     jsonOptions: { recursionLimit: messageDepthMax },
     requestGate: async (context) => {
-      const { method, protocolName, requestHeader, values } = context;
+      const { method, protocolName, values } = context;
+      const call = values.get(callKey);
+      if (!call) throw new Error("a call that was not begun");
       values.set(protocolKey, protocolName);
       const metadata = { header: context.responseHeader, trailer: context.responseTrailer };
       values.set(answerMetadataKey, metadata);
-      const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined;
-      const credentials = {
-        httpMethod: context.requestMethod,
-        authorization: header("authorization"),
-        cookie: header("cookie"),
-        origin: header("origin"),
-        host: header("host"),
-      };
       try {
+        const credentials = credentialsOf(call.exchange);
         await options.gate({ method, protocol: protocolName, credentials, values });
+        await openMemory(options, call, method, values);
       } catch (error) {
+        // At once, so that a refused call makes room for the others while its answer is written.
+        values.get(memoryKey)?.release();
+        const { startedAtMs } = call;
+        options.callLog.end({ method, protocol: protocolName, values, startedAtMs, error });
         throw options.mapError(error);
       }
     },
@@ -88,6 +114,55 @@ export function createRpcServer(options: RpcOptions): RpcServer {
   };
 }
 
+/** Opens the memory of a call whose caller is known, and reads its request into it. */
+async function openMemory(
+  options: RpcOptions,
+  { exchange, read }: RpcCall,
+  method: DescMethod,
+  values: ContextValues,
+): Promise<void> {
+  const memory = options.memory.open(values.get(principalKey));
+  values.set(memoryKey, memory);
+  if (!read) {
+    openStreamed(exchange, method, memory);
+    return;
+  }
+  const { framing, compression } = read;
+  const given = { ...options, memory };
+  const { message, bytes } = await readRpcMessage(exchange, method, framing, compression, given);
+  values.set(messageKey, message);
+  const isKept = headerOf(exchange.request, "idempotency-key") !== undefined;
+  if (isKept && bytes.length > hashedMessageBytesMax) {
+    values.set(requestDigestKey, createHash("sha256").update(bytes).digest());
+  }
+}
+
+/**
+ * Connect reads a stream of messages by itself, and refuses a compression that it does not know.
+ */
+function openStreamed(exchange: Exchange, method: DescMethod, memory: Reservation): void {
+  if (!isReadByUs(method)) memory.grow(streamedCallBytes);
+  else if (!framingOf(exchange)) {
+    throw new ServiceError("MALFORMED_BODY", "Content-Type: is not one of gRPC or Connect");
+  }
+}
+
+function isReadByUs({ methodKind }: DescMethod): boolean {
+  return methodKind === "unary" || methodKind === "server_streaming";
+}
+
+/** Puts the decoded message in the place of the empty one that Connect has read. */
+const decodedMessage: Interceptor = (next) => (request) => {
+  const message = request.contextValues.get(messageKey);
+  if (!message) return next(request);
+  if (!request.stream) return next({ ...request, message });
+  return next({ ...request, message: onlyItem(message) });
+};
+
+async function* onlyItem<T>(item: T): AsyncIterable<T> {
+  yield item;
+}
+
 async function serve(
   options: RpcOptions,
   exchange: Exchange,
@@ -95,139 +170,72 @@ async function serve(
   values: ContextValues,
 ): Promise<void> {
   const { request, response } = exchange;
-  const startedAtMs = performance.now();
-  const reservation = options.admission.open();
-  response.once("close", () => reservation.release());
-  const fail = (error: ServiceError): Error => {
-    const { method } = handler;
-    const protocol = values.get(protocolKey);
-    options.callLog.end({ method, protocol, values, startedAtMs, error });
-    return toConnectError(error);
-  };
+  const read = readingOf(exchange, handler.method);
+  values.set(callKey, { exchange, read, startedAtMs: performance.now() });
   try {
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
-    const body = (universal.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-    // Connect would refuse a body by this header, in words of its own and unlogged; the meter does.
-    if (isDeclaredOver(exchange, bytesMaxOf(handler, options))) {
-      universal.header.delete("content-length");
+    const bytes = (universal.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+    const discard = (): Promise<void> => discardRest(bytes);
+    const answer = await handler({
+      ...universal,
+      ...(read ? withoutMessage(exchange, universal, read.framing) : { body: streamed(bytes) }),
+    });
+    await writeRpcAnswer(exchange, answer, values, discard);
+    // gRPC's status follows the last byte of an answer, and must not wait for this.
+    if (request.httpVersionMajor >= 2 && hasUnreadBody(request)) {
+      void discard().then(() => endStream(request));
     }
-    const metered = meterBody(body, exchange, handler, options, reservation, fail);
-    const answer = await currentReservation.run(reservation, () =>
-      handler({ ...universal, body: metered }),
-    );
-    await universalResponseToNodeResponse(
-      withBodyRead(withPlainMessage(answer), request, body),
-      response,
-    );
   } catch (error) {
     // Here the answer itself failed to be written; there is no one left to tell.
     options.logger.debug({ err: error }, "an RPC answer could not be written");
-    response.destroy();
+    breakOff(response);
+  } finally {
+    values.get(memoryKey)?.release();
   }
 }
 
-type UniversalAnswer = Awaited<ReturnType<UniversalHandler>>;
+function readingOf(exchange: Exchange, method: DescMethod): RpcCall["read"] {
+  if (!isReadByUs(method)) return undefined;
+  const framing = framingOf(exchange);
+  const compression = framing && compressionOf(exchange, framing);
+  return compression === undefined || !framing ? undefined : { framing, compression };
+}
 
-/** Behind an answer, body bytes that nobody has read are thrown away; then the exchange ends. */
-function withBodyRead(
-  answer: UniversalAnswer,
-  request: NodeRequest,
-  body: AsyncIterator<Uint8Array>,
-): UniversalAnswer {
-  if (!hasUnreadBody(request)) return answer;
-  const isHttp2 = request.httpVersionMajor >= 2;
-  if (!isHttp2) answer.header?.set("connection", "close");
-  async function* thenDiscard(bytes: UniversalAnswer["body"]): AsyncIterable<Uint8Array> {
-    if (bytes) yield* bytes;
-    if (!hasUnreadBody(request)) return;
-    const discarded = discardRest(body);
-    // gRPC's status follows the last byte, and must not wait.
-    if (isHttp2) void discarded.then(() => endStream(request));
-    else await discarded;
-  }
-  return { ...answer, body: thenDiscard(answer.body) };
+/** What Connect is to see of a request whose message is read by us: an empty one. */
+function withoutMessage(
+  { httpMethod, query }: Exchange,
+  { url, header }: { readonly url: string; readonly header: Headers },
+  framing: Framing,
+): { readonly body: AsyncIterable<Uint8Array>; readonly url: string } {
+  header.delete(framing.encodingHeader);
+  header.delete("content-length");
+  const body = onlyItem(emptyMessage(framing));
+  if (httpMethod !== "GET") return { body, url };
+  const rest = new URLSearchParams(query);
+  for (const name of ["base64", "compression"]) rest.delete(name);
+  rest.set("message", Buffer.from(emptyMessage(framing)).toString());
+  return { body, url: `${url.split("?", 1)[0] ?? ""}?${rest.toString()}` };
 }
 
 /**
- * Connect percent-encodes more of `grpc-message` than gRPC asks for, and @grpc/grpc-js decodes no
- * more than gRPC asks for: its callers would read `limit%3A must be`.
+ * Passes on what a client streams to a call that takes a stream; ends it where the client says
+ * nothing for the idle time. Unary calls come here only to be refused by Connect.
  */
-function withPlainMessage(answer: UniversalAnswer): UniversalAnswer {
-  const { body, trailer } = answer;
-  if (!body || !trailer) return answer;
-  async function* untilTrailer(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    yield* bytes;
-    const message = trailer?.get("grpc-message");
-    if (message) trailer?.set("grpc-message", formatGrpcMessage(decodeURIComponent(message)));
-  }
-  return { ...answer, body: untilTrailer(body) };
-}
-
-/** gRPC over HTTP/2, "Percent-Encoded": printable ASCII other than `%` stands for itself. */
-function formatGrpcMessage(message: string): string {
-  return message.replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);
-}
-
-function bytesMaxOf({ method }: UniversalHandler, { bodyLimits }: RpcOptions): number {
-  return bodyLimits[rpcBodyClassOf(method)];
-}
-
-function isDeclaredOver({ request }: Exchange, bytesMax: number): boolean {
-  return Number(headerOf(request, "content-length")) > bytesMax + envelopeBytes;
-}
-
-/** Passes a body on while it is in time, within its limit and within the bytes in flight. */
-async function* meterBody(
-  body: AsyncIterator<Uint8Array>,
-  exchange: Exchange,
-  handler: UniversalHandler,
-  options: RpcOptions,
-  reservation: Reservation,
-  fail: (error: ServiceError) => Error,
-): AsyncIterable<Uint8Array> {
-  // A bidirectional stream may rightly be silent for long, and has no size as a whole.
-  const { methodKind } = handler.method;
-  const isBounded = methodKind === "unary" || methodKind === "server_streaming";
-  const bytesMax = bytesMaxOf(handler, options);
-  const isEnveloped = !isPlainConnect(headerOf(exchange.request, "content-type") ?? "");
-  let head = Buffer.alloc(0);
-  let total = 0;
-  try {
-    if (isBounded && isDeclaredOver(exchange, bytesMax)) throw tooLarge(bytesMax);
-    for (;;) {
-      const next = await (isBounded ? inTime(body.next(), options.bodyStallMs) : body.next());
-      if (next.done) return;
-      total += next.value.length;
-      if (isEnveloped && head.length < envelopeBytes) {
-        head = Buffer.concat([head, next.value.subarray(0, envelopeBytes)]);
-        const isRead = head.length >= envelopeBytes;
-        if (isRead && head.readUInt32BE(1) > bytesMax) throw tooLarge(bytesMax);
-      }
-      if (isBounded) {
-        if (total > bytesMax + envelopeBytes) throw tooLarge(bytesMax);
-        reservation.grow(next.value.length);
-      }
-      yield next.value;
-    }
-  } catch (error) {
-    throw error instanceof ServiceError ? fail(error) : error;
+async function* streamed(bytes: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
+  for (;;) {
+    const next = await within(bytes.next(), streamIdleMs);
+    if (next === undefined || next.done) return;
+    yield next.value;
   }
 }
 
-/** Connect's unary calls carry the message bare; everything else comes in envelopes. */
-function isPlainConnect(contentType: string): boolean {
-  return /^application\/(json|proto)\b/i.test(contentType) || contentType === "";
-}
-
-async function inTime<T>(next: Promise<T>, stallMs: number): Promise<T> {
+async function within<T>(next: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const stalled = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new ServiceError("BODY_TIMEOUT", `no byte of the body came for ${stallMs} ms`));
-    }, stallMs);
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
   });
   try {
-    return await Promise.race([next, stalled]);
+    return await Promise.race([next, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -8,7 +8,6 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import { createByteBudget } from "../base/byte-budget.ts";
 import { type Reason, ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { BodyLimits } from "./access-rules.ts";
@@ -28,6 +27,7 @@ import { createIdempotencyInterceptor, type IdempotencyOf } from "./interceptors
 import { type CallObservation, createCallLog, createLogInterceptor } from "./interceptors/log.ts";
 import { createTraceInterceptor } from "./interceptors/trace.ts";
 import { validateInterceptor } from "./interceptors/validate.ts";
+import { createMemory } from "./memory.ts";
 import { createOpenApiDocument } from "./openapi/openapi.ts";
 import { createOtlpRoute } from "./otlp/route.ts";
 import { createPageRoute, type Pages } from "./pages.ts";
@@ -93,7 +93,7 @@ export function createTransport(options: TransportOptions): Transport {
     ],
     mapError,
     callLog,
-    admission: createByteBudget(options.bytesInFlightMax),
+    memory: createMemory(options.bytesInFlightMax),
     bodyLimits: options.bodyLimits,
     bodyStallMs: options.bodyStallMs,
     shutdownSignal: stop.signal,
@@ -108,7 +108,7 @@ export function createTransport(options: TransportOptions): Transport {
     readiness: options.readiness,
     openapi: createOpenApiDocument(
       services.flatMap((service) => service.methods),
-      options.version,
+      options,
     ),
     logger,
   });

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from "@temporalio/worker";
 import type { LogLevel, Logger as TemporalLogger, WorkerOptions } from "@temporalio/worker";
+import { chunkStepsMax } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Activities } from "./activities.ts";
 import { heartbeatMs } from "./activity.ts";
@@ -29,8 +30,11 @@ export type StartWorkerOptions = {
 const workflowsPath = new URL("./workflows.ts", import.meta.url).pathname;
 /** Each holds a connection of the worker's pools at times, most of them wait. */
 const activitiesMax = 20;
-/** Chunks run at a time; they share the places of the sandbox, or wait for a judge's model. */
-const evaluationsMax = 16;
+/**
+ * Steps of chunks that are taken from Temporal: those that run, and those that wait here for their
+ * organization's turn, since Temporal hands them out in the order in which they came.
+ */
+const evaluationsMax = 2 * chunkStepsMax;
 /** Workflows kept in memory between two events of theirs. */
 const cachedWorkflowsMax = 200;
 /** Activities that notice it end at a step; the others are given up and tried again elsewhere. */

@@ -6,8 +6,8 @@ import { type Answer, type Proxied, startProxied } from "../support/proxied.ts";
 
 let proxied: Proxied;
 beforeAll(async () => {
-  // A project has half of it: 1.5 MB.
-  proxied = await startProxied({ "bytes-in-flight-max": "3000000" });
+  // Models have a fourth of it, and a project half of that: 1.5 MB.
+  proxied = await startProxied({ "bytes-in-flight-max": "12000000" });
 });
 afterAll(() => proxied.stop());
 
@@ -16,6 +16,30 @@ const sayTo = (words: string) => [{ role: "user", content: words }];
 async function chat(body: object): Promise<Answer> {
   return proxied.post("/../chat", { project: "demo", ...body });
 }
+
+describe("a prompt that repeats a value", () => {
+  const inputs = { words: "x".repeat(6_000) };
+  const repeated = (times: number) => ({
+    ...{ model: "up/m", inputs, messages: sayTo("{{words}}".repeat(times)) },
+  });
+
+  test("counts as long as it is once the value is filled in, before a model runs", async () => {
+    proxied.standIn.clear();
+
+    const refused = await chat(repeated(100));
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(proxied.standIn.requests).toEqual([]);
+
+    expect((await chat(repeated(50))).status).toBe(200);
+  });
+
+  test("is refused where no model would read it", async () => {
+    const refused = await chat(repeated(1_000));
+
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain("more than 4000000 characters");
+  });
+});
 
 describe("an answer that there is no memory for", () => {
   test("is a 503, recorded as such, and leaves room for the next", async () => {

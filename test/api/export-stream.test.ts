@@ -102,7 +102,7 @@ describe("POST /v1/events/stream", () => {
       gone.abort();
     }
 
-    // Four streams may run at once: a ninth is served only if the eight have ended.
+    // A project may have four streams: a ninth is served only if the eight have ended.
     await vi.waitFor(async () => {
       const response = await post("/v1/events/stream", onlyTools);
       expect((await response.text()).endsWith(`"count":${eventCount}}\n`)).toBe(true);

@@ -52,7 +52,8 @@ const ofProject = { kind: "project" } as const;
 
 /** Adds a project to the workspace of another. */
 async function givenASibling(tenant: Tenant): Promise<Tenant> {
-  const sibling = { ...tenant, projectId: createUuid() as ProjectId, projectName: "sibling" };
+  const projectId = createUuid() as ProjectId;
+  const sibling = { ...tenant, projectId, projectName: `sibling ${projectId}` };
   await service.database.sql()`
     insert into projects (project_id, workspace_id, name)
     values (${sibling.projectId}, ${tenant.workspaceId}, ${sibling.projectName})`;
@@ -134,10 +135,11 @@ function eventsOf({ key }: Caller, field = "event_type", value = "model") {
   return readEvents({ url: service.url, key }, [is(field, value)]);
 }
 
-async function giveBoth(provider: NonNullable<Given["provider"]>) {
+async function giveBoth(provider: NonNullable<Given["provider"]>, level: KeyRoot = "project") {
   const [a, b] = [await givenACaller(), await givenACaller()];
-  await giveCredentials(a, { name: "mine", standIn: first, apiKey: "first-key", provider });
-  await giveCredentials(b, { name: "mine", standIn: second, apiKey: "second-key", provider });
+  const mine = { name: "mine", provider, level };
+  await giveCredentials(a, { ...mine, standIn: first, apiKey: "first-key" });
+  await giveCredentials(b, { ...mine, standIn: second, apiKey: "second-key" });
   return { a, b };
 }
 
@@ -337,5 +339,27 @@ describe("the cap on running calls", () => {
     expect(answered.status).toBe(200);
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
     expect((await complete(a, "mine/m")).status).toBe(200);
+  });
+
+  test("holds for an organization with many projects, and another does not wait", async () => {
+    const { a, b } = await giveBoth("openai", "org");
+    const callers = [a];
+    for (let count = 0; count < 3; count += 1) {
+      callers.push(await givenACaller(await givenASibling(a.tenant)));
+    }
+    const [last, ...others] = callers.toReversed();
+    first.clear();
+    const running = others.flatMap((caller) =>
+      Array.from({ length: concurrencyMax }, () => complete(caller, "mine/slow-2000")),
+    );
+    await vi.waitFor(() => expect(first.running()).toBe(3 * concurrencyMax));
+
+    const refused = await complete(last ?? a, "mine/m");
+    const answered = await complete(b, "mine/m");
+
+    expect(refused.status).toBe(503);
+    expect(refused.text).toContain("OVERLOADED");
+    expect(answered.status).toBe(200);
+    expect((await Promise.all(running)).every(({ status }) => status === 200)).toBe(true);
   });
 });

@@ -307,9 +307,15 @@ describe("keys create keys", () => {
   test.each(["*", "project.*", "project.ingestion_api_key.*"])(
     "but not when a key created them, though they carry %s",
     async (pattern) => {
-      const { projectId } = service;
+      const { database, project, projectId } = service;
+      const { secret: creator } = await givenAKey(database, project, {
+        kind: "data_plane",
+        root: scopeOfOrg(project),
+        permissions: ["*"],
+        expiresAt: new Date(Date.now() + 60_000),
+      });
       const body = bodyFor("data_plane", { permissions: [pattern] });
-      const { key_value: value } = await create(orgPath(), body);
+      const { key_value: value } = await create(orgPath(), body, creator);
       const path = `/v1/projects/${projectId}/ingestion_api_keys`;
 
       const made = await call("POST", path, { key: String(value), body: bodyFor("ingestion") });
@@ -405,10 +411,16 @@ describe("the organization's policy", () => {
 
   test("binds a key that a key made, also in what it may do with the policy", async () => {
     await put(["*"]);
-    const { orgId, dataPlaneKey } = { ...service.otherProject };
-    const path = `/v1/orgs/${orgId}/control_plane_api_keys`;
+    const { database, otherProject } = service;
+    const { secret: creator } = await givenAKey(database, otherProject, {
+      kind: "data_plane",
+      root: scopeOfOrg(otherProject),
+      permissions: ["org.fine_grained_api_key_cp.*", "org.api_key_policy.*"],
+      expiresAt: new Date(Date.now() + 60_000),
+    });
+    const path = `/v1/orgs/${otherProject.orgId}/control_plane_api_keys`;
     const body = bodyFor("control_plane", { permissions: ["org.api_key_policy.*"] });
-    const { key_value: key } = await create(path, body, dataPlaneKey);
+    const { key_value: key } = await create(path, body, creator);
     const widen = async () =>
       (await call("PUT", policyPath(), { key: String(key), body: { permissions: ["*"] } })).status;
     const before = await widen();

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import {
   compressionGzip,
@@ -15,7 +15,12 @@ import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { bodyBytesMaxDefault } from "../../src/base/limits.ts";
 import { openRaw } from "../support/socket.ts";
-import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+import {
+  keyOf,
+  otherProjectKey,
+  startTransport,
+  type TestTransport,
+} from "../support/transport.ts";
 
 const recordMax = 200_000;
 const batchMax = 400_000;
@@ -23,7 +28,7 @@ let service: TestTransport;
 beforeAll(async () => {
   service = await startTransport({
     bodyLimits: { ...bodyBytesMaxDefault, record: recordMax, batch: batchMax },
-    bytesInFlightMax: 1_000_000,
+    bytesInFlightMax: 2_000_000,
   });
 });
 afterAll(() => service.stop());
@@ -78,6 +83,16 @@ describe.each(Object.entries(encoders))("a body in %s", (encoding, encode) => {
       expect(got.json).toMatchObject({ errorCode: "MALFORMED_BODY" });
     }
   });
+});
+
+test("a body in zstd whose window is over 8 MB is a 400", async () => {
+  const window = { [constants.ZSTD_c_windowLog]: 24 };
+  // Small content of a known size would have a small window.
+  const text = Buffer.from(eventOf(20_000_000));
+  const got = await post("/events", zstdCompressSync(text, { params: window }), {
+    "content-encoding": "zstd",
+  });
+  expect(got).toMatchObject({ status: 400, json: { errorCode: "MALFORMED_BODY" } });
 });
 
 describe("body limits", () => {
@@ -280,7 +295,7 @@ describe("bytes in flight", () => {
     const holder = openRaw(own.url);
     holder.send(
       `POST /events HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n` +
-        `content-length: 90000\r\n\r\n${"x".repeat(50)}`,
+        `content-length: 90000\r\n\r\n${"x".repeat(40_000)}`,
     );
     const send = () =>
       fetch(`${own.url}/events`, {
@@ -289,7 +304,7 @@ describe("bytes in flight", () => {
         body: eventOf(20_000),
       });
     let response = await send();
-    // The holder's head may arrive after our first request.
+    // The holder's bytes may arrive after our first request.
     for (let round = 0; response.status === 200 && round < 50; round += 1) response = await send();
 
     expect(response.status).toBe(503);
@@ -308,9 +323,30 @@ describe("bytes in flight", () => {
     expect((error as ConnectError).code).toBe(Code.Unavailable);
     expect((error as ConnectError).findDetails(ErrorInfoSchema)[0]?.reason).toBe("OVERLOADED");
 
+    const other = await fetch(`${own.url}/events`, {
+      method: "POST",
+      headers: { authorization: otherProjectKey },
+      body: eventOf(10_000),
+    });
+    expect(other.status, "another project has room").toBe(200);
     holder.socket.destroy();
     for (let round = 0; response.status === 503 && round < 50; round += 1) response = await send();
     expect(response.status).toBe(200);
+    await own.stop();
+  });
+
+  test("count as they arrive, not as they are declared", async () => {
+    const own = await startTransport({ bytesInFlightMax: 100_000 });
+    const head = `POST /events HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n`;
+    const holders = Array.from({ length: 20 }, () => openRaw(own.url));
+    for (const holder of holders) holder.send(`${head}content-length: 1000000\r\n\r\n{`);
+    await Promise.all(holders.map(({ socket }) => once(socket, "connect")));
+
+    const event = { method: "POST", headers: { authorization }, body: eventOf(20_000) };
+    const response = await fetch(`${own.url}/events`, event);
+
+    expect(response.status).toBe(200);
+    for (const { socket } of holders) socket.destroy();
     await own.stop();
   });
 });

@@ -12,6 +12,7 @@ type Operation = {
 type Body = { readonly content?: Readonly<Record<string, { readonly schema?: object }>> };
 type Document = {
   readonly openapi: string;
+  readonly info: object;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, object>>;
@@ -84,6 +85,23 @@ describe("/openapi.json", () => {
       .flatMap(({ operationId }) => operationId ?? []);
     expect(new Set(ids).size).toBe(ids.length);
     expect(document.openapi).toBe("3.1.0");
+  });
+
+  test("tells the limits of every call, by the names of docs/limits.md", () => {
+    const { info, paths, components } = document;
+
+    const counts = { containersMax: 2_000_000, valuesMax: 6_000_000, listItemsMax: 100_000 };
+    expect(info).toMatchObject({ "x-limits": { ...counts, requestMemoryBytesMax: 200_000_000 } });
+    expect(paths["/events"]?.["post"]).toMatchObject({ "x-body-bytes-max": 7_340_032 });
+    expect(paths["/v1/events"]?.["post"]).toMatchObject({ "x-body-bytes-max": 64_000_000 });
+    expect(paths["/v1/traces"]?.["post"]).toMatchObject({ "x-body-bytes-max": tracesBytesMax });
+    const bodies = Object.values(paths).flatMap((path) => Object.values(path));
+    for (const operation of bodies) {
+      if ("requestBody" in operation) expect(operation).toHaveProperty("x-body-bytes-max");
+    }
+    expect(components.schemas["CreateEventBatchRequest"]).toMatchObject({
+      properties: { events: { maxItems: 100_000 } },
+    });
   });
 
   test("carries the comments of the protos", () => {

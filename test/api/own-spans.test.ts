@@ -1,14 +1,16 @@
 // The service's own spans: none by default, one a call when they are asked for.
 
-import { propagation, trace } from "@opentelemetry/api";
+import { setTimeout as delay } from "node:timers/promises";
+import { propagation, SpanStatusCode, trace } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
+import { keyOf, startTransport } from "../support/transport.ts";
 
 const exporter = new InMemorySpanExporter();
 const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -21,6 +23,7 @@ beforeAll(() => {
 });
 afterEach(async () => {
   await service?.stop();
+  service = undefined;
   exporter.reset();
 });
 afterAll(() => {
@@ -60,4 +63,34 @@ test("each call makes one under the caller's trace, and a failure names its reas
     { name: "waggle.v1.ExportService/GetEventSchema", traceId, error: undefined },
     { name: "waggle.v1.EventService/GetEvent", traceId, error: "NOT_FOUND" },
   ]);
+});
+
+test("a stream that its client left ends as CANCELED, which is no failure", async () => {
+  const transport = await startTransport({
+    isTracing: true,
+    async *streamEvents() {
+      for (;;) {
+        yield { item: { case: "event", value: { eventId: "e", inputs: {} } } };
+        await delay(10);
+      }
+    },
+  });
+  onTestFinished(() => transport.stop());
+  const left = new AbortController();
+  const response = await fetch(`${transport.url}/v1/events/stream`, {
+    method: "POST",
+    headers: { authorization: keyOf("project") },
+    body: "{}",
+    signal: left.signal,
+  });
+  await response.body?.getReader().read();
+
+  left.abort();
+
+  const [span] = await vi.waitUntil(() => {
+    const spans = exporter.getFinishedSpans();
+    return spans.length > 0 && spans;
+  });
+  expect(span?.attributes["error.type"]).toBe("CANCELED");
+  expect(span?.status.code).toBe(SpanStatusCode.UNSET);
 });

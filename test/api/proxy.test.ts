@@ -6,6 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LlmProxyService } from "../../gen/waggle/v1/llm_proxy_pb.js";
+import { eventValuesMax } from "../../src/base/limits.ts";
 import { deriveEventId } from "../../src/tracing/spans/identity.ts";
 import { direct, lastOf, type Proxied, providerKey, startProxied } from "../support/proxied.ts";
 import { callRest } from "../support/read-back.ts";
@@ -183,6 +184,23 @@ describe("embeddings", () => {
       outputs: { count: 2, dimensions: 4 },
       metadata: { completion_tokens: 0, usage: { output: 0 } },
     });
+  });
+});
+
+test("a call whose payload no event can hold is recorded without it", async () => {
+  const input = [Array.from({ length: eventValuesMax + 1 }, () => 1)];
+
+  const answer = await proxied.post("/embeddings", { model: "up/m", input });
+
+  expect(answer.status).toBe(200);
+  expect(await proxied.eventOf(answer)).toMatchObject({
+    event_name: "embeddings m",
+    config: { model: "m", type: "embedding" },
+    inputs: {},
+    metadata: {
+      usage: { output: 0 },
+      refused_payload: `event.inputs: the event has more than ${eventValuesMax} values`,
+    },
   });
 });
 

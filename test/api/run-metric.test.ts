@@ -108,6 +108,21 @@ def evaluate(event):
     }
   });
 
+  test("is refused on an event that is too large for any evaluator", async () => {
+    const large = { ...event, inputs: { text: "x".repeat(17_000_000) } };
+    const ofObjects = { ...event, inputs: { list: Array.from({ length: 600_000 }, () => ({})) } };
+
+    for (const one of [large, ofObjects]) {
+      const refused = await run({ metric: python("result = 1"), event: one });
+
+      expect(refused.status).toBe(400);
+      expect(refused.json["message"]).toBe(
+        "event: it takes more memory than evaluators are given: " +
+          "16 MB of text, less where it has many objects",
+      );
+    }
+  });
+
   test("tells whether the score passes", async () => {
     const of = (definition: string, more: Json) => run({ metric: python(definition, more), event });
 

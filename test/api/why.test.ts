@@ -118,6 +118,23 @@ describe("why, after a run,", () => {
     );
   });
 
+  test("tells the runs of the newest hundred versions, and of the deployed one", async () => {
+    const [metricId, eventId] = [await aMetric(), await anEvent()];
+    await run(metricId, eventId, scored);
+    await service.database.sql()`
+      insert into scores (
+        project_id, event_id, evaluator_id, version, state, enablement, ended_at, result)
+      select ${service.projectId}, ${eventId}, ${metricId}, version, 'scored', 1, now(), '1'
+      from generate_series(2, 150) as version`;
+
+    const got = await why(metricId, eventId);
+
+    const versions = (got["runs"] as readonly Json[]).map(({ version }) => version);
+    expect(versions).toHaveLength(100);
+    expect([versions[0], versions[98], versions[99]]).toEqual(["v150", "v52", "v1"]);
+    expect(got).toMatchObject({ outcome: "scored", version: "v1", result: 4 });
+  });
+
   test("tells the failure, and how to run it again", async () => {
     const [metricId, eventId] = [await aMetric(), await anEvent()];
     await run(metricId, eventId, failed);

@@ -6,8 +6,8 @@ import type { Database } from "../../src/postgres/database.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { createExports, type PageRequest } from "../../src/tracing/export/export.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { findEvent } from "../../src/tracing/events/store.ts";
-import * as sessionStore from "../../src/tracing/sessions/store.ts";
+import type { Recorder } from "../../src/tracing/events/record.ts";
+import { createSessions } from "../../src/tracing/sessions/sessions.ts";
 import { fill, type Filled, longSessionEvents, payloadSessionEvents } from "./fill.ts";
 import { peakMemoryMb } from "./processes.ts";
 import { type BenchService, startService } from "./service.ts";
@@ -53,6 +53,9 @@ export async function benchRead({ runs, events, nodeFlags }: ReadOptions): Promi
     await service.stop();
   }
 }
+
+/** Reading records nothing. */
+const noRecorder = {} as Recorder;
 
 /** The first answer warms up and is not counted. */
 async function measure(service: BenchService, { request, check, title }: Read, runs: number) {
@@ -104,12 +107,12 @@ function readsOf(service: BenchService, filled: Filled): readonly Read[] {
   ): Read => ({
     title,
     request: { path: `/v1/sessions/${sessionId}?view=${view}` },
-    statements: async (database) => {
-      const sql = database.sql();
-      const list = view === "full" ? sessionStore.listEvents : sessionStore.listSkeleton;
-      await findEvent(sql, projectId, sessionId);
-      await sessionStore.findTotals(sql, projectId, sessionId);
-      await list(sql, projectId, sessionId);
+    statements: (database) => {
+      const fields = createFieldCatalogue({ database });
+      const sessions = createSessions({ database, fields, recorder: noRecorder });
+      return view === "full"
+        ? sessions.tree(projectId, sessionId)
+        : sessions.skeleton(projectId, sessionId);
     },
     check: (answer) => answer.split('"start_time":').length - 1 > count,
   });

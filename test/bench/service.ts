@@ -1,5 +1,5 @@
-// The service as `npm start` runs it, a process of its own on a fresh data folder with its embedded
-// Postgres. Called by the benches.
+// The service as `npm start` runs it below its supervisor, a process of its own on a fresh data
+// folder with its embedded Postgres.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -48,7 +48,7 @@ export async function startService(
       ...startFlags(),
       ...nodeFlags,
       mainPath,
-      "start",
+      "start-once",
       "--data",
       folder,
       "--port",

@@ -4,6 +4,7 @@
 
 import postgres from "postgres";
 import type { Database, Sql } from "../../src/postgres/database.ts";
+import { createTurns } from "../../src/postgres/turns.ts";
 import { median } from "./table.ts";
 
 type Statement = { readonly text: string; readonly parameters: readonly unknown[] };
@@ -15,6 +16,8 @@ export type Explainer = {
   explain(read: (database: Database) => Promise<unknown>, runs: number): Promise<number>;
   close(): Promise<void>;
 };
+
+const oneTurn = { places: 1, placesPerOwner: 1, waitingMax: 1, waitMsMax: 1_000 };
 
 export function createExplainer(url: string): Explainer {
   const target = new URL(url);
@@ -35,6 +38,9 @@ export function createExplainer(url: string): Explainer {
     step: async (work) => work(pool as Sql),
     isInTransaction: () => false,
     afterCommit: (effect) => effect(),
+    reader: () => async (statement) => statement(pool as Sql),
+    on: () => database,
+    turns: () => createTurns({ ...oneTurn, what: "transactions" }),
     listen: async () => undefined,
     close: () => pool.end(),
   };

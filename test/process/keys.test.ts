@@ -92,6 +92,29 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
     await response.arrayBuffer();
   });
 
+  test("revokes a key with those that it created, and says how many", async () => {
+    const folder = await givenADataFolder();
+    await start(folder);
+    const { url, project_id: projectId, data_plane_api_key: key } = await readCredentials(folder);
+    const response = await fetch(`${url}/v1/projects/${projectId}/ingestion_api_keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "made by the key" }),
+    });
+    const { data } = (await response.json()) as { data: { key_value: string } };
+    const before = await statusWith(url, data.key_value);
+    const listed = await run("keys", "list", "--data", folder).ended();
+    const keyId = /^(\S+) +data_plane /m.exec(listed.output)?.[1] ?? "";
+
+    const words = ["keys", "revoke", keyId, "--with-created", "--data", folder];
+    const revoked = await run(...words).ended();
+
+    expect(before).toBe(200);
+    expect(revoked).toMatchObject({ code: 0 });
+    expect(revoked.output).toMatch(/^keys that it created .*: 1$/m);
+    await expect.poll(() => statusWith(url, data.key_value)).toBe(404);
+  });
+
   test("works while the service is not running, and leaves nothing running", async () => {
     const folder = await givenAStoppedService();
 

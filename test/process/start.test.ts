@@ -9,12 +9,17 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import {
+  findGuards,
   findPostmaster,
+  findServicePid,
   givenADataFolder,
+  hasTerminals,
   processesOf,
   readCredentials,
   run,
   start,
+  startOnATerminal,
+  startOnce,
 } from "../support/process.ts";
 
 const timeoutMs = 120_000;
@@ -28,6 +33,11 @@ async function sendEvent(url: string, key: string): Promise<string> {
   });
   expect(response.status).toBe(200);
   return ((await response.json()) as { event_id: string }).event_id;
+}
+
+async function findPostgres(folder: string): Promise<readonly number[]> {
+  const pid = await findPostmaster(folder);
+  return pid === undefined ? [] : [pid];
 }
 
 async function readEventStatus(url: string, key: string, eventId: string): Promise<number> {
@@ -61,20 +71,37 @@ describe("the first start", { timeout: timeoutMs }, () => {
     await sendEvent(credentials.url, credentials.ingestion_api_key);
   });
 
-  test("prints a curl command that works as it stands", async () => {
+  test("prints a curl command that works as it stands, on a terminal", async ({ skip }) => {
+    if (!(await hasTerminals())) skip("there is no script of util-linux to make a terminal");
     const folder = await givenADataFolder();
 
-    const service = await start(folder);
+    const service = await startOnATerminal(folder);
 
-    await vi.waitUntil(() => /^ {2}curl .*\n/m.test(service.output()));
+    await vi.waitUntil(() => /^ {2}curl .*\r\n/m.test(service.output()));
     const command = /^ {2}(curl .*)$/m.exec(service.output())?.[1] ?? "";
     const { stdout } = await promisify(execFile)("sh", ["-c", command]);
     expect(JSON.parse(stdout)).toMatchObject({ success: true });
   });
 
+  test("names the file of keys and prints none of them where no terminal reads it", async () => {
+    const folder = await givenADataFolder();
+    const service = await start(folder);
+    service.kill("SIGTERM");
+
+    const { output } = await service.ended();
+
+    const keys = Object.entries(await readCredentials(folder)).flatMap(([name, value]) =>
+      name.endsWith("_api_key") ? [value] : [],
+    );
+    expect(keys).toHaveLength(4);
+    expect(keys.filter((key) => output.includes(key))).toEqual([]);
+    expect(output).not.toContain("sign in");
+    expect(output).toContain(`keys: ${join(folder, "credentials.json")}`);
+  });
+
   test("that was cut off before credentials.json is made up for by the next", async () => {
     const folder = await givenADataFolder();
-    const first = await start(folder);
+    const first = await startOnce(folder);
     first.kill("SIGKILL");
     await first.ended();
     await rm(join(folder, "credentials.json"));
@@ -90,13 +117,13 @@ describe("the first start", { timeout: timeoutMs }, () => {
 describe("a second start on the same folder", { timeout: timeoutMs }, () => {
   test("says who has it, exits, and leaves the first alone", async () => {
     const folder = await givenADataFolder();
-    const first = await start(folder);
+    await start(folder);
     const { url, project_api_key } = await readCredentials(folder);
 
     const second = await run("start", "--data", folder, "--port", "0").ended();
 
     expect(second.code).toBe(1);
-    expect(second.output).toContain(`pid ${first.pid}, ${url}`);
+    expect(second.output).toContain(`pid ${await findServicePid(folder)}, ${url}`);
     await sendEvent(url, project_api_key);
   });
 });
@@ -190,17 +217,18 @@ describe("while requests are running", { timeout: timeoutMs }, () => {
 
 describe("after kill -9", { timeout: timeoutMs }, () => {
   test.each([
-    { name: "of the service", service: true, postgres: false },
-    { name: "of both", service: true, postgres: true },
-  ])("$name the next start has the acknowledged events", async ({ postgres }) => {
+    { name: "of the service", find: async () => [] },
+    { name: "of the service and Postgres", find: findPostgres },
+    { name: "of the service and a guard", find: findGuards },
+  ])("$name the next start has the acknowledged events", async ({ find }) => {
     const folder = await givenADataFolder();
-    const first = await start(folder);
+    const first = await startOnce(folder);
     const { url, project_api_key } = await readCredentials(folder);
     const eventId = await sendEvent(url, project_api_key);
     const postmaster = (await findPostmaster(folder)) ?? 0;
 
+    for (const pid of await find(folder)) process.kill(pid, "SIGKILL");
     first.kill("SIGKILL");
-    if (postgres) process.kill(postmaster, "SIGKILL");
     await first.ended();
     await start(folder);
 
@@ -231,7 +259,7 @@ describe("after kill -9", { timeout: timeoutMs }, () => {
 
   test("a pid file whose pid another process has since got does not stop the start", async () => {
     const folder = await givenADataFolder();
-    const first = await start(folder);
+    const first = await startOnce(folder);
     const path = join(folder, "postgres/postmaster.pid");
     const postmaster = (await findPostmaster(folder)) ?? 0;
     first.kill("SIGKILL");

@@ -12,7 +12,7 @@ import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/tempora
 import { openConnection } from "../../src/workflows/namespace.ts";
 import { searchAttributeNames } from "../../src/workflows/search-attributes.ts";
 import { sayMissing } from "../clients/environment.ts";
-import { givenADataFolder, processesOf } from "../support/process.ts";
+import { findGuards, givenADataFolder, processesOf } from "../support/process.ts";
 import { startTestTemporal } from "../support/temporal.ts";
 import { temporalFrom } from "../support/temporal-server.ts";
 import { activities } from "./temporal-activities.ts";
@@ -119,9 +119,11 @@ describe("startTemporal", () => {
     const folder = await givenADataFolder();
     const server = await start(folder);
     const running = await processesOf(folder);
+    const guards = await findGuards(folder);
     await server.stop();
     await server.stop();
-    expect(running).toEqual([server.pid]);
+    expect(running.toSorted()).toEqual([server.pid, ...guards].toSorted());
+    expect(guards).toHaveLength(1);
     expect(await processesOf(folder)).toEqual([]);
 
     const stopping = new AbortController();
@@ -139,13 +141,23 @@ describe("startTemporal", () => {
     expect(await processesOf(folder)).toEqual([]);
   });
 
+  test("leaves no process when the process that started it is killed", async () => {
+    const folder = await givenADataFolder();
+
+    await startAndKill(folder);
+
+    await expect.poll(() => processesOf(folder), { timeout: 25_000 }).toEqual([]);
+  });
+
   test("stops the server that a killed process left, and takes over its ports", async () => {
     const folder = await givenADataFolder();
-    const orphan = await startAndKill(folder);
+    const orphan = await startAndKill(folder, { isGuardKilled: true });
+    expect(await processesOf(folder)).toEqual([orphan.pid]);
 
     const server = await start(folder);
 
-    expect(await processesOf(folder)).toEqual([server.pid]);
+    const guards = await findGuards(folder);
+    expect((await processesOf(folder)).toSorted()).toEqual([server.pid, ...guards].toSorted());
     expect(server.pid).not.toBe(orphan.pid);
     expect(server.address).toBe(orphan.address);
   });
@@ -198,8 +210,11 @@ describe("startTemporal", () => {
   });
 });
 
-/** Starts a server in a process of its own and kills that process. */
-async function startAndKill(folder: string): Promise<{ pid: number; address: string }> {
+/** Starts a server in a process of its own and kills that process, after the guard if asked to. */
+async function startAndKill(
+  folder: string,
+  { isGuardKilled = false } = {},
+): Promise<{ pid: number; address: string }> {
   const options = JSON.stringify({ ...temporalFrom(), folder });
   const script = `
     const { startTemporal } = await import(${JSON.stringify(modulePath)});
@@ -219,6 +234,10 @@ async function startAndKill(folder: string): Promise<{ pid: number; address: str
     child.stdout.setEncoding("utf8").once("data", settle);
     child.once("exit", (code) => fail(new Error(`it ended with ${code}`)));
   });
+  for (const guard of isGuardKilled ? await findGuards(folder) : []) {
+    process.kill(guard, "SIGKILL");
+    await vi.waitUntil(async () => (await findGuards(folder)).length === 0);
+  }
   child.kill("SIGKILL");
   return JSON.parse(printed) as { pid: number; address: string };
 }

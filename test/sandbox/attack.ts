@@ -8,7 +8,7 @@ import type {
   PythonSession,
   SandboxLimits,
 } from "../../src/evaluation/runner/python/sandbox.ts";
-import { startMs, startSandbox } from "./start-sandbox.ts";
+import { anOwner, startMs, startSandbox } from "./start-sandbox.ts";
 
 /** Deno's words for a permission that is not there. */
 export const refused = /NotCapable|Requires \w+ access|denied/;
@@ -52,7 +52,7 @@ export function useArena(limits: Partial<SandboxLimits> = {}): Arena {
   beforeAll(async () => {
     sandbox = await startSandbox(limits);
     neighbour = await sandbox.open("def evaluate(event): return len(event['outputs'])", {
-      owner: "neighbour",
+      owner: anOwner("neighbour"),
     });
     await expectAnswer();
   }, startMs);
@@ -74,7 +74,7 @@ export function useArena(limits: Partial<SandboxLimits> = {}): Arena {
 
   return {
     async attempt(attempt) {
-      const attacker = await sandbox.open(evaluator, { owner: "attacker" });
+      const attacker = await sandbox.open(evaluator, { owner: anOwner("attacker") });
       try {
         return await besideNeighbour(attacker.run({ inputs: toInputs(attempt) }));
       } finally {
@@ -82,7 +82,7 @@ export function useArena(limits: Partial<SandboxLimits> = {}): Arena {
       }
     },
     async run(code) {
-      const session = await sandbox.open(code, { owner: "attacker" });
+      const session = await sandbox.open(code, { owner: anOwner("attacker") });
       try {
         return await besideNeighbour(session.run({ inputs: {} }));
       } finally {

@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from "vitest";
 import { messageOf, useArena } from "./attack.ts";
-import { startMs } from "./start-sandbox.ts";
+import { anOwner, startMs } from "./start-sandbox.ts";
 
 // Long enough for a bomb to go off on a machine that has much else to do.
 const patient = useArena({ wallMs: 25_000, outputBytes: 200_000 });
@@ -107,6 +107,14 @@ const floods: readonly Row[] = [
     code: javascript("for (;;) Deno.stdout.writeSync(new Uint8Array(60_000))"),
   },
   {
+    name: "single bytes, far fewer than the limit",
+    code: javascript(`const clock = new Int32Array(new SharedArrayBuffer(4));
+for (let count = 0; count < 15_000; count += 1) {
+  Deno.stdout.writeSync(new Uint8Array(1).fill(120));
+  Atomics.wait(clock, 0, 0, 1);
+}`),
+  },
+  {
     name: "the process's standard error",
     code: javascript("for (;;) Deno.stderr.writeSync(new Uint8Array(60_000))"),
   },
@@ -179,7 +187,7 @@ describe("an evaluator", () => {
     if event["inputs"]["bad"]:
         while True: pass
     return 1`;
-    const session = await quick.sandbox().open(code, { owner: "attacker" });
+    const session = await quick.sandbox().open(code, { owner: anOwner("attacker") });
 
     const first = await session.run({ inputs: { bad: true } });
     const next = await session.run({ inputs: { bad: false } });
@@ -191,7 +199,7 @@ describe("an evaluator", () => {
 
   test("takes an event of 64 MB", async () => {
     const code = "def evaluate(event): return len(event['inputs']['text'])";
-    const session = await patient.sandbox().open(code, { owner: "attacker" });
+    const session = await patient.sandbox().open(code, { owner: anOwner("attacker") });
 
     const got = await session.run({ inputs: { text: "x".repeat(64_000_000) } });
     await session.close();

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { messageOf, useArena } from "./attack.ts";
+import { anOwner } from "./start-sandbox.ts";
 
 const arena = useArena({ wallMs: 5_000 });
 
@@ -63,9 +64,9 @@ describe("an evaluator", () => {
   test("that answers in the harness's place has only its own events' answers", async () => {
     const text = JSON.stringify(' {"kind":"value","value":"mine","output":""}\n');
     const attacker = await arena.sandbox().open(javascript(answering.replace("ANSWER", text)), {
-      owner: "attacker",
+      owner: anOwner("attacker"),
     });
-    const victim = await arena.sandbox().open("result = 'theirs'", { owner: "victim" });
+    const victim = await arena.sandbox().open("result = 'theirs'", { owner: anOwner("victim") });
 
     await attacker.run({});
     const [own, other] = await Promise.all([attacker.run({}), victim.run({})]);
@@ -102,7 +103,7 @@ def evaluate(event):
     return f"{len('ab')} {math.floor(2.5)} {run_js('typeof stolen')} {event['outputs']['a']}"`;
 
     const first = await arena.run(poison);
-    const session = await arena.sandbox().open(honest, { owner: "honest" });
+    const session = await arena.sandbox().open(honest, { owner: anOwner("honest") });
     const next = await session.run({ outputs: { a: "b" } });
     await session.close();
 

@@ -16,7 +16,7 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { createPythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
 import type { PythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
 import { reasonOf } from "../support/reason.ts";
-import { defaultLimits, startMs, startSandbox } from "./start-sandbox.ts";
+import { anOwner, defaultLimits, startMs, startSandbox } from "./start-sandbox.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "waggle-processes-"));
 const opened: PythonSandbox[] = [];
@@ -191,12 +191,12 @@ def evaluate(event):
 describe("a sandbox", () => {
   test("gives no more places than it has, and says so", async () => {
     const sandbox = create(join(tmpdir(), "waggle-test-sandbox"));
-    const only = await sandbox.open("result = 1", { owner: "first" });
-    const waiting = sandbox.open("result = 2", { owner: "second" });
+    const only = await sandbox.open("result = 1", { owner: anOwner("first") });
+    const waiting = sandbox.open("result = 2", { owner: anOwner("second") });
 
     await only.close();
     const second = await waiting;
-    const got = reasonOf(sandbox.open("result = 3", { owner: "third" }));
+    const got = reasonOf(sandbox.open("result = 3", { owner: anOwner("third") }));
 
     expect(await got).toMatch(/^OVERLOADED/);
     expect(await second.run({})).toMatchObject({ kind: "value", value: 2 });

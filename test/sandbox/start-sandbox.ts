@@ -3,6 +3,7 @@
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Owner } from "../../src/base/fair-places.ts";
 import { createPythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
 import type { PythonSandbox, SandboxLimits } from "../../src/evaluation/runner/python/sandbox.ts";
 
@@ -15,6 +16,11 @@ export const defaultLimits: SandboxLimits = {
 
 /** Milliseconds that a test gives `startSandbox`, on a machine that has much else to do. */
 export const startMs = 120_000;
+
+/** Returns an owner of works that is an organization of its own. */
+export function anOwner(name: string): Owner {
+  return { orgId: `organization ${name}`, projectId: `project ${name}` };
+}
 
 /** Returns once the sandbox has its snapshot. */
 export async function startSandbox(limits: Partial<SandboxLimits> = {}): Promise<PythonSandbox> {

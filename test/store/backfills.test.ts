@@ -9,7 +9,9 @@ import type { NextChunk } from "../../src/evaluation/backfills/backfill-runs.ts"
 import type { Backfill, BackfillRequest } from "../../src/evaluation/backfills/backfills.ts";
 import type { DefinitionFields } from "../../src/evaluation/evaluators/fields.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
+import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createLogger } from "../../src/base/logger.ts";
+import { addBackfill, addMetric } from "../support/metrics.ts";
 import { reasonOf } from "../support/reason.ts";
 import { actor, startEvaluation, type TestEvaluation } from "../support/evaluation.ts";
 
@@ -241,6 +243,42 @@ describe("a backfill", () => {
       "NOT_FOUND",
     ]);
     expect((await create(project, id)).state).toBe("running");
+  });
+});
+
+describe("backfills of an organization", () => {
+  test("are sixteen in all of its projects; those that are paused do not count", async () => {
+    const { project, id } = await given(1);
+    const backfill = await create(project, id);
+    await change(project, backfill, "pause");
+    await evaluation.runs.nextChunk(runOf(backfill));
+    const tenant = { ...project, projectName: project.name };
+    for (let count = 0; count < 16; count += 1) {
+      const projectId = createUuid() as ProjectId;
+      const sibling = { ...tenant, projectId };
+      await evaluation.database.sql()`
+        insert into projects (project_id, workspace_id, name)
+        values (${projectId}, ${project.workspaceId}, ${projectId})`;
+      const metricId = await addMetric(evaluation.database, sibling);
+      await addBackfill(evaluation.database, sibling, metricId);
+    }
+    const other = await evaluation.aJudge(project);
+
+    const refusal = /^BACKFILL_RUNNING 16 backfills of the organization run/;
+    expect(await reasonOf(create(project, other))).toMatch(refusal);
+    expect(await reasonOf(change(project, backfill, "resume"))).toMatch(refusal);
+    expect(await stateOf(project, backfill)).toMatchObject({ state: "paused" });
+    const elsewhere = await given(1);
+    expect(await create(elsewhere.project, elsewhere.id)).toMatchObject({ state: "running" });
+  });
+
+  test("have filters of a bounded length", async () => {
+    const { project, id } = await given(1);
+    const filters = [{ field: "event_name", operator: "is", value: "x".repeat(20_000) }];
+
+    expect(await reasonOf(create(project, id, { filters }))).toBe(
+      "INVALID_ARGUMENT filters: must be at most 20000 bytes long",
+    );
   });
 });
 

@@ -9,6 +9,8 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { createChunks } from "../../src/evaluation/chunks/run-chunk.ts";
 import type { ChunksOptions } from "../../src/evaluation/chunks/run-chunk.ts";
+import { createFairPlaces } from "../../src/base/fair-places.ts";
+import { createEventMemory } from "../../src/evaluation/runner/event-memory.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
 import type { CommittedScores } from "../../src/operator/metrics.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
@@ -27,6 +29,10 @@ afterAll(() => own.stop());
 const score: RunResult = { kind: "score", score: 4, explanation: "short", output: "" };
 const failure: RunResult = { kind: "failure", reason: "NO_SCORE", message: "none", output: "" };
 
+const places = {
+  ...{ max: 2, orgMax: 1, projectMax: 1, waitMs: 1, waitersMax: 10, refusal: "no place" },
+};
+
 type Run = (event: JsonObject) => Promise<RunResult>;
 
 function chunksOf(run: Run, options: Partial<ChunksOptions> = {}) {
@@ -36,6 +42,7 @@ function chunksOf(run: Run, options: Partial<ChunksOptions> = {}) {
   const chunks = createChunks({
     ...{ scopes, evaluators, scores, tracingOf, backfills: runs, failuresMax: 10, pauseMs: 1 },
     runner: { open: async () => ({ concurrency: 1, run, isWanted: () => false, close }) },
+    ...{ places: createFairPlaces(places), eventMemory: createEventMemory() },
     lingerMs: 0,
     logger: createLogger("silent"),
     ...options,
@@ -134,6 +141,24 @@ describe("a step of a chunk", () => {
 
     expect(got).toMatchObject({ counts: { events: 1_000, scored: 1_000 } });
     expect(await statesOf(input)).toEqual({ scored: 1_000, queued: 2 });
+  });
+
+  test("steps aside while its organization has as many places as it may", async () => {
+    const input = await givenAChunk(2);
+    const taken = createFairPlaces(places);
+    const leave = await taken.enter({ orgId: project.orgId, projectId: createUuid() });
+    const chunks = chunksOf(async () => score, { places: taken });
+
+    const aside = await step(chunks, input);
+    leave();
+    const got = await step(chunks, input);
+
+    expect(aside).toEqual({
+      counts: expect.objectContaining({ events: 2, scored: 0 }) as unknown,
+      pauseMs: expect.any(Number) as number,
+    });
+    expect(got).toMatchObject({ counts: { events: 2, scored: 2 }, end: { kind: "done" } });
+    expect(got.pauseMs).toBeUndefined();
   });
 
   test("takes nothing on where another evaluator waits for its place", async () => {

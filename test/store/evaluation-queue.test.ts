@@ -287,6 +287,48 @@ describe("routing", () => {
     expect(await runsOf(other)).toEqual(ids.toSorted());
   });
 
+  test("goes on where the filters of one evaluator take too long", async () => {
+    const text = "x".repeat(1_000_000);
+    const slow = Array.from({ length: 100 }, (_, index) => {
+      return { field: "inputs.text", operator: "not contains", value: `absent ${index}` };
+    });
+    const one = given({ definition: { filters: { filterArray: slow } } });
+    const other = given({ definition: { filters: isTool } });
+    const ids = await write(40, { inputs: { text } });
+
+    await aDispatcher({ filterMsMax: 1_000 }).turn();
+
+    expect(await runsOf(one)).toEqual([]);
+    expect(await runsOf(other)).toEqual(ids.toSorted());
+    expect(await queuedRows()).toBe(0);
+  });
+
+  test("goes on for other organizations while the work for one takes long", async () => {
+    const stuck = await givenAProject(testDatabase.database, createUuid());
+    given({}, stuck.projectId);
+    await write(1, {}, stuck.projectId);
+    const evaluator = given({ definition: { filters: isTool } });
+    const [id = ""] = await write(1);
+    const released = Promise.withResolvers<void>();
+    const dispatcher = aDispatcher({
+      evaluators: {
+        async enabledOf(projectId) {
+          if (projectId === stuck.projectId) await released.promise;
+          return enabledOf(projectId);
+        },
+        find: () => Promise.resolve(evaluator),
+      },
+    });
+
+    for (let runs: string[] = []; runs.length === 0; runs = await runsOf(evaluator)) {
+      await dispatcher.turn(50);
+    }
+
+    expect(await runsOf(evaluator)).toEqual([id]);
+    released.resolve();
+    await dispatcher.stop();
+  });
+
   test("keeps nobody from writing the events meanwhile", async () => {
     const evaluator = given({ definition: { filters: isTool } });
     const [id = ""] = await write(1);
@@ -389,6 +431,30 @@ describe("chunks", () => {
 
     const counts = await Promise.all(many.map(async (one) => (await handedOf(one)).length));
     expect(counts.toSorted()).toEqual([0, 2, 2, 2, 2]);
+  });
+
+  test("are 32 in an organization, however many projects it has", async () => {
+    const { database } = testDatabase;
+    const projects = [project.projectId];
+    for (let index = 1; index < 5; index += 1) {
+      const projectId = createUuid() as ProjectId;
+      await database.sql()`
+        insert into projects (project_id, workspace_id, name)
+        values (${projectId}, ${project.workspaceId}, ${projectId})`;
+      projects.push(projectId);
+    }
+    const made = projects.flatMap((projectId) =>
+      Array.from({ length: 8 }, () => given({ definition: { filters: isTool } }, projectId)),
+    );
+    for (const projectId of projects) await write(1, {}, projectId);
+    const dispatcher = aDispatcher();
+
+    await dispatcher.turn();
+    await dispatcher.turn();
+
+    const counts = await Promise.all(made.map(async (one) => (await handedOf(one)).length));
+    expect(counts.filter((count) => count === 1)).toHaveLength(32);
+    expect(counts.filter((count) => count === 0)).toHaveLength(8);
   });
 
   test("are made of what waits longest, so that no evaluator is left behind", async () => {

@@ -151,6 +151,10 @@ describe("enabledOf", () => {
     const after = await evaluators.enabledOf(projectId);
 
     expect(before.map(({ evaluatorId }) => evaluatorId)).toEqual([id]);
+    // No code: each server remembers those of many projects.
+    expect(Object.keys(before[0]?.definition ?? {}).toSorted()).toEqual([
+      ...["filters", "sampling_percentage"],
+    ]);
     expect(changed).toMatchObject([{ version: 2, definition: { sampling_percentage: 50 } }]);
     expect(after).toEqual([]);
     expect(heard.filter((subject) => subject === `evaluators:${projectId}`)).toHaveLength(5);
@@ -161,6 +165,27 @@ describe("enabledOf", () => {
     await archive(project);
 
     expect(await evaluators.enabledOf(project.projectId)).toEqual([]);
+  });
+});
+
+describe("filters of all that is enabled", () => {
+  test("have a million bytes in a project at most", async () => {
+    const project = await givenAProjectScope();
+    const filters = [{ field: "event_name", operator: "is", value: "x".repeat(49_000) }];
+    const make = (name: string, enabled_in_prod: boolean) =>
+      evaluators.create(project, { ...judge, name, filters, enabled_in_prod }, actor);
+    const made = [];
+    for (let count = 0; count < 20; count += 1) made.push(await make(`m${count}`, true));
+    const refusal = /^INVALID_ARGUMENT filters: those of a project's enabled metrics .* 1000000 /;
+
+    expect(await reasonOf(make("more", true))).toMatch(refusal);
+    const { id } = await make("more", false);
+    const whose = { project, id, actor };
+    expect(await reasonOf(evaluators.update(whose, { enabled_in_prod: true }))).toMatch(refusal);
+
+    await evaluators.update({ project, id: made[0]?.id ?? "", actor }, { enabled_in_prod: false });
+    await evaluators.update(whose, { enabled_in_prod: true });
+    expect(await evaluators.enabledOf(project.projectId)).toHaveLength(20);
   });
 });
 

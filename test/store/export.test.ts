@@ -1,9 +1,11 @@
 // Pages, cursors and streams of events, read from a real database.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createByteBudget } from "../../src/base/byte-budget.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
 import type { StoredEvent } from "../../src/tracing/events/event.ts";
 import { createExports, type Exports, type PageRequest } from "../../src/tracing/export/export.ts";
+import { openDatabase } from "../../src/postgres/database.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents, insertPending } from "../support/events.ts";
@@ -284,7 +286,7 @@ describe("getPage", () => {
 
 describe("stream", () => {
   const collect = async (projectId: ProjectId, signal?: AbortSignal) => {
-    const { groups } = await exports.stream(projectId, everything, signal);
+    const { groups } = await exports.stream(projectId, everything, { signal });
     const ids: string[] = [];
     for await (const group of groups) ids.push(...group.map((event) => event.event_id));
     return ids;
@@ -302,23 +304,92 @@ describe("stream", () => {
     expect(await collect(aProjectId())).toEqual([]);
   });
 
-  test("is one snapshot: what is deleted or added meanwhile does not show", async () => {
-    const projectId = await aProjectWith(numbered(3_000));
+  test("gives what was stored before and does not change, once, whatever comes", async () => {
+    const projectId = await aProjectWith(numbered(3_000, (index) => ({ start_time: 10 + index })));
     const { groups } = await exports.stream(projectId, everything);
-    let count = 0;
+    const gone: string[] = [];
+    const ids: string[] = [];
     for await (const group of groups) {
-      if (count === 0) {
-        await given.database.sql()`delete from events where project_id = ${projectId}`;
-        await insertEvents(given.database, projectId, [anEvent({ start_time: 1 })]);
-      }
-      count += group.length;
+      ids.push(...group.map((event) => event.event_id));
+      if (gone.length > 0) continue;
+      const newer = [anEvent({ start_time: 99_999 })];
+      const between = numbered(10, (index) => ({ event_id: `new-${index}`, start_time: 20.5 }));
+      await insertEvents(given.database, projectId, [...newer, ...between]);
+      const deleted = await given.database.sql()<{ event_id: string }[]>`
+        delete from events
+        where project_id = ${projectId} and start_time_us between 15000 and 18000
+        returning event_id`;
+      gone.push(...deleted.map((row) => row.event_id));
     }
 
-    expect(count).toBe(3_000);
+    const kept = ids.filter((id) => !id.startsWith("new-"));
+    expect(gone).toHaveLength(4);
+    const all = numbered(3_000).map((event) => event.event_id);
+    expect(kept).toEqual(all.filter((id) => !gone.includes(id)).toReversed());
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("looks for rare matches in bounded steps, and for few by their own index", async () => {
+    const own = createExports({ database: given.database, fields, walkedMax: 100 });
+    const projectId = await aProjectWith(
+      numbered(1_234, (index) => ({
+        start_time: index % 7,
+        session_id: index % 100 === 33 ? "rare" : "usual",
+        source: index % 100 === 33 ? "rare" : "usual",
+      })),
+    );
+    const collectBy = async (field: string) => {
+      const filters = [{ field, operator: "is", value: "rare" }];
+      const { groups } = await own.stream(projectId, { ...everything, filters });
+      const ids: string[] = [];
+      for await (const group of groups) ids.push(...group.map((event) => event.event_id));
+      return ids;
+    };
+    const filters = [{ field: "source", operator: "is", value: "rare" }];
+    const want = await idsOf(projectId, { filters });
+
+    expect(want).toHaveLength(13);
+    expect(await collectBy("source")).toEqual(want);
+    expect(await collectBy("session_id")).toEqual(want);
+  });
+
+  test("holds no transaction and no connection while its reader is slow", async () => {
+    const projectId = await aProjectWith(numbered(1_500));
+    const slow = openDatabase({ url: given.url, connectionsMax: 3 });
+    onTestFinished(() => slow.close());
+    const own = createExports({ database: slow, fields });
+    const streams = await Promise.all([1, 2, 3, 4].map(() => own.stream(projectId, everything)));
+    const readers = streams.map(({ groups }) => groups[Symbol.asyncIterator]());
+    for (const reader of readers) await reader.next();
+
+    const [row] = await slow.reader({ owner: projectId })(
+      (sql) => sql<{ count: number }[]>`
+        select count(*)::integer as count
+        from pg_stat_activity
+        where datname = current_database() and state like 'idle in transaction%'`,
+    );
+
+    expect(row?.count).toBe(0);
+    for (const reader of readers) await reader.return?.();
+  });
+
+  test("gives the bytes of a chunk back when the next is asked for", async () => {
+    const projectId = await aProjectWith(numbered(2_000));
+    const memory = createByteBudget(Infinity).open();
+    const { groups } = await exports.stream(projectId, everything, { memory });
+    const held: number[] = [];
+    for await (const group of groups) {
+      held.push(memory.bytes());
+      expect(group.length).toBeGreaterThan(0);
+    }
+
+    expect(Math.max(...held)).toBeLessThan(500_000);
+    expect(Math.min(...held)).toBeGreaterThan(10_000);
+    expect(memory.bytes()).toBe(0);
   });
 
   test("large events come in small groups", async () => {
-    const noise = () => Array.from({ length: 20_000 }, () => Math.random().toString(36)).join("");
+    const noise = () => Array.from({ length: 40_000 }, () => Math.random().toString(36)).join("");
     const projectId = await aProjectWith(numbered(12, () => ({ inputs: { noise: noise() } })));
     const { groups } = await exports.stream(projectId, everything);
     const sizes: number[] = [];
@@ -332,7 +403,7 @@ describe("stream", () => {
     const projectId = await aProjectWith(numbered(3_000));
     for (let round = 0; round < 10; round += 1) {
       const controller = new AbortController();
-      const { groups } = await exports.stream(projectId, everything, controller.signal);
+      const { groups } = await exports.stream(projectId, everything, { signal: controller.signal });
       const reading = (async () => {
         for await (const group of groups) {
           if (round % 2 === 0 && group.length > 0) break;
@@ -350,16 +421,28 @@ describe("stream", () => {
     expect(row?.count).toBe(0);
   });
 
-  test("more streams than connections can be spared are refused for now", async () => {
-    const projectId = await aProjectWith(numbered(600));
-    const one = createExports({ database: given.database, fields, streamsMax: 1 });
-    const first = (await one.stream(projectId, everything)).groups[Symbol.asyncIterator]();
+  test.each([
+    { name: "of one project", limits: { streamsOfProjectMax: 1 }, isRefusedElsewhere: false },
+    { name: "in all", limits: { streamsMax: 1 }, isRefusedElsewhere: true },
+  ])("more streams $name than may run are refused for now", async (row) => {
+    const [projectId, other] = [
+      await aProjectWith(numbered(600)),
+      await aProjectWith(numbered(600)),
+    ];
+    const one = createExports({ database: given.database, fields, ...row.limits });
+    const begin = async (id: ProjectId) =>
+      (await one.stream(id, everything)).groups[Symbol.asyncIterator]();
+    const first = await begin(projectId);
     await first.next();
-    const second = (await one.stream(projectId, everything)).groups[Symbol.asyncIterator]();
 
-    await expect(second.next()).rejects.toMatchObject({ reason: "OVERLOADED" });
+    const refused = { reason: "OVERLOADED", message: /^1 event streams .*are running/ };
+    await expect((await begin(projectId)).next()).rejects.toMatchObject(refused);
+    const elsewhere = await begin(other);
+    if (row.isRefusedElsewhere) await expect(elsewhere.next()).rejects.toMatchObject(refused);
+    else expect((await elsewhere.next()).done).toBe(false);
+    await elsewhere.return?.();
     await first.return?.();
-    const third = (await one.stream(projectId, everything)).groups[Symbol.asyncIterator]();
+    const third = await begin(projectId);
     expect((await third.next()).done).toBe(false);
     await third.return?.();
   });

@@ -164,7 +164,8 @@ describe("add", () => {
       people.members.add({ scope: org, email: anEmail(), role, principal });
 
     expect(await reasonOf(give("org_admin"))).toBe(
-      "PERMISSION_NOT_HELD role: org_admin permits project.*, which the caller does not hold here",
+      "PERMISSION_NOT_HELD role: org_admin permits project.*, which the caller does not hold " +
+        "here; name a role that permits less, or have a member who holds it make this change",
     );
     expect(await reasonOf(give("org_member"))).toMatch(/permits project\.scope\.get/);
   });

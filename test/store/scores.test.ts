@@ -101,7 +101,7 @@ describe("commitResults", () => {
     await scores.commitResults(project, chunk, [aScore(id, score, String(score))]);
 
     expect(await metricsOf(id)).toEqual({ accuracy: score, accuracy_explanation: String(score) });
-    const [run] = await scores.runsOf(project, evaluator.evaluatorId, id);
+    const [run] = await scores.runsOf(project, evaluator, id);
     expect(run).toMatchObject({ state: "scored", score, explanation: String(score) });
   });
 
@@ -137,7 +137,7 @@ describe("commitResults", () => {
     expect(got.reduce((sum, { committed }) => sum + committed, 0)).toBe(20);
     expect(await scores.countChunk(project, chunk.chunkId)).toMatchObject({ scored: 20 });
     for (const id of ids) {
-      const [run] = await scores.runsOf(project, evaluator.evaluatorId, id);
+      const [run] = await scores.runsOf(project, evaluator, id);
       expect((await metricsOf(id))["accuracy"]).toBe(run?.score);
     }
   });
@@ -190,7 +190,7 @@ describe("commitResults", () => {
     const text = `EXCEPTION: first second ${"x".repeat(2_000)}`.slice(0, 1_000);
     expect(await metricsOf(id)).toEqual({ accuracy_failure: text });
     expect(got).toEqual({ committed: 1, failuresInRow: 1, lastFailure: text });
-    const [run] = await scores.runsOf(project, evaluator.evaluatorId, id);
+    const [run] = await scores.runsOf(project, evaluator, id);
     expect(run).toMatchObject({ state: "failed", failure: text, score: undefined });
   });
 
@@ -220,7 +220,7 @@ describe("commitResults", () => {
     await scores.commitResults(project, await givenChunk(third, [id]), [aScore(id, 2)]);
 
     expect(await metricsOf(id)).toEqual({ accuracy: 2 });
-    const runs = await scores.runsOf(project, first.evaluatorId, id);
+    const runs = await scores.runsOf(project, first, id);
     expect(runs.map(({ version, state }) => [version, state])).toEqual([
       [3, "scored"],
       [2, "failed"],
@@ -237,7 +237,7 @@ describe("commitResults", () => {
     const got = await scores.commitResults(project, chunk, [aScore(gone, 1), aScore(there, 1)]);
 
     expect(got.committed).toBe(1);
-    expect(await scores.runsOf(project, evaluator.evaluatorId, gone)).toEqual([]);
+    expect(await scores.runsOf(project, evaluator, gone)).toEqual([]);
   });
 
   test("keeps nothing of an event that is skipped", async () => {
@@ -251,7 +251,7 @@ describe("commitResults", () => {
 
     expect(got.committed).toBe(1);
     expect(await scores.countChunk(project, chunk.chunkId)).toMatchObject({ skipped: 1 });
-    expect(await scores.runsOf(project, evaluator.evaluatorId, id)).toEqual([]);
+    expect(await scores.runsOf(project, evaluator, id)).toEqual([]);
   });
 
   test("records the fields of scores, and tells nobody of a write", async () => {
@@ -369,11 +369,11 @@ describe("openChunk", () => {
 
     expect(none).toMatchObject({ events: 0, skipped: 1, isEnded: true });
     expect(taken).toMatchObject({ events: 1, skipped: 0, isEnded: false });
-    const [running] = await scores.runsOf(project, evaluator.evaluatorId, id);
+    const [running] = await scores.runsOf(project, evaluator, id);
     expect(running).toMatchObject({ state: "running", failure: undefined });
     await scores.commitResults(project, chunk, [aScore(id, 1)]);
     expect(await metricsOf(id)).toEqual({ accuracy: 1 });
-    const [run] = await scores.runsOf(project, evaluator.evaluatorId, id);
+    const [run] = await scores.runsOf(project, evaluator, id);
     expect(run).toMatchObject({ state: "scored", score: 1, failure: undefined });
   });
 
@@ -429,7 +429,7 @@ describe("endChunk", () => {
     }
 
     const stateOf = async (id: string) =>
-      (await scores.runsOf(project, evaluator.evaluatorId, id)).map(({ state }) => state);
+      (await scores.runsOf(project, evaluator, id)).map(({ state }) => state);
     expect(await stateOf(kept)).toEqual(["queued"]);
     expect(await stateOf(dropped)).toEqual([]);
     expect(await stateOf(failed)).toEqual(["failed"]);
@@ -479,7 +479,7 @@ describe("countEvaluator", () => {
       ...{ scored: 1, failed: 1, failuresInRow: 1, lastFailure: "NO_SCORE: none" },
       ...{ judgePromptTokens: 10, judgeCompletionTokens: 4, judgeCost: 0.25, judgeUnpriced: 1 },
     });
-    const [run] = await scores.runsOf(project, evaluator.evaluatorId, scored);
+    const [run] = await scores.runsOf(project, evaluator, scored);
     expect(run).toMatchObject({
       judge: priced,
       workflowId: `evaluate-accuracy-v1-${chunk.chunkId}`,
@@ -501,7 +501,7 @@ test("scores go with their events: deleted alone, with their session, or archive
     ids.map((id) => aScore(id, 1)),
   );
   const left = async () => {
-    const runs = ids.map((id) => scores.runsOf(project, evaluator.evaluatorId, id));
+    const runs = ids.map((id) => scores.runsOf(project, evaluator, id));
     return (await Promise.all(runs)).map((ofOne) => ofOne.length);
   };
 
@@ -525,6 +525,6 @@ test("scores of one project are not those of another", async () => {
 
   expect(got.committed).toBe(0);
   expect(await scores.runningOf(other, chunk.chunkId)).toEqual([]);
-  expect(await scores.runsOf(other, evaluator.evaluatorId, id)).toEqual([]);
+  expect(await scores.runsOf(other, evaluator, id)).toEqual([]);
   expect(await scores.runningOf(project, chunk.chunkId)).toEqual([id]);
 });

@@ -20,7 +20,7 @@ export type TestDatabase = {
 /** Makes a migrated, empty database; call `drop` in afterAll. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const url = await createDatabase(templateName);
-  const database = openDatabase({ url, connectionsMax: 5 });
+  const database = openDatabase({ url });
   return {
     url,
     database,
@@ -45,7 +45,7 @@ export function openTestClusters(
   return openClusters({
     control,
     urls,
-    connectionsMax: 5,
+    connectionsMax: 12,
     prepare: migrate,
     logger: createLogger("silent"),
     lookMs: 200,

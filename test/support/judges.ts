@@ -39,7 +39,10 @@ export type Judges = {
 };
 
 /** Every provider is named as its type; nothing is waited for between tries. */
-export function givenJudges(standIn: StandIn, limits: { readonly callsMax?: number } = {}): Judges {
+export function givenJudges(
+  standIn: StandIn,
+  limits: { readonly callsMax?: number; readonly bytesMax?: number } = {},
+): Judges {
   const concurrency = createConcurrency({ max: limits.callsMax ?? 100 });
   const calls = createJudgeCalls({
     routing: createRouting({
@@ -55,7 +58,7 @@ export function givenJudges(standIn: StandIn, limits: { readonly callsMax?: numb
     generations: createRunning(),
     prices: createPrices(),
     concurrency,
-    answerMemory: createAnswerMemory(100_000_000),
+    answerMemory: createAnswerMemory(limits.bytesMax ?? 100_000_000),
     attemptsMax: 2,
     backoff: { firstMs: 0, pauseMsMax: 0, retryAfterMsMax: 0 },
     timeoutMs: 60_000,

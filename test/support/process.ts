@@ -1,12 +1,15 @@
-// The real service as a process of its own, as `npm start` runs it. Called by test/process.
+// The real service as a process of its own, as `npm start` runs it.
 
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { onTestFinished, vi } from "vitest";
 import type { Credentials } from "../../src/commands/credentials.ts";
+import { findHolder } from "../../src/embedded/data-folder.ts";
+import { sendSignal } from "../../src/embedded/processes.ts";
 
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
 const startTimeoutMs = 30_000;
@@ -22,13 +25,15 @@ export type Process = {
   ended(): Promise<Ended>;
 };
 
-/** Makes an empty data folder; what still runs on it when the test ends is killed. */
+/** Makes an empty data folder; every process that still names it when the test ends is killed. */
 export async function givenADataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-process-"));
   onTestFinished(async () => {
-    for (const pid of [await findPostmaster(folder), await findTemporalPid(folder)]) {
-      if (pid !== undefined && isRunning(pid)) process.kill(pid, "SIGKILL");
-    }
+    await vi.waitUntil(async () => {
+      const pids = await processesOf(folder);
+      for (const pid of pids) sendSignal(pid, "SIGKILL");
+      return pids.length === 0;
+    });
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   return folder;
@@ -36,7 +41,12 @@ export async function givenADataFolder(): Promise<string> {
 
 /** Runs `waggle` with these words and no variable of ours from outside. */
 export function run(...words: readonly string[]): Process {
-  const child = spawn(process.execPath, [mainPath, ...words], {
+  return runProgram(process.execPath, [mainPath, ...words]);
+}
+
+/** Runs a program whose end the test need not wait for. */
+export function runProgram(command: string, words: readonly string[]): Process {
+  const child = spawn(command, words, {
     env: { PATH: process.env["PATH"], TZ: "UTC" },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -63,18 +73,51 @@ async function waitForEnd(child: ChildProcess, output: () => string): Promise<En
   return { code, output: output() };
 }
 
-/** Starts the service on a data folder, without workflows, and waits for its ready line. */
+/**
+ * Starts the service on a data folder, without workflows, and waits for its ready line. The process
+ * is the supervisor: the service is the one of findServicePid.
+ */
 export async function start(folder: string, ...flags: readonly string[]): Promise<Process> {
-  const ports = ["--port", "0", "--operator-port", "0"];
-  // The last flag of a name counts.
-  const service = run("start", "--data", folder, ...ports, "--workflows", "off", ...flags);
+  return becomeReady(run("start", ...startFlags(folder), ...flags));
+}
+
+/** As `start`, without a supervisor: the process is the service. */
+export async function startOnce(folder: string, ...flags: readonly string[]): Promise<Process> {
+  return becomeReady(run("start-once", ...startFlags(folder), ...flags));
+}
+
+/** As `start`, on a terminal of its own, which `script` of util-linux makes. */
+export async function startOnATerminal(folder: string): Promise<Process> {
+  const command = [process.execPath, mainPath, "start", ...startFlags(folder)].join(" ");
+  return becomeReady(runProgram("script", ["-qefc", command, "/dev/null"]));
+}
+
+/** Tells whether this machine has a `script` that takes a command as startOnATerminal gives it. */
+export async function hasTerminals(): Promise<boolean> {
+  return promisify(execFile)("script", ["--version"]).then(
+    ({ stdout }) => stdout.includes("util-linux"),
+    () => false,
+  );
+}
+
+/** The last flag of a name counts. */
+function startFlags(folder: string): readonly string[] {
+  return ["--data", folder, "--port", "0", "--operator-port", "0", "--workflows", "off"];
+}
+
+async function becomeReady(service: Process): Promise<Process> {
   let end: Ended | undefined;
   void service.ended().then((ended) => (end = ended));
   await vi.waitUntil(() => end ?? service.output().includes("waggle is ready on"), {
     timeout: startTimeoutMs,
   });
-  if (end) throw new Error(`waggle start ended with ${end.code}: ${end.output}`);
+  if (end) throw new Error(`waggle ended with ${end.code}: ${end.output}`);
   return service;
+}
+
+/** Returns the pid of the service that runs on a data folder. */
+export async function findServicePid(folder: string): Promise<number | undefined> {
+  return (await findHolder(folder))?.pid;
 }
 
 export async function readCredentials(folder: string): Promise<Credentials> {
@@ -87,29 +130,26 @@ export async function findPostmaster(folder: string): Promise<number | undefined
   return text === "" ? undefined : Number(text.split("\n")[0]);
 }
 
-async function findTemporalPid(folder: string): Promise<number | undefined> {
-  const text = await readFile(join(folder, "temporal/temporal.pid"), "utf8").catch(() => "");
-  return text === "" ? undefined : Number(text);
-}
-
 /** Returns the pids of every process that names the data folder in its command line. */
 export async function processesOf(folder: string): Promise<readonly number[]> {
+  return (await commandsOf(folder)).map(({ pid }) => pid);
+}
+
+/** Returns the pids of the guards of a data folder's servers. */
+export async function findGuards(folder: string): Promise<readonly number[]> {
+  const commands = await commandsOf(folder);
+  return commands.flatMap(({ pid, words }) => (words.includes("guard") ? [pid] : []));
+}
+
+type Command = { readonly pid: number; readonly words: readonly string[] };
+
+async function commandsOf(folder: string): Promise<readonly Command[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     pids.map(async (pid) => {
       const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-      return command.includes(folder) ? [Number(pid)] : [];
+      return command.includes(folder) ? [{ pid: Number(pid), words: command.split("\0") }] : [];
     }),
   );
   return found.flat();
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    // ESRCH: it has ended.
-    return false;
-  }
 }

@@ -1,10 +1,12 @@
 // Spans for tests: a builder with defaults, and the events that OTLP bodies become.
 
 import type { JsonObject, JsonValue } from "../../src/base/json.ts";
+import type { Steps } from "../../src/base/paced.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import { toWrites, type SpanWrites } from "../../src/tracing/spans/record-spans.ts";
 import type { Span } from "../../src/tracing/spans/span.ts";
-import { parseTraceRequest } from "../../src/transport/otlp/http.ts";
+import { createByteBudget } from "../../src/base/byte-budget.ts";
+import { parseTraceRequest, type TraceRequest } from "../../src/transport/otlp/http.ts";
 import { readSpans } from "../../src/transport/otlp/spans.ts";
 
 export type SpanParts = Partial<Omit<Span, "attributes" | "events" | "resource">> & {
@@ -45,18 +47,39 @@ function mapOf(values: JsonObject): Map<string, JsonValue> {
   return new Map(Object.entries(values));
 }
 
+const memory = { grow: () => undefined, bytes: () => 0 };
+
+/** Runs work in steps without a rest. */
+export function runAtOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** What becomes of spans. */
+export function writesOfSpans(spans: readonly Span[], source?: string): SpanWrites {
+  return runAtOnce(toWrites(spans, { source, memory }));
+}
+
 /** The event of one span. */
 export function eventOf(parts: SpanParts, source?: string): EventWrite {
-  const { writes } = toWrites([aSpan(parts)], source);
+  const { writes } = writesOfSpans([aSpan(parts)], source);
   const event = writes.at(-1);
   if (event === undefined) throw new Error("the span was rejected");
   return event;
 }
 
+/** Reads an OTLP body, with all the memory there is. */
+export function parseTraces(contentType: string, body: Uint8Array): Promise<TraceRequest> {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return parseTraceRequest(contentType, bytes, createByteBudget(Infinity).open());
+}
+
 /** What becomes of an OTLP body. */
-export function writesOf(contentType: string, body: Uint8Array): SpanWrites {
-  const { request, rejected } = parseTraceRequest(contentType, body);
-  const read = readSpans(request);
-  const result = toWrites(read.spans, undefined);
+export async function writesOf(contentType: string, body: Uint8Array): Promise<SpanWrites> {
+  const { request, rejected } = await parseTraces(contentType, body);
+  const read = runAtOnce(readSpans(request));
+  const result = writesOfSpans(read.spans);
   return { ...result, rejected: [...rejected, ...read.rejected, ...result.rejected] };
 }

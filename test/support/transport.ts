@@ -39,12 +39,15 @@ export function aKeyPrincipal(keyKind: KeyKind, projectId = "project"): Principa
   };
 }
 
-const principals = new Map(
-  (["project", "project_read_only", "ingestion"] as const).map((kind) => [
-    keyOf(kind),
-    aKeyPrincipal(kind),
-  ]),
-);
+/** Bearer value of the key of another project, in the same organization. */
+export const otherProjectKey = "Bearer other-project";
+
+const principals = new Map([
+  ...(["project", "project_read_only", "ingestion"] as const).map(
+    (kind) => [keyOf(kind), aKeyPrincipal(kind)] as const,
+  ),
+  [otherProjectKey, aKeyPrincipal("project", "other")] as const,
+]);
 
 /** Event rpcs that answer without storing anything; single ones are replaced by a test. */
 export function eventsThatAnswer(

@@ -74,6 +74,26 @@ function hanging() {
 }
 
 describe("evaluateChunk", () => {
+  test("waits before the next step where it has to step aside", async () => {
+    const entry = evaluateChunkEntry(aChunk());
+    const takeStep = stepsOf(50);
+    let isAside = true;
+    const runStep = async (): Promise<ChunkStep> => {
+      if (!isAside) return takeStep();
+      isAside = false;
+      return { counts: { events: 100, scored: 0, failed: 0, skipped: 0 }, pauseMs: 10 };
+    };
+    const { client, operator, handleOf } = await given({ runStep });
+
+    await client.start(entry);
+    const handle = handleOf(entry.workflowId);
+
+    expect(await handle.result()).toMatchObject({ end: { kind: "done" } });
+    const { events } = await handle.fetchHistory();
+    expect(events?.filter((one) => one.timerStartedEventAttributes)).toHaveLength(1);
+    await recordHistory(operator.client, entry.workflowId, "evaluate-chunk-aside");
+  });
+
   test("takes steps until the chunk is done, and says how far it is, even then", async () => {
     const entry = evaluateChunkEntry(aChunk());
     const { client, operator, handleOf } = await given({ runStep: stepsOf(40) });

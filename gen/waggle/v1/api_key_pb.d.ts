@@ -131,6 +131,13 @@ export declare type ApiKey = Message<"waggle.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp revocation_confirmed_at = 16;
    */
   revocationConfirmedAt?: Timestamp | undefined;
+
+  /**
+   * Id of the key that created it; null when a person, the command line or the first start did.
+   *
+   * @generated from field: optional string created_by_key_id = 17;
+   */
+  createdByKeyId?: string | undefined;
 };
 
 /**
@@ -302,6 +309,14 @@ export declare type ApiKeyResponse = Message<"waggle.v1.ApiKeyResponse"> & {
    * @generated from field: waggle.v1.ApiKey data = 2;
    */
   data?: ApiKey | undefined;
+
+  /**
+   * How many keys that it created were revoked with it; only where the call asked for that. After 10,000
+   * there may be more, and the same call goes on.
+   *
+   * @generated from field: optional int32 revoked_created_keys = 3;
+   */
+  revokedCreatedKeys?: number | undefined;
 };
 
 /**
@@ -424,6 +439,15 @@ export declare type RevokeIngestionApiKeyRequest = Message<"waggle.v1.RevokeInge
    * @generated from field: string key_id = 4;
    */
   keyId: string;
+
+  /**
+   * Also ends every key that it created, itself or by keys that it created, at most 10,000 in a call. The
+   * caller needs the permission to revoke each kind of them; without it the call is PERMISSION_NOT_HELD and
+   * ends none. A key that was revoked before is then no failure while keys that it created are left.
+   *
+   * @generated from field: bool revoke_created_keys = 5;
+   */
+  revokeCreatedKeys: boolean;
 };
 
 /**
@@ -546,6 +570,15 @@ export declare type RevokeProjectApiKeyRequest = Message<"waggle.v1.RevokeProjec
    * @generated from field: string key_id = 4;
    */
   keyId: string;
+
+  /**
+   * Also ends every key that it created, itself or by keys that it created, at most 10,000 in a call. The
+   * caller needs the permission to revoke each kind of them; without it the call is PERMISSION_NOT_HELD and
+   * ends none. A key that was revoked before is then no failure while keys that it created are left.
+   *
+   * @generated from field: bool revoke_created_keys = 5;
+   */
+  revokeCreatedKeys: boolean;
 };
 
 /**
@@ -668,6 +701,15 @@ export declare type RevokeReadOnlyProjectApiKeyRequest = Message<"waggle.v1.Revo
    * @generated from field: string key_id = 4;
    */
   keyId: string;
+
+  /**
+   * Also ends every key that it created, itself or by keys that it created, at most 10,000 in a call. The
+   * caller needs the permission to revoke each kind of them; without it the call is PERMISSION_NOT_HELD and
+   * ends none. A key that was revoked before is then no failure while keys that it created are left.
+   *
+   * @generated from field: bool revoke_created_keys = 5;
+   */
+  revokeCreatedKeys: boolean;
 };
 
 /**
@@ -900,6 +942,15 @@ export declare type RevokeDataPlaneApiKeyRequest = Message<"waggle.v1.RevokeData
    * @generated from field: string key_id = 4;
    */
   keyId: string;
+
+  /**
+   * Also ends every key that it created, itself or by keys that it created, at most 10,000 in a call. The
+   * caller needs the permission to revoke each kind of them; without it the call is PERMISSION_NOT_HELD and
+   * ends none. A key that was revoked before is then no failure while keys that it created are left.
+   *
+   * @generated from field: bool revoke_created_keys = 5;
+   */
+  revokeCreatedKeys: boolean;
 };
 
 /**
@@ -1100,6 +1151,15 @@ export declare type RevokeControlPlaneApiKeyRequest = Message<"waggle.v1.RevokeC
    * @generated from field: string key_id = 4;
    */
   keyId: string;
+
+  /**
+   * Also ends every key that it created, itself or by keys that it created, at most 10,000 in a call. The
+   * caller needs the permission to revoke each kind of them; without it the call is PERMISSION_NOT_HELD and
+   * ends none. A key that was revoked before is then no failure while keys that it created are left.
+   *
+   * @generated from field: bool revoke_created_keys = 5;
+   */
+  revokeCreatedKeys: boolean;
 };
 
 /**
@@ -1378,7 +1438,9 @@ export declare const ApiKeyService: GenService<{
   /**
    * Creates a fine-grained data plane key.
    * Fails with PERMISSION_NOT_ALLOWED when the organization's policy, or the rule that keys made by keys make
-   * none, does not leave a permission; with PERMISSION_NOT_HELD when a signed-in caller does not hold it.
+   * none, does not leave a permission; with PERMISSION_NOT_HELD when a signed-in caller does not hold it, or
+   * when it is a power over the organization itself (`*`, `org.*`, changes of members, creating keys) that
+   * the calling key does not hold.
    *
    * @generated from rpc waggle.v1.ApiKeyService.CreateDataPlaneApiKey
    */
@@ -1421,7 +1483,9 @@ export declare const ApiKeyService: GenService<{
   /**
    * Creates a fine-grained control-plane key.
    * Fails with PERMISSION_NOT_ALLOWED when the organization's policy, or the rule that keys made by keys make
-   * none, does not leave a permission; with PERMISSION_NOT_HELD when a signed-in caller does not hold it.
+   * none, does not leave a permission; with PERMISSION_NOT_HELD when a signed-in caller does not hold it, or
+   * when it is a power over the organization itself (`*`, `org.*`, changes of members, creating keys) that
+   * the calling key does not hold.
    *
    * @generated from rpc waggle.v1.ApiKeyService.CreateControlPlaneApiKey
    */

@@ -424,7 +424,7 @@ export declare const BackfillService: GenService<{
    * the request and its dates, without sampling, and that the version has not scored yet.
    *
    * Fails with INVALID_ARGUMENT and INVALID_FILTER naming the field, NOT_FOUND, and BACKFILL_RUNNING while
-   * another one of the metric runs.
+   * another one of the metric has not ended or 16 of the organization run. Filters have at most 20 kB.
    *
    * @generated from rpc waggle.v1.BackfillService.CreateBackfill
    */
@@ -465,8 +465,8 @@ export declare const BackfillService: GenService<{
     output: typeof BackfillResponseSchema;
   },
   /**
-   * Has a paused backfill go on where it stopped; again changes nothing. Fails with NOT_FOUND, and with
-   * BACKFILL_ENDED when it has ended.
+   * Has a paused backfill go on where it stopped; again changes nothing. Fails with NOT_FOUND, with
+   * BACKFILL_ENDED when it has ended, and with BACKFILL_RUNNING while 16 of the organization run.
    *
    * @generated from rpc waggle.v1.BackfillService.ResumeBackfill
    */

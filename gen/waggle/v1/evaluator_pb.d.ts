@@ -437,7 +437,8 @@ export declare type MetricExplanation = Message<"waggle.v1.MetricExplanation"> &
   workflowId?: string | undefined;
 
   /**
-   * All runs of the metric's versions on the event, the newest first.
+   * Runs of the metric's versions on the event, the newest first: of the deployed version, and of the newest
+   * others, 100 in all.
    *
    * @generated from field: repeated waggle.v1.MetricRunRecord runs = 12;
    */

@@ -503,7 +503,9 @@ export declare const ExportService: GenService<{
    * Exports the events that match every filter, newest first.
    *
    * Fails with INVALID_FILTER when a filter names a field with no recorded values; `exists` and
-   * `not exists` never do. Reading a page twice is safe.
+   * `not exists` never do. Fails with ANSWER_TOO_LARGE when the page has more than 64 MB, or more
+   * than 1,000,000 objects and arrays: ask for a smaller limit or fewer projections, or use
+   * StreamEvents. Reading a page twice is safe.
    *
    * @generated from rpc waggle.v1.ExportService.ExportEvents
    */
@@ -524,7 +526,12 @@ export declare const ExportService: GenService<{
   },
   /**
    * Streams every event that matches, newest first, without a bound, and ends with the count.
-   * Over REST: JSON Lines, or Parquet by `Accept: application/vnd.apache.parquet`.
+   *
+   * Over REST: JSON Lines, or Parquet by `Accept: application/vnd.apache.parquet`. An event that
+   * was stored before the stream began and does not change meanwhile comes exactly once, in order.
+   * One that is stored, changed or deleted meanwhile may come as it was, as it is, or not at all;
+   * one whose start time is moved back meanwhile may come twice. A project has at most 4 streams
+   * at the same time; one more fails with OVERLOADED.
    *
    * @generated from rpc waggle.v1.ExportService.StreamEvents
    */

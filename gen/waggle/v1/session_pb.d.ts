@@ -829,7 +829,7 @@ export declare const SessionService: GenService<{
   /**
    * Returns a session as a tree of its events; `view=skeleton` leaves payloads out.
    * Fails with NOT_FOUND when the project has no such session, with ANSWER_TOO_LARGE when a full view
-   * would exceed the limit (the skeleton, or StreamEvents, has no such limit).
+   * would have more than 20,000 events, or either view more than 64 MB (StreamEvents has no limit).
    *
    * @generated from rpc waggle.v1.SessionService.GetSessionTree
    */

@@ -63,12 +63,13 @@ export function createClaimedRuns(
     keep: (sql: Sql) => Promise<boolean>,
   ): Promise<void> {
     try {
-      const isOurs = await database.transaction(async (sql) => {
+      const commit = async (sql: Sql): Promise<boolean> => {
         const isKept = await keep(sql);
         for (const effect of effects) await effect();
         await sweep(sql);
         return isKept;
-      });
+      };
+      const isOurs = await database.transaction(commit, { owner: claim.scopeId });
       if (!isOurs) throw inFlight();
     } catch (error) {
       await release(claim, token);

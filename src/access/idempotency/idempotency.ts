@@ -1,5 +1,5 @@
 // Idempotency-Key: the first answer to a write is kept with its effect and given again.
-// Called by transport/interceptors/idempotency.ts. Source: docs/decisions.md, 8.
+// Source: docs/decisions.md, 8.
 
 import type { ServiceError } from "../../base/errors.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
@@ -50,24 +50,29 @@ export function createIdempotency(database: Database): Idempotency {
     await store.deleteExpired(sql, sweepRowsMax);
   }
 
+  async function runClaimed(sql: Sql, claim: Claim, work: () => Promise<Uint8Array>) {
+    const kept = await claimed(sql, claim);
+    if (kept) return readKept(kept);
+    const answer = await work();
+    await store.insertAnswer(sql, claim, answer);
+    await sweep(sql);
+    return answer;
+  }
+
   async function keepRefusal(claim: Claim, refusal: ServiceError): Promise<void> {
-    await database.transaction(async (sql) => {
+    const keep = async (sql: Sql): Promise<void> => {
       // The effect was rolled back; only a retry that came in between can have answered by now.
       if (await store.tryLock(sql, claim)) await store.insertRefusal(sql, claim, refusal);
-    });
+    };
+    await database.transaction(keep, { owner: claim.scopeId });
   }
 
   const long = createClaimedRuns(database, sweep);
   return {
     async run(claim, work) {
       try {
-        return await database.transaction(async (sql) => {
-          const kept = await claimed(sql, claim);
-          if (kept) return readKept(kept);
-          const answer = await work();
-          await store.insertAnswer(sql, claim, answer);
-          await sweep(sql);
-          return answer;
+        return await database.transaction((sql) => runClaimed(sql, claim, work), {
+          owner: claim.scopeId,
         });
       } catch (error) {
         if (isRefusalToKeep(error)) await keepRefusal(claim, error);

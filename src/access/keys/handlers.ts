@@ -23,6 +23,8 @@ type CreateRequest = {
 
 type KeyRequest = { readonly keyId: string };
 
+type RevokeRequest = KeyRequest & { readonly revokeCreatedKeys: boolean };
+
 export function apiKeyHandlers(
   keys: Keys,
   policies: KeyPolicies,
@@ -91,9 +93,15 @@ function callsOfKind(keys: Keys, kind: KeyKind) {
       return { success: true, data: toMessage(await keys.get(keyId, filterOf(context))) };
     },
 
-    revoke: async ({ keyId }: KeyRequest, context: HandlerContext) => {
-      const key = await keys.revoke(keyId, filterOf(context), actorOf(context));
-      return { success: true, data: toMessage(key) };
+    revoke: async ({ keyId, revokeCreatedKeys }: RevokeRequest, context: HandlerContext) => {
+      const filter = filterOf(context);
+      if (!revokeCreatedKeys) {
+        const key = await keys.revoke(keyId, filter, actorOf(context));
+        return { success: true, data: toMessage(key) };
+      }
+      const revoker = principalOf(context);
+      const { key, createdCount } = await keys.revokeWithCreated(keyId, filter, revoker);
+      return { success: true, data: toMessage(key), revokedCreatedKeys: createdCount };
     },
   };
 }
@@ -126,6 +134,7 @@ function toMessage(key: Key) {
     permissions: [...(key.permissions ?? [])],
     createdAt: timestampFromDate(key.createdAt),
     createdBy: key.createdBy,
+    ...(key.createdByKeyId !== null && { createdByKeyId: key.createdByKeyId }),
     ...(key.expiresAt && { expiresAt: timestampFromDate(key.expiresAt) }),
     ...(key.lastUsedAt && { lastUsedAt: timestampFromDate(key.lastUsedAt) }),
     ...(key.revokedAt && { revokedAt: timestampFromDate(key.revokedAt) }),

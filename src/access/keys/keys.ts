@@ -1,6 +1,4 @@
 // API keys: who a request's key stands for, and creating, listing and revoking keys of every kind.
-// Called by the transport's gate on every request, by handlers.ts, by the command line, and by the
-// workflows of archiving and revocation.
 // Source: docs/spec.md, "API keys", Authentication; docs/decisions.md, 14, 31 to 34.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -8,11 +6,10 @@ import { createUuid, isUuid } from "../../base/ids.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
-import { revokeKeyEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
-import { createCallerMemory, everything } from "../caller-memory.ts";
+import { createCallerMemory } from "../caller-memory.ts";
 import type { AccessChanges } from "../changes/changes.ts";
 import type { KeyPolicies } from "../key-policies/key-policies.ts";
 import { describeActor } from "../principal.ts";
@@ -20,7 +17,9 @@ import type { Actor, KeyPrincipal } from "../principal.ts";
 import type { Scope, LevelInOrg } from "../scope.ts";
 import { toPrincipal } from "./key-principal.ts";
 import { checkNewKey } from "./new-key.ts";
-import type { NewKey } from "./new-key.ts";
+import type { Creator, NewKey } from "./new-key.ts";
+import { revoke, revokeInside, revokeWithCreated } from "./revoke.ts";
+import type { RevokedWithCreated } from "./revoke.ts";
 import { createSecret, hashSecret, maskSecret, parseBearer } from "./secret.ts";
 import * as store from "./store.ts";
 import type { KeyRow, Root } from "./store.ts";
@@ -44,7 +43,8 @@ export type Keys = {
    *
    * Fails with INVALID_ARGUMENT; with PERMISSION_NOT_ALLOWED when the organization's policy does
    * not leave a permission, or a key would make one that makes keys; with PERMISSION_NOT_HELD when
-   * a person would hand on more than the person holds; with NOT_FOUND when the root was archived.
+   * a person would hand on more than the person holds, or a key a power over the organization that
+   * the key does not hold; with NOT_FOUND when the root was archived.
    */
   create(key: NewKey): Promise<CreatedKey>;
   /** Returns keys, revoked ones included, the newest first; all of them with an empty filter. */
@@ -58,6 +58,19 @@ export type Keys = {
    * Fails with NOT_FOUND as `get`, and with KEY_REVOKED when it was revoked before.
    */
   revoke(keyId: string, filter: KeyFilter, actor: Actor): Promise<Key>;
+  /**
+   * Ends a key as `revoke` does, together with every key that it created, itself or by keys that it
+   * created, in one transaction; at most 10,000, and a second call goes on. A key that was revoked
+   * before is no failure while keys that it created are left.
+   *
+   * Fails as `revoke` does, and with PERMISSION_NOT_HELD when the caller may not revoke one of
+   * them.
+   */
+  revokeWithCreated(
+    keyId: string,
+    filter: KeyFilter,
+    revoker: Creator,
+  ): Promise<RevokedWithCreated>;
   /**
    * Ends at most `limit` keys that are rooted at a scope or inside it, archived or not, and returns
    * how many; 0 means that none is left.
@@ -114,10 +127,13 @@ export function createKeys(options: KeysOptions): Keys {
       return key;
     },
 
-    revoke: (keyId, filter, actor) => revoke(options, { keyId, filter, actor }),
+    revoke: (keyId, filter, actor) => revoke(options, { keyId, filter }, actor),
+
+    revokeWithCreated: (keyId, filter, revoker) =>
+      revokeWithCreated(options, { keyId, filter }, revoker),
 
     revokeInside: (level, scopeId, actor, limit) =>
-      revokeInside(options, { level, id: scopeId }, actor, limit),
+      revokeInside(options, { level, id: scopeId }, { actor, limit }),
 
     recordConfirmation: (keyId) => store.setRevocationConfirmed(database.sql(), keyId),
   };
@@ -132,8 +148,13 @@ export function toRoot({ level, id }: Pick<Scope, "level" | "id">): Root {
 function create(options: KeysOptions, newKey: NewKey): Promise<CreatedKey> {
   const { database, audit, scopes, policies } = options;
   const { kind, root, name, description = null, creator } = newKey;
+  const createdByKeyId = creator.actor.type === "key" ? creator.actor.id : null;
   return database.transaction(async (sql) => {
     const held = await scopes.hold(root.level, root.id);
+    // Another server may remember a key that was revoked; what it makes then would stay behind.
+    if (createdByKeyId !== null && !(await store.holdActiveKey(sql, createdByKeyId))) {
+      throw new ServiceError("NOT_FOUND", "the calling key is revoked");
+    }
     const { permissions, expiresAt } = checkNewKey(newKey, await policies.permissionsOf(held));
     const secret = createSecret(kind);
     const id = createUuid();
@@ -143,7 +164,7 @@ function create(options: KeysOptions, newKey: NewKey): Promise<CreatedKey> {
       root: toRoot(held),
       keyHash: hashSecret(secret),
       createdBy: describeActor(creator.actor),
-      isCreatedByKey: creator.actor.type === "key",
+      createdByKeyId,
     });
     const key = await store.findKey(sql, id, {});
     if (!key) throw new Error("a key that was just made is gone");
@@ -159,68 +180,4 @@ function create(options: KeysOptions, newKey: NewKey): Promise<CreatedKey> {
     });
     return { key, secret };
   });
-}
-
-type Revocation = { readonly keyId: string; readonly filter: KeyFilter; readonly actor: Actor };
-
-function revoke(options: KeysOptions, { keyId, filter, actor }: Revocation): Promise<Key> {
-  const { database, audit, changes, outbox } = options;
-  return database.transaction(async (sql) => {
-    const key = isUuid(keyId) && (await store.lockKey(sql, keyId, filter));
-    if (!key) throw new ServiceError("NOT_FOUND", "no such key");
-    const { id, orgId, rootId } = key;
-    const revokedBy = describeActor(actor);
-    const hash = await store.revokeKey(sql, id, revokedBy);
-    if (!hash) {
-      throw new ServiceError(
-        "KEY_REVOKED",
-        "the key is revoked; a revoked key can be neither changed nor deleted",
-      );
-    }
-    const scope = { level: key.rootLevel, id: rootId, name: key.rootName, orgId };
-    await audit.append({ actor, scope, ...revocationOf(key, revokedBy) });
-    const changeId = await changes.append(hash.toString("hex"));
-    await store.setRevocationChange(sql, [id], changeId);
-    await outbox.append(
-      revokeKeyEntry({ keyId: id, changeId, orgId, scopeId: rootId, actor: revokedBy }),
-    );
-    const revoked = await store.findKey(sql, id, {});
-    if (!revoked) throw new Error("a key that was just revoked is gone");
-    return revoked;
-  });
-}
-
-function revokeInside(
-  { database, audit, changes }: KeysOptions,
-  scope: { readonly level: LevelInOrg; readonly id: string },
-  actor: Actor,
-  limit: number,
-): Promise<number> {
-  const revokedBy = describeActor(actor);
-  return database.transaction(async (sql) => {
-    const keys = await store.revokeKeysInside(sql, scope, { revokedBy, limit });
-    for (const key of keys) {
-      const { rootLevel, rootId, rootName, orgId } = key;
-      const root = { level: rootLevel, id: rootId, name: rootName, orgId };
-      await audit.append({ actor, scope: root, ...revocationOf(key, revokedBy) });
-    }
-    if (keys.length === 0) return 0;
-    const changeId = await changes.append(everything);
-    await store.setRevocationChange(
-      sql,
-      keys.map(({ id }) => id),
-      changeId,
-    );
-    return keys.length;
-  });
-}
-
-/** What the audit log says of a revocation. */
-function revocationOf({ id, kind, name, maskedPrefix, status }: Key, revokedBy: string) {
-  return {
-    action: "api_key.revoke",
-    target: { type: "api_key", id },
-    before: { kind, name, masked_prefix: maskedPrefix, status },
-    after: { status: "revoked", revoked_by: revokedBy },
-  };
 }

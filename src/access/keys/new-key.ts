@@ -1,5 +1,5 @@
 // What a new key may be: its name, its end, and the permissions that its creator and the
-// organization's policy leave it. Called by keys.ts.
+// organization's policy leave it.
 // Source: docs/spec.md, "API keys", Authentication, 4; docs/decisions.md, 33.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -7,8 +7,8 @@ import type { Reason } from "../../base/errors.ts";
 import { assertDescription, assertName } from "../../controlplane/scopes/names.ts";
 import { holds } from "../authorize.ts";
 import { assertPatterns } from "../key-policies/key-policies.ts";
-import { anyCovers, findKeyCreation } from "../permissions.ts";
-import type { Actor, KeyKind, Principal } from "../principal.ts";
+import { anyCovers, findKeyCreation, listPowers } from "../permissions.ts";
+import type { Actor, KeyKind, KeyPrincipal, Principal, UserPrincipal } from "../principal.ts";
 import { scopeLevels } from "../scope.ts";
 import type { Scope, ScopeLevel } from "../scope.ts";
 
@@ -69,10 +69,10 @@ function assertMayCarry(
   { root, creator }: NewKey,
   policy: readonly string[],
 ): void {
-  // Only whoever has the machine hands on what is above every organization.
+  // Permissions above every organization are for the operator of the machine to hand on.
   const isOfSystem = isLocal(creator) && root.level === "org" && pattern.startsWith("system.");
   if (!isOfSystem) assertLiesIn(where, pattern, root);
-  // At the first start nobody is there to read a refusal; the policy holds in every call anyway.
+  // The first start has no reader for a refusal; the policy holds in every call anyway.
   if (creator.kind === "system") return;
   if (!anyCovers(policy, pattern)) {
     fail(
@@ -82,19 +82,49 @@ function assertMayCarry(
     );
   }
   if (isLocal(creator)) return;
-  if (creator.kind === "user") {
-    if (holds(creator, pattern, root)) return;
-    fail(
-      "PERMISSION_NOT_HELD",
-      `${where} is more than your own roles permit in this ${root.level}`,
-    );
-  }
-  // Inside a wildcard it may stand: authorize.ts never takes it from a key that a key made.
-  if (findKeyCreation(pattern) !== pattern) return;
-  fail("PERMISSION_NOT_ALLOWED", `${where} creates keys; a key that is created by a key may not`);
+  if (creator.kind === "user") assertPersonMayGive(where, pattern, { root, creator });
+  else assertKeyMayGive(where, pattern, { root, creator });
 }
 
-/** What is asked for above the root, such as `org.*` of a project's key, is never granted. */
+/** A person hands on no permission beyond the person's own. */
+function assertPersonMayGive(
+  where: string,
+  pattern: string,
+  { root, creator }: { readonly root: Scope; readonly creator: UserPrincipal },
+): void {
+  if (holds(creator, pattern, root)) return;
+  fail(
+    "PERMISSION_NOT_HELD",
+    `${where} is more than your own roles permit in this ${root.level}; ask for less, or have ` +
+      "a member who holds it create the key",
+  );
+}
+
+/**
+ * A key hands on what the policy allows, save powers over the organization itself, which it must
+ * hold, each one that a wildcard includes.
+ */
+function assertKeyMayGive(
+  where: string,
+  pattern: string,
+  { root, creator }: { readonly root: Scope; readonly creator: KeyPrincipal },
+): void {
+  // Inside a wildcard it may stand: authorize.ts never takes it from a key that a key made.
+  if (findKeyCreation(pattern) === pattern) {
+    fail("PERMISSION_NOT_ALLOWED", `${where} creates keys; a key that is created by a key may not`);
+  }
+  const missing = listPowers(pattern).find((power) => !holds(creator, power, root));
+  if (missing === undefined) return;
+  const what = missing === pattern ? "is" : `includes ${missing},`;
+  fail(
+    "PERMISSION_NOT_HELD",
+    `${where} ${what} a power over the organization that the calling key does not hold; name ` +
+      "the permissions that the new key needs one by one, or have a member or key that holds " +
+      `${missing} create it`,
+  );
+}
+
+/** Refuses permissions above the root, such as `org.*` of a project's key. */
 function assertLiesIn(where: string, pattern: string, root: Scope): void {
   const [level = ""] = pattern.split(".");
   if (level === "*") return;
@@ -114,7 +144,8 @@ function checkExpiry(expiresAt: Date | undefined): Date {
   );
 }
 
-function isLocal(creator: Creator): creator is LocalCreator {
+/** Tells whether the creator works on the machine itself and so holds every permission. */
+export function isLocal(creator: Creator): creator is LocalCreator {
   return creator.kind === "operator" || creator.kind === "system";
 }
 

@@ -1,4 +1,4 @@
-// SQL of API keys. Called by keys.ts and last-used.ts.
+// SQL of API keys.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
@@ -25,6 +25,8 @@ export type KeyRow = Position & {
   readonly permissions: readonly string[] | null;
   readonly createdAt: Date;
   readonly createdBy: string;
+  /** Null where no key created it. */
+  readonly createdByKeyId: string | null;
   readonly expiresAt: Date | null;
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
@@ -34,12 +36,18 @@ export type KeyRow = Position & {
 
 export type NewKeyRow = Pick<
   KeyRow,
-  "id" | "kind" | "name" | "description" | "maskedPrefix" | "permissions" | "expiresAt"
+  | "id"
+  | "kind"
+  | "name"
+  | "description"
+  | "maskedPrefix"
+  | "permissions"
+  | "expiresAt"
+  | "createdBy"
+  | "createdByKeyId"
 > & {
   readonly root: Root;
   readonly keyHash: Buffer;
-  readonly createdBy: string;
-  readonly isCreatedByKey: boolean;
 };
 
 /** A key that is neither revoked nor expired, and whose root and all above it are active. */
@@ -121,14 +129,26 @@ export async function insertKey(sql: Sql, key: NewKeyRow): Promise<void> {
   await sql`
     insert into api_keys (
       key_id, key_hash, kind, org_id, workspace_id, project_id, name, description,
-      masked_prefix, permissions, expires_at, created_by, created_by_key
+      masked_prefix, permissions, expires_at, created_by, created_by_key, created_by_key_id
     )
     values (
       ${key.id}, ${key.keyHash}, ${key.kind},
       ${idAt("org")}, ${idAt("workspace")}, ${idAt("project")}, ${key.name}, ${key.description},
       ${key.maskedPrefix}, ${key.permissions && [...key.permissions]}, ${key.expiresAt},
-      ${key.createdBy}, ${key.isCreatedByKey}
+      ${key.createdBy}, ${key.createdByKeyId !== null}, ${key.createdByKeyId}
     )`;
+}
+
+/**
+ * Keeps a key from being revoked until the transaction ends, and returns false for one that is
+ * revoked. A revocation under way is waited for.
+ */
+export async function holdActiveKey(sql: Sql, id: string): Promise<boolean> {
+  const rows = await sql`
+    select 1 from api_keys
+    where key_id = ${id} and revoked_at is null
+    for share`;
+  return rows.length > 0;
 }
 
 function selectKeys(sql: Sql): Fragment {
@@ -160,6 +180,7 @@ function selectKeys(sql: Sql): Fragment {
       keys.permissions,
       keys.created_at as "createdAt",
       keys.created_by as "createdBy",
+      keys.created_by_key_id as "createdByKeyId",
       keys.expires_at as "expiresAt",
       keys.last_used_at as "lastUsedAt",
       keys.revoked_at as "revokedAt",
@@ -218,17 +239,13 @@ export async function listKeys(
     limit ${limit + 1}`;
 }
 
-/** Returns the hash of a key that has just been revoked. */
-export async function revokeKey(
-  sql: Sql,
-  id: string,
-  revokedBy: string,
-): Promise<Buffer | undefined> {
-  const [row] = await sql<{ keyHash: Buffer }[]>`
+/** Returns whether the key was not revoked before. */
+export async function revokeKey(sql: Sql, id: string, revokedBy: string): Promise<boolean> {
+  const rows = await sql`
     update api_keys set revoked_at = now(), revoked_by = ${revokedBy}
     where key_id = ${id} and revoked_at is null
-    returning key_hash as "keyHash"`;
-  return row?.keyHash;
+    returning 1`;
+  return rows.length > 0;
 }
 
 export async function setRevocationChange(
@@ -241,6 +258,8 @@ export async function setRevocationChange(
     where key_id = any(${[...ids]}::uuid[])`;
 }
 
+type StepOptions = { readonly revokedBy: string; readonly limit: number };
+
 /**
  * Revokes at most `limit` keys that are rooted at a scope or inside it, archived scopes too, and
  * returns them as they were.
@@ -248,11 +267,44 @@ export async function setRevocationChange(
 export async function revokeKeysInside(
   sql: Sql,
   scope: { readonly level: LevelInOrg; readonly id: string },
-  { revokedBy, limit }: { readonly revokedBy: string; readonly limit: number },
+  options: StepOptions,
+): Promise<KeyRow[]> {
+  const { level, id } = scope;
+  const isInside: Fragment = sql`${sql(scopeColumns[level])} = ${id}`;
+  return revokeKeysWhere(sql, isInside, options);
+}
+
+/**
+ * Revokes at most `limit` keys that a key created, itself or by keys that it created, and returns
+ * them as they were, the created keys of revoked ones too.
+ */
+export async function revokeKeysCreatedBy(
+  sql: Sql,
+  id: string,
+  options: StepOptions,
+): Promise<KeyRow[]> {
+  const isCreated: Fragment = sql`
+    keys.key_id in (
+      with recursive created as (
+        select key_id from api_keys where created_by_key_id = ${id}
+        union
+        select api_keys.key_id
+        from api_keys
+        join created on api_keys.created_by_key_id = created.key_id
+      )
+      select key_id from created
+    )`;
+  return revokeKeysWhere(sql, isCreated, options);
+}
+
+async function revokeKeysWhere(
+  sql: Sql,
+  condition: Fragment,
+  { revokedBy, limit }: StepOptions,
 ): Promise<KeyRow[]> {
   const keys = await sql<KeyRow[]>`
     ${selectKeys(sql)}
-    where keys.revoked_at is null and ${sql(scopeColumns[scope.level])} = ${scope.id}
+    where keys.revoked_at is null and ${condition}
     order by keys.key_id
     limit ${limit}
     for update of keys`;
@@ -262,6 +314,13 @@ export async function revokeKeysInside(
   return keys;
 }
 
+/** Returns the hashes of keys, in no order. */
+export async function listHashes(sql: Sql, ids: readonly string[]): Promise<readonly Buffer[]> {
+  const rows = await sql<{ keyHash: Buffer }[]>`
+    select key_hash as "keyHash" from api_keys where key_id = any(${[...ids]}::uuid[])`;
+  return rows.map(({ keyHash }) => keyHash);
+}
+
 const scopeColumns = {
   org: "organizations.org_id",
   dataplane: "dataplanes.dataplane_id",
@@ -269,11 +328,15 @@ const scopeColumns = {
   project: "projects.project_id",
 } as const;
 
-/** The first time counts. */
+/** Confirms a key, and those whose revocation the same change told of. The first time counts. */
 export async function setRevocationConfirmed(sql: Sql, id: string): Promise<void> {
   await sql`
     update api_keys set revocation_confirmed_at = now()
-    where key_id = ${id} and revoked_at is not null and revocation_confirmed_at is null`;
+    where revoked_at is not null
+      and revocation_confirmed_at is null
+      and revocation_change_id = (
+        select revocation_change_id from api_keys where key_id = ${id}
+      )`;
 }
 
 export type Use = { readonly keyId: string; readonly usedAt: Date };

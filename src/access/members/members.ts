@@ -1,5 +1,4 @@
-// Members: who has which role where, and the rules by which people are given and lose roles. Called
-// by handlers.ts, the command line, sign-in, and whoever makes a scope.
+// Members: who has which role where, and the rules by which people are given and lose roles.
 // Source: docs/spec.md, Authentication, 6; docs/decisions.md, 33.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -198,7 +197,8 @@ function assertHeld(
   if (missing === undefined) return;
   throw new ServiceError(
     "PERMISSION_NOT_HELD",
-    `role: ${role} permits ${missing}, which the caller does not hold here`,
+    `role: ${role} permits ${missing}, which the caller does not hold here; name a role that ` +
+      "permits less, or have a member who holds it make this change",
   );
 }
 

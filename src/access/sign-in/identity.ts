@@ -1,5 +1,5 @@
-// Claims of an identity provider → who somebody is. Called by oidc.ts.
-// Source: OpenID Connect Core 1.0, 5.1; docs/spec.md, Authentication, 6.
+// Claims of an identity provider → the identity of a person.
+// Source: OpenID Connect Core 1.0, 2, 5.1; docs/spec.md, Authentication, 6.
 
 import { ServiceError } from "../../base/errors.ts";
 import { parseEmail } from "../users/users.ts";
@@ -9,7 +9,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 export type Identity = {
   readonly issuer: string;
-  /** Who it is at the issuer, for ever; an e-mail may change hands. */
+  /** Who it is at the issuer, for ever; an e-mail may change hands. 1 to 255 ASCII characters. */
   readonly subject: string;
   /** Lower case. */
   readonly email: string;
@@ -44,21 +44,63 @@ export function mergeClaims(idToken: Claims, more: Claims): Claims {
   return { ...more, ...(isOfOther && { email_verified: undefined }), ...idToken };
 }
 
-/** Fails with SIGN_IN_REFUSED where the e-mail is absent or not said to be verified. */
+/**
+ * Throws SIGN_IN_REFUSED, naming the claim, when a verified ID token has an unusable claim: a `sub`
+ * that is no text of 1 to 255 ASCII characters, or an `exp`, `iat` or `auth_time` that is no number
+ * of seconds from 1970 up to the year 10000.
+ */
+export function assertUsable(idToken: Claims): void {
+  const { sub, exp, iat, auth_time: authTime } = idToken;
+  readSubject(sub);
+  readTimeMs("exp", exp);
+  readTimeMs("iat", iat);
+  if (authTime !== undefined) readTimeMs("auth_time", authTime);
+}
+
+/**
+ * Returns whom the claims name. Fails with SIGN_IN_REFUSED as `assertUsable` does, and where the
+ * e-mail is absent or not said to be verified.
+ */
 export function toIdentity(
   claims: Claims,
   { groupsClaim, isEmailTrusted }: IdentityOptions,
 ): Identity {
   const { iss, sub, exp, name } = claims;
   return {
-    // These three were checked with the token.
+    // The client has compared it with the configured issuer.
     issuer: String(iss),
-    subject: String(sub),
-    tokenExpiresAtMs: Number(exp) * 1_000,
+    subject: readSubject(sub),
+    tokenExpiresAtMs: readTimeMs("exp", exp),
     email: readEmail(claims, isEmailTrusted),
     name: typeof name === "string" ? name : undefined,
     groups: readGroups(claims[groupsClaim]),
   };
+}
+
+/** OpenID Connect Core 1.0, 2: `sub` has at most 255 ASCII characters; a blank one is no name. */
+const subjectPattern = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
+
+/** Unix milliseconds of the year 10000, where the times of Protobuf and of many clients end. */
+const timeMsMax = Date.UTC(10_000, 0, 1);
+
+function readSubject(claim: unknown): string {
+  if (typeof claim === "string" && subjectPattern.test(claim)) return claim;
+  throw unusable("sub", "text of 1 to 255 ASCII characters");
+}
+
+/** Reads a NumericDate: seconds since 1970, fractions allowed. */
+function readTimeMs(name: string, claim: unknown): number {
+  const ms = typeof claim === "number" ? claim * 1_000 : NaN;
+  // NaN is neither.
+  if (ms >= 0 && ms < timeMsMax) return ms;
+  throw unusable(name, "a number of seconds since 1970, before the year 10000");
+}
+
+function unusable(name: string, what: string): ServiceError {
+  return refused(
+    `The identity provider sent an ID token that cannot be used here: its claim "${name}" must ` +
+      `be ${what}. The administrator of the identity provider can put that right.`,
+  );
 }
 
 const unverified =
@@ -73,7 +115,10 @@ function readEmail(
 ): string {
   const email = typeof text === "string" ? parseEmail(text) : undefined;
   if (email === undefined) {
-    throw refused("The identity provider did not say your e-mail address, which is needed here.");
+    throw refused(
+      "The identity provider did not say your e-mail address, which is needed here: one address " +
+        "of at most 254 characters.",
+    );
   }
   // Some providers send the text.
   if (verified === true || verified === "true") return email;

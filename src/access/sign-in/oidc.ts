@@ -1,11 +1,11 @@
 // The identity provider: where to send a browser, and who comes back. Signature, issuer, audience,
-// expiry and nonce of the ID token are checked by openid-client. Called by pages.ts.
+// expiry and nonce of the ID token are checked by openid-client.
 // Source: OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9700.
 
 import * as client from "openid-client";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { lacksClaims, mergeClaims, toIdentity } from "./identity.ts";
+import { assertUsable, lacksClaims, mergeClaims, toIdentity } from "./identity.ts";
 import type { Claims, Identity, IdentityOptions } from "./identity.ts";
 
 export type IdentityProvider = {
@@ -87,6 +87,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
         });
         const idToken = tokens.claims();
         if (!idToken) throw new Error("a checked answer without an ID token");
+        assertUsable(idToken);
         const more = await fetchMore(configuration, tokens.access_token, idToken);
         return toIdentity(mergeClaims(idToken, more), options);
       }),

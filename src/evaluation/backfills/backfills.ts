@@ -1,5 +1,5 @@
 // Backfills: a version of an evaluator run over events that are stored already. Here is what people
-// ask for; backfill-runs.ts is what the workflow does about it. Called by handlers.ts.
+// ask for; backfill-runs.ts is what the workflow does about it.
 // Source: docs/decisions.md, 24, 34; docs/evaluators.md, "Backfills".
 
 import type { Audit } from "../../access/audit/audit.ts";
@@ -8,16 +8,18 @@ import type { Actor } from "../../access/principal.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
+import { backfillsOfOrgMax } from "../../base/limits.ts";
 import { type Page, type PageRequest, parsePageOptions, toPage } from "../../base/pages.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import { backfillEntry, type OutboxEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
-import type { Database } from "../../postgres/database.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import { formatVersion, type RunnableEvaluator } from "../evaluators/definition.ts";
 import type { Evaluators } from "../evaluators/evaluators.ts";
+import { refuse } from "../evaluators/fields.ts";
 import type { Scores } from "../scores/scores.ts";
 import { type BackfillProgress, toProgress } from "./progress.ts";
 import { type BackfillAction, isEnded, stepOf } from "./state.ts";
@@ -47,13 +49,17 @@ export type Caller = {
 export type Backfills = {
   /**
    * Starts a backfill of the deployed version. Fails with INVALID_FILTER and INVALID_ARGUMENT
-   * naming what is wrong, and with BACKFILL_RUNNING while another one of the metric has not ended.
+   * naming what is wrong, and with BACKFILL_RUNNING while another one of the metric has not ended,
+   * or as many of the organization run as may.
    */
   create(evaluatorId: string, request: BackfillRequest, caller: Caller): Promise<Backfill>;
   /** Returns backfills, the newest first. INVALID_ARGUMENT names a wrong option. */
   list(project: ProjectScope, evaluatorId: string, page: PageRequest): Promise<Page<Backfill>>;
   get(project: ProjectScope, path: BackfillPath): Promise<Backfill>;
-  /** Changes what a backfill is to do; fails with BACKFILL_ENDED when it is too late for that. */
+  /**
+   * Changes what a backfill is to do. Fails with BACKFILL_ENDED when it is too late for that, and
+   * with BACKFILL_RUNNING where as many of the organization run as may.
+   */
   change(
     project: ProjectScope,
     path: BackfillPath,
@@ -74,6 +80,9 @@ export type BackfillsOptions = {
   readonly audit: Pick<Audit, "append">;
   readonly outbox: Outbox;
 };
+
+/** Filters of a backfill as JSON: each row of a list shows them. */
+const filtersBytesMax = 20_000;
 
 export function createBackfills(options: BackfillsOptions): Backfills {
   const { database, evaluators, scores, outbox } = options;
@@ -134,7 +143,10 @@ async function create(
   const { evaluatorId, version, definition } = evaluator;
   const { fromUs, toUs } = parseBounds(request);
   if (fromUs !== undefined && toUs !== undefined && fromUs >= toUs) {
-    throw new ServiceError("INVALID_ARGUMENT", "dateRange: ends before it begins");
+    refuse("dateRange", "ends before it begins");
+  }
+  if (Buffer.byteLength(JSON.stringify(request.filters)) > filtersBytesMax) {
+    refuse("filters", `must be at most ${filtersBytesMax} bytes long`);
   }
   const { selection, exports } = options.tracingOf(project);
   // What events are to come is no matter here: a field that none has is a slip, as in exports.
@@ -143,6 +155,7 @@ async function create(
   const matched = await selection.count(projectId, { filters, fromUs, toUs }, signal);
   return database.transaction(async (sql) => {
     const held = await scopes.hold("project", projectId);
+    await assertRoom(sql, project);
     const id = createUuid();
     const enablement = await evaluators.countAfresh(projectId, evaluatorId);
     const entry = backfillEntry({
@@ -240,6 +253,7 @@ async function takeStep(
       // To cancel there may be no evaluator any more.
       const evaluator = await evaluators.find(projectId, evaluatorId, version);
       const isResumed = action === "resume";
+      if (isResumed) await assertRoom(database.sql(), project);
       const entry = backfillEntry({
         ...{ ...key, orgId: project.orgId, evaluatorId, version },
         evaluatorName: evaluator?.definition.name ?? "",
@@ -254,6 +268,15 @@ async function takeStep(
       return entry;
     }
   }
+}
+
+/** Throws BACKFILL_RUNNING unless another backfill of the organization may run. */
+async function assertRoom(sql: Sql, { orgId }: ProjectScope): Promise<void> {
+  if ((await store.lockRunning(sql, orgId)) < backfillsOfOrgMax) return;
+  const message =
+    `${backfillsOfOrgMax} backfills of the organization run, which is the limit; ` +
+    "wait for one of them, or pause or cancel it";
+  throw new ServiceError("BACKFILL_RUNNING", message);
 }
 
 function keyOf(project: ProjectScope, { backfillId }: BackfillPath): store.BackfillKey {

@@ -1,5 +1,5 @@
 // SQL of backfills: their records, in the control database, and their open chunk, in the project's
-// cluster. Called by backfills.ts, backfill-runs.ts and backfill-watch.ts.
+// cluster.
 
 import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
@@ -81,6 +81,22 @@ function toRow({ filters, afterUs, afterEventId, error, ...row }: StoredRow): Ba
     after: isBegun ? { startTimeUs: afterUs, eventId: unescapeText(afterEventId) } : undefined,
     error: error === null ? null : unescapeText(error),
   };
+}
+
+/** Any constant of our own; with an organization, held by what starts a backfill of it. */
+const startLockKey = 730_514;
+
+/** Waits until no other backfill of an organization starts, and returns how many of it run. */
+export async function lockRunning(sql: Sql, orgId: string): Promise<number> {
+  await sql`select pg_advisory_xact_lock(${startLockKey}, hashtext(${orgId}))`;
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count
+    from evaluator_backfills
+    join projects using (project_id)
+    join workspaces using (workspace_id)
+    join dataplanes using (dataplane_id)
+    where org_id = ${orgId} and ended_at is null and state <> 'paused'`;
+  return row?.count ?? 0;
 }
 
 export type NewBackfill = Pick<

@@ -1,11 +1,12 @@
 // Runs one version of an evaluator on the events of a chunk, for some seconds at a time: reads what
-// is still to run, runs it, and commits results as they come. Called by workflows/evaluate-chunk.
+// is still to run, runs it, and commits results as they come.
 // Source: docs/decisions.md, 24 and 25; docs/workflows.md.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { isProject } from "../../access/scope.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
+import type { FairPlaces, Leave } from "../../base/fair-places.ts";
 import { chunkEventsMax } from "../../base/limits.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
@@ -15,11 +16,12 @@ import type { TracingOf } from "../../tracing/tracing.ts";
 import type { BackfillRuns } from "../backfills/backfill-runs.ts";
 import type { RunnableEvaluator } from "../evaluators/definition.ts";
 import type { Evaluators } from "../evaluators/evaluators.ts";
+import type { EventMemory } from "../runner/event-memory.ts";
 import type { OpenRunner, Runner } from "../runner/runner.ts";
 import type { ChunkCounts, ChunkKey, Committed, EndedRun, Scores } from "../scores/scores.ts";
 import { createResultBatch } from "./result-batch.ts";
 import { runEvents } from "./run-events.ts";
-import { isPermanent, openPatiently, toFailure } from "./run-event.ts";
+import { isOverloaded, isPermanent, openPatiently, toFailure } from "./run-event.ts";
 
 /** How a chunk is over. */
 export type ChunkEnd =
@@ -38,6 +40,8 @@ export type ChunkStep = {
   readonly counts: ChunkCounts;
   /** Absent while there is more to do. */
   readonly end?: ChunkEnd;
+  /** Time to wait before the next step, where other chunks have the places of the tenant. */
+  readonly pauseMs?: number;
 };
 
 export type StepContext = {
@@ -72,6 +76,9 @@ export type ChunksOptions = {
   >;
   readonly tracingOf: TracingOf;
   readonly runner: Runner;
+  /** Steps that run at a time in this process. */
+  readonly places: FairPlaces;
+  readonly eventMemory: EventMemory;
   readonly backfills: Pick<BackfillRuns, "isRunning" | "failOpenOf">;
   /** In a row, after which an evaluator is disabled. */
   readonly failuresMax: number;
@@ -97,6 +104,11 @@ const lingerMsDefault = 1_000;
 const lingerPollMs = 150;
 /** Whether a chunk is still wanted is asked so often. */
 const lookMs = 2_000;
+/**
+ * A chunk without a place steps aside for so long, and for up to twice as long, so that the chunks
+ * of others reach a worker before it comes again.
+ */
+const asideMs = 2_000;
 
 /** A chunk and what it runs for. */
 type Work = {
@@ -226,12 +238,13 @@ export function createChunks(options: ChunksOptions): Chunks {
     const { selection } = tracingOf(project);
     const committing = createCommit(work, chunk, onCommitted);
     const batch = createResultBatch(committing.commit);
+    const memory = options.eventMemory.open(project);
     const deadline = Date.now() + stepMs;
     const isOver = () => committing.end() !== undefined || Date.now() > deadline;
     try {
       while (eventIds.length > 0) {
         await runEvents({
-          ...{ eventIds, evaluator, opened, signal, pauseMs, batch, isOver },
+          ...{ eventIds, evaluator, opened, signal, pauseMs, batch, isOver, memory },
           read: (ids) => selection.read(project.projectId, ids),
           onBug: (err) => {
             const { chunkId, evaluatorId } = input;
@@ -241,6 +254,7 @@ export function createChunks(options: ChunksOptions): Chunks {
         eventIds = isOver() ? [] : await takeOn(work, chunk, { opened, deadline, signal });
       }
     } finally {
+      memory.release();
       await opened.close();
     }
     const end = committing.end();
@@ -256,6 +270,16 @@ export function createChunks(options: ChunksOptions): Chunks {
     await scores.endChunk(project, input.chunkId, end.kind === "requeued" ? "requeue" : "drop");
   }
 
+  /** Waits for a place; undefined where its tenant has as many as it may for too long. */
+  async function enter(project: ProjectScope, signal: AbortSignal): Promise<Leave | undefined> {
+    try {
+      return await options.places.enter(project, signal);
+    } catch (error) {
+      if (!isOverloaded(error)) throw error;
+      return undefined;
+    }
+  }
+
   async function countChunk({ input, project }: Omit<Work, "evaluator">): Promise<ChunkCounts> {
     const counts = await scores.countChunk(project, input.chunkId);
     return counts ?? { events: input.events, scored: 0, failed: 0, skipped: 0 };
@@ -268,12 +292,21 @@ export function createChunks(options: ChunksOptions): Chunks {
         const counts = { events: input.events, scored: 0, failed: 0, skipped: 0 };
         return { counts, end: { kind: "dropped", reason: "the project is archived" } };
       }
-      const found = await lookAfter(input);
-      const end =
-        "kind" in found ? found : await runSome({ input, project, evaluator: found }, context);
-      if (end) await endChunk({ input, project }, end);
-      const counts = await countChunk({ input, project });
-      return { counts, ...(end && { end }) };
+      const leave = await enter(project, context.signal);
+      if (!leave) {
+        const pauseMs = Math.round(asideMs * (1 + Math.random()));
+        return { counts: await countChunk({ input, project }), pauseMs };
+      }
+      try {
+        const found = await lookAfter(input);
+        const end =
+          "kind" in found ? found : await runSome({ input, project, evaluator: found }, context);
+        if (end) await endChunk({ input, project }, end);
+        const counts = await countChunk({ input, project });
+        return { counts, ...(end && { end }) };
+      } finally {
+        leave();
+      }
     },
 
     async release(input) {

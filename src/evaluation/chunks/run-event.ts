@@ -112,6 +112,7 @@ export function toFailure({ reason, message }: ServiceError): RunResult {
   return { kind: "failure", reason, message, output: "" };
 }
 
-function isOverloaded(error: unknown): boolean {
+/** Tells whether an error says that there is no place now. */
+export function isOverloaded(error: unknown): boolean {
   return error instanceof ServiceError && error.reason === "OVERLOADED";
 }

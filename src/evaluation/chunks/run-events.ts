@@ -1,13 +1,18 @@
-// Runs an open evaluator on the events of a list, some side by side. Called by run-chunk.ts.
+// Runs an open evaluator on the events of a list, some side by side, holding no more of them than
+// there is memory for.
 
+import { setTimeout as delay } from "node:timers/promises";
+import type { Reservation } from "../../base/byte-budget.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { StoredEvent } from "../../tracing/events/event.ts";
 import type { SelectedEvents } from "../../tracing/selection/selection.ts";
 import type { RunnableEvaluator } from "../evaluators/definition.ts";
 import { hasGroundTruth, toEvaluatedEvent } from "../runner/evaluated-event.ts";
-import type { OpenRunner } from "../runner/runner.ts";
+import { eventMemoryMax, memoryOfEvent, tooLarge } from "../runner/event-memory.ts";
+import type { OpenRunner, RunResult } from "../runner/runner.ts";
 import type { EndedRun } from "../scores/scores.ts";
 import type { ResultBatch } from "./result-batch.ts";
-import { runEvent } from "./run-event.ts";
+import { isOverloaded, runEvent } from "./run-event.ts";
 import type { RunEventOptions } from "./run-event.ts";
 
 export type RunEventsOptions = Pick<RunEventOptions, "signal" | "pauseMs" | "onBug"> & {
@@ -16,12 +21,25 @@ export type RunEventsOptions = Pick<RunEventOptions, "signal" | "pauseMs" | "onB
   readonly opened: OpenRunner;
   readonly batch: ResultBatch;
   read(eventIds: readonly string[]): Promise<SelectedEvents>;
+  /** Of the events that are read and have not run yet; released by the caller. */
+  readonly memory: Reservation;
   /** Whether no further event is to be begun, the first one aside. */
   readonly isOver: () => boolean;
 };
 
-/** Events asked for at a time. */
+/** Events asked for at a time; one by itself where there is no memory for as many. */
 const eventsPerReadMax = 100;
+/** Between two looks for memory. */
+const memoryPauseMs = 500;
+
+/** An event that is read. */
+type HeldEvent = {
+  readonly eventId: string;
+  /** As evaluators see it; undefined where it is too large for them. */
+  readonly event: JsonObject | undefined;
+  /** Memory that it takes. */
+  readonly bytes: number;
+};
 
 /**
  * Runs events in order until there are none left or it is over, and commits every result. Fails
@@ -35,7 +53,7 @@ export async function runEvents(options: RunEventsOptions): Promise<void> {
   /** An event waited for a place for as long as there was time. */
   let isCrowded = false;
 
-  async function takeNext(): Promise<StoredEvent | undefined> {
+  async function takeNext(): Promise<HeldEvent | undefined> {
     // A step that is short of time does one event all the same, or it would never get on.
     if (signal.aborted || faults.length > 0 || isCrowded) return undefined;
     if (begun > 0 && isOver()) return undefined;
@@ -63,29 +81,67 @@ export async function runEvents(options: RunEventsOptions): Promise<void> {
 }
 
 async function runOne(
-  event: StoredEvent,
+  { eventId, event, bytes }: HeldEvent,
   options: RunEventsOptions,
 ): Promise<EndedRun | undefined> {
-  const { evaluator, opened, isOver } = options;
-  const eventId = event.event_id;
-  // It may have been there when the event was chosen.
-  if (evaluator.readsGroundTruth && !hasGroundTruth(event)) {
-    return { eventId, result: { kind: "skip" } };
+  const { evaluator, opened, isOver, memory } = options;
+  if (!event) return { eventId, result: tooLargeFailure };
+  try {
+    // It may have been there when the event was chosen.
+    if (evaluator.readsGroundTruth && !hasGroundTruth(event)) {
+      return { eventId, result: { kind: "skip" } };
+    }
+    const run = () => opened.run(event);
+    const result = await runEvent(run, { ...options, mayWait: () => !isOver() });
+    // What the code printed is shown by trials only, and may be a megabyte.
+    return result && { eventId, result: { ...result, output: "" } };
+  } finally {
+    memory.shrink(bytes);
   }
-  const shown = toEvaluatedEvent(event, evaluator.projectId);
-  const result = await runEvent(() => opened.run(shown), { ...options, mayWait: () => !isOver() });
-  // What the code printed is shown by trials only, and may be a megabyte.
-  return result && { eventId, result: { ...result, output: "" } };
 }
 
+const tooLargeFailure: RunResult = {
+  ...({ kind: "failure", reason: "EVENT_TOO_LARGE", output: "" } as const),
+  message: `the event ${tooLarge}`,
+};
+
 /** Yields the events that are still there, holding some megabytes of them at a time. */
-async function* readInOrder({
-  eventIds,
-  read,
-}: Pick<RunEventsOptions, "eventIds" | "read">): AsyncGenerator<StoredEvent, undefined> {
+async function* readInOrder(options: RunEventsOptions): AsyncGenerator<HeldEvent, undefined> {
+  const { eventIds } = options;
   for (let from = 0; from < eventIds.length;) {
-    const { events, read: count } = await read(eventIds.slice(from, from + eventsPerReadMax));
-    yield* events;
-    from += Math.max(1, count);
+    const portion = await readPortion(eventIds.slice(from, from + eventsPerReadMax), options);
+    if (!portion) return undefined;
+    yield* portion.events;
+    from += Math.max(1, portion.read);
   }
+  return undefined;
+}
+
+/** Reads the first of some events; undefined where there was no memory for one in time. */
+async function readPortion(
+  eventIds: readonly string[],
+  options: RunEventsOptions,
+): Promise<{ readonly events: readonly HeldEvent[]; readonly read: number } | undefined> {
+  const { evaluator, memory, isOver, signal } = options;
+  for (let count = eventIds.length; ; count = 1) {
+    const portion = await options.read(eventIds.slice(0, count));
+    const events = portion.events.map((event) => hold(event, evaluator.projectId));
+    try {
+      memory.grow(events.reduce((sum, { bytes }) => sum + bytes, 0));
+      return { events, read: portion.read };
+    } catch (error) {
+      if (!isOverloaded(error)) throw error;
+    }
+    if (isOver()) return undefined;
+    if (count === 1) await delay(memoryPauseMs, undefined, { signal });
+  }
+}
+
+function hold(stored: StoredEvent, projectId: string): HeldEvent {
+  const event = toEvaluatedEvent(stored, projectId);
+  const bytes = memoryOfEvent(event);
+  const { event_id: eventId } = stored;
+  return bytes > eventMemoryMax
+    ? { eventId, event: undefined, bytes: 0 }
+    : { eventId, event, bytes };
 }

@@ -1,5 +1,5 @@
 // How an evaluator becomes another: a version, its deployment, the audit row and what servers
-// forget, all in one transaction. Called by evaluators.ts and versions.ts.
+// forget, all in one transaction.
 // Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
 
 import type { Audit } from "../../access/audit/audit.ts";
@@ -8,7 +8,9 @@ import { describeActor } from "../../access/principal.ts";
 import type { Actor } from "../../access/principal.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { isUuid, type ProjectId } from "../../base/ids.ts";
+import type { Owner } from "../../base/fair-places.ts";
+import { isUuid } from "../../base/ids.ts";
+import { projectFilterBytesMax } from "../../base/limits.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
@@ -38,6 +40,9 @@ export type Whose = {
   readonly id: string;
   readonly actor: Actor;
 };
+
+/** The same where code may have to be parsed, which is done in the owner's turn. */
+export type WhoseCode = Whose & { readonly project: Owner };
 
 /** The content of a version. */
 export type Revision = {
@@ -120,6 +125,7 @@ function carryOut(
     const version = plan.version ?? (await addVersion(sql, { before, plan }, actor));
     if (plan.deploy) {
       await assertNameFree(sql, projectId, { id, name: plan.definition.name });
+      await assertFilterRoom(sql, projectId, { id, definition: plan.definition });
       await store.deployVersion(sql, { ...plan.deploy, id, version, definition: plan.definition });
     }
     await audit.append({
@@ -158,13 +164,29 @@ export async function assertNameFree(
   throw new ServiceError("NAME_TAKEN", "name: another metric of the project has it");
 }
 
+/** Throws INVALID_ARGUMENT where the filters of a project's enabled evaluators get too long. */
+export async function assertFilterRoom(
+  sql: Sql,
+  projectId: string,
+  { id, definition }: { readonly id: string; readonly definition: Definition },
+): Promise<void> {
+  if (!definition.enabled_in_prod) return;
+  const own = Buffer.byteLength(JSON.stringify(definition.filters));
+  if ((await store.sumFilterBytes(sql, projectId, id)) + own <= projectFilterBytesMax) return;
+  refuse(
+    "filters",
+    `those of a project's enabled metrics must be at most ${projectFilterBytesMax} bytes long ` +
+      "together; disable one, or shorten them",
+  );
+}
+
 /**
  * Returns what a version of a definition holds; what was parsed before is not parsed again. Fails
  * with INVALID_ARGUMENT naming the field, line and column, and as the sandbox does.
  */
 export async function toRevision(
   { sandbox }: Pick<ChangeParts, "sandbox">,
-  projectId: ProjectId,
+  owner: Owner,
   given: GivenDefinition,
   before?: Revision,
 ): Promise<Revision> {
@@ -174,7 +196,7 @@ export async function toRevision(
     before.definition.criteria === definition.criteria;
   const readsGroundTruth = isParsed
     ? before.readsGroundTruth
-    : await inspectCriteria(sandbox, projectId, given);
+    : await inspectCriteria(sandbox, owner, given);
   return { definition, readsGroundTruth };
 }
 

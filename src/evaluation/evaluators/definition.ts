@@ -1,5 +1,4 @@
-// What an evaluator is: its definition, as people write it, and the version of one that runs. Used
-// by all of src/evaluation.
+// What an evaluator is: its definition, as people write it, and the version of one that runs.
 // Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22 and 23.
 
 import type { ProjectId } from "../../base/ids.ts";
@@ -54,6 +53,11 @@ export type RunnableEvaluator = {
   readonly enablement: number;
   readonly definition: Definition;
   readonly readsGroundTruth: boolean;
+};
+
+/** The same as far as it decides which events a version runs on: without its code or prompt. */
+export type RoutedEvaluator = Omit<RunnableEvaluator, "definition"> & {
+  readonly definition: Pick<Definition, "filters" | "sampling_percentage">;
 };
 
 /** Returns the name of a version: `v1`, `v2`, …. */

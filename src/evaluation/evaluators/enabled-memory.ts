@@ -1,13 +1,15 @@
 // What a server remembers of the evaluators that run by themselves, by project, so that ingestion
-// asks nobody. Called by evaluators.ts; told by access/changes what to forget.
+// asks no database. Changes (access/changes) say what to forget.
 
 import { everything } from "../../access/caller-memory.ts";
+import { createByteCache } from "../../base/byte-cache.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import type { RunnableEvaluator } from "./definition.ts";
+import { memoryOf } from "../../base/json-memory.ts";
+import type { RoutedEvaluator } from "./definition.ts";
 
 export type EnabledMemory = {
   /** Returns a project's evaluators, from memory or by asking, once for many callers at a time. */
-  get(projectId: ProjectId): Promise<readonly RunnableEvaluator[]>;
+  get(projectId: ProjectId): Promise<readonly RoutedEvaluator[]>;
   /**
    * False only where a project is known to have none. Asks nobody: where nothing is known it is
    * true, and looked up in the background.
@@ -17,19 +19,23 @@ export type EnabledMemory = {
   forget(subject: string): void;
 };
 
+/** The evaluators of a project, and its organization. */
+export type EnabledOfProject = {
+  readonly orgId: string;
+  readonly evaluators: readonly RoutedEvaluator[];
+};
+
 export type EnabledMemoryOptions = {
   /** Asks the database. */
-  readonly list: (projectId: ProjectId) => Promise<readonly RunnableEvaluator[]>;
+  readonly list: (projectId: ProjectId) => Promise<EnabledOfProject>;
   readonly ageMsMax?: number;
-  /** Of all definitions together, estimated. */
+  /** Of what is remembered of all evaluators together, roughly. */
   readonly bytesMax?: number;
   readonly now?: () => number;
 };
 
 const ageMsMaxDefault = 60_000;
 const bytesMaxDefault = 50_000_000;
-/** What an entry takes beside its definitions. */
-const entryBytes = 500;
 /** Lookups in the background; more projects than these wait for their next event. */
 const lookupsMax = 100;
 
@@ -40,36 +46,25 @@ export function subjectOf(projectId: string): string {
   return subjectPrefix + projectId;
 }
 
-type Entry = {
-  readonly evaluators: readonly RunnableEvaluator[];
-  readonly bytes: number;
-  readonly goodUntil: number;
-};
-
 export function createEnabledMemory(options: EnabledMemoryOptions): EnabledMemory {
   const { list, ageMsMax = ageMsMaxDefault, now = Date.now } = options;
-  const entries = createEntries(options.bytesMax ?? bytesMaxDefault);
-  const lookups = new Map<ProjectId, Promise<readonly RunnableEvaluator[]>>();
+  const { bytesMax = bytesMaxDefault } = options;
+  const entries = createByteCache<readonly RoutedEvaluator[]>({ bytesMax, now });
+  const lookups = new Map<ProjectId, Promise<readonly RoutedEvaluator[]>>();
   let generation = 0;
 
-  function find(projectId: ProjectId): readonly RunnableEvaluator[] | undefined {
-    const entry = entries.find(projectId);
-    return entry && entry.goodUntil > now() ? entry.evaluators : undefined;
-  }
-
-  async function lookUp(projectId: ProjectId): Promise<readonly RunnableEvaluator[]> {
+  async function lookUp(projectId: ProjectId): Promise<readonly RoutedEvaluator[]> {
     const generationAtStart = generation;
     // The database may answer late, with what it saw at once: age counts from the question.
     const goodUntil = now() + ageMsMax;
-    const evaluators = await list(projectId);
+    const { orgId, evaluators } = await list(projectId);
     // Something changed while this was being looked up: the answer may be the old one.
     if (generationAtStart !== generation) return evaluators;
-    const bytes = entryBytes + JSON.stringify(evaluators).length;
-    entries.set(projectId, { evaluators, bytes, goodUntil });
+    entries.set(projectId, evaluators, { ownerId: orgId, bytes: memoryOf(evaluators), goodUntil });
     return evaluators;
   }
 
-  function lookUpOnce(projectId: ProjectId): Promise<readonly RunnableEvaluator[]> {
+  function lookUpOnce(projectId: ProjectId): Promise<readonly RoutedEvaluator[]> {
     const running = lookups.get(projectId);
     if (running) return running;
     const lookup = lookUp(projectId).finally(() => {
@@ -80,10 +75,10 @@ export function createEnabledMemory(options: EnabledMemoryOptions): EnabledMemor
   }
 
   return {
-    get: async (projectId) => find(projectId) ?? lookUpOnce(projectId),
+    get: async (projectId) => entries.find(projectId) ?? lookUpOnce(projectId),
 
     mayHaveAny(projectId) {
-      const known = find(projectId);
+      const known = entries.find(projectId);
       if (known) return known.length > 0;
       // Whoever has to know asks again, and hears of a failure then.
       if (lookups.size < lookupsMax) lookUpOnce(projectId).catch(() => undefined);
@@ -98,42 +93,6 @@ export function createEnabledMemory(options: EnabledMemoryOptions): EnabledMemor
       lookups.clear();
       if (isAll) entries.clear();
       else entries.delete(subject.slice(subjectPrefix.length));
-    },
-  };
-}
-
-/** A map bounded in bytes: the least recently used entry goes first. */
-function createEntries(bytesMax: number) {
-  // A Map keeps insertion order: the first entry is the least recently used.
-  const entries = new Map<string, Entry>();
-  let bytes = 0;
-
-  function remove(key: string): void {
-    bytes -= entries.get(key)?.bytes ?? 0;
-    entries.delete(key);
-  }
-
-  return {
-    find(key: string): Entry | undefined {
-      const entry = entries.get(key);
-      if (!entry) return undefined;
-      entries.delete(key);
-      entries.set(key, entry);
-      return entry;
-    },
-    set(key: string, entry: Entry): void {
-      remove(key);
-      entries.set(key, entry);
-      bytes += entry.bytes;
-      for (const oldest of entries.keys()) {
-        if (bytes <= bytesMax) break;
-        remove(oldest);
-      }
-    },
-    delete: remove,
-    clear(): void {
-      entries.clear();
-      bytes = 0;
     },
   };
 }

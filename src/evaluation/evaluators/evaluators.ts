@@ -1,18 +1,18 @@
-// Evaluators: what scores events, with a version for each change. Called by the handlers, by
-// versions.ts, and by what runs evaluators.
+// Evaluators: what scores events, with a version for each change.
 // Source: docs/spec.md, "Metric definition", "Metrics and evaluations"; docs/decisions.md, 22 to
 // 25, 34.
 
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import { describeActor } from "../../access/principal.ts";
 import type { Actor } from "../../access/principal.ts";
-import type { ProjectScope } from "../../access/scope.ts";
+import { isProject, type ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { toStorableText } from "../../base/storable-text.ts";
 import type { Page } from "../../base/pages.ts";
 import {
+  assertFilterRoom,
   assertNameFree,
   byPeople,
   changeEvaluator,
@@ -20,8 +20,8 @@ import {
   stateOf,
   toRevision,
 } from "./change.ts";
-import type { ChangeParts, Whose } from "./change.ts";
-import type { RunnableEvaluator } from "./definition.ts";
+import type { ChangeParts, Whose, WhoseCode } from "./change.ts";
+import type { RoutedEvaluator, RunnableEvaluator } from "./definition.ts";
 import { createEnabledMemory, subjectOf } from "./enabled-memory.ts";
 import { parseType, refuse } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
@@ -72,7 +72,7 @@ export type Evaluators = {
    * Changes what fields say, as a new version that runs at once and counts failures afresh; what
    * changes nothing makes none. Fails as `create` and `get` do.
    */
-  update(whose: Whose, fields: DefinitionFields): Promise<void>;
+  update(whose: WhoseCode, fields: DefinitionFields): Promise<void>;
   /** Ends an evaluator and its backfill; scores stay. Fails as `get` does. */
   delete(whose: Whose & { readonly project: ProjectScope }): Promise<void>;
   /**
@@ -81,7 +81,7 @@ export type Evaluators = {
    */
   find(projectId: ProjectId, id: string, version?: number): Promise<RunnableEvaluator | undefined>;
   /** Returns the evaluators that run by themselves, remembered for up to a minute. */
-  enabledOf(projectId: ProjectId): Promise<readonly RunnableEvaluator[]>;
+  enabledOf(projectId: ProjectId): Promise<readonly RoutedEvaluator[]>;
   /** False only where none is known to run by itself; asks nobody and never waits. */
   mayHaveEnabled(projectId: ProjectId): boolean;
   /**
@@ -117,8 +117,10 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
   const { database, scopes, changes } = options;
   const memory = createEnabledMemory({
     async list(projectId) {
-      if (!(await scopes.find("project", projectId))) return [];
-      return (await store.listEnabled(database.sql(), projectId)).map(toRunnable);
+      const scope = await scopes.find("project", projectId);
+      if (!isProject(scope)) return { orgId: projectId, evaluators: [] };
+      const evaluators = await store.listEnabled(database.sql(), projectId);
+      return { orgId: scope.orgId, evaluators };
     },
   });
   changes.onForget((subject) => memory.forget(subject));
@@ -170,10 +172,11 @@ type NewEvaluator = {
 
 async function create(
   options: EvaluatorsOptions,
-  { project: { projectId }, fields, actor }: NewEvaluator,
+  { project, fields, actor }: NewEvaluator,
 ): Promise<Evaluator> {
   const { database, scopes, audit, changes } = options;
-  const revision = await toRevision(options, projectId, toDefinition(fields, undefined, options));
+  const { projectId } = project;
+  const revision = await toRevision(options, project, toDefinition(fields, undefined, options));
   const { definition } = revision;
   return database.transaction(async (sql) => {
     const scope = await scopes.hold("project", projectId);
@@ -182,6 +185,7 @@ async function create(
     }
     const id = createUuid();
     await assertNameFree(sql, projectId, { id, name: definition.name });
+    await assertFilterRoom(sql, projectId, { id, definition });
     const createdBy = describeActor(actor);
     await store.insertEvaluator(sql, { id, projectId, definition, createdBy });
     const version = { version: 1, message: "created", fullSha: hashDefinition(definition) };
@@ -198,7 +202,7 @@ async function create(
 
 async function update(
   options: EvaluatorsOptions,
-  whose: Whose,
+  whose: WhoseCode,
   fields: DefinitionFields,
 ): Promise<void> {
   await changeEvaluator(options, whose, async (before) => {
@@ -208,7 +212,7 @@ async function update(
     const { enabled_in_prod: isEnabled } = given.definition;
     const wasEnabled = before.definition.enabled_in_prod;
     return {
-      ...(await toRevision(options, before.projectId, given, before)),
+      ...(await toRevision(options, whose.project, given, before)),
       action: "evaluator.update",
       message: `updated ${changed.map(({ field }) => field).join(", ")}`,
       // Mending what the service disabled does not enable it.

@@ -1,8 +1,7 @@
 // Parses the code or prompt of an evaluator when it is saved: what is wrong with it, and whether
-// it reads ground truth. Called by evaluators.ts and versions.ts. Source: docs/decisions.md, 22
-// and 23.
+// it reads ground truth. Source: docs/decisions.md, 22 and 23.
 
-import type { ProjectId } from "../../base/ids.ts";
+import type { Owner } from "../../base/fair-places.ts";
 import type { PythonSandbox } from "../runner/python/sandbox.ts";
 import { parseTemplate, readsGroundTruth } from "../runner/judge/template.ts";
 import { refuse } from "./fields.ts";
@@ -16,7 +15,7 @@ export type Inspector = Pick<PythonSandbox, "inspect">;
  */
 export async function inspectCriteria(
   sandbox: Inspector,
-  projectId: ProjectId,
+  owner: Owner,
   { definition: { type, criteria }, criteriaField }: GivenDefinition,
 ): Promise<boolean> {
   switch (type) {
@@ -28,7 +27,7 @@ export async function inspectCriteria(
       return readsGroundTruth(parsed.template);
     }
     case "PYTHON": {
-      const inspection = await sandbox.inspect(criteria, { owner: projectId });
+      const inspection = await sandbox.inspect(criteria, { owner });
       if ("fault" in inspection) refuseAt(criteriaField, inspection.fault);
       return inspection.readsGroundTruth;
     }

@@ -1,10 +1,9 @@
-// SQL of evaluators and their versions, in the control database. Called by evaluators.ts,
-// versions.ts and changes of both.
+// SQL of evaluators and their versions, in the control database.
 
 import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import type { Definition, EvaluatorType } from "./definition.ts";
+import type { Definition, EvaluatorType, RoutedEvaluator } from "./definition.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
@@ -139,12 +138,39 @@ async function cut<T>(
 }
 
 /** Returns the evaluators of a project that run by themselves on events as they come. */
-export async function listEnabled(sql: Sql, projectId: string): Promise<readonly EvaluatorRow[]> {
-  return sql<EvaluatorRow[]>`
-    ${selectEvaluators(sql)}
+export async function listEnabled(
+  sql: Sql,
+  projectId: string,
+): Promise<readonly RoutedEvaluator[]> {
+  // Without the code, which may be a hundred megabytes of a project.
+  return sql<RoutedEvaluator[]>`
+    select
+      evaluators.evaluator_id as "evaluatorId",
+      evaluators.project_id as "projectId",
+      evaluators.deployed_version as version,
+      evaluators.enablement,
+      evaluator_versions.reads_ground_truth as "readsGroundTruth",
+      jsonb_build_object(
+        'filters', content -> 'filters', 'sampling_percentage', content -> 'sampling_percentage'
+      ) as definition
+    from evaluators
+    join evaluator_versions on evaluator_versions.evaluator_id = evaluators.evaluator_id
+      and evaluator_versions.version = evaluators.deployed_version
     where evaluators.project_id = ${projectId} and evaluators.is_enabled
       and evaluators.deleted_at is null and content ->> 'type' <> 'HUMAN'
     order by evaluators.evaluator_id`;
+}
+
+/** Returns the bytes of the filters of a project's enabled evaluators, those of one aside. */
+export async function sumFilterBytes(sql: Sql, projectId: string, id: string): Promise<number> {
+  const [row] = await sql<{ bytes: number }[]>`
+    select coalesce(sum(octet_length((content -> 'filters')::text)), 0)::integer as bytes
+    from evaluators
+    join evaluator_versions on evaluator_versions.evaluator_id = evaluators.evaluator_id
+      and evaluator_versions.version = evaluators.deployed_version
+    where evaluators.project_id = ${projectId} and evaluators.is_enabled
+      and evaluators.deleted_at is null and evaluators.evaluator_id <> ${id}`;
+  return row?.bytes ?? 0;
 }
 
 export type NewVersionRow = {

@@ -1,12 +1,12 @@
-// Versions of evaluators: what each was, and how one becomes the one that runs again. Called by
-// version-handlers.ts. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and
-// 34.
+// Versions of evaluators: what each was, and how one becomes the one that runs again.
+// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
 
 import { ServiceError } from "../../base/errors.ts";
+import type { Owner } from "../../base/fair-places.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Page } from "../../base/pages.ts";
 import { byPeople, changeEvaluator, getEvaluator, toRevision } from "./change.ts";
-import type { ChangeParts, Plan, Whose } from "./change.ts";
+import type { ChangeParts, Plan, Whose, WhoseCode } from "./change.ts";
 import { formatVersion, parseVersion } from "./definition.ts";
 import { assertText, refuse } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
@@ -43,7 +43,7 @@ export type EvaluatorVersions = {
   /** Returns the version of a name, such as `v3`; fails with NOT_FOUND. */
   get(projectId: ProjectId, id: string, name: string): Promise<EvaluatorVersion>;
   /** Makes a version; fails as `create` of an evaluator does, with `content.` before the field. */
-  create(whose: Whose, version: NewVersion): Promise<EvaluatorVersion>;
+  create(whose: WhoseCode, version: NewVersion): Promise<EvaluatorVersion>;
   /** Returns the fields that differ between two versions; fails with NOT_FOUND. */
   compare(
     projectId: ProjectId,
@@ -98,7 +98,8 @@ export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
 
     get,
 
-    create: (whose, version) => change(whose, (before) => planVersion(parts, before, version)),
+    create: (whose, version) =>
+      change(whose, (before) => planVersion(parts, { owner: whose.project, before }, version)),
 
     async compare(projectId, id, { from, to }) {
       const [before, after] = [await get(projectId, id, from), await get(projectId, id, to)];
@@ -124,13 +125,13 @@ export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
 
 async function planVersion(
   parts: ChangeParts,
-  before: EvaluatorRow,
+  { owner, before }: { readonly owner: Owner; readonly before: EvaluatorRow },
   { message, fields, isDeployed }: NewVersion,
 ): Promise<Plan> {
   if (message.trim() === "") refuse("message", "must not be blank");
   assertText("message", message, messageCharactersMax);
   const revision = await inContent(() =>
-    toRevision(parts, before.projectId, toDefinition(fields, before.definition, parts), before),
+    toRevision(parts, owner, toDefinition(fields, before.definition, parts), before),
   );
   const action = "evaluator.add_version";
   return { ...revision, message, action, ...(isDeployed && { deploy: byPeople }) };

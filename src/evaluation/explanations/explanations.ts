@@ -1,4 +1,4 @@
-// Why an evaluator scored an event or did not, and how it fares. Called by the handlers.
+// Why an evaluator scored an event or did not, and how it fares.
 // Source: docs/decisions.md, 25, 26; docs/evaluators.md, "Why".
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -37,7 +37,7 @@ export type Explanation = {
   readonly filter?: string;
   /** When the event was put up to be looked at, where it has no run yet. */
   readonly queuedAt?: Date;
-  /** All runs on the event, the newest version first. */
+  /** Runs on the event, the newest version first, at most a hundred. */
   readonly runs: readonly RunRecord[];
 };
 
@@ -77,8 +77,9 @@ export function createExplanations(options: ExplanationsOptions): Explanations {
         ? await store.findEvent(sql, project.projectId, eventId)
         : undefined;
       if (!event) throw new ServiceError("NOT_FOUND", "no such event");
-      const runs = await scores.runsOf(project, evaluator.id, eventId);
-      const run = runs.find(({ version }) => version === evaluator.version) ?? runs[0];
+      const { id, version: deployed } = evaluator;
+      const runs = await scores.runsOf(project, { evaluatorId: id, version: deployed }, eventId);
+      const run = runs.find(({ version }) => version === deployed) ?? runs[0];
       if (run) return { ...explainRun(evaluator, run), run, runs };
       const facts = { evaluator, event, eventId, project };
       return { ...(await explainNoRun(options, facts)), version: evaluator.version, runs };

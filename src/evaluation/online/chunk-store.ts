@@ -1,6 +1,6 @@
 // SQL of chunks on their way to a workflow: made of runs that wait, handed to the outbox, looked
-// for when they stand still. Called by chunker.ts, lost-chunks.ts and dispatcher.ts. Statements
-// name their project, but for those that find out which have work, which say so.
+// for when they stand still. Statements name their project, but for those that find out which have
+// work, which say so.
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
@@ -14,6 +14,18 @@ export async function countOpenChunks(sql: Sql, projectId: string): Promise<numb
     from evaluation_chunks
     where project_id = ${projectId} and ended_at is null and backfill_id is null`;
   return row?.count ?? 0;
+}
+
+/** Counts the open chunks of every project that has some, but not those of backfills. */
+export async function countOpenByProject(
+  sql: Sql,
+): Promise<readonly { readonly projectId: string; readonly count: number }[]> {
+  // Of all projects: only what is open is in the index, and that is little.
+  return sql<{ projectId: string; count: number }[]>`
+    select project_id as "projectId", count(*)::integer as count
+    from evaluation_chunks
+    where ended_at is null and backfill_id is null
+    group by project_id`;
 }
 
 /** What a version has under way and what waits for it; backfills do not count. */

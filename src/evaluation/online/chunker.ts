@@ -1,6 +1,6 @@
 // The chunker: makes chunks of the runs that wait, and has their workflows started. While a chunk
 // of an evaluator runs the next gathers, so that there are as few chunks as the load allows: each
-// costs a workflow and, for code, a sandbox. Called by dispatcher.ts. Source: docs/evaluators.md.
+// costs a workflow and, for code, a sandbox. Source: docs/evaluators.md.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid } from "../../base/ids.ts";
@@ -17,12 +17,16 @@ import * as runStore from "./run-store.ts";
 
 export type Chunker = {
   /**
-   * Makes chunks of a project's runs, as many as may be under way, of what waits longest first;
-   * returns how many. What waits for
-   * an evaluator that does not run any more is dropped, and what waits for an earlier version is
-   * looked at again. None while another worker is at the project.
+   * Makes chunks of a project's runs, as many as may be under way and no more than `roomInOrg`, of
+   * what waits longest first; returns how many. What waits for an evaluator that does not run any
+   * more is dropped, and what waits for an earlier version is looked at again. None while another
+   * worker is at the project.
    */
-  makeChunks(project: ProjectScope, waiting: readonly runStore.WaitingSince[]): Promise<number>;
+  makeChunks(
+    project: ProjectScope,
+    waiting: readonly runStore.WaitingSince[],
+    roomInOrg: number,
+  ): Promise<number>;
   /** Puts the workflow of a chunk into the outbox; again changes nothing. */
   hand(project: ProjectScope, chunk: chunkStore.OpenChunk): Promise<void>;
 };
@@ -98,7 +102,7 @@ export function createChunker(options: ChunkerOptions): Chunker {
   }
 
   return {
-    async makeChunks(project, allWaiting) {
+    async makeChunks(project, allWaiting, roomInOrg) {
       const { projectId, clusterId } = project;
       // Else the first of many evaluators would take every place, over and over.
       const waiting = allWaiting
@@ -115,11 +119,12 @@ export function createChunker(options: ChunkerOptions): Chunker {
         if (!(await queueStore.lockProject(sql, projectId))) return 0;
         let made = 0;
         const open = await chunkStore.countOpenChunks(sql, projectId);
+        const roomInProject = Math.min(projectChunksMax - open, roomInOrg);
         for (const version of waiting) {
           const evaluator = found.get(version.evaluatorId);
           if (evaluator === undefined) continue;
           if (evaluator.version !== version.version) await routeAgain(sql, version);
-          else made += await claim(sql, evaluator, projectChunksMax - open - made);
+          else made += await claim(sql, evaluator, roomInProject - made);
         }
         return made;
       });

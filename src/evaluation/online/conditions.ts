@@ -1,9 +1,8 @@
-// What an event must meet, beside sampling, for an evaluator to run on it by itself. Called by the
-// router and by explanations. Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md,
-// 22, 23.
+// What an event must meet, beside sampling, for an evaluator to run on it by itself.
+// Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22, 23.
 
 import type { FilterInput } from "../../tracing/export/filter.ts";
-import type { RunnableEvaluator } from "../evaluators/definition.ts";
+import type { RoutedEvaluator } from "../evaluators/definition.ts";
 
 /** Experiments and tries score their own events. */
 export const excludedSources: readonly string[] = ["evaluation", "playground"];
@@ -16,7 +15,7 @@ export const hasGroundTruthFilter: FilterInput = {
 
 /** Returns the filters of an evaluator, and behind them those that hold for all. */
 export function onlineFilters(
-  evaluator: Pick<RunnableEvaluator, "definition" | "readsGroundTruth">,
+  evaluator: Pick<RoutedEvaluator, "definition" | "readsGroundTruth">,
 ): FilterInput[] {
   return [
     ...evaluator.definition.filters.filterArray,

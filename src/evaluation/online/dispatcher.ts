@@ -1,13 +1,16 @@
 // The dispatcher: routes events that were written to evaluators, makes chunks of them and has their
 // workflows started, over and over. Run by every worker, any number at a time: they take turns at a
-// project. Made by evaluation.ts. Source: docs/evaluators.md; docs/decisions.md, 22 to 26.
+// project. Source: docs/evaluators.md; docs/decisions.md, 22 to 26.
 
+import { createCache } from "../../access/cache.ts";
 import { isProject, type ProjectScope, systemScopeId } from "../../access/scope.ts";
+import { chunkStepsMax } from "../../base/limits.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import { type ChunkerOptions, createChunker } from "./chunker.ts";
 import { createLostChunks, type LostChunksOptions } from "./lost-chunks.ts";
+import { createOrgLanes, type OrgWork } from "./org-lanes.ts";
 import { createRouter, type RouterOptions } from "./router.ts";
 import * as chunkStore from "./chunk-store.ts";
 import * as queueStore from "./queue-store.ts";
@@ -16,9 +19,12 @@ import * as runStore from "./run-store.ts";
 export type Dispatcher = {
   /** Begins to take turns, until `stop`. Never fails. */
   follow(): void;
-  /** Takes one turn at everything that waits; returns whether there was anything. Never fails. */
-  turn(): Promise<boolean>;
-  /** Takes no further turn; the one that is under way is waited for. */
+  /**
+   * Takes one turn at everything that waits; returns whether there was anything. Never fails. With
+   * `waitMs` it waits no longer for organizations whose work takes longer, which goes on.
+   */
+  turn(waitMs?: number): Promise<boolean>;
+  /** Takes no further turn; what is under way is waited for. */
   stop(): Promise<void>;
 };
 
@@ -49,6 +55,14 @@ const chunksPerTurnMax = 200;
 const portionsPerTurnMax = 5;
 const projectMsMax = 1_000;
 const rowsDeletedMax = 1_000;
+/** Organizations worked for at a time; each takes a connection of the worker's few. */
+const lanes = { max: 2, orgMsMax: 2_000 };
+/** A turn waits so long for organizations whose work takes long. */
+const turnWaitMs = 5_000;
+/** Open chunks of an organization: as many of its steps as one worker runs, and some that wait. */
+const orgChunksMax = chunkStepsMax;
+/** Organizations of projects with open chunks that are remembered; a project never moves. */
+const orgsRemembered = { entriesMax: 10_000, ageMsMax: Number.POSITIVE_INFINITY, now: () => 0 };
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { clusters, scopes, scores, logger } = options;
@@ -57,6 +71,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const router = createRouter(options);
   const chunker = createChunker(options);
   const lostChunks = createLostChunks(options);
+  const orgLanes = createOrgLanes(lanes);
+  const orgs = createCache<string>(orgsRemembered);
   /** Where the next turn at a cluster begins: behind this project. */
   const routedUpTo = new Map<string, string>();
   const chunkedUpTo = new Map<string, string>();
@@ -71,19 +87,35 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return isProject(scope) ? scope : undefined;
   }
 
-  async function routeCluster(clusterId: string): Promise<boolean> {
+  /** Runs the work of each project in its organization's turn, or `drop` without a project. */
+  async function workFor(
+    clusterId: string,
+    projectIds: readonly string[],
+    { work, drop, waitMs }: ClusterWork,
+  ): Promise<void> {
+    const works: OrgWork[] = [];
+    for (const projectId of projectIds) {
+      const project = await findProject(projectId);
+      const step = () => (project ? work(project) : drop(projectId));
+      works.push({
+        orgId: project?.orgId ?? systemScopeId,
+        run: () => report({ clusterId, projectId }, async () => isStopped || step()),
+      });
+    }
+    await orgLanes.run(works, waitMs);
+  }
+
+  async function routeCluster(clusterId: string, waitMs: number | undefined): Promise<boolean> {
     const sql = clusters.database(clusterId).sql();
     const after = routedUpTo.get(clusterId) ?? systemScopeId;
     const projectIds = await queueStore.listQueuedProjects(sql, after, projectsPerTurnMax);
     const last = projectIds.length === projectsPerTurnMax ? projectIds.at(-1) : undefined;
     routedUpTo.set(clusterId, last ?? systemScopeId);
-    for (const projectId of projectIds) {
-      await report({ clusterId, projectId }, async () => {
-        const project = await findProject(projectId);
-        if (project) await routeProject(project);
-        else await queueStore.deleteQueueRows(sql, projectId, rowsDeletedMax);
-      });
-    }
+    await workFor(clusterId, projectIds, {
+      work: routeProject,
+      drop: (projectId) => queueStore.deleteQueueRows(sql, projectId, rowsDeletedMax),
+      waitMs,
+    });
     return projectIds.length > 0;
   }
 
@@ -94,23 +126,43 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  async function chunkCluster(clusterId: string): Promise<boolean> {
+  async function chunkCluster(clusterId: string, waitMs: number | undefined): Promise<boolean> {
     const sql = clusters.database(clusterId).sql();
     const after = chunkedUpTo.get(clusterId) ?? systemScopeId;
     const versions = await runStore.listWaitingVersions(sql, after, versionsPerTurnMax);
     const last = versions.length === versionsPerTurnMax ? versions.at(-1) : undefined;
     chunkedUpTo.set(clusterId, last?.projectId ?? systemScopeId);
-    for (const [projectId, waiting] of Map.groupBy(versions, (version) => version.projectId)) {
-      await report({ clusterId, projectId }, async () => {
-        const project = await findProject(projectId);
-        if (project) await chunker.makeChunks(project, waiting);
-        else {
-          const place = { projectId, clusterId };
-          for (const { evaluatorId } of waiting) await scores.dropQueued(place, evaluatorId);
+    const waiting = Map.groupBy(versions, (version): string => version.projectId);
+    const open = await countOpenByOrg(clusterId);
+    await workFor(clusterId, [...waiting.keys()], {
+      async work(project) {
+        const { orgId, projectId } = project;
+        const count = open.get(orgId) ?? 0;
+        const own = waiting.get(projectId) ?? [];
+        const made = await chunker.makeChunks(project, own, orgChunksMax - count);
+        open.set(orgId, count + made);
+      },
+      async drop(projectId) {
+        for (const { projectId: id, evaluatorId } of waiting.get(projectId) ?? []) {
+          await scores.dropQueued({ projectId: id, clusterId }, evaluatorId);
         }
-      });
-    }
+      },
+      waitMs,
+    });
     return versions.length > 0;
+  }
+
+  /** Counts the open chunks of each organization in a cluster, but not those of backfills. */
+  async function countOpenByOrg(clusterId: string): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    const rows = await chunkStore.countOpenByProject(clusters.database(clusterId).sql());
+    for (const { projectId, count } of rows) {
+      const orgId = orgs.find(projectId) ?? (await findProject(projectId))?.orgId;
+      if (orgId === undefined) continue;
+      orgs.set(projectId, orgId);
+      counts.set(orgId, (counts.get(orgId) ?? 0) + count);
+    }
+    return counts;
   }
 
   async function handChunks(clusterId: string): Promise<void> {
@@ -125,15 +177,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  async function turn(): Promise<boolean> {
+  async function turn(waitMs?: number): Promise<boolean> {
     let isBusy = false;
     const looksForLost = Date.now() - lookedForLostAt >= lostPollMs;
     if (looksForLost) lookedForLostAt = Date.now();
     for (const clusterId of clusters.ids()) {
       if (isStopped || clusters.away().includes(clusterId)) continue;
       await report({ clusterId }, async () => {
-        const wasQueued = await routeCluster(clusterId);
-        const waits = await chunkCluster(clusterId);
+        const wasQueued = await routeCluster(clusterId, waitMs);
+        const waits = await chunkCluster(clusterId, waitMs);
         await handChunks(clusterId);
         isBusy ||= wasQueued || waits;
       });
@@ -145,7 +197,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function turnAndGoOn(): Promise<void> {
-    running = turn();
+    running = turn(turnWaitMs);
     const isBusy = await running;
     running = undefined;
     schedule(isBusy ? busyPollMs : idlePollMs);
@@ -163,9 +215,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       isStopped = true;
       clearTimeout(timer);
       await running;
+      await orgLanes.idle();
     },
   };
 }
+
+type ClusterWork = {
+  readonly work: (project: ProjectScope) => Promise<unknown>;
+  /** Called where there is no active project of the id. */
+  readonly drop: (projectId: string) => Promise<unknown>;
+  /** Longest wait for the works; undefined is no limit. */
+  readonly waitMs: number | undefined;
+};
 
 type Subject = {
   readonly clusterId: string;

@@ -1,6 +1,5 @@
-// SQL of the evaluation queue: events that were written and have to be looked at. Called by
-// queue.ts, router.ts, dispatcher.ts and queue-stats.ts. Statements name their project, but for
-// those that find out which projects have work, which say so.
+// SQL of the evaluation queue: events that were written and have to be looked at. Statements name
+// their project, but for those that find out which projects have work, which say so.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -71,6 +70,12 @@ export async function lockProject(sql: Sql, projectId: string): Promise<boolean>
     select pg_try_advisory_xact_lock(hashtextextended(
       'evaluation of ' || ${projectId}::text, 0)) as locked`;
   return row?.locked ?? false;
+}
+
+/** Limits the statements that follow in a transaction; undefined brings the usual limit back. */
+export async function limitStatements(sql: Sql, timeoutMs: number | undefined): Promise<void> {
+  if (timeoutMs === undefined) await sql`set local statement_timeout to default`;
+  else await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`;
 }
 
 /** An event that is to be looked at. */

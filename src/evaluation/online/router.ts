@@ -1,13 +1,14 @@
 // The router: takes events off the queue and queues the runs of the evaluators that have to run on
-// them, as events and evaluators are now. Called by dispatcher.ts.
+// them, as events and evaluators are now.
 // Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22, 23, 26.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
+import type { Sql } from "../../postgres/database.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import type { RunnableEvaluator } from "../evaluators/definition.ts";
+import type { RoutedEvaluator } from "../evaluators/definition.ts";
 import { onlineFilters } from "./conditions.ts";
 import { isSampled } from "./sampling.ts";
 import * as queueStore from "./queue-store.ts";
@@ -24,10 +25,12 @@ export type Router = {
 export type RouterOptions = {
   readonly clusters: Pick<Clusters, "database">;
   readonly evaluators: {
-    enabledOf(projectId: ProjectScope["projectId"]): Promise<readonly RunnableEvaluator[]>;
+    enabledOf(projectId: ProjectScope["projectId"]): Promise<readonly RoutedEvaluator[]>;
   };
   readonly tracingOf: TracingOf;
   readonly logger: Pick<Logger, "warn">;
+  /** Longest time that the filters of one evaluator may take, on the events of a transaction. */
+  readonly filterMsMax?: number;
 };
 
 const faultyMax = 1_000;
@@ -35,13 +38,25 @@ const faultyMax = 1_000;
 const taken = { rowsMax: 500, eventsMax: 2_000 };
 /** Fewer events where there are many evaluators, so that a transaction takes a second or so. */
 const pairsMax = 200_000;
+/** Filters usually take milliseconds; a hundred of them over large texts could take hours. */
+const filterMsMaxDefault = 5_000;
+/** Once the filters of all evaluators have taken so long, each of the others has little time. */
+const filtersMsMax = 10_000;
+const hurriedMsMax = 50;
+
+/** The events that an evaluator has to run on. */
+type Matched = {
+  readonly evaluator: RoutedEvaluator;
+  readonly events: readonly queueStore.QueuedEvent[];
+};
 
 export function createRouter(options: RouterOptions): Router {
   const { clusters, evaluators, tracingOf, logger } = options;
+  const { filterMsMax = filterMsMaxDefault } = options;
   /** Versions whose filters could not be applied, so that it is said once. */
   const faulty = new Set<string>();
 
-  function report({ evaluatorId, version }: RunnableEvaluator, error: unknown): void {
+  function report({ evaluatorId, version }: RoutedEvaluator, error: unknown): void {
     const key = `${evaluatorId} ${version}`;
     if (faulty.has(key)) return;
     if (faulty.size >= faultyMax) faulty.clear();
@@ -50,26 +65,53 @@ export function createRouter(options: RouterOptions): Router {
     logger.warn(about, "the filters of an evaluator cannot be applied; it does not run");
   }
 
-  async function queueRuns(
+  async function match(
     project: ProjectScope,
-    evaluator: RunnableEvaluator,
+    evaluator: RoutedEvaluator,
     events: readonly queueStore.QueuedEvent[],
-  ): Promise<void> {
-    const { definition } = evaluator;
-    const sampled = events.filter(({ eventId }) =>
-      isSampled(eventId, definition.sampling_percentage),
-    );
-    if (sampled.length === 0) return;
-    const { projectId } = project;
-    await clusters.database(project.clusterId).step(async (sql) => {
-      const ids = sampled.map(({ eventId }) => eventId);
-      const filters = onlineFilters(evaluator);
-      const matching = new Set(
-        await tracingOf(project).selection.matching(projectId, ids, filters),
-      );
-      const matched = sampled.filter(({ eventId }) => matching.has(eventId));
-      if (matched.length > 0) await runStore.insertQueuedRuns(sql, evaluator, matched);
+  ): Promise<Matched> {
+    const { sampling_percentage: percentage } = evaluator.definition;
+    const sampled = events.filter(({ eventId }) => isSampled(eventId, percentage));
+    if (sampled.length === 0) return { evaluator, events: [] };
+    const ids = sampled.map(({ eventId }) => eventId);
+    const matching = await clusters.database(project.clusterId).step(async () => {
+      const { selection } = tracingOf(project);
+      return selection.matching(project.projectId, ids, onlineFilters(evaluator));
     });
+    const matched = new Set(matching);
+    return { evaluator, events: sampled.filter(({ eventId }) => matched.has(eventId)) };
+  }
+
+  /** Applies the filters of all evaluators, each for a bounded time. */
+  async function matchAll(
+    sql: Sql,
+    project: ProjectScope,
+    {
+      enabled,
+      events,
+    }: {
+      readonly enabled: readonly RoutedEvaluator[];
+      readonly events: readonly queueStore.QueuedEvent[];
+    },
+  ): Promise<readonly Matched[]> {
+    const hurryAt = Date.now() + filtersMsMax;
+    let isHurried = false;
+    const all: Matched[] = [];
+    await queueStore.limitStatements(sql, filterMsMax);
+    for (const evaluator of enabled) {
+      try {
+        all.push(await match(project, evaluator, events));
+      } catch (error) {
+        if (!isAboutFilters(error)) throw error;
+        // The other evaluators, and the events behind these, must not wait for this one.
+        report(evaluator, error);
+      }
+      if (isHurried || Date.now() < hurryAt) continue;
+      isHurried = true;
+      await queueStore.limitStatements(sql, hurriedMsMax);
+    }
+    await queueStore.limitStatements(sql, undefined);
+    return all;
   }
 
   return {
@@ -81,14 +123,9 @@ export function createRouter(options: RouterOptions): Router {
         const eventsMax = Math.min(taken.eventsMax, Math.ceil(pairsMax / enabled.length));
         const rows = await queueStore.takeQueueRows(sql, projectId, { ...taken, eventsMax });
         const events = earliest(rows);
-        for (const evaluator of enabled) {
-          try {
-            await queueRuns(project, evaluator, events);
-          } catch (error) {
-            if (!isAboutFilters(error)) throw error;
-            // The other evaluators, and the events behind these, must not wait for this one.
-            report(evaluator, error);
-          }
+        for (const matched of await matchAll(sql, project, { enabled, events })) {
+          if (matched.events.length === 0) continue;
+          await runStore.insertQueuedRuns(sql, matched.evaluator, matched.events);
         }
         return events.length;
       });

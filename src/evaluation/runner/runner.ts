@@ -1,6 +1,5 @@
 // Runs a version of an evaluator on events, whatever its type: code in the sandbox, a prompt at a
-// model. Called by the chunks of workflows and by trials. Source: docs/evaluators.md;
-// docs/decisions.md, 22, 24.
+// model. Source: docs/evaluators.md; docs/decisions.md, 22, 24.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { assertNever, ServiceError } from "../../base/errors.ts";
@@ -93,9 +92,9 @@ export function createRunner({ sandbox, judge }: RunnerOptions): Runner {
     definition: RunnableDefinition,
     signal: AbortSignal,
   ): Promise<OpenRunner> {
-    // Who runs one evaluator runs others: from here on a process is kept ready.
+    // After one evaluator others come: from here on a process is kept ready.
     sandbox.start();
-    const session = await sandbox.open(definition.criteria, { owner: project.id, signal });
+    const session = await sandbox.open(definition.criteria, { owner: project, signal });
     return {
       concurrency: 1,
       run: async (event) => toResult(await session.run(event), definition),

@@ -1,5 +1,5 @@
 // Scores: what evaluators made of events, each once for a version and an event, together with the
-// events' metrics. Called by the dispatcher, by chunks, backfills and explanations.
+// events' metrics.
 // Source: docs/decisions.md, 22, 24 to 26; docs/evaluators.md.
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -123,10 +123,13 @@ export type Scores = {
   ): Promise<(ChunkCounts & { readonly isEnded: boolean }) | undefined>;
   /** Returns the sums over a backfill's chunks. */
   countBackfill(project: ProjectPlace, backfillId: string): Promise<ChunkCounts>;
-  /** Returns the runs of an evaluator's versions on an event, the newest version first. */
+  /**
+   * Returns the runs of an evaluator on an event, the newest version first: that of one version,
+   * and those of the newest others, a hundred in all.
+   */
   runsOf(
     project: ProjectPlace,
-    evaluatorId: string,
+    evaluator: Pick<ChunkKey, "evaluatorId" | "version">,
     eventId: string,
   ): Promise<readonly RunRecord[]>;
   /** Returns how an evaluator fares. */
@@ -143,6 +146,9 @@ export type ScoresOptions = {
   /** Failures in a row that disable an evaluator. */
   readonly failuresMax: number;
 };
+
+/** A metric may have ten thousand versions, each of which may run on an event. */
+const runsMax = 100;
 
 /** Narrow rows: some hundred milliseconds; of a backlog of millions the next turn drops more. */
 const droppedMax = 10_000;
@@ -235,8 +241,10 @@ export function createScores(options: ScoresOptions): Scores {
     countBackfill: (project, backfillId) =>
       chunkStore.sumBackfill(sqlOf(project), project.projectId, backfillId),
 
-    runsOf: (project, evaluatorId, eventId) =>
-      store.listRuns(sqlOf(project), project.projectId, evaluatorId, eventId),
+    runsOf(project, { evaluatorId, version }, eventId) {
+      const key = { projectId: project.projectId, evaluatorId, version };
+      return store.listRuns(sqlOf(project), key, { eventId, limit: runsMax });
+    },
 
     async countEvaluator(project, { evaluatorId, enablement }, since) {
       const { projectId } = project;

@@ -1,5 +1,5 @@
-// SQL of runs: what versions of evaluators do with events. Called by scores.ts. Every statement
-// names its project; ids and texts of events are kept as tracing keeps them.
+// SQL of runs: what versions of evaluators do with events. Every statement names its project; ids
+// and texts of events are kept as tracing keeps them.
 
 import type { Sql } from "../../postgres/database.ts";
 import {
@@ -179,12 +179,14 @@ type StoredRunRow = {
   readonly workflow_id: string | null;
 };
 
-/** Returns the runs of an evaluator's versions on an event, the newest version first. */
+/**
+ * Returns the runs of an evaluator's versions on an event, the newest version first: those of
+ * `version` and of the newest others, at most `limit`.
+ */
 export async function listRuns(
   sql: Sql,
-  projectId: string,
-  evaluatorId: string,
-  eventId: string,
+  { projectId, evaluatorId, version }: Omit<ChunkRuns, "chunkId">,
+  { eventId, limit }: { readonly eventId: string; readonly limit: number },
 ): Promise<RunRow[]> {
   const rows = await sql<StoredRunRow[]>`
     select
@@ -196,8 +198,9 @@ export async function listRuns(
       on chunks.project_id = scores.project_id and chunks.chunk_id = scores.chunk_id
     where scores.project_id = ${projectId} and scores.event_id = ${escapeText(eventId)}
       and scores.evaluator_id = ${evaluatorId}
-    order by scores.version desc`;
-  return rows.map(toRun);
+    order by scores.version = ${version} desc, scores.version desc
+    limit ${limit}`;
+  return rows.map(toRun).toSorted((a, b) => b.version - a.version);
 }
 
 function toRun(row: StoredRunRow): RunRow {

@@ -1,4 +1,4 @@
-// Runs of an evaluator on one event by hand, which store nothing. Called by evaluator-handlers.ts.
+// Runs of an evaluator on one event by hand, which store nothing.
 // Source: docs/spec.md, "POST /v1/metrics/run" and "Errors"; docs/decisions.md, 22, 23.
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -16,6 +16,12 @@ import { refuse } from "../evaluators/fields.ts";
 import { inspectCriteria, type Inspector } from "../evaluators/inspect.ts";
 import type { Limits } from "../evaluators/to-definition.ts";
 import { hasGroundTruth, toEvaluatedEvent } from "../runner/evaluated-event.ts";
+import {
+  type EventMemory,
+  eventMemoryMax,
+  memoryOfEvent,
+  tooLarge,
+} from "../runner/event-memory.ts";
 import type { JudgeCall, RunnableDefinition, Runner, RunResult } from "../runner/runner.ts";
 import { passes, type Score } from "../score.ts";
 import { toGivenEvent } from "./given-event.ts";
@@ -69,6 +75,7 @@ export type TrialsOptions = {
   readonly tracingOf: TracingOf;
   readonly runner: Runner;
   readonly sandbox: Inspector;
+  readonly eventMemory: EventMemory;
   readonly limits: Limits;
 };
 
@@ -83,7 +90,7 @@ type Subject = {
 const outputCharactersMax = 10_000;
 
 export function createTrials(options: TrialsOptions): Trials {
-  const { findEvaluator, tracingOf, runner, sandbox, limits } = options;
+  const { findEvaluator, tracingOf, runner, sandbox, eventMemory, limits } = options;
 
   async function subjectOf(project: ProjectScope, request: TrialRequest): Promise<Subject> {
     const { metric, metricId, version } = request;
@@ -91,7 +98,7 @@ export function createTrials(options: TrialsOptions): Trials {
     if (version) refuse("version", "is only for metric_id");
     if (!metric) return refuse("metric", "is required, unless metric_id names a metric");
     const { given, runnable, threshold } = toGivenMetric(metric, limits);
-    const readsGroundTruth = await inspectCriteria(sandbox, project.projectId, given).catch(
+    const readsGroundTruth = await inspectCriteria(sandbox, project, given).catch(
       (error: unknown) => {
         throw toInMetric(error);
       },
@@ -140,31 +147,47 @@ export function createTrials(options: TrialsOptions): Trials {
     }
   }
 
+  async function runSubject(
+    project: ProjectScope,
+    { request, event }: { readonly request: TrialRequest; readonly event: JsonObject },
+    signal: AbortSignal,
+  ): Promise<Trial> {
+    const subject = await subjectOf(project, request);
+    const { version, threshold } = subject;
+    if (subject.readsGroundTruth && !hasGroundTruth(event)) {
+      return {
+        kind: "no ground truth",
+        reason: noGroundTruth,
+        version,
+        durationMs: 0,
+        output: "",
+      };
+    }
+    const startedAt = performance.now();
+    const result = await runOn(project, subject, event, signal);
+    const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
+    if (result.kind === "failure") throw toError(result);
+    const { score, explanation = null, judge } = result;
+    const output = cut(result.output, outputCharactersMax);
+    const passed = passes(score, threshold);
+    return { kind: "score", score, explanation, passed, judge, version, durationMs, output };
+  }
+
   return {
     async run(project, request, signal) {
       assertOne("metric", request.metric, "metric_id", request.metricId);
       assertOne("event", request.event, "event_id", request.eventId);
       // The event first: code is parsed by a process, which takes longer.
       const event = await eventOf(project, request);
-      const subject = await subjectOf(project, request);
-      const { version, threshold } = subject;
-      if (subject.readsGroundTruth && !hasGroundTruth(event)) {
-        return {
-          kind: "no ground truth",
-          reason: noGroundTruth,
-          version,
-          durationMs: 0,
-          output: "",
-        };
+      const bytes = memoryOfEvent(event);
+      if (bytes > eventMemoryMax) refuse(request.eventId ? "event_id" : "event", `it ${tooLarge}`);
+      const memory = eventMemory.open(project);
+      try {
+        memory.grow(bytes);
+        return await runSubject(project, { request, event }, signal);
+      } finally {
+        memory.release();
       }
-      const startedAt = performance.now();
-      const result = await runOn(project, subject, event, signal);
-      const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
-      if (result.kind === "failure") throw toError(result);
-      const { score, explanation = null, judge } = result;
-      const output = cut(result.output, outputCharactersMax);
-      const passed = passes(score, threshold);
-      return { kind: "score", score, explanation, passed, judge, version, durationMs, output };
     },
   };
 }

@@ -1,63 +1,20 @@
-// What a generation keeps of its answer until it is stored: bounded for itself, and together with
-// all others. Opened by chat and proxy; counted by answer-watch.ts where an answer comes whole, and
-// by whoever gathers a stream. Source: docs/decisions.md, 21.
+// What a generation keeps until it is stored, of its answer and of a prompt that was filled in:
+// bounded for itself, and together with all others. Source: docs/decisions.md, 21.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type ByteBudget, createByteBudget, type Reservation } from "../../base/byte-budget.ts";
+import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
+import { createSharedBytes, type SharedBytes } from "../../base/shared-bytes.ts";
 
 /** Bytes of an answer that is kept. */
 export const answerBytesMax = 32_000_000;
 
-/** A project whose provider says much, and slowly, leaves others the rest. */
-const projectShare = 1 / 2;
+/** Opens the memory of one generation, to be released when it is stored. */
+export type AnswerMemory = SharedBytes;
 
-export type AnswerMemory = {
-  /** Returns the memory of one generation, to be released when it is stored. */
-  open(projectId: string): Reservation;
-};
-
-/** Returns the memory of all generations: so many bytes, of which a project has half at most. */
+/** Returns the memory of all generations: so many bytes, of which an organization has a part. */
 export function createAnswerMemory(bytesMax: number): AnswerMemory {
-  const all = createByteBudget(bytesMax);
-  const projects = new Map<string, { readonly budget: ByteBudget; open: number }>();
-
-  return {
-    open(projectId) {
-      const project = projects.get(projectId) ?? {
-        budget: createByteBudget(bytesMax * projectShare),
-        open: 0,
-      };
-      projects.set(projectId, project);
-      project.open += 1;
-      const own = project.budget.open();
-      const shared = all.open();
-      let isReleased = false;
-      return {
-        grow(bytes) {
-          own.grow(bytes);
-          try {
-            shared.grow(bytes);
-          } catch (error) {
-            own.shrink(bytes);
-            throw error;
-          }
-        },
-        shrink(bytes) {
-          own.shrink(bytes);
-          shared.shrink(bytes);
-        },
-        release() {
-          if (isReleased) return;
-          isReleased = true;
-          own.release();
-          shared.release();
-          project.open -= 1;
-          if (project.open === 0) projects.delete(projectId);
-        },
-      };
-    },
-  };
+  return createSharedBytes(bytesMax, "calls of models");
 }
 
 /** The memory of the generation that sends requests now: undici and the SDKs hand nothing on. */
@@ -79,4 +36,12 @@ export function keeperOf(memory: Reservation): Keep {
     }
     memory.grow(bytes);
   };
+}
+
+/** Bytes that a character of a prompt takes: in the text, in the request, and in the event. */
+const promptCharacterBytes = 3;
+
+/** Counts a prompt that was filled in, of which the request has but the parts. */
+export function keepPrompt(memory: Reservation, characters: number): void {
+  memory.grow(promptCharacterBytes * characters);
 }

@@ -1,9 +1,9 @@
 // Counts what comes of an answer: of one that is kept until it is whole all of it, of a stream of
-// events what is kept until an event is whole. Called by answer-watch.ts.
-// Source: docs/decisions.md, 21.
+// events what is kept until an event is whole. Source: docs/decisions.md, 21.
 
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
+import { containerBytes, countOpenings } from "../../base/json-memory.ts";
 import { OutboundError } from "./network-error.ts";
 
 export type SizeLimits = {
@@ -52,12 +52,16 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
       keptBytes = 0;
       openings = 0;
     }
+    const kept = end > 0 ? part.subarray(end) : part;
+    const keptOpenings = countOpenings(kept);
     bytes += Math.max(part.length, partBytesMin);
-    keptBytes += Math.max(part.length - end, partBytesMin);
-    openings += countOpenings(end > 0 ? part.subarray(end) : part);
+    keptBytes += Math.max(kept.length, partBytesMin);
+    openings += keptOpenings;
     if (isStream && keptBytes <= smallEventBytesMax) return;
-    memory?.grow(part.length - end);
-    counted += part.length - end;
+    // Parsed, it takes more than its bytes.
+    const taken = Math.max(kept.length, partBytesMin) + keptOpenings * containerBytes;
+    memory?.grow(taken);
+    counted += taken;
   }
 
   function drop(): void {
@@ -99,14 +103,4 @@ function endOfEvents(part: Buffer): number {
   if (at !== -1) return at + 2;
   const wide = part.lastIndexOf("\n\r\n");
   return wide === -1 ? 0 : wide + 3;
-}
-
-const openBracket = 0x5b;
-const openBrace = 0x7b;
-
-/** Those in texts count too, of which no answer has as many. */
-function countOpenings(part: Uint8Array): number {
-  let count = 0;
-  for (const byte of part) if (byte === openBracket || byte === openBrace) count += 1;
-  return count;
 }

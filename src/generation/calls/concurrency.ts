@@ -1,14 +1,15 @@
-// Caps the calls of models that run at a time, by project. Called by chat and proxy around a whole
-// generation. Source: docs/decisions.md, 21.
+// Caps the calls of models that run at a time: of a project, of an organization and of the process.
+// Source: docs/decisions.md, 21.
 
 import { ServiceError } from "../../base/errors.ts";
+import type { Owner } from "../../base/fair-places.ts";
 
 export type Concurrency = {
   /**
-   * Lets a call in, and returns what is to be called once at its end. Fails with OVERLOADED where
-   * the project has as many as it may.
+   * Lets a generation in that asks for so many calls of models at a time, and returns what is to be
+   * called once at its end. Fails with OVERLOADED where it would be more than may run.
    */
-  enter(projectId: string): Release;
+  enter(owner: Owner, calls?: number): Release;
 };
 
 /** Lets the next call in; only the first time does anything. */
@@ -19,28 +20,50 @@ export type ConcurrencyOptions = {
   readonly max: number;
 };
 
-export function createConcurrency({ max }: ConcurrencyOptions): Concurrency {
-  const running = new Map<string, number>();
+/** Calls of the process and of an organization, as multiples of those of one project. */
+const processFactor = 4;
+const orgFactor = 3;
 
-  function leave(projectId: string): void {
-    const left = (running.get(projectId) ?? 1) - 1;
-    if (left > 0) running.set(projectId, left);
-    else running.delete(projectId);
+/** Returns the calls of all projects together that the calls of one project allow. */
+export function processCallsMax(projectCallsMax: number): number {
+  return processFactor * projectCallsMax;
+}
+
+export function createConcurrency({ max }: ConcurrencyOptions): Concurrency {
+  /** Calls that run, by the id of an organization or a project. */
+  const running = new Map<string, number>();
+  const service = "service";
+
+  function add(id: string, calls: number): void {
+    const count = (running.get(id) ?? 0) + calls;
+    if (count > 0) running.set(id, count);
+    else running.delete(id);
   }
 
   return {
-    enter(projectId) {
-      const count = running.get(projectId) ?? 0;
-      if (count >= max) {
-        const message = `the project has ${max} calls of models running; try again`;
-        throw new ServiceError("OVERLOADED", message, { retryAfterSeconds: 1 });
+    enter({ orgId, projectId }, asked = 1) {
+      // A request may ask for more than there may ever be: it runs by itself.
+      const calls = Math.min(asked, max);
+      const limits = [
+        { id: projectId, name: "project", callsMax: max },
+        { id: orgId, name: "organization", callsMax: orgFactor * max },
+        { id: service, name: service, callsMax: processCallsMax(max) },
+      ];
+      for (const { id, name, callsMax } of limits) {
+        if ((running.get(id) ?? 0) + calls > callsMax) throw overloaded(name, callsMax);
       }
-      running.set(projectId, count + 1);
+      for (const { id } of limits) add(id, calls);
       let isReleased = false;
       return () => {
-        if (!isReleased) leave(projectId);
+        if (isReleased) return;
         isReleased = true;
+        for (const { id } of limits) add(id, -calls);
       };
     },
   };
+}
+
+function overloaded(name: string, callsMax: number): ServiceError {
+  const message = `the ${name} has ${callsMax} calls of models running; try again`;
+  return new ServiceError("OVERLOADED", message, { retryAfterSeconds: 1 });
 }

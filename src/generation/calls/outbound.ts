@@ -4,7 +4,7 @@
 
 import { Agent, buildConnector, fetch as undiciFetch, Pool } from "undici";
 import type { Dispatcher, RequestInit as UndiciRequestInit } from "undici";
-import { jsonContainersMax } from "../../base/limits.ts";
+import { containersMax } from "../../base/limits.ts";
 import type { Connection } from "../provider.ts";
 import { type AddressGuard, defaultPort } from "./address-guard.ts";
 import { answerBytesMax } from "./answer-memory.ts";
@@ -42,7 +42,7 @@ export type OutboundOptions = {
 const connectTimeoutMsDefault = 10_000;
 /** A token may come in 300 bytes, and in 3,000 with the odds of others: what passes may be more. */
 const streamBytesMaxDefault = 256_000_000;
-/** Requests beyond it wait for one; four projects' worth of calls, or one's that ask for many. */
+/** Requests beyond it wait for one. */
 const socketsMaxDefault = 1_024;
 const agentsMaxDefault = 256;
 /** Idle sockets; servers that close earlier say so, and undici heeds them. */
@@ -104,7 +104,7 @@ function createWatchedAgent(
   const { streamBytesMax = streamBytesMaxDefault } = options;
   const watch = watchAnswers({
     ...{ firstByteTimeoutMs, idleTimeoutMs, bytesMax, streamBytesMax },
-    openingsMax: jsonContainersMax,
+    openingsMax: containersMax,
   });
   return { agent, dispatcher: agent.compose(watch) };
 }

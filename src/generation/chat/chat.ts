@@ -1,5 +1,5 @@
 // Chats: a model run on a history of messages, answered once it is recorded as a model event.
-// Called by handlers.ts. Source: docs/spec.md, "POST /chat"; docs/decisions.md, 1, 7, 20.
+// Source: docs/spec.md, "POST /chat"; docs/decisions.md, 1, 7, 20.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -7,13 +7,13 @@ import type { Reservation } from "../../base/byte-budget.ts";
 import { handOff } from "../../base/hand-off.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
-import { type AnswerMemory, currentAnswer, keeperOf } from "../calls/answer-memory.ts";
+import { type AnswerMemory, currentAnswer, keepPrompt, keeperOf } from "../calls/answer-memory.ts";
 import { AttemptsError, runAttempts } from "../calls/attempts.ts";
 import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency } from "../calls/concurrency.ts";
 import type { LanguageModels } from "../providers/language-models.ts";
 import { type CallSignal, openCallSignal } from "../proxy/call-signal.ts";
-import { createTranslated } from "../proxy/translated/translated.ts";
+import { createTranslated, translatedCalls } from "../proxy/translated/translated.ts";
 import type { ProxyRequest } from "../proxy/upstream.ts";
 import type { Generations, Place } from "../record/generations.ts";
 import type { Routing } from "../routing/routing.ts";
@@ -99,9 +99,10 @@ export function createChat(options: ChatOptions): Chat {
     const route = await routing.find(project, request.model, request.provider);
     const isStream = onDelta !== undefined;
     const chat: RunningChat = { request, task, route, place, startedAtMs, isStream };
-    const release = concurrency.enter(project.id);
-    const memory = answerMemory.open(project.id);
+    const release = concurrency.enter(project, translatedCalls(toCall(chat)));
+    const memory = answerMemory.open(project);
     try {
+      keepPrompt(memory, task.filledCharacters);
       const end = await answer(chat, memory, caller.signal, onDelta);
       const generation = toGeneration(chat, end);
       const estimate = await generations.finish(project, generation, caller.commit);

@@ -1,10 +1,10 @@
 // A request of /chat, checked, as the chat completion of the OpenAI API that it asks for, and what
-// of it is recorded. Called by chat.ts. Messages are checked where they become a prompt.
+// of it is recorded. Messages are checked where they become a prompt.
 // Source: docs/spec.md, "POST /chat", "config"; docs/decisions.md, 20.
 
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
-import { nestingDepthMax } from "../../base/limits.ts";
-import { assertSound, isSound, nameLengthMax } from "../../tracing/events/parse-event.ts";
+import { nameLengthMax, nestingDepthMax } from "../../base/limits.ts";
+import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
 import {
   choicesMax,
   type Fields,
@@ -43,6 +43,8 @@ export type ChatTask = {
   readonly config: JsonObject;
   /** Of the event: the template's values and `chat_history`. */
   readonly inputs: JsonObject;
+  /** Characters of the template's values in the messages. */
+  readonly filledCharacters: number;
 };
 
 /** Of an event's bucket, the levels around a message in `chat_history`, and around a tool. */
@@ -56,18 +58,19 @@ export function toChatTask(request: ChatRequest): ChatTask {
   if (inputs && Object.hasOwn(inputs, historyName)) {
     refuse(`inputs.${historyName}`, "is where the messages are recorded; use another name");
   }
-  const filled = inputs ? fillMessages(messages, inputs) : messages;
+  const filled = inputs ? fillMessages(messages, inputs) : { messages, filledCharacters: 0 };
   const hyperparameters = hyperparametersOf(request);
   const tools = toTools(request);
   return {
-    body: { model, messages: filled, ...hyperparameters, ...tools },
+    body: { model, messages: filled.messages, ...hyperparameters, ...tools },
     config: present({
       version,
       hyperparameters: Object.keys(hyperparameters).length > 0 ? hyperparameters : undefined,
       template: inputs && messages,
       ...tools,
     }),
-    inputs: { ...inputs, [historyName]: filled },
+    inputs: { ...inputs, [historyName]: filled.messages },
+    filledCharacters: filled.filledCharacters,
   };
 }
 

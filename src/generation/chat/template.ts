@@ -1,11 +1,15 @@
-// Placeholders of chat messages: `{{ name }}` becomes the value of that name. Called by request.ts.
+// Placeholders of chat messages: `{{ name }}` becomes the value of that name.
 // Source: docs/spec.md, "config"; docs/decisions.md, 20.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { promptCharactersMax } from "../../base/limits.ts";
 
-/** Characters of all contents once filled: a value may be named any number of times. */
-const filledCharsMax = 32_000_000;
+export type FilledMessages = {
+  readonly messages: readonly JsonObject[];
+  /** Characters of the values, as often as they were filled in. */
+  readonly filledCharacters: number;
+};
 
 const placeholder = /\{\{\s*([^{}\s](?:[^{}]*[^{}\s])?)\s*\}\}/g;
 
@@ -15,19 +19,16 @@ const placeholder = /\{\{\s*([^{}\s](?:[^{}]*[^{}\s])?)\s*\}\}/g;
  *
  * Fails with INVALID_ARGUMENT naming the value that is missing.
  */
-export function fillMessages(
-  messages: readonly JsonObject[],
-  values: JsonObject,
-): readonly JsonObject[] {
-  let chars = 0;
+export function fillMessages(messages: readonly JsonObject[], values: JsonObject): FilledMessages {
+  let filledCharacters = 0;
 
   function fill(text: string, path: string): string {
     return text.replaceAll(placeholder, (_, name: string) => {
       const value = findValue(values, name);
       if (value === undefined) throw missing(name, path);
       const words = typeof value === "string" ? value : JSON.stringify(value);
-      chars += words.length;
-      if (chars > filledCharsMax) throw tooLong();
+      filledCharacters += words.length;
+      if (filledCharacters > promptCharactersMax) throw tooLong();
       return words;
     });
   }
@@ -43,10 +44,11 @@ export function fillMessages(
     return content.map((part, index) => fillPart(part, `${path}[${index}]`));
   }
 
-  return messages.map((message, index) => {
+  const filled = messages.map((message, index) => {
     const content = fillContent(message["content"], `messages[${index}].content`);
     return content === undefined ? message : { ...message, content };
   });
+  return { messages: filled, filledCharacters };
 }
 
 /** A key with dots in it goes before a path. */
@@ -68,6 +70,6 @@ function missing(name: string, path: string): ServiceError {
 }
 
 function tooLong(): ServiceError {
-  const message = `messages: must have at most ${filledCharsMax} characters, values filled in`;
+  const message = `messages: the values filled in have more than ${promptCharactersMax} characters`;
   return new ServiceError("INVALID_ARGUMENT", message);
 }

@@ -1,13 +1,13 @@
-// A judge's question to a model: one call, whole, which makes no event; what it used and cost is
-// told to whoever asked. Called by evaluation/runner/judge. Source: docs/evaluators.md;
-// docs/decisions.md, 20, 22.
+// A judge's question to a model: one call, whole, which makes no event; the answer tells what it
+// used and cost. Source: docs/evaluators.md; docs/decisions.md, 20, 22.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProjectScope } from "../../access/scope.ts";
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
+import type { Owner } from "../../base/fair-places.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Running } from "../../base/running.ts";
-import { type AnswerMemory, currentAnswer, keeperOf } from "../calls/answer-memory.ts";
+import { type AnswerMemory, currentAnswer, keepPrompt, keeperOf } from "../calls/answer-memory.ts";
 import { AttemptsError, runAttempts } from "../calls/attempts.ts";
 import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency, Release } from "../calls/concurrency.ts";
@@ -26,9 +26,11 @@ export type JudgeQuestion = {
   readonly provider: string;
   readonly model: string;
   /** Of the OpenAI API, as `options`: temperature, response_format. */
-  readonly messages: readonly JsonObject[];
+  readonly messages: readonly JudgeMessage[];
   readonly options: JsonObject;
 };
+
+export type JudgeMessage = { readonly role: string; readonly content: string };
 
 export type JudgeAnswer = {
   readonly kind: "answer";
@@ -99,12 +101,13 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
   ): Promise<JudgeAnswer> {
     const { provider, model, messages } = question;
     const route = await routing.find(project, model, provider);
-    const memory = answerMemory.open(project.id);
+    const memory = answerMemory.open(project);
     const body = { ...question.options, model, messages };
     const request = { operation: "chat", body, bytes: new Uint8Array(), isStream: false } as const;
     const reader = createAnswerReader(keeperOf(memory));
     const startedAtMs = Date.now();
     try {
+      for (const { content } of messages) keepPrompt(memory, content.length);
       const attempting = { attemptsMax, signal, ...(backoff && { backoff }) };
       const { value, target } = await currentAnswer.run(memory, () =>
         runAttempts(route, attempting, (one) => callModel(one, request, signal)),
@@ -121,7 +124,7 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
     question: JudgeQuestion,
     signal: AbortSignal,
   ): Promise<JudgeAnswer | JudgeRefusal> {
-    const release = await enter(concurrency, project.id, signal);
+    const release = await enter(concurrency, project, signal);
     const ender = openCallSignal(signal, timeoutMs);
     try {
       return await call(project, question, ender.signal);
@@ -139,14 +142,14 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
 
 async function enter(
   concurrency: Concurrency,
-  projectId: string,
+  owner: Owner,
   signal: AbortSignal,
 ): Promise<Release> {
   const untilMs = performance.now() + turnWaitMs;
   for (;;) {
     signal.throwIfAborted();
     try {
-      return concurrency.enter(projectId);
+      return concurrency.enter(owner);
     } catch (error) {
       if (performance.now() > untilMs) throw error;
     }

@@ -1,7 +1,8 @@
-// Puts the choices of a streamed answer together from their deltas. Called by stream-reader.ts.
+// Puts the choices of a streamed answer together from their deltas.
 // Source: the OpenAI API reference, "Streaming"; docs/decisions.md, 21.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { containerBytes, memoryOf } from "../../base/json-memory.ts";
 import type { Keep } from "../calls/answer-memory.ts";
 import { type Choice, textOf, without } from "./answer-reader.ts";
 
@@ -19,8 +20,6 @@ export type DeltaGatherer = {
 const choicesMax = 128;
 const toolCallsMax = 1_024;
 const partsMax = 10_000;
-/** What a member of an object takes beside its name and its text. */
-const memberBytes = 16;
 
 /** Members of a delta whose texts follow one another. */
 const runningTexts: ReadonlySet<string> = new Set([
@@ -96,14 +95,14 @@ function merge(to: Record<string, JsonValue>, part: JsonObject, keep: Keep): voi
     const value = part[key];
     const before = to[key];
     if (value === undefined || (value === null && before !== undefined)) continue;
-    if (before === undefined) keep(key.length + memberBytes);
+    if (before === undefined) keep(key.length + containerBytes);
     if (typeof value === "string" && typeof before === "string" && runningTexts.has(key)) {
       keep(value.length);
       to[key] = before + value;
     } else if (isJsonArray(value)) {
       const items = isJsonArray(before) ? (before as JsonValue[]) : [];
       const added = value.slice(0, partsMax - items.length);
-      if (added.length > 0) keep(JSON.stringify(added).length);
+      if (added.length > 0) keep(memoryOf(added));
       items.push(...added);
       to[key] = items;
     } else if (isJsonObject(value)) {

@@ -5,8 +5,8 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import type { LlmProxyService } from "../../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { commitEffectKey, parsedBodyKey, projectOf } from "../../transport/context.ts";
-import { parseJsonBody } from "../../transport/json-body.ts";
+import { commitEffectKey, memoryOf, parsedBodyKey, projectOf } from "../../transport/context.ts";
+import { decodeJson } from "../../transport/decode/json.ts";
 import { setPlace } from "../record/place-headers.ts";
 import type { Models } from "./models.ts";
 import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
@@ -19,7 +19,7 @@ export function llmProxyHandlers(
 ): ServiceImpl<typeof LlmProxyService> {
   return {
     async createChatCompletion({ httpBody }, context) {
-      const call = callOf("chat", httpBody, context);
+      const call = await callOf("chat", httpBody, context);
       if (call.request.isStream) throw notThisRpc("true is for StreamChatCompletion");
       const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
       setHeaders(context, answered);
@@ -27,7 +27,7 @@ export function llmProxyHandlers(
     },
 
     async *streamChatCompletion({ httpBody }, context) {
-      const call = callOf("chat", httpBody, context);
+      const call = await callOf("chat", httpBody, context);
       if (!call.request.isStream) throw notThisRpc("must be true here");
       const { chunks, ...answered } = await proxy.stream(projectOf(context), call);
       setHeaders(context, answered);
@@ -35,7 +35,7 @@ export function llmProxyHandlers(
     },
 
     async createEmbedding({ httpBody }, context) {
-      const call = callOf("embedding", httpBody, context);
+      const call = await callOf("embedding", httpBody, context);
       const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
       setHeaders(context, answered);
       return { contentType, data: bytes };
@@ -54,14 +54,15 @@ export function llmProxyHandlers(
 
 const eventStream = "text/event-stream";
 
-function callOf(
+async function callOf(
   operation: "chat" | "embedding",
   body: HttpBody | undefined,
-  { values, requestHeader, responseHeader, signal }: HandlerContext,
-): ProxyCall {
+  context: HandlerContext,
+): Promise<ProxyCall> {
+  const { values, requestHeader, responseHeader, signal } = context;
   const bytes = body?.data ?? new Uint8Array();
-  const parsed = values.get(parsedBodyKey);
-  const json = parsed ?? parseJsonBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const json = values.get(parsedBodyKey) ?? (await decodeJson(buffer, memoryOf(context)));
   return {
     request: parseProxyRequest(operation, bytes, json),
     headers: parseCallHeaders(requestHeader),

@@ -1,10 +1,14 @@
 // What a request's `model` may be: the aliases, and every model that the providers of a project
-// list. Called by handlers.ts. Azure and Bedrock list no models under the keys that run them.
+// list. Azure and Bedrock list no models under the keys that run them.
 // Source: docs/decisions.md, 21; the providers' API references, "List models".
 
 import type { ProjectScope } from "../../access/scope.ts";
+import { createByteCache } from "../../base/byte-cache.ts";
+import { createFairPlaces } from "../../base/fair-places.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { memoryOf } from "../../base/json-memory.ts";
+import { type AnswerMemory, currentAnswer } from "../calls/answer-memory.ts";
 import type { Outbound } from "../calls/outbound.ts";
 import type { Connection, ProviderType } from "../provider.ts";
 import { baseUrlOf } from "../providers/base-url.ts";
@@ -21,7 +25,7 @@ export type Model = {
 
 export type ModelList = {
   readonly models: readonly Model[];
-  /** Names of providers that did not tell theirs in time. */
+  /** Names of providers that did not tell theirs in time, or have more than an answer holds. */
   readonly unavailable: readonly string[];
 };
 
@@ -32,17 +36,26 @@ export type Models = {
 export type ModelsOptions = {
   readonly routing: Pick<Routing, "list">;
   readonly outbound: Pick<Outbound, "dispatcher">;
+  /** Lists count there while they come in. */
+  readonly answerMemory: AnswerMemory;
 };
 
 /** A list is remembered so long; a failure shorter, as it may be over. */
 const rememberedMs = 60_000;
 const failureRememberedMs = 5_000;
 const timeoutMs = 5_000;
-const listsMax = 256;
+const rememberedBytesMax = 32_000_000;
+/** Models of one provider, and of one answer. */
 const modelsMax = 5_000;
-/** Of a provider's list; as many are read at a time as a project has providers. */
+const answerModelsMax = 20_000;
+/** Of a provider's list. */
 const listBytesMax = 2_000_000;
 const containersMax = 100_000;
+/** Lists that are asked for at a time: a project may have hundreds of providers. */
+const asking = {
+  ...{ max: 32, orgMax: 16, projectMax: 16, waitMs: timeoutMs, waitersMax: 1_000 },
+  refusal: "as many lists of models are asked for as may",
+};
 
 /** Owner of the aliases. */
 const ownName = "waggle";
@@ -50,21 +63,51 @@ const ownName = "waggle";
 /** Undefined where the provider did not tell. */
 type Listed = Promise<readonly Model[] | undefined>;
 
-export function createModels({ routing, outbound }: ModelsOptions): Models {
-  const lists = new Map<string, { readonly list: Listed; untilMs: number }>();
+export function createModels({ routing, outbound, answerMemory }: ModelsOptions): Models {
+  const known = createByteCache<{ readonly models: readonly Model[] | undefined }>({
+    bytesMax: rememberedBytesMax,
+    now: Date.now,
+  });
+  const running = new Map<string, Listed>();
+  const places = createFairPlaces(asking);
 
-  function listOf(connection: Connection): Listed {
-    const known = lists.get(connection.id);
-    if (known && known.untilMs > Date.now()) return known.list;
-    const list = ask(connection).catch(() => undefined);
-    const entry = { list, untilMs: Date.now() + rememberedMs };
-    lists.delete(connection.id);
-    lists.set(connection.id, entry);
-    for (const id of lists.keys()) if (lists.size > listsMax) lists.delete(id);
-    void list.then((models) => {
-      if (!models) entry.untilMs = Date.now() + failureRememberedMs;
-    });
-    return list;
+  function listOf(connection: Connection, project: ProjectScope): Listed {
+    const { id } = connection;
+    const list = known.find(id);
+    if (list) return Promise.resolve(list.models);
+    const begun = running.get(id) ?? begin(connection, project);
+    running.set(id, begun);
+    return begun;
+  }
+
+  async function begin(connection: Connection, project: ProjectScope): Listed {
+    const { id, isOperators } = connection;
+    const models = await askInTurn(connection, project).catch(() => undefined);
+    known.set(
+      id,
+      { models },
+      {
+        ownerId: isOperators ? "operator" : project.orgId,
+        bytes: memoryOf(models ?? []),
+        goodUntil: Date.now() + (models ? rememberedMs : failureRememberedMs),
+      },
+    );
+    running.delete(id);
+    return models;
+  }
+
+  async function askInTurn(
+    connection: Connection,
+    project: ProjectScope,
+  ): Promise<readonly Model[]> {
+    const leave = await places.enter(project);
+    const memory = answerMemory.open(project);
+    try {
+      return await currentAnswer.run(memory, () => ask(connection));
+    } finally {
+      memory.release();
+      leave();
+    }
   }
 
   async function ask(connection: Connection): Promise<readonly Model[]> {
@@ -89,14 +132,17 @@ export function createModels({ routing, outbound }: ModelsOptions): Models {
   return {
     async list(project) {
       const { connections, aliases } = await routing.list(project);
-      const lists = await Promise.all(connections.map(listOf));
-      return {
-        models: [
-          ...aliases.map(({ name }) => ({ id: name, created: 0, ownedBy: ownName })),
-          ...lists.flatMap((models) => models ?? []),
-        ],
-        unavailable: connections.filter((_, index) => !lists[index]).map(({ name }) => name),
-      };
+      const lists = await Promise.all(connections.map((one) => listOf(one, project)));
+      const models: Model[] = aliases.map(({ name }) => ({
+        ...{ id: name, created: 0, ownedBy: ownName },
+      }));
+      const unavailable: string[] = [];
+      connections.forEach(({ name }, index) => {
+        const list = lists[index];
+        if (list && models.length + list.length <= answerModelsMax) models.push(...list);
+        else unavailable.push(name);
+      });
+      return { models, unavailable };
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Dispatcher } from "undici";
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
-import { jsonContainersMax, nestingDepthMax } from "../../base/limits.ts";
+import { containersMax, nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import { type Phase, toNetworkError } from "../calls/network-error.ts";
 import type { Outbound } from "../calls/outbound.ts";
@@ -122,7 +122,7 @@ async function readWhole(
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
   const bytes = await orFault(connection, "body", signal, () => body.bytes());
-  const json = hasMoreContainers(bytes, jsonContainersMax) ? undefined : parseAnswer(bytes);
+  const json = hasMoreContainers(bytes, containersMax) ? undefined : parseAnswer(bytes);
   if (!isAnswer(operation, json) || !isSound(json, nestingDepthMax)) {
     if (isJsonObject(json) && isJsonObject(json["error"])) {
       // Some answer 200 to what failed.

@@ -1,5 +1,5 @@
 // The LLM proxy: finds the provider that a request's model means, calls it, and passes its answer
-// on as it is, once the generation is stored. Called by handlers.ts.
+// on as it is, once the generation is stored.
 // Source: docs/decisions.md, 1, 7, 20, 21.
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -20,6 +20,7 @@ import { type CallEnd, type RunningCall, toGeneration } from "./recording.ts";
 import type { CallHeaders } from "./request-headers.ts";
 import { choicesAsked, modelOf } from "./request.ts";
 import { createStreamReader, type StreamReader } from "./stream-reader.ts";
+import { translatedCalls } from "./translated/translated.ts";
 import { streamFault } from "./upstream-fault.ts";
 import type {
   CallUpstream,
@@ -104,11 +105,12 @@ export function createProxy(options: ProxyOptions): Proxy {
     const startedAtMs = Date.now();
     const place = generations.place(headers);
     const route = await routing.find(project, modelOf(request));
-    const release = concurrency.enter(project.id);
+    const isTranslated = route.targets.some((one) => !speaksOpenAi(one.connection.type));
+    const release = concurrency.enter(project, isTranslated ? translatedCalls(request) : 1);
     try {
       const timeoutMs = Math.min(headers.timeoutMs ?? options.timeoutMs, options.timeoutMs);
       const ender = openCallSignal(signal, timeoutMs);
-      const memory = options.answerMemory.open(project.id);
+      const memory = options.answerMemory.open(project);
       const running = { request, headers, route, place, startedAtMs, call, ender, memory };
       return { ...running, finish: finisher(project, running, release) };
     } catch (error) {

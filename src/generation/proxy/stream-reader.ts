@@ -1,10 +1,10 @@
 // Reads a stream of the OpenAI API as it passes: what of it may go to the client now, what it says,
 // and whether it came to its end. Nothing passes that is no sound event, and the end not before the
-// generation is stored. Called by proxy.ts. Source: docs/decisions.md, 20, 21.
+// generation is stored. Source: docs/decisions.md, 20, 21.
 
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
-import { jsonContainersMax, nestingDepthMax } from "../../base/limits.ts";
+import { containersMax, nestingDepthMax } from "../../base/limits.ts";
 import type { Keep } from "../calls/answer-memory.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import { type ReadAnswer, reasonsOf, textOf, toOutputs } from "./answer-reader.ts";
@@ -39,6 +39,8 @@ export type StreamReader = {
 };
 
 const done = "[DONE]";
+/** Bytes that are kept of the end; behind `[DONE]` no provider says much. */
+const heldBytesMax = 65_536;
 /** What is recorded of an event lies in a list of choices. */
 const eventDepthMax = nestingDepthMax - 2;
 
@@ -47,6 +49,7 @@ export function createStreamReader(choices: number, keep: Keep): StreamReader {
   const sse = createSseReader();
   const gatherer = createDeltaGatherer(keep);
   const held: Uint8Array[] = [];
+  let heldBytes = 0;
   let isDone = false;
   let fault: StreamFault | undefined;
   let usage: JsonValue | undefined;
@@ -62,10 +65,15 @@ export function createStreamReader(choices: number, keep: Keep): StreamReader {
 
   function faultOf({ bytes, data, name }: SseEvent): StreamFault | undefined {
     if (data === undefined || data === "") return undefined;
-    const json = hasMoreContainers(bytes, jsonContainersMax) ? undefined : tryParseJson(data);
+    const json = hasMoreContainers(bytes, containersMax) ? undefined : tryParseJson(data);
     if (isError(json, name)) return { kind: "error", said: json ?? null };
     const isRead = isJsonObject(json) && isSound(json, eventDepthMax) && record(json);
     return isRead ? undefined : { kind: "malformed" };
+  }
+
+  function hold(bytes: Uint8Array): void {
+    heldBytes += bytes.length;
+    if (held.length === 0 || heldBytes <= heldBytesMax) held.push(bytes);
   }
 
   function take(events: readonly SseEvent[]): Uint8Array | undefined {
@@ -74,7 +82,8 @@ export function createStreamReader(choices: number, keep: Keep): StreamReader {
       isDone ||= event.data?.trim() === done;
       if (!isDone) fault ??= faultOf(event);
       if (fault) break;
-      (isDone ? held : passing).push(event.bytes);
+      if (isDone) hold(event.bytes);
+      else passing.push(event.bytes);
     }
     return passing.length > 1 ? Buffer.concat(passing) : passing[0];
   }

@@ -5,6 +5,8 @@
 import type { ProjectScope, Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
+import { present } from "../../base/json.ts";
+import { errorLengthMax } from "../../base/limits.ts";
 import { createRunning, type Running } from "../../base/running.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
@@ -84,15 +86,16 @@ export function createGenerations(options: GenerationsOptions): Generations {
   async function store(project: ProjectScope, write: EventWrite): Promise<void> {
     await assertActive(project, write.start_time ?? 0);
     const { events } = tracingOf(project);
-    try {
-      await events.create(project.projectId, write);
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.reason !== "INVALID_ARGUMENT") throw error;
-      // The session that the caller named is an event of another kind. The model has run: its event
-      // is kept, in a session of its own.
-      const { session_id = "", metadata = {}, ...rest } = write;
-      const noted = { ...metadata, refused_session_id: session_id };
-      await events.create(project.projectId, { ...rest, metadata: noted });
+    let kept = write;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await events.create(project.projectId, kept);
+        return;
+      } catch (error) {
+        const isRefused = error instanceof ServiceError && error.reason === "INVALID_ARGUMENT";
+        if (!isRefused || tries > storableFaults) throw error;
+        kept = withoutFault(kept, error.message);
+      }
     }
   }
 
@@ -119,6 +122,27 @@ export function createGenerations(options: GenerationsOptions): Generations {
     },
 
     ...running,
+  };
+}
+
+/** Faults of one event that are got around: its session, and its payload. */
+const storableFaults = 2;
+
+// The model has run: its event is kept. Where the session that the caller named is an event of
+// another kind, in a session of its own; where no event can hold it, without its payload.
+function withoutFault(write: EventWrite, fault: string): EventWrite {
+  const { session_id = "", metadata = {}, ...rest } = write;
+  if (fault.startsWith("event.session_id:")) {
+    return { ...rest, metadata: { ...metadata, refused_session_id: session_id } };
+  }
+  const { config = {}, error, inputs: _, outputs: __, user_properties: ___, ...bare } = write;
+  const named = ["model", "provider", "type"].map((key) => [key, config[key]] as const);
+  return {
+    ...bare,
+    ...(error !== undefined && { error: error.slice(0, errorLengthMax) }),
+    inputs: {},
+    config: present(Object.fromEntries(named)),
+    metadata: { ...metadata, refused_payload: fault },
   };
 }
 

@@ -1,8 +1,9 @@
 // Which providers a project's requests reach, and what the `model` of a request stands for among
-// them. Called by chat and proxy. Source: docs/decisions.md, 20, 21, 32.
+// them. Source: docs/decisions.md, 20, 21, 32.
 
-import { createCache } from "../../access/cache.ts";
 import type { ProjectScope } from "../../access/scope.ts";
+import { createByteCache } from "../../base/byte-cache.ts";
+import { memoryOf } from "../../base/json-memory.ts";
 import { nearest } from "../owner/owner.ts";
 import type { Connection, Route } from "../provider.ts";
 import { type Alias, type Providers, resolve } from "./resolve.ts";
@@ -31,18 +32,21 @@ export type RoutingOptions = {
   /** Adds somebody to tell what to forget (access/changes/changes.ts). */
   readonly onForget: (listener: (subject: string) => void) => void;
   readonly now?: () => number;
+  /** Of what is remembered of all projects. */
+  readonly bytesMax?: number;
 };
 
 /** What is remembered is at most so old where no change is heard of. */
 const ageMsMax = 30_000;
-/** Projects; each holds its connections with their secrets. */
-const entriesMax = 1_000;
+/** Connections with their secrets, and aliases: up to 12 MB of a project, some kB usually. */
+const bytesMaxDefault = 64_000_000;
 /** Of `providers:` and an owner's id: whose projects those are is not known here. */
 const forgotten = /^(\*$|providers:)/;
 
 export function createRouting(options: RoutingOptions): Routing {
   const { connectionsFor, aliasesFor, operator, onForget, now = Date.now } = options;
-  const known = createCache<Providers>({ entriesMax, ageMsMax, now });
+  const { bytesMax = bytesMaxDefault } = options;
+  const known = createByteCache<Providers>({ bytesMax, now });
   const lookups = new Map<string, Promise<Providers>>();
 
   onForget((subject) => {
@@ -68,7 +72,10 @@ export function createRouting(options: RoutingOptions): Routing {
     const lookup = read(project)
       .then((providers) => {
         // Forgotten meanwhile: it may be what was before the change.
-        if (lookups.get(project.id) === lookup) known.set(project.id, providers, askedAtMs);
+        if (lookups.get(project.id) === lookup) {
+          const about = { ownerId: project.orgId, bytes: memoryOf(providers) };
+          known.set(project.id, providers, { ...about, goodUntil: askedAtMs + ageMsMax });
+        }
         return providers;
       })
       .finally(() => {

@@ -1,37 +1,28 @@
 // Applies the writes of one commit: inserts what is new, merges what is there, keeps early updates,
-// makes the sessions, and keeps totals and field catalogue, all in one transaction.
-// Called by record.ts. Source: docs/decisions.md, 5, 6, 17 and 18.
+// makes the sessions, and keeps totals and field catalogue, all in one transaction. A write that
+// cannot be stored is refused alone. Source: docs/decisions.md, 5, 6, 9, 17 and 18.
 
-import { ServiceError } from "../../base/errors.ts";
+import { createPacer, type Pacer } from "../../base/pacer.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
-import { applyTotals, type TotalsChange } from "../sessions/totals-change.ts";
-import { type EstimateCost, type EventFields, type StoredEvent, unknownName } from "./event.ts";
+import { applyTotals } from "../sessions/totals-change.ts";
 import type { Outcomes } from "./commit-queue.ts";
-import { applyPending, type Change, foldChanges, mergeChanges, type Pending } from "./merge.ts";
-import type { OnWritten, WriteSet, WrittenEvent } from "./write-set.ts";
-import { keyOf, toEventFields, toMicroseconds, toRow, toStoredEvent } from "./stored-event.ts";
+import { collectEntries, type Entries, toSubmitted } from "./entries.ts";
+import type { EstimateCost } from "./event.ts";
+import type { Change, Refusal } from "./merge.ts";
 import {
-  type Held,
-  insertEvents,
-  listNamelessSessions,
-  lockEvents,
-  replaceEvents,
-  type SessionTimes,
-  widenSessions,
-} from "./store.ts";
-
-/** What one commit asks of one id. */
-type Entry = {
-  readonly projectId: string;
-  readonly eventId: string;
-  readonly changes: Change[];
-  /** The session that events of this commit name, as it is made when absent. */
-  stub: EventFields | undefined;
-  readonly receivedAtMs: number;
-};
-
-type Entries = Map<string, Entry>;
+  type Faults,
+  foldEntry,
+  mergeIntoHeld,
+  rowLengthMax,
+  type ToEvent,
+  tooLarge,
+  type WrittenChange,
+} from "./merge-held.ts";
+import { type Row, toStatements } from "./row-statements.ts";
+import { keyOf, toMicroseconds, toPendingRow, toRow, toStoredEvent } from "./stored-event.ts";
+import { insertRows, planForAnyProject, type SessionTimes, widenSessions } from "./store.ts";
+import type { OnWritten, WriteSet } from "./write-set.ts";
 
 /** What is kept beside the events, and in them, when they are stored. */
 export type Derivations = {
@@ -40,54 +31,118 @@ export type Derivations = {
   readonly onWritten?: OnWritten | undefined;
 };
 
+/** Outcome of a request in whose stead nothing was done: it has to be committed alone. */
+export const runsAlone: Outcomes = [];
+
+/** Thrown inside a commit to undo it: what a refused write brought with it must go as well. */
+class Undone extends Error {
+  readonly faults: Faults;
+  constructor(faults: Faults) {
+    super("writes of the commit are refused or have to be committed alone");
+    this.faults = faults;
+  }
+}
+
+/**
+ * Commits in which a write that clashed with a refused one gets another chance. Without a bound, a
+ * chain of events that name each other as sessions would take a commit each.
+ */
+const reconsideredMax = 3;
+
 /**
  * Applies several requests' writes and commits. Returns, for each request, what became of its
- * writes. Retried as a whole when two commits meet in a deadlock.
+ * writes; `runsAlone` for a request of several that changes a large event. Runs again without the
+ * writes that Postgres' rows show to be refused, so that nothing of them is stored; and as a whole
+ * when two commits meet in a deadlock.
  */
 export async function applyWrites(
   database: Database,
   derivations: Derivations,
   sets: readonly WriteSet[],
 ): Promise<readonly Outcomes[]> {
-  const { entries, changes } = collectEntries(sets);
-  // A step, since a caller whose writes are refused may go on with others.
-  const sightings = await database.step((sql) => apply(sql, derivations, entries));
-  derivations.fields.confirm(sightings);
-  return changes.map((ofSet) => ofSet.map(({ outcome }) => outcome));
+  const submitted = sets.map(toSubmitted);
+  const refused = new Map<Change, Refusal>();
+  const large = new Set<Change>();
+  for (let attempt = 1; ; attempt += 1) {
+    const isLarge = submitted.map(({ changes }) => changes.some(({ change }) => large.has(change)));
+    const here = submitted.filter((_, index) => isLarge[index] === false);
+    const { entries, clashes } = collectEntries(here, refused);
+    try {
+      // A step, since a caller whose writes fail may go on with others.
+      const sightings = await database.step((sql) =>
+        apply(sql, derivations, entries, sets.length === 1),
+      );
+      derivations.fields.confirm(sightings);
+      return submitted.map(({ changes }, index) =>
+        isLarge[index] === true ? runsAlone : changes.map(({ change }) => change.outcome),
+      );
+    } catch (error) {
+      if (!(error instanceof Undone)) throw error;
+      for (const [change, refusal] of error.faults.refusals) refused.set(change, refusal);
+      for (const change of error.faults.large) large.add(change);
+      if (attempt < reconsideredMax) continue;
+      for (const [change, refusal] of clashes) refused.set(change, refusal);
+    }
+  }
 }
 
 async function apply(
   sql: Sql,
   { fields, estimateCost, onWritten }: Derivations,
   entries: Entries,
+  isAlone: boolean,
 ): Promise<FieldSighting[]> {
+  const pacer = createPacer();
   const toEvent: ToEvent = (eventId, given, startMs) =>
     toStoredEvent(eventId, given, startMs, estimateCost);
-  const inserted = await insertNew(sql, entries, toEvent);
-  const merged = await mergeIntoHeld(sql, entries, inserted.keys, toEvent);
-  const changes = [...inserted.changes, ...merged];
-  await widenSessions(sql, timesOf(changes));
+  const options = { toEvent, pacer, isAlone };
+  // Both are sent before an answer is waited for.
+  const [inserted] = await Promise.all([insertNew(sql, entries, options), planForAnyProject(sql)]);
+  const remaining = [...entries].filter(([key]) => !inserted.keys.has(key));
+  const merged = await mergeIntoHeld(
+    sql,
+    remaining.map(([, entry]) => entry),
+    options,
+  );
+  const faults = joinFaults(inserted, merged);
+  if (faults.refusals.size > 0 || faults.large.size > 0) throw new Undone(faults);
+  const changes = [...inserted.changes, ...merged.changes];
+  await widenSessions(sql, await timesOf(changes, pacer));
   await applyTotals(sql, changes);
-  const sightings: FieldSighting[] = [];
-  for (const { projectId, after } of changes) {
-    if (after !== undefined) sightings.push(...fields.unseen(projectId, after));
-  }
+  const sightings = await sightingsOf(fields, changes, pacer);
   for (const [projectId, group] of Map.groupBy(sightings, (sighting) => sighting.projectId)) {
     await fields.record(sql, projectId, group);
   }
-  await onWritten?.(sql, changes.filter(isWritten));
+  await onWritten?.(sql, changes);
   return sightings;
 }
 
-function isWritten(change: TotalsChange): change is TotalsChange & WrittenEvent {
-  return change.after !== undefined;
+function joinFaults(a: Faults, b: Faults): Faults {
+  return {
+    refusals: new Map([...a.refusals, ...b.refusals]),
+    large: new Set([...a.large, ...b.large]),
+  };
+}
+
+async function sightingsOf(
+  fields: FieldCatalogue,
+  changes: readonly WrittenChange[],
+  pacer: Pacer,
+): Promise<FieldSighting[]> {
+  const sightings: FieldSighting[] = [];
+  for (const { projectId, given } of changes) {
+    for (const sighting of fields.unseen(projectId, given)) sightings.push(sighting);
+    if (pacer.due()) await pacer.rest();
+  }
+  return sightings;
 }
 
 /** Widest times of the events of each session that this commit has not left as wide itself. */
-function timesOf(changes: readonly TotalsChange[]): SessionTimes[] {
+async function timesOf(changes: readonly WrittenChange[], pacer: Pacer): Promise<SessionTimes[]> {
   const times = new Map<string, SessionTimes>();
   for (const { projectId, after } of changes) {
-    if (after === undefined || after.event_type === "session") continue;
+    if (pacer.due()) await pacer.rest();
+    if (after.event_type === "session") continue;
     const key = keyOf(projectId, after.session_id);
     const start = toMicroseconds(after.start_time);
     // An event without an end still shows that the session was alive when it started.
@@ -101,7 +156,7 @@ function timesOf(changes: readonly TotalsChange[]): SessionTimes[] {
     });
   }
   for (const { projectId, after } of changes) {
-    if (after?.event_type !== "session" || after.end_time === null) continue;
+    if (after.event_type !== "session" || after.end_time === null) continue;
     const key = keyOf(projectId, after.event_id);
     const wanted = times.get(key);
     if (wanted === undefined || toMicroseconds(after.start_time) > wanted.start_time_us) continue;
@@ -110,208 +165,51 @@ function timesOf(changes: readonly TotalsChange[]): SessionTimes[] {
   return [...times.values()];
 }
 
-/** An event of the fields given for it, its start where none is among them. */
-type ToEvent = (eventId: string, fields: EventFields, startMs: number) => StoredEvent;
+type Inserted = Faults & {
+  readonly keys: ReadonlySet<string>;
+  readonly changes: readonly WrittenChange[];
+};
 
-type Inserted = { readonly keys: ReadonlySet<string>; readonly changes: readonly TotalsChange[] };
-
-async function insertNew(sql: Sql, entries: Entries, toEvent: ToEvent): Promise<Inserted> {
-  const rows: Record<string, unknown>[] = [];
-  const made = new Map<string, TotalsChange>();
-  for (const [key, entry] of entries) {
-    const { event, pending } = foldEntry(entry, undefined, toEvent);
-    if (event !== undefined) {
-      made.set(key, { projectId: entry.projectId, before: undefined, after: event });
-      rows.push(toRow(entry.projectId, event));
-    } else if (pending !== undefined) {
-      rows.push(pendingRow(entry.projectId, entry.eventId, pending));
-    }
-  }
-  const keys = new Set<string>();
-  const changes: TotalsChange[] = [];
-  for (const { project_id, event_id } of await insertEvents(sql, rows)) {
-    const key = `${project_id} ${event_id}`;
-    keys.add(key);
-    const change = made.get(key);
-    if (change !== undefined) changes.push(change);
-  }
-  return { keys, changes };
-}
-
-async function mergeIntoHeld(
+async function insertNew(
   sql: Sql,
   entries: Entries,
-  insertedKeys: ReadonlySet<string>,
-  toEvent: ToEvent,
-): Promise<readonly TotalsChange[]> {
-  const remaining = [...entries].filter(([key]) => !insertedKeys.has(key));
-  const held = await lockRemaining(sql, remaining);
-  const rows: Record<string, unknown>[] = [];
-  const changes: TotalsChange[] = [];
-  for (const [key, entry] of remaining) {
+  { toEvent, pacer, isAlone }: { toEvent: ToEvent; pacer: Pacer; isAlone: boolean },
+): Promise<Inserted> {
+  const made = new Map<string, WrittenChange>();
+  const rows: Row[] = [];
+  for (const [key, entry] of entries) {
     const { projectId, eventId } = entry;
-    const found = held.get(key);
-    if (found === undefined) {
-      if (wasDeletedMeanwhile(entry)) throw deletedMeanwhile();
-      continue;
-    }
-    const before = "event" in found ? found.event : undefined;
-    const folded =
-      "event" in found
-        ? mergeEntry(entry, found.event, toEvent)
-        : foldEntry(entry, found.pending, toEvent);
-    if (folded.event !== undefined) {
-      rows.push(toRow(projectId, folded.event));
-      changes.push({ projectId, before, after: folded.event });
-    } else if (folded.pending !== undefined) {
-      rows.push(pendingRow(projectId, eventId, folded.pending));
-    }
+    const { event, pending } = foldEntry(entry, undefined, toEvent);
+    if (event !== undefined) {
+      made.set(key, { projectId, before: undefined, after: event, given: event });
+      rows.push(toRow(projectId, event));
+    } else if (pending !== undefined) rows.push(toPendingRow(projectId, eventId, pending));
+    if (pacer.due()) await pacer.rest();
   }
-  await replaceEvents(sql, rows);
-  return changes;
-}
-
-// Seen by the insert, gone before the lock: the transaction runs again and inserts.
-function wasDeletedMeanwhile({ changes }: Entry): boolean {
-  return changes.some(({ outcome }) => outcome === "applied");
-}
-
-function deletedMeanwhile(): Error {
-  return Object.assign(new Error("an event was deleted while it was merged"), { code: "40001" });
-}
-
-type Folded = { event: StoredEvent | undefined; pending: Pending | undefined };
-
-/** What an id without a visible event becomes: an event, an update that waits, or nothing. */
-function foldEntry(entry: Entry, held: Pending | undefined, toEvent: ToEvent): Folded {
-  const { event, pending } = foldChanges(entry.changes, held);
-  const made = withStub(entry, event, pending);
-  if (made === undefined) return { event: undefined, pending };
-  return { event: toEvent(entry.eventId, made, entry.receivedAtMs), pending: undefined };
-}
-
-function mergeEntry(entry: Entry, stored: StoredEvent, toEvent: ToEvent): Folded {
-  const merged = withStub(entry, mergeChanges(toEventFields(stored), entry.changes), undefined);
-  return {
-    event: merged && toEvent(entry.eventId, merged, stored.start_time),
-    pending: undefined,
-  };
-}
-
-// The session that this commit's events name: made, or given the source and name that it lacks. One
-// that is stored has a source.
-function withStub(
-  entry: Entry,
-  event: EventFields | undefined,
-  pending: Pending | undefined,
-): EventFields | undefined {
-  const { stub } = entry;
-  if (stub === undefined) return event;
-  if (event === undefined) return pending === undefined ? stub : applyPending(stub, pending);
-  if (event.event_type !== "session") throw sessionIsAnEvent(entry.eventId);
-  const { source = stub.source } = event;
-  const isNameless = event.event_name === undefined || event.event_name === unknownName;
-  const name = isNameless ? stub.event_name : undefined;
-  if (source === event.source && name === undefined) return event;
-  return {
-    ...event,
-    ...(source !== undefined && { source }),
-    ...(name !== undefined && { event_name: name }),
-  };
-}
-
-function sessionIsAnEvent(sessionId: string): ServiceError {
-  const message = `session_id: ${sessionId} is the id of an event that is no session`;
-  return new ServiceError("INVALID_ARGUMENT", message);
-}
-
-// Most stubs meet a session that is there and has its name: those are neither read nor locked.
-async function lockRemaining(
-  sql: Sql,
-  remaining: readonly (readonly [string, Entry])[],
-): Promise<Map<string, Held>> {
-  const held = new Map<string, Held>();
-  const byProject = Map.groupBy(remaining, ([, entry]) => entry.projectId);
-  for (const projectId of [...byProject.keys()].toSorted()) {
-    const group = (byProject.get(projectId) ?? []).map(([, entry]) => entry);
-    const changed = group.filter((entry) => entry.changes.length > 0);
-    const stubs = group.filter((entry) => entry.changes.length === 0);
-    const ids = [...changed.map((entry) => entry.eventId), ...(await openStubs(sql, stubs))];
-    if (ids.length === 0) continue;
-    for (const one of await lockEvents(sql, projectId, ids)) {
-      held.set(keyOf(projectId, one.key.event_id), one);
+  const tooLong: Row[] = [];
+  const onTooLong = (row: Row): unknown => tooLong.push(row);
+  const keys = new Set<string>();
+  const changes: WrittenChange[] = [];
+  for await (const { text } of toStatements(rows, { pacer, rowLengthMax, onTooLong })) {
+    for (const { project_id, event_id } of await insertRows(sql, text)) {
+      const key = `${project_id} ${event_id}`;
+      keys.add(key);
+      const change = made.get(key);
+      if (change !== undefined) changes.push(change);
     }
   }
-  return held;
+  return { keys, changes, ...faultsOf(entries, tooLong, isAlone) };
 }
 
-// A session needs its stub where an early update waits for it, or where this commit knows its name.
-async function openStubs(sql: Sql, stubs: readonly Entry[]): Promise<string[]> {
-  const [first] = stubs;
-  if (first === undefined) return [];
-  const ids = stubs.map((entry) => entry.eventId);
-  const nameless = await listNamelessSessions(sql, first.projectId, ids);
-  const open: string[] = [];
-  for (const { eventId, stub } of stubs) {
-    const type = nameless.get(eventId);
-    if (type === undefined) continue;
-    if (type !== "session" && type !== "pending") throw sessionIsAnEvent(eventId);
-    if (type === "pending" || stub?.event_name !== undefined) open.push(eventId);
+/** Faults of rows that are too long: several writes of one id made them so together. */
+function faultsOf(entries: Entries, tooLong: readonly Row[], isAlone: boolean): Faults {
+  const refusals = new Map<Change, Refusal>();
+  const large = new Set<Change>();
+  for (const { project_id, event_id } of tooLong) {
+    for (const change of entries.get(keyOf(project_id, event_id))?.changes ?? []) {
+      if (isAlone) refusals.set(change, { cause: tooLarge });
+      else large.add(change);
+    }
   }
-  return open;
-}
-
-function collectEntries(sets: readonly WriteSet[]): { entries: Entries; changes: Change[][] } {
-  const entries: Entries = new Map();
-  const changes = sets.map((set) =>
-    set.writes.map(({ event_id, ...fields }) => {
-      const change: Change = { kind: set.kind, fields, outcome: "applied" };
-      if (set.kind === "create" && fields.event_type !== "session") {
-        if (fields.session_id === event_id) return { ...change, outcome: "refused" as const };
-        addStub(entries, set, fields);
-      }
-      entryOf(entries, set, event_id).changes.push(change);
-      return change;
-    }),
-  );
-  return { entries, changes };
-}
-
-function entryOf(entries: Entries, set: WriteSet, eventId: string): Entry {
-  const { projectId, receivedAtMs } = set;
-  const key = keyOf(projectId, eventId);
-  let entry = entries.get(key);
-  if (entry === undefined) {
-    entry = { projectId, eventId, changes: [], stub: undefined, receivedAtMs };
-    entries.set(key, entry);
-  }
-  return entry;
-}
-
-// The session of an event: there once the event is, whether or not anybody started it.
-function addStub(entries: Entries, set: WriteSet, fields: EventFields): void {
-  const sessionId = fields.session_id;
-  if (sessionId === undefined) return;
-  const entry = entryOf(entries, set, sessionId);
-  const start = fields.start_time ?? set.receivedAtMs;
-  const end = fields.end_time ?? start;
-  const name = set.sessionNames.get(sessionId);
-  entry.stub = {
-    event_type: "session",
-    session_id: sessionId,
-    source: fields.source ?? unknownName,
-    ...entry.stub,
-    start_time: Math.min(entry.stub?.start_time ?? start, start),
-    end_time: Math.max(entry.stub?.end_time ?? end, end),
-    ...(name !== undefined && { event_name: name }),
-  };
-}
-
-/** A row that no reader sees: the updates lie whole in `inputs`. */
-function pendingRow(projectId: string, eventId: string, fields: Pending) {
-  const row = toRow(
-    projectId,
-    toStoredEvent(eventId, { session_id: eventId }, 0, () => null),
-  );
-  return { ...row, event_type: "pending", inputs: fields };
+  return { refusals, large };
 }

@@ -1,13 +1,12 @@
 // Batches of events: each stored or rejected on its own, perhaps in one session.
-// Called by events.ts.
 // Source: docs/spec.md, POST /events/batch; docs/decisions.md, 4, 6 and 9.
 
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { EventWrite } from "./event.ts";
-import { type EventInput, parseEvent, parseSession, type SessionInput } from "./parse-event.ts";
-import type { Recorder } from "./record.ts";
+import { type EventInput, parseCosted, parseSession, type SessionInput } from "./parse-event.ts";
+import type { Origin, Recorder } from "./record.ts";
 import { defaultSessionId } from "./stored-event.ts";
 import { listSessionIds, listSessionSources } from "./store.ts";
 
@@ -16,7 +15,7 @@ export type BatchItem = { readonly index: number; readonly input: EventInput } |
 
 export type BatchFault = { readonly index: number; readonly fault: string };
 
-export type BatchOptions = {
+export type BatchOptions = Origin & {
   /** Name of the list in the request, for the causes. */
   readonly field?: string;
   /** All events join this session; made from `sessionProperties` or the first event. */
@@ -41,15 +40,11 @@ export type BatchWriter = (
   options?: BatchOptions,
 ) => Promise<BatchResult>;
 
-/** What an event is told whose id is another kind's. */
-export const idClash =
-  "event_id: is the id of a session, or of an event where a session is meant; choose another";
-
-type Parsed = { readonly index: number; readonly write: EventWrite };
+type Parsed = { readonly index: number; readonly write: EventWrite; readonly cost: number };
 
 /**
- * Returns the writer of batches. It stores the good events of a batch in one transaction, and
- * throws BATCH_REJECTED, with the causes, when none is good.
+ * Returns the writer of batches. It stores the good events of a batch, and throws BATCH_REJECTED,
+ * with the causes, when none is good.
  */
 export function createBatchWriter(database: Database, recorder: Recorder): BatchWriter {
   return async (projectId, items, options = {}) => {
@@ -70,12 +65,18 @@ export function createBatchWriter(database: Database, recorder: Recorder): Batch
       projectId,
       sourced.parsed.map(({ write }) => write),
     );
-    const refused = await recorder.record(projectId, session ? [session, ...writes] : writes);
-    sourced.parsed.forEach(({ index, write }) => {
-      if (refused.has(write.event_id))
-        faults.push({ index, fault: `${field}[${index}].${idClash}` });
+    const costs = sourced.parsed.map(({ cost }) => cost);
+    const refused = await (session
+      ? recorder.record(projectId, [session, ...writes], { ...options, costs: [0, ...costs] })
+      : recorder.record(projectId, writes, { ...options, costs }));
+    const stored: EventWrite[] = [];
+    sourced.parsed.forEach(({ index }, at) => {
+      const write = writes[at];
+      const cause = refused.get(session ? at + 1 : at);
+      if (cause !== undefined)
+        faults.push({ index, fault: joinFault(`${field}[${index}]`, cause) });
+      else if (write !== undefined) stored.push(write);
     });
-    const stored = writes.filter((write) => !refused.has(write.event_id));
     const errors = faults.toSorted((a, b) => a.index - b.index).map(({ fault }) => fault);
     if (stored.length === 0) throw batchRejected(errors);
     return {
@@ -153,16 +154,22 @@ async function addSources(
     for (const [id, source] of stored) sources.set(id, source);
   }
   const result: { parsed: Parsed[]; faults: BatchFault[] } = { parsed: [], faults: [] };
-  for (const { index, write } of parsed) {
+  for (const { write, ...rest } of parsed) {
     const ofSession = sources.get(write.session_id ?? "") ?? sessionProperties?.source;
     const source = write.source ?? (ofSession || undefined);
-    if (source !== undefined) result.parsed.push({ index, write: { ...write, source } });
-    else if (!requiresSource) result.parsed.push({ index, write });
+    if (source !== undefined) result.parsed.push({ ...rest, write: { ...write, source } });
+    else if (!requiresSource) result.parsed.push({ ...rest, write });
     else {
+      const { index } = rest;
       result.faults.push({ index, fault: `${field}[${index}].source: is required in a batch` });
     }
   }
   return result;
+}
+
+/** Joins a path and a fault: one of a field inside begins with its name (`start_time: …`). */
+export function joinFault(path: string, fault: string): string {
+  return /^[\w.[\]]+: /.test(fault) ? `${path}.${fault}` : `${path}: ${fault}`;
 }
 
 function parseItem(
@@ -174,7 +181,7 @@ function parseItem(
   const { index, input } = item;
   try {
     const joined = sessionId === undefined ? input : { ...input, session_id: sessionId };
-    return { index, write: parseEvent(joined, path) };
+    return { index, ...parseCosted(joined, path) };
   } catch (error) {
     if (error instanceof ServiceError) return { index, fault: error.message };
     throw error;

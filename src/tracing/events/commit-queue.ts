@@ -1,10 +1,15 @@
-// Group commit: gathers the writes of concurrent requests while every connection is busy, and
-// commits them together when one is free. A timer to gather longer gained nothing when measured.
-// Called by record.ts.
+// Group commit: gathers the writes of concurrent requests while their project waits for its turn at
+// a connection, and commits them together. A timer to gather longer gained nothing when measured.
 
 import { ServiceError } from "../../base/errors.ts";
+import {
+  commitGroupBytesMax,
+  commitWaitingBytesMax,
+  commitWaitingBytesOfProjectMax,
+} from "../../base/limits.ts";
+import type { Place, Turns } from "../../postgres/turns.ts";
 import type { Outcome } from "./merge.ts";
-import type { WriteSet } from "./write-set.ts";
+import { sizeOfSet, type WriteSet } from "./write-set.ts";
 
 // Past this a statement gains nothing more and only delays those in it.
 const eventsPerCommitMax = 1_000;
@@ -24,7 +29,10 @@ export type Commit = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[]>
 export type QueueSize = { readonly requests: number; readonly events: number };
 
 export type CommitQueue = {
-  /** Resolves after commit. Fails with DATABASE_UNAVAILABLE when that takes too long. */
+  /**
+   * Resolves after commit. Fails with DATABASE_UNAVAILABLE when that takes too long, and with
+   * OVERLOADED when more bytes wait than may; writes of the service's own never do.
+   */
   submit(set: WriteSet): Promise<Outcomes>;
   /** What waits, without what is being committed. */
   size(): QueueSize;
@@ -33,70 +41,140 @@ export type CommitQueue = {
 
 export type CommitQueueOptions = {
   readonly commit: Commit;
-  readonly connections: number;
+  /** Turns at the connections; a project with much waiting takes one turn after another. */
+  readonly turns: Turns;
   readonly waitMs?: number;
+  readonly waitingBytesMax?: number;
+  readonly waitingBytesOfProjectMax?: number;
 };
 
 type Waiting = {
   readonly set: WriteSet;
+  readonly bytes: number;
   readonly resolve: (outcomes: Outcomes) => void;
   readonly reject: (error: unknown) => void;
 };
 
-/**
- * Returns a queue over `connections` concurrent commits. Its length is bounded by the bytes that
- * transport admits, since every entry is a request whose body still counts as in flight.
- */
+/** What waits of one project, and who is at it. */
+type ProjectQueue = {
+  /** In the order in which they came. */
+  readonly waiting: Set<Waiting>;
+  bytes: number;
+  /** Groups that are being committed, or wait for a turn. */
+  workers: number;
+};
+
 export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
-  const waiting: Waiting[] = [];
-  let busy = 0;
+  const { turns } = options;
+  const queues = new Map<string, ProjectQueue>();
+  let waitingBytes = 0;
+  let workers = 0;
   let onIdle: (() => void)[] = [];
 
-  function takeGroup(): Waiting[] {
-    let events = 0;
-    let count = 0;
-    for (const { set } of waiting) {
-      if (count > 0 && events + set.writes.length > eventsPerCommitMax) break;
-      events += set.writes.length;
-      count += 1;
-    }
-    return waiting.splice(0, count);
+  function queueOf(projectId: string): ProjectQueue {
+    const queue = queues.get(projectId) ?? { waiting: new Set(), bytes: 0, workers: 0 };
+    queues.set(projectId, queue);
+    return queue;
   }
 
-  async function work(): Promise<void> {
-    busy += 1;
-    while (waiting.length > 0) await commitGroup(takeGroup(), options.commit);
-    busy -= 1;
-    if (busy > 0) return;
-    for (const resolve of onIdle) resolve();
-    onIdle = [];
+  function remove(projectId: string, one: Waiting): void {
+    const queue = queues.get(projectId);
+    if (!queue?.waiting.delete(one)) return;
+    queue.bytes -= one.bytes;
+    waitingBytes -= one.bytes;
+    if (queue.waiting.size === 0 && queue.workers === 0) queues.delete(projectId);
+  }
+
+  /** Takes waiting requests, one of each project in turn; the project whose place it is begins. */
+  function takeGroup(projectId: string, place: Place): Waiting[] {
+    const group: Waiting[] = [];
+    let room = { events: eventsPerCommitMax, bytes: commitGroupBytesMax };
+    let projects = [projectId, ...[...queues.keys()].filter((id) => id !== projectId)];
+    while (projects.length > 0) {
+      projects = projects.filter((id) => {
+        const [next] = queues.get(id)?.waiting ?? [];
+        if (next === undefined) return false;
+        const left = {
+          events: room.events - next.set.writes.length,
+          bytes: room.bytes - next.bytes,
+        };
+        const isOver = left.events < 0 || left.bytes < 0;
+        // A request that is larger than a group is one by itself.
+        if ((isOver && group.length > 0) || !place.join(id)) return false;
+        room = left;
+        group.push(next);
+        remove(id, next);
+        return true;
+      });
+    }
+    return group;
+  }
+
+  function startWorker(projectId: string): void {
+    const queue = queueOf(projectId);
+    if (queue.workers >= turns.placesPerOwner) return;
+    queue.workers += 1;
+    workers += 1;
+    const work = (place: Place): Promise<void> =>
+      commitGroup(takeGroup(projectId, place), options.commit);
+    void turns.run(projectId, work, { isPatient: true }).then(() => {
+      queue.workers -= 1;
+      workers -= 1;
+      if (queue.waiting.size > 0) startWorker(projectId);
+      else if (queue.workers === 0) queues.delete(projectId);
+      if (workers > 0) return;
+      for (const resolve of onIdle) resolve();
+      onIdle = [];
+    });
   }
 
   return {
-    submit: (set) => {
+    submit: async (set) => {
+      const { projectId } = set;
+      const queue = queueOf(projectId);
+      const bytes = sizeOfSet(set);
+      const sizes = { own: queue.bytes, all: waitingBytes, bytes };
+      if (set.bytes !== undefined) assertRoom(sizes, options);
       const { promise, resolve, reject } = Promise.withResolvers<Outcomes>();
-      const one = { set, resolve, reject };
-      waiting.push(one);
-      if (busy < options.connections) void work();
+      const one = { set, bytes, resolve, reject };
+      queue.waiting.add(one);
+      queue.bytes += bytes;
+      waitingBytes += bytes;
+      startWorker(projectId);
       const timer = setTimeout(() => {
-        const index = waiting.indexOf(one);
-        if (index !== -1) waiting.splice(index, 1);
+        remove(projectId, one);
         reject(new ServiceError("DATABASE_UNAVAILABLE", `no commit in ${waitMsMax} ms`));
       }, options.waitMs ?? waitMsMax);
       return promise.finally(() => clearTimeout(timer));
     },
-    size: () => ({
-      requests: waiting.length,
-      events: waiting.reduce((sum, { set }) => sum + set.writes.length, 0),
-    }),
+    size() {
+      const waiting = [...queues.values()].flatMap((queue) => [...queue.waiting]);
+      const events = waiting.reduce((sum, { set }) => sum + set.writes.length, 0);
+      return { requests: waiting.length, events };
+    },
     drain: () =>
-      busy === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(() => resolve())),
+      workers === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(() => resolve())),
   };
+}
+
+/** Bytes that wait, of the project and in all, and those that come. */
+type Room = { readonly own: number; readonly all: number; readonly bytes: number };
+
+/** A project with nothing waiting is let in, whatever the others have: it takes the next turn. */
+function assertRoom({ own, all, bytes }: Room, options: CommitQueueOptions): void {
+  if (own === 0) return;
+  const ownMax = options.waitingBytesOfProjectMax ?? commitWaitingBytesOfProjectMax;
+  const allMax = options.waitingBytesMax ?? commitWaitingBytesMax;
+  const isOver = own + bytes > ownMax ? ownMax : all + bytes > allMax ? allMax : undefined;
+  if (isOver === undefined) return;
+  const message = `more than ${isOver} bytes of events wait to be stored; try again`;
+  throw new ServiceError("OVERLOADED", message);
 }
 
 // One request's bad value must not fail its neighbours, so a group that failed for its values is
 // tried one by one. When the database is away, each alone would only wait for the same failure.
 async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<void> {
+  if (group.length === 0) return;
   try {
     const outcomes = await commit(group.map(({ set }) => set));
     group.forEach(({ resolve }, index) => resolve(outcomes[index] ?? []));

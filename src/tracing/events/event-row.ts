@@ -1,9 +1,7 @@
-// Events as readers select them, all fields or some: columns in, records out. Called by the stores
-// of export and sessions, whose statements name the table `events as e`.
+// Events as readers select them, all fields or some: columns in, records out. Statements name what
+// they select from `e`, the table or a subquery with its columns.
 
-import type { PendingQuery, Row } from "postgres";
 import type { JsonObject } from "../../base/json.ts";
-import type { Sql } from "../../postgres/database.ts";
 import { buckets, type StoredEvent } from "./event.ts";
 import { unescapeJson, unescapeText } from "./postgres-text.ts";
 
@@ -26,6 +24,9 @@ export const eventFieldNames = [
 ] as const;
 export type EventFieldName = (typeof eventFieldNames)[number];
 
+/** Fields to select besides id, start and type; undefined means all. */
+export type Projections = ReadonlySet<EventFieldName> | undefined;
+
 /** An event with the fields that were selected; its id, start and type always are. */
 export type SelectedEvent = Partial<StoredEvent> &
   Pick<StoredEvent, "event_id" | "start_time" | "event_type">;
@@ -34,75 +35,109 @@ export type SelectedRow = {
   readonly event_id: string;
   readonly start_time_us: number;
   readonly event_type: StoredEvent["event_type"];
+  /** JSON text of an object with the free-form fields that were selected; empty without any. */
+  readonly payload: string | null;
 } & Readonly<Record<string, unknown>>;
 
-const columns: Readonly<Record<EventFieldName, (sql: Sql) => PendingQuery<Row[]>>> = {
-  event_id: (sql) => sql`e.event_id`,
-  project_id: (sql) => sql`e.project_id`,
-  source: (sql) => sql`e.source`,
-  event_name: (sql) => sql`e.event_name`,
-  event_type: (sql) => sql`e.event_type`,
-  session_id: (sql) => sql`e.session_id`,
-  parent_id: (sql) => sql`e.parent_id, e.session_id`,
-  children_ids: (sql) => sql`e.children_ids`,
-  error: (sql) => sql`e.error`,
-  start_time: (sql) => sql`e.start_time_us`,
-  end_time: (sql) => sql`e.end_time_us`,
+const textColumns = ["event_name", "source", "session_id", "parent_id", "error"] as const;
+
+/** Columns of texts other than ids. */
+const longTexts: ReadonlySet<string> = new Set(["event_name", "source", "error"]);
+
+/** Columns of a row that a field is made from; of free-form fields, the column itself. */
+const columnsOf: Readonly<Record<EventFieldName, readonly string[]>> = {
+  event_id: [],
+  project_id: [],
+  start_time: [],
+  event_type: [],
+  source: ["source"],
+  event_name: ["event_name"],
+  session_id: ["session_id"],
+  parent_id: ["parent_id", "session_id"],
+  error: ["error"],
+  end_time: ["end_time_us"],
   // With the end, from which a duration that was not sent is derived.
-  duration: (sql) => sql`e.duration_ms, e.end_time_us`,
-  // As text, since escaped characters are put back before the JSON is read.
-  config: (sql) => sql`e.config::text as config`,
-  inputs: (sql) => sql`e.inputs::text as inputs`,
-  outputs: (sql) => sql`e.outputs::text as outputs`,
-  metadata: (sql) => sql`e.metadata::text as metadata`,
-  metrics: (sql) => sql`e.metrics::text as metrics`,
-  feedback: (sql) => sql`e.feedback::text as feedback`,
-  user_properties: (sql) => sql`e.user_properties::text as user_properties`,
-  cost_estimate: (sql) => sql`e.cost_estimate::text as cost_estimate`,
+  duration: ["duration_ms", "end_time_us"],
+  children_ids: ["children_ids"],
+  config: ["config"],
+  inputs: ["inputs"],
+  outputs: ["outputs"],
+  metadata: ["metadata"],
+  metrics: ["metrics"],
+  feedback: ["feedback"],
+  user_properties: ["user_properties"],
+  cost_estimate: ["cost_estimate"],
 };
 
-const always: ReadonlySet<EventFieldName> = new Set(["event_id", "start_time", "event_type"]);
+/** Free-form columns as members of a JSON object, as arguments of `concat`. */
+const memberText: Readonly<Record<string, string>> = {
+  children_ids: `'"children_ids":', case when cardinality(e.children_ids) = 0 then '[]'
+    else to_json(e.children_ids)::text end`,
+  config: `'"config":', e.config`,
+  inputs: `'"inputs":', e.inputs`,
+  outputs: `'"outputs":', e.outputs`,
+  metadata: `'"metadata":', e.metadata`,
+  metrics: `'"metrics":', e.metrics`,
+  feedback: `'"feedback":', e.feedback`,
+  user_properties: `'"user_properties":', e.user_properties`,
+  cost_estimate: `'"cost_estimate":', coalesce(e.cost_estimate::text, 'null')`,
+};
 
-/** Returns the select list of the fields that `projections` names, all when undefined. */
-export function selectedColumns(
-  sql: Sql,
-  projections: ReadonlySet<EventFieldName> | undefined,
-): PendingQuery<Row[]> {
-  let list = sql`e.event_id, e.start_time_us, e.event_type`;
-  for (const name of projections ?? eventFieldNames) {
-    if (!always.has(name)) list = sql`${list}, ${columns[name](sql)}`;
-  }
-  return list;
+/** Columns of the table that the selected fields are made from, by how they are read. */
+export type EventColumns = {
+  /** Text that may be long. */
+  readonly texts: readonly string[];
+  /** Numbers, and ids, which are short. */
+  readonly plain: readonly string[];
+  /** Free-form values, which are read as one text, `payload`. */
+  readonly members: readonly string[];
+};
+
+/** Returns the columns that the fields named are made from. */
+export function columnsFor(projections: Projections): EventColumns {
+  const names = new Set([...(projections ?? eventFieldNames)].flatMap((name) => columnsOf[name]));
+  const isLong = (name: string): boolean => longTexts.has(name);
+  return {
+    texts: [...names].filter(isLong),
+    plain: [...names].filter((name) => !isLong(name) && !(name in memberText)),
+    members: [...names].filter((name) => name in memberText),
+  };
 }
 
-/** Reads a row of `selectedColumns`. */
+/** Returns the SQL of a list of columns of `e`, with those that every row has. */
+export function listColumns(names: readonly string[]): string {
+  return ["event_id", "start_time_us", "event_type", ...names]
+    .map((name) => `e.${name}`)
+    .join(", ");
+}
+
+/**
+ * Returns the SQL of the text of one JSON object with the free-form columns: one text for all of
+ * them is measured at once, and sent and parsed faster than one for each.
+ */
+export function payloadText(members: readonly string[]): string {
+  if (members.length === 0) return "''";
+  return `concat('{', ${members.map((name) => memberText[name]).join(", ',', ")}, '}')`;
+}
+
+/** Reads a row; a field that was not selected stays absent. */
 export function toSelectedEvent(row: SelectedRow): SelectedEvent {
-  const event: Record<string, unknown> = {
-    event_id: unescapeText(row.event_id),
-    event_type: row.event_type,
-    start_time: row.start_time_us / 1000,
-  };
-  for (const name of ["session_id", "parent_id", "event_name", "source", "error"] as const) {
+  const event: Record<string, unknown> = row.payload ? parsePayload(row.payload) : {};
+  event["event_id"] = unescapeText(row.event_id);
+  event["event_type"] = row.event_type;
+  event["start_time"] = row.start_time_us / 1000;
+  for (const name of textColumns) {
     const value = row[name];
     if (value !== undefined) event[name] = value === null ? null : unescapeText(value as string);
   }
-  const { children_ids, end_time_us, duration_ms } = row;
-  if (Array.isArray(children_ids)) event["children_ids"] = children_ids.map(unescapeText);
+  const { end_time_us, duration_ms } = row;
   if (end_time_us !== undefined) {
     event["end_time"] = end_time_us === null ? null : (end_time_us as number) / 1000;
   }
   if (duration_ms !== undefined) event["duration"] = duration_ms;
-  for (const bucket of buckets) {
-    const text = row[bucket];
-    if (text !== undefined) event[bucket] = parseBucket(text as string);
-  }
-  const { cost_estimate } = row;
-  if (cost_estimate !== undefined) {
-    event["cost_estimate"] = cost_estimate === null ? null : parseBucket(cost_estimate as string);
-  }
   return event as SelectedEvent;
 }
 
-function parseBucket(text: string): JsonObject {
-  return text === "{}" ? {} : (JSON.parse(unescapeJson(text)) as JsonObject);
+function parsePayload(text: string): JsonObject & Record<string, unknown> {
+  return JSON.parse(unescapeJson(text)) as JsonObject & Record<string, unknown>;
 }

@@ -2,19 +2,25 @@
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { EventService } from "../../../gen/waggle/v1/event_pb.js";
-import { itemFaultsOf, projectOf } from "../../transport/context.ts";
+import { itemFaultsOf, memoryOf, projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "./event-input.ts";
 import { toEventMessage } from "./event-message.ts";
-import type { BatchItem } from "./batch.ts";
+import { type BatchItem, joinFault } from "./batch.ts";
+import { readingOf } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { EventInput } from "./parse-event.ts";
+import type { Origin } from "./record.ts";
 
 export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventService> {
   return {
     async createEvent({ event }, context) {
       const project = projectOf(context);
       const { events } = tracingOf(project);
-      const eventId = await events.create(project.projectId, fromEvent(event ?? {}));
+      const eventId = await events.create(
+        project.projectId,
+        fromEvent(event ?? {}),
+        originOf(context),
+      );
       return { eventId, success: true };
     },
     async createEventBatch(request, context) {
@@ -24,6 +30,7 @@ export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventSer
         project.projectId,
         toBatchItems(context, "events", request.events.map(fromEvent)),
         {
+          ...originOf(context),
           isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
           sessionProperties: session && fromSessionStart(session),
           requiresSource: true,
@@ -39,18 +46,29 @@ export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventSer
     async enrichEvent(request, context) {
       const project = projectOf(context);
       const { events } = tracingOf(project);
-      await events.enrich(project.projectId, request.eventId, fromEvent(request));
+      await events.enrich(
+        project.projectId,
+        request.eventId,
+        fromEvent(request),
+        originOf(context),
+      );
       return { eventId: request.eventId, success: true };
     },
     async updateEvent(request, context) {
       const project = projectOf(context);
       const { events } = tracingOf(project);
-      await events.update(project.projectId, request.eventId, fromEvent(request));
+      await events.update(
+        project.projectId,
+        request.eventId,
+        fromEvent(request),
+        originOf(context),
+      );
       return { eventId: request.eventId, success: true };
     },
     async getEvent({ eventId }, context) {
       const project = projectOf(context);
-      const event = await tracingOf(project).events.get(project.projectId, eventId);
+      const { events } = tracingOf(project);
+      const event = await events.get(project.projectId, eventId, readingOf(context));
       return { event: toEventMessage(event, project.projectId) };
     },
     async deleteEvent({ eventId }, context) {
@@ -59,6 +77,11 @@ export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventSer
       return { success: true, deleted: eventId };
     },
   };
+}
+
+/** Returns what the recorder has to know of the call that writes. */
+export function originOf(context: HandlerContext): Required<Origin> {
+  return { bytes: memoryOf(context).bytes() };
 }
 
 /** Puts the faults that the transport found beside the items that it could read. */
@@ -72,12 +95,6 @@ export function toBatchItems(
     const fault = faults.get(index);
     return fault === undefined
       ? { index, input }
-      : { index, fault: faultText(field, index, fault) };
+      : { index, fault: joinFault(`${field}[${index}]`, fault) };
   });
-}
-
-// The fault of a field inside the item names it first (`start_time: …`); that of the item does not.
-export function faultText(field: string, index: number, fault: string): string {
-  const joint = /^[\w.[\]]+: /.test(fault) ? "." : ": ";
-  return `${field}[${index}]${joint}${fault}`;
 }

@@ -1,8 +1,8 @@
-// The merge law: what happens when an id is written again. Called by record.ts for writes that
-// meet each other in a batch, a stored event, or an update that came before its event.
-// Source: docs/decisions.md, 6.
+// The merge law: what happens when an id is written again, be it by writes that meet each other in
+// a batch, on a stored event, or by an update that came before its event.
+// Source: docs/decisions.md, 5 and 6.
 
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "../../base/json.ts";
 import { type Bucket, buckets, type EventFields } from "./event.ts";
 import type { WriteKind } from "./write-set.ts";
 
@@ -22,24 +22,59 @@ const scalars = [
  * changes nothing. Idempotent: merging the same update twice equals merging it once.
  */
 export function mergeEvent(base: EventFields, update: EventFields): EventFields {
-  const merged: Record<string, unknown> = { ...base };
-  for (const field of scalars) {
-    if (update[field] !== undefined) merged[field] = update[field];
-  }
-  for (const bucket of buckets) mergeBucket(merged, bucket, update[bucket]);
-  if (update.children_ids !== undefined) {
-    merged["children_ids"] = [...new Set([...(base.children_ids ?? []), ...update.children_ids])];
-  }
-  const isSession = merged["event_type"] === "session";
-  mergeTime(merged, "start_time", update.start_time, isSession ? Math.min : undefined);
-  mergeTime(merged, "end_time", update.end_time, isSession ? Math.max : undefined);
-  return merged;
+  const merging = beginMerge(base);
+  addToMerge(merging, update);
+  return endMerge(merging);
 }
 
-function mergeBucket(merged: Record<string, unknown>, bucket: Bucket, keys?: JsonObject): void {
+/**
+ * A merge under way. `fields` is read-only until it ends; buckets and children in `own` are copies
+ * that grow, so that many updates of one event cost what they hold, not what the event holds each.
+ */
+type Merging = {
+  readonly fields: Record<string, unknown>;
+  readonly own: Map<Bucket, Record<string, JsonValue>>;
+  children: Set<string> | undefined;
+};
+
+function beginMerge(base: EventFields): Merging {
+  return { fields: { ...base }, own: new Map(), children: undefined };
+}
+
+function addToMerge(merging: Merging, update: EventFields): void {
+  const { fields } = merging;
+  for (const field of scalars) {
+    if (update[field] !== undefined) fields[field] = update[field];
+  }
+  for (const bucket of buckets) addKeys(merging, bucket, update[bucket]);
+  if (update.children_ids !== undefined) {
+    merging.children ??= new Set(fields["children_ids"] as readonly string[] | undefined);
+    for (const id of update.children_ids) merging.children.add(id);
+  }
+  const widens = isSession(fields);
+  mergeTime(fields, "start_time", update.start_time, widens ? Math.min : undefined);
+  mergeTime(fields, "end_time", update.end_time, widens ? Math.max : undefined);
+}
+
+function endMerge({ fields, children }: Merging): EventFields {
+  if (children !== undefined) fields["children_ids"] = [...children];
+  return fields;
+}
+
+function addKeys({ fields, own }: Merging, bucket: Bucket, keys: JsonObject | undefined): void {
   if (keys === undefined) return;
-  const base = merged[bucket];
-  merged[bucket] = isJsonObject(base) ? { ...base, ...keys } : keys;
+  const base = fields[bucket];
+  if (!isJsonObject(base)) {
+    fields[bucket] = keys;
+    return;
+  }
+  let target = own.get(bucket);
+  if (target === undefined) {
+    target = { ...base };
+    own.set(bucket, target);
+    fields[bucket] = target;
+  }
+  for (const key in keys) setOwn(target, key, keys[key] ?? null);
 }
 
 function mergeTime(
@@ -53,11 +88,27 @@ function mergeTime(
   merged[field] = widen && typeof base === "number" ? widen(base, time) : time;
 }
 
-/**
- * What became of a change: `absent`, an update of what is not there; `refused`, a session's id
- * given to another kind of event or the other way round.
- */
-export type Outcome = "applied" | "absent" | "refused";
+/** Why one write cannot be stored: the fault, after the field's name where one has it. */
+export type Refusal = { readonly cause: string };
+
+/** What became of a change; `absent` is an update of an event that is not there. */
+export type Outcome = "applied" | "absent" | Refusal;
+
+/** Tells whether an outcome is a refusal. */
+export function isRefusal(outcome: Outcome): outcome is Refusal {
+  return typeof outcome === "object";
+}
+
+/** Refusal of an event that has the id of a session. */
+export const idOfSession: Refusal = {
+  cause:
+    "event_id: is the id of a session, or of an event where a session is meant; choose another",
+};
+
+/** Returns the refusal of a session, or of an event in it, whose id is that of another event. */
+export function sessionIsAnEvent(sessionId: string): Refusal {
+  return { cause: `session_id: ${sessionId} is the id of an event that is no session` };
+}
 
 /** A write to one id on its way to be applied; `outcome` is set each time it is tried. */
 export type Change = {
@@ -77,12 +128,14 @@ export type Pending = EventFields & {
 
 /** Merges changes into an event that is there. */
 export function mergeChanges(event: EventFields, changes: readonly Change[]): EventFields {
-  let merged = event;
-  for (const change of changes) {
-    change.outcome = isClash(merged, change.fields) ? "refused" : "applied";
-    if (change.outcome === "applied") merged = mergeEvent(merged, change.fields);
-  }
-  return merged;
+  const merging = beginMerge(event);
+  for (const change of changes) applyChange(merging, change);
+  return endMerge(merging);
+}
+
+function applyChange(merging: Merging, change: Change): void {
+  change.outcome = clashOf(merging.fields, change.fields) ?? "applied";
+  if (change.outcome === "applied") addToMerge(merging, change.fields);
 }
 
 /**
@@ -94,45 +147,68 @@ export function foldChanges(
   changes: readonly Change[],
   pending: Pending | undefined,
 ): { event: EventFields | undefined; pending: Pending | undefined } {
-  let event: EventFields | undefined;
-  let waiting = pending;
+  let event: Merging | undefined;
+  let waiting = pending && beginWait(pending);
   const early: Change[] = [];
   for (const change of changes) {
     change.outcome = "applied";
-    if (event !== undefined) event = mergeChanges(event, [change]);
+    if (event !== undefined) applyChange(event, change);
     else if (change.kind === "create") {
-      event = waiting === undefined ? change.fields : applyPending(change.fields, waiting);
-    } else if (change.kind === "enrich") waiting = mergePending(waiting, change.fields);
+      event = beginMerge(waiting ? applyPending(change.fields, endWait(waiting)) : change.fields);
+    } else if (change.kind === "enrich") addToWait((waiting ??= beginWait({})), change.fields);
     else early.push(change);
   }
-  if (event !== undefined) return { event: mergeChanges(event, early), pending: undefined };
+  if (event !== undefined) {
+    for (const change of early) applyChange(event, change);
+    return { event: endMerge(event), pending: undefined };
+  }
   for (const change of early) change.outcome = "absent";
-  return { event: undefined, pending: waiting };
+  return { event: undefined, pending: waiting && endWait(waiting) };
 }
 
 /** Returns the event with the updates that waited for it. */
 export function applyPending(event: EventFields, pending: Pending): EventFields {
   const { earliest_start, latest_end, ...fields } = pending;
   const merged = mergeEvent(event, fields);
-  if (merged.event_type !== "session") return merged;
+  if (!isSession(merged)) return merged;
   return mergeEvent(merged, {
     ...(earliest_start !== undefined && { start_time: earliest_start }),
     ...(latest_end !== undefined && { end_time: latest_end }),
   });
 }
 
-function mergePending(waiting: Pending | undefined, update: EventFields): Pending {
-  const starts = [waiting?.earliest_start, update.start_time].filter((time) => time !== undefined);
-  const ends = [waiting?.latest_end, update.end_time].filter((time) => time !== undefined);
+/** Updates that gather while their event is not there, with the widest times among them. */
+type Waiting = { readonly merging: Merging; earliest: number; latest: number };
+
+function beginWait({ earliest_start, latest_end, ...fields }: Pending): Waiting {
   return {
-    ...mergeEvent(waiting ?? {}, update),
-    ...(starts.length > 0 && { earliest_start: Math.min(...starts) }),
-    ...(ends.length > 0 && { latest_end: Math.max(...ends) }),
+    merging: beginMerge(fields),
+    earliest: earliest_start ?? Infinity,
+    latest: latest_end ?? -Infinity,
+  };
+}
+
+function addToWait(waiting: Waiting, update: EventFields): void {
+  addToMerge(waiting.merging, update);
+  waiting.earliest = Math.min(waiting.earliest, update.start_time ?? Infinity);
+  waiting.latest = Math.max(waiting.latest, update.end_time ?? -Infinity);
+}
+
+function endWait({ merging, earliest, latest }: Waiting): Pending {
+  return {
+    ...endMerge(merging),
+    ...(earliest !== Infinity && { earliest_start: earliest }),
+    ...(latest !== -Infinity && { latest_end: latest }),
   };
 }
 
 // A session must stay one, or the events under it could not be reached.
-function isClash(event: EventFields, update: EventFields): boolean {
-  if (update.event_type === undefined) return false;
-  return (event.event_type === "session") !== (update.event_type === "session");
+function clashOf(event: EventFields, update: EventFields): Refusal | undefined {
+  if (update.event_type === undefined || isSession(event) === isSession(update)) return undefined;
+  return isSession(event) ? idOfSession : sessionIsAnEvent(update.session_id ?? "");
+}
+
+/** Tells whether the fields of an event are those of a session. */
+export function isSession(fields: Pick<EventFields, "event_type">): boolean {
+  return fields.event_type === "session";
 }

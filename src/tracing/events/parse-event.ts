@@ -1,10 +1,10 @@
-// Checks events as they come from a message and turns them into writes. Called by the handlers of
-// every protocol. Source: docs/spec.md, "Event record"; docs/decisions.md, 2, 4 and 5.
+// Checks events as they come from a message and turns them into writes.
+// Source: docs/spec.md, "Event record"; docs/decisions.md, 2, 4 and 5.
 
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { nestingDepthMax } from "../../base/limits.ts";
+import { listItemsMax, nameLengthMax } from "../../base/limits.ts";
 import {
   type Bucket,
   buckets,
@@ -13,6 +13,7 @@ import {
   eventTypes,
   type EventWrite,
 } from "./event.ts";
+import { bucketFaultOf, lengthFaultOf, weighFields } from "./event-limits.ts";
 
 /** An event as messages carry it: Event, SessionStart and the update requests all fit. */
 export type EventInput = { readonly [B in Bucket]?: JsonObject | undefined } & {
@@ -35,16 +36,24 @@ export type SessionInput = EventInput & { readonly session_name?: string | undef
 // Unix milliseconds whose microseconds stay exact in a double: the years 1684 to 2255.
 const timeMsMax = 2 ** 53 / 1000;
 
-/** Longest name, source or error, in UTF-16 units; longer text belongs in a bucket. */
-export const nameLengthMax = 10_000;
-const errorLengthMax = 1_000_000;
-
 /**
  * Returns the write of a whole event. Throws INVALID_ARGUMENT naming the field, with `path` (for
  * example `events[3].`) before it, when `event_type` or `inputs` is absent or a value is no good.
  */
 export function parseEvent(input: EventInput, path = ""): EventWrite {
-  const fields = parseFields(input, path);
+  return parseCosted(input, path).write;
+}
+
+/** Returns the write of a whole event as `parseEvent` does, and what storing it costs. */
+export function parseCosted(
+  input: EventInput,
+  path: string,
+): { readonly write: EventWrite; readonly cost: number } {
+  const { fields, cost } = parseFields(input, path);
+  return { write: toWholeEvent(input, fields, path), cost };
+}
+
+function toWholeEvent(input: EventInput, fields: EventFields, path: string): EventWrite {
   if (fields.event_type === undefined) throw invalid(path, "event_type", "is required");
   if (fields.inputs === undefined) throw invalid(path, "inputs", "is required (an object)");
   if (fields.event_type === "session") return parseSessionEvent(input, fields, path);
@@ -59,7 +68,7 @@ export function parseEvent(input: EventInput, path = ""): EventWrite {
 export function parseUpdate(event_id: string, input: EventInput): EventWrite {
   if (event_id === "") throw invalid("", "event_id", "is required");
   if (!isRecordId(event_id)) throw invalid("", "event_id", "must be 1 to 128 printable characters");
-  const { children_ids, ...fields } = parseFields(input, "");
+  const { children_ids, ...fields } = parseFields(input, "").fields;
   // Clients send an empty list when they mean nothing by it.
   return children_ids?.length ? { ...fields, children_ids, event_id } : { ...fields, event_id };
 }
@@ -70,8 +79,10 @@ export function parseSession(session: SessionInput, path = ""): EventWrite {
   if (input.event_type !== undefined && input.event_type !== "session") {
     throw invalid(path, "event_type", "must be `session`");
   }
-  checkLength(session_name, path, "session_name", nameLengthMax);
-  const fields = { ...parseFields(input, path), event_type: "session" as const };
+  const fault = lengthFaultOf(session_name, nameLengthMax);
+  if (fault !== undefined) throw invalid(path, "session_name", fault);
+  const { fields: given } = parseFields(input, path);
+  const fields = { ...given, event_type: "session" as const };
   // An empty name is no name.
   const named = session_name ? { ...fields, event_name: session_name } : fields;
   return parseSessionEvent(input, named, path);
@@ -87,18 +98,21 @@ function parseSessionEvent(input: EventInput, fields: EventFields, path: string)
   return { ...fields, event_id: id, session_id: id };
 }
 
-function parseFields(input: EventInput, path: string): EventFields {
+function parseFields(
+  input: EventInput,
+  path: string,
+): { readonly fields: EventFields; readonly cost: number } {
   const fields: Record<string, unknown> = {};
   for (const bucket of buckets) {
     const value = input[bucket];
     if (value === undefined) continue;
     if (!isJsonObject(value)) throw invalid(path, bucket, "must be an object");
-    assertSound(value, `${path}${bucket}`);
     fields[bucket] = value;
   }
-  setText(fields, input, path, "event_name", nameLengthMax);
-  setText(fields, input, path, "source", nameLengthMax);
-  setText(fields, input, path, "error", errorLengthMax);
+  // An empty name is no name; an empty error says that nothing went wrong.
+  if (input.event_name) fields["event_name"] = input.event_name;
+  if (input.source) fields["source"] = input.source;
+  if (input.error !== undefined) fields["error"] = input.error;
   setTime(fields, input, path, "start_time");
   setTime(fields, input, path, "end_time");
   if (input.duration !== undefined) {
@@ -111,35 +125,18 @@ function parseFields(input: EventInput, path: string): EventFields {
   if (parentId !== undefined) fields["parent_id"] = parentId;
   if (input.event_type !== undefined) fields["event_type"] = parseType(input.event_type, path);
   if (input.children_ids !== undefined && input.children_ids.length > 0) {
-    fields["children_ids"] = [...new Set(input.children_ids)].map(
-      (id, index) => parseId(id, path, `children_ids[${index}]`) ?? "",
-    );
+    fields["children_ids"] = parseChildren(input.children_ids, path);
   }
-  return fields;
+  const weighed = weighFields(fields);
+  if ("fault" in weighed) throw new ServiceError("INVALID_ARGUMENT", `${path}${weighed.fault}`);
+  return { fields, cost: weighed.cost };
 }
 
-function setText(
-  fields: Record<string, unknown>,
-  input: EventInput,
-  path: string,
-  field: "event_name" | "source" | "error",
-  lengthMax: number,
-): void {
-  const text = input[field];
-  if (text === undefined) return;
-  checkLength(text, path, field, lengthMax);
-  // An empty name is no name; an empty error says that nothing went wrong.
-  if (text !== "" || field === "error") fields[field] = text;
-}
-
-function checkLength(
-  text: string | undefined,
-  path: string,
-  field: string,
-  lengthMax: number,
-): void {
-  if (text === undefined || text.length <= lengthMax) return;
-  throw invalid(path, field, `is longer than ${lengthMax} characters`);
+function parseChildren(ids: readonly string[], path: string): string[] {
+  if (ids.length > listItemsMax) {
+    throw invalid(path, "children_ids", `has more than ${listItemsMax} items`);
+  }
+  return [...new Set(ids)].map((id, index) => parseId(id, path, `children_ids[${index}]`) ?? "");
 }
 
 function setTime(
@@ -170,13 +167,13 @@ function parseId(text: string | undefined, path: string, field: string): string 
 }
 
 /**
- * Throws INVALID_ARGUMENT naming the value under `path` that is no finite number, since JSON has no
- * others and a NaN stored as null would be another value, or that is nested too deep.
+ * Throws INVALID_ARGUMENT where no event may hold a value: a number that is not finite, since JSON
+ * has no others and a NaN stored as null would be another value; too many levels or values, or too
+ * long a key. The message begins with the path of the fault.
  */
-// The walk runs for every event, so where a fault lies is looked up only once there is one.
 export function assertSound(value: JsonObject, path: string): void {
-  if (isSound(value, nestingDepthMax)) return;
-  throw findFault(value, path, nestingDepthMax) ?? new Error(`${path} has a fault that is nowhere`);
+  const fault = bucketFaultOf(value, path);
+  if (fault !== undefined) throw new ServiceError("INVALID_ARGUMENT", fault);
 }
 
 /** Tells whether an event can hold a JSON value: finite numbers, at most `depth` levels. */
@@ -189,19 +186,6 @@ export function isSound(value: unknown, depth: number): boolean {
     if (!isSound((value as Record<string, unknown>)[key], depth - 1)) return false;
   }
   return true;
-}
-
-function findFault(value: unknown, path: string, depth: number): ServiceError | undefined {
-  if (typeof value === "number" && !Number.isFinite(value)) {
-    return invalid("", path, "must be a finite number");
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  if (depth === 0) return invalid("", path, `is nested deeper than ${nestingDepthMax} levels`);
-  for (const [key, inner] of Object.entries(value)) {
-    const fault = findFault(inner, `${path}.${key}`, depth - 1);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
 }
 
 function invalid(path: string, field: string, fault: string): ServiceError {

@@ -1,9 +1,17 @@
 // From the fields that a writer gave to the stored event with its defaults, and to its row.
-// Called by record.ts. Source: docs/decisions.md, 2 and 4.
+// Source: docs/decisions.md, 2 and 4.
 
 import { deriveUuid } from "../../base/ids.ts";
 import { escapeText } from "./postgres-text.ts";
-import { type EstimateCost, type EventFields, type StoredEvent, unknownName } from "./event.ts";
+import {
+  buckets,
+  type EstimateCost,
+  type EventFields,
+  type StoredEvent,
+  unknownName,
+} from "./event.ts";
+import type { Pending } from "./merge.ts";
+import type { Row } from "./row-statements.ts";
 
 /**
  * Fills in the defaults: names, `receivedAtMs` as start, the session derived from the event's id.
@@ -39,18 +47,6 @@ export function toStoredEvent(
   return { ...event, cost_estimate: estimateCost(event) };
 }
 
-/** Returns a stored event as the fields a writer would give to make it. */
-export function toEventFields(event: StoredEvent): EventFields {
-  const { parent_id, error, end_time, duration, cost_estimate: _, ...rest } = event;
-  return {
-    ...rest,
-    ...(parent_id !== null && { parent_id }),
-    ...(error !== null && { error }),
-    ...(end_time !== null && { end_time }),
-    ...(duration !== null && { duration }),
-  };
-}
-
 /**
  * Returns the session of an event sent without one: derived from the event's id, so that sending
  * the event again does not make another session.
@@ -65,7 +61,7 @@ export function toMicroseconds(timeMs: number): number {
 }
 
 /** The columns of a row, as jsonb_to_recordset reads them. Free-form JSON is escaped as a whole. */
-export function toRow(projectId: string, event: StoredEvent): Record<string, unknown> {
+export function toRow(projectId: string, event: StoredEvent): Row {
   const { start_time, end_time, duration, cost_estimate, ...columns } = event;
   return {
     project_id: projectId,
@@ -76,6 +72,30 @@ export function toRow(projectId: string, event: StoredEvent): Record<string, unk
     // Few events have one: the others are sent without.
     ...(cost_estimate !== null && { cost_estimate }),
   };
+}
+
+/**
+ * The row that brings an event, merged from what it held and was given, up to date: of buckets,
+ * children and error only what was given.
+ */
+export function toMergeRow(projectId: string, event: StoredEvent, given: EventFields): Row {
+  const row: Record<string, unknown> = { ...toRow(projectId, event) };
+  for (const bucket of buckets) {
+    const keys = given[bucket];
+    row[bucket] = keys !== undefined && Object.keys(keys).length > 0 ? keys : undefined;
+  }
+  row["children_ids"] = given.children_ids;
+  row["sets_error"] = given.error !== undefined;
+  return row as Row;
+}
+
+/** A row that no reader sees: the updates lie whole in `inputs`. */
+export function toPendingRow(projectId: string, eventId: string, fields: Pending): Row {
+  const row = toRow(
+    projectId,
+    toStoredEvent(eventId, { session_id: eventId }, 0, () => null),
+  );
+  return { ...row, event_type: "pending", inputs: fields };
 }
 
 /** Key of an id in maps over several projects. */

@@ -2,7 +2,8 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import type { EventWrite, StoredEvent } from "./event.ts";
+import type { EventWrite } from "./event.ts";
+import type { CountedEvent } from "./held-event.ts";
 
 /** `create`: whole events. `enrich`: updates that may wait. `update`: updates of what exists. */
 export type WriteKind = "create" | "enrich" | "update";
@@ -14,10 +15,20 @@ export type WriteSet = {
   readonly kind: WriteKind;
   readonly sessionNames: ReadonlyMap<string, string>;
   readonly receivedAtMs: number;
+  /** Memory that the request holds; undefined for writes of the service's own. */
+  readonly bytes?: number | undefined;
 };
 
+/** Memory that an event takes where its request does not say more. */
+const usualEventBytes = 2_000;
+
+/** Returns the bytes that a request's writes count for while they wait and in their commit. */
+export function sizeOfSet({ writes, bytes = 0 }: Pick<WriteSet, "writes" | "bytes">): number {
+  return Math.max(bytes, writes.length * usualEventBytes);
+}
+
 /** An event as a commit leaves it. */
-export type WrittenEvent = { readonly projectId: string; readonly after: StoredEvent };
+export type WrittenEvent = { readonly projectId: string; readonly after: CountedEvent };
 
 /**
  * Told of the events that a commit makes or changes, in its transaction. What only merges metrics

@@ -1,11 +1,12 @@
-// Keyset cursors: where a page ended, bound to the question it belongs to. Called by export.ts and
-// the session list. Opaque to clients; nothing secret is inside.
+// Keyset cursors: where a page ended, bound to the question it belongs to. Opaque to clients;
+// nothing secret is inside.
 
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../base/errors.ts";
+import type { EventPlace } from "./place-store.ts";
 
-/** Last row of a page, newest first: microseconds, then id. */
-export type Position = { readonly startTimeUs: number; readonly eventId: string };
+/** Last row of a page. */
+export type Position = EventPlace;
 
 /** Returns a cursor that continues after `position` for the same `question` only. */
 export function formatCursor(position: Position, question: unknown): string {

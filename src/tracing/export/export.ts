@@ -1,19 +1,21 @@
 // Export: the events of a project that match filters and dates, in pages, by cursor, or as one
-// stream without a bound. Called by handlers.ts.
-// Source: docs/spec.md, POST /events/export; docs/decisions.md, 15 to 17.
+// stream without a bound. Source: docs/spec.md, POST /events/export; docs/decisions.md, 15 to 17.
 
 import { ServiceError } from "../../base/errors.ts";
-import { handOff } from "../../base/hand-off.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import type { Database, Sql } from "../../postgres/database.ts";
-import { type EventFieldName, eventFieldNames, type SelectedEvent } from "../events/event-row.ts";
+import type { Database } from "../../postgres/database.ts";
+import { readAnswer } from "../events/answer.ts";
+import { eventFieldNames, type Projections, type SelectedEvent } from "../events/event-row.ts";
+import { createReadContext, type ReadContext, type Reading } from "../events/sized-read.ts";
 import type { FieldCatalogue, SchemaField } from "../fields/fields.ts";
 import type { Condition } from "./condition.ts";
 import { hasOwnIndex } from "./filter-sql.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { type FilterInput, needsCatalogue, parseFilters } from "./filter.ts";
 import { type Bounds, parseBounds } from "./instant.ts";
+import type { EventQuery } from "./place-store.ts";
 import * as store from "./store.ts";
+import { createStreams, type Group } from "./streams.ts";
 
 /** Which events a request asks for. */
 export type EventSelection = Bounds & {
@@ -30,8 +32,6 @@ export type PageRequest = EventSelection & {
   readonly cursor?: string | undefined;
 };
 
-export type Projections = ReadonlySet<EventFieldName> | undefined;
-
 export type ExportPage = {
   readonly events: readonly SelectedEvent[];
   readonly projections: Projections;
@@ -43,8 +43,11 @@ export type ExportPage = {
 
 export type ExportStream = {
   readonly projections: Projections;
-  /** Groups of events, newest first, all of one snapshot. */
-  readonly groups: AsyncIterable<readonly SelectedEvent[]>;
+  /**
+   * Groups of events, newest first: each event that was stored before the stream began and is not
+   * changed meanwhile, once.
+   */
+  readonly groups: AsyncIterable<Group>;
 };
 
 export type Exports = {
@@ -55,45 +58,43 @@ export type Exports = {
   getPage(
     projectId: ProjectId,
     request: PageRequest,
-    options: { readonly limitMax: number; readonly signal?: AbortSignal },
+    options: Reading & { readonly limitMax: number },
   ): Promise<ExportPage>;
-  /** Opens a stream; faults of the request throw before the first group. */
-  stream(
-    projectId: ProjectId,
-    selection: EventSelection,
-    signal?: AbortSignal,
-  ): Promise<ExportStream>;
+  /**
+   * Opens a stream; faults of the request throw before the first group, and so does OVERLOADED when
+   * as many streams are running as may.
+   */
+  stream(projectId: ProjectId, selection: EventSelection, reading?: Reading): Promise<ExportStream>;
   /** Throws INVALID_FILTER, naming the field, where a page of these filters would. */
   checkFilters(projectId: ProjectId, filters: readonly FilterInput[]): Promise<void>;
   /** Returns the field catalogue, by name and event type. */
-  getSchema(projectId: ProjectId): Promise<SchemaField[]>;
+  getSchema(projectId: ProjectId, reading?: Reading): Promise<SchemaField[]>;
 };
 
 export type ExportsOptions = {
   readonly database: Database;
   readonly fields: FieldCatalogue;
-  /** Streams at the same time; each holds a connection. One more answers OVERLOADED. */
+  /** Streams at the same time, of one project and of all. */
+  readonly streamsOfProjectMax?: number;
   readonly streamsMax?: number;
+  /** Events that one statement of a stream looks at. */
+  readonly walkedMax?: number;
 };
 
 const limitDefault = 1_000;
-const streamsMaxDefault = 4;
-
-/** A group of a stream is read at once: these many events, or bytes as the table holds them. */
-const groupEventsMax = 500;
-const groupBytesMax = 1_000_000;
-
-/** So many matches are sorted faster than found by walking a million events back in time. */
-const fewEvents = 5_000;
 
 export function createExports(options: ExportsOptions): Exports {
-  const { database, fields, streamsMax = streamsMaxDefault } = options;
-  let streams = 0;
+  const { database, fields } = options;
+  const streams = createStreams(options);
 
-  async function toQuery(projectId: ProjectId, selection: EventSelection) {
+  async function toQuery(
+    projectId: ProjectId,
+    selection: EventSelection,
+    reading: Reading,
+  ): Promise<EventQuery> {
     const { filters, evaluationId } = selection;
     const recorded = needsCatalogue(filters)
-      ? await fields.fieldsOf(projectId)
+      ? await fields.fieldsOf(projectId, reading.signal)
       : { fields: [], isComplete: true };
     const conditions = parseFilters(filters, recorded);
     if (evaluationId) conditions.push(isOfRun(evaluationId));
@@ -102,7 +103,7 @@ export function createExports(options: ExportsOptions): Exports {
   }
 
   return {
-    async getPage(projectId, request, { limitMax, signal }) {
+    async getPage(projectId, request, { limitMax, ...reading }) {
       const projections = parseProjections(request.projections);
       const limit = parseCount("limit", request.limit, limitDefault, limitMax);
       const page = parseCount("page", request.page, 1, 2 ** 31 - 1);
@@ -112,38 +113,29 @@ export function createExports(options: ExportsOptions): Exports {
       const question = questionOf(projectId, request);
       const after =
         request.cursor === undefined ? undefined : parseCursor(request.cursor, question);
-      const query = await toQuery(projectId, request);
+      const query = await toQuery(projectId, request, reading);
+      const context = createReadContext(database, projectId, reading);
       // One more row than asked for tells whether there is another page.
-      const wanted = { projections, limit: limit + 1, offset: (page - 1) * limit, after };
-      const { found, total } = await findPage(database.sql(), query, wanted, signal);
+      const wanted = { limit: limit + 1, offset: (page - 1) * limit, after };
+      const { found, total } = await findPage(context, query, projections, wanted);
       const events = found.slice(0, limit);
       const last = found.length > limit ? events.at(-1) : undefined;
       const nextCursor = last && formatCursor(positionOf(last), question);
       return { events, projections, total, nextCursor };
     },
 
-    async stream(projectId, selection, signal) {
+    async stream(projectId, selection, reading = {}) {
       const projections = parseProjections(selection.projections);
-      const query = await toQuery(projectId, selection);
-      const groups = async function* () {
-        if (streams >= streamsMax) {
-          throw new ServiceError("OVERLOADED", `${streamsMax} exports are running; try again`);
-        }
-        streams += 1;
-        try {
-          yield* readGroups(database, query, projections, signal);
-        } finally {
-          streams -= 1;
-        }
-      };
-      return { projections, groups: groups() };
+      const query = await toQuery(projectId, selection, reading);
+      const context = createReadContext(database, projectId, reading);
+      return { projections, groups: streams.open(context, query, projections) };
     },
 
     async checkFilters(projectId, filters) {
-      await toQuery(projectId, { filters, projections: [], fromMs: [], toMs: [] });
+      await toQuery(projectId, { filters, projections: [], fromMs: [], toMs: [] }, {});
     },
 
-    getSchema: (projectId) => fields.schema(projectId),
+    getSchema: (projectId, { signal } = {}) => fields.schema(projectId, signal),
   };
 }
 
@@ -152,59 +144,18 @@ export function createExports(options: ExportsOptions): Exports {
  * found by their own index and sorted; many by walking back in time from the newest.
  */
 async function findPage(
-  sql: Sql,
-  query: store.EventQuery,
-  wanted: Omit<store.EventPage, "sortsAll">,
-  signal: AbortSignal | undefined,
-): Promise<{ found: SelectedEvent[]; total: number }> {
-  const { count: total, newestUs } = await store.countEvents(sql, query, signal);
-  if (newestUs === null || wanted.offset >= total) return { found: [], total };
-  const sortsAll = total <= fewEvents && hasOwnIndex(query.conditions);
-  const toUs = newestUs + 1;
-  const found = await store.listEvents(sql, { ...query, toUs }, { ...wanted, sortsAll }, signal);
-  return { found, total };
-}
-
-function readGroups(
-  database: Database,
-  query: store.EventQuery,
+  context: ReadContext,
+  query: EventQuery,
   projections: Projections,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<readonly SelectedEvent[], void, undefined> {
-  let hasBegun = false;
-  return handOff<readonly SelectedEvent[]>((put) =>
-    database.transaction(async (sql) => {
-      // A second attempt would send events twice.
-      if (hasBegun) throw new Error("the snapshot of a stream was lost");
-      await store.openStream(sql, query, signal);
-      for (;;) {
-        const keys = await store.fetchStreamKeys(sql, signal);
-        if (keys.length === 0) return;
-        for (const ids of groupKeys(keys)) {
-          signal?.throwIfAborted();
-          const events = await store.listEventsByIds(sql, query.projectId, ids, projections);
-          hasBegun = true;
-          await put(events);
-        }
-      }
-    }),
-  );
-}
-
-function groupKeys(keys: readonly store.StreamKey[]): string[][] {
-  const groups: string[][] = [];
-  let bytes = 0;
-  for (const key of keys) {
-    const last = groups.at(-1);
-    bytes += key.bytes;
-    if (last !== undefined && last.length < groupEventsMax && bytes <= groupBytesMax) {
-      last.push(key.eventId);
-    } else {
-      groups.push([key.eventId]);
-      bytes = key.bytes;
-    }
-  }
-  return groups;
+  wanted: Omit<store.EventPage, "sortsAll">,
+): Promise<{ found: readonly SelectedEvent[]; total: number }> {
+  const { count: total, newestUs } = await store.countEvents(context.read, query);
+  if (newestUs === null || wanted.offset >= total) return { found: [], total };
+  const sortsAll = total <= store.fewEvents && hasOwnIndex(query.conditions);
+  const source = store.pageOf({ ...query, toUs: newestUs + 1 }, { ...wanted, sortsAll });
+  const rowsMax = Math.min(wanted.limit, total - wanted.offset);
+  const { events } = await readAnswer(context, { source, rowsMax, projections });
+  return { found: events, total };
 }
 
 /** The run of an experiment stands in `metadata.run_id` of its events, recorded or not. */

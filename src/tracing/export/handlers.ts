@@ -16,8 +16,9 @@ import type { DateRange, Filter } from "../../../gen/waggle/v1/filter_pb.js";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { exportLimitMax, searchLimitMax } from "../../base/limits.ts";
-import { projectOf } from "../../transport/context.ts";
+import { memoryOf, projectOf } from "../../transport/context.ts";
 import { toEventMessage } from "../events/event-message.ts";
+import type { Reading } from "../events/sized-read.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { EventSelection, PageRequest } from "./export.ts";
 import type { FilterInput } from "./filter.ts";
@@ -30,10 +31,7 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
       const page = await tracingOf(project).exports.getPage(
         project.projectId,
         toPageRequest(request),
-        {
-          limitMax: exportLimitMax,
-          signal: context.signal,
-        },
+        { ...readingOf(context), limitMax: exportLimitMax },
       );
       return create(ExportEventsResponseSchema, {
         events: page.events.map((event) =>
@@ -49,8 +47,8 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
       const project = projectOf(context);
       const { projectId } = project;
       const page = await tracingOf(project).exports.getPage(projectId, toPageRequest(request), {
+        ...readingOf(context),
         limitMax: searchLimitMax,
-        signal: context.signal,
       });
       return create(SearchEventsResponseSchema, {
         events: page.events.map((event) => toEventMessage(event, projectId, page.projections)),
@@ -64,7 +62,8 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
       const { projectId } = project;
       const { exports } = tracingOf(project);
       const selection = toSelection(request);
-      const { groups, projections } = await exports.stream(projectId, selection, context.signal);
+      const reading = readingOf(context);
+      const { groups, projections } = await exports.stream(projectId, selection, reading);
       let count = 0;
       for await (const group of groups) {
         for (const event of group) {
@@ -79,12 +78,18 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
 
     async getEventSchema(_request, context) {
       const project = projectOf(context);
-      const schema = await tracingOf(project).exports.getSchema(project.projectId);
+      const { exports } = tracingOf(project);
+      const schema = await exports.getSchema(project.projectId, readingOf(context));
       return create(GetEventSchemaResponseSchema, {
         fields: schema.map((field) => create(EventFieldSchema, field)),
       });
     },
   };
+}
+
+/** Returns what a call reads with: its end cancels statements, and its memory holds the rows. */
+export function readingOf(context: HandlerContext): Required<Reading> {
+  return { signal: context.signal, memory: memoryOf(context) };
 }
 
 /** Paths under which a project is accepted and ignored; elsewhere it names the key's own. */
@@ -125,7 +130,7 @@ function toPageRequest(message: PagingMessage): PageRequest {
   return { ...toSelection(message), limit, page, cursor };
 }
 
-/** Reads a filter message. Called by the session list too. */
+/** Reads a filter message. */
 export function toFilterInput({ field, operator, value, type }: Filter): FilterInput {
   return { field, operator, value: value && valueOf(value), type };
 }

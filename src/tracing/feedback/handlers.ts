@@ -5,6 +5,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { Feedback, FeedbackService } from "../../../gen/waggle/v1/feedback_pb.js";
 import { toPageAnswer } from "../../base/pages.ts";
 import { projectOf } from "../../transport/context.ts";
+import { readingOf } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { FeedbackRecord } from "./feedback.ts";
 
@@ -20,7 +21,8 @@ export function feedbackHandlers(tracingOf: TracingOf): ServiceImpl<typeof Feedb
     async listFeedback({ generationId, ...page }, context) {
       const project = projectOf(context);
       const { feedback } = tracingOf(project);
-      const records = await feedback.list(project.projectId, generationId, page);
+      const reading = readingOf(context);
+      const records = await feedback.list(project.projectId, generationId, page, reading);
       return toPageAnswer(records, toMessage);
     },
   };

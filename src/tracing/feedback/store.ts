@@ -1,9 +1,10 @@
 // Records of feedback in Postgres. Every statement names its project; a record goes with its event
 // (events/store.ts, sessions/store.ts).
 
+import type { PendingQuery } from "postgres";
 import type { JsonObject } from "../../base/json.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Read, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import { escapeJson, escapeText, unescapeJson, unescapeText } from "../events/postgres-text.ts";
 
@@ -19,16 +20,19 @@ export type NewFeedback = {
 /** A stored record and its place in the list. */
 export type FeedbackRecord = Omit<NewFeedback, "feedbackId"> & Position;
 
-/** The newest records of a generation, and whether there are more. */
-export type FeedbackRows = { readonly rows: FeedbackRecord[]; readonly hasMore: boolean };
-
 /** Tells whether an id is that of a generation. */
-export async function isGeneration(sql: Sql, projectId: string, eventId: string): Promise<boolean> {
-  const rows = await sql`
-    select 1
-    from events
-    where project_id = ${projectId} and event_id = ${escapeText(eventId)}
-      and event_type = 'model'`;
+export async function isGeneration(
+  read: Read,
+  projectId: string,
+  eventId: string,
+): Promise<boolean> {
+  const rows = await read(
+    (sql) => sql`
+      select 1
+      from events
+      where project_id = ${projectId} and event_id = ${escapeText(eventId)}
+        and event_type = 'model'`,
+  );
   return rows.length > 0;
 }
 
@@ -50,55 +54,77 @@ export async function insertFeedback(
   return row;
 }
 
-type Row = Position & {
-  readonly task: string;
-  readonly feedback: string;
+/** A record and its size; its texts are null unless it was sent. */
+export type FeedbackRow = Position & {
+  /** Null where the texts were not made. */
+  readonly bytes: number | null;
+  readonly is_sent: boolean;
+  readonly task: string | null;
+  readonly feedback: string | null;
   readonly ground_truth: string | null;
 };
 
-/** Records asked for at a time: what is held past the bound is at most one such portion. */
-const portionRows = 10;
+/**
+ * Bytes of the table, where compressed ones count twenty times, that one statement makes into text
+ * to send of it what fits.
+ */
+const estimateMax = 32_000_000;
 
 /**
- * Returns the newest records of a generation: no more than the page asks for, and after the first
- * none that would bring them past `bytesMax`.
+ * Returns the newest records of a generation, one more than the page asks for. They are sent, in
+ * their order, until their bytes together are more than `bytesMax`.
  */
-export async function listFeedback(
+export function feedbackRows(
   sql: Sql,
   projectId: string,
   generationId: string,
   { limit, after, bytesMax }: PageOptions & { readonly bytesMax: number },
-): Promise<FeedbackRows> {
-  const statement = sql<Row[]>`
-    select
-      feedback_id as id, ${selectCreatedAtUs(sql, "created_at")},
-      task, feedback::text as feedback, ground_truth
-    from feedback
-    where project_id = ${projectId} and generation_id = ${escapeText(generationId)}
-      and ${isBefore(sql, ["created_at", "feedback_id"], after)}
-    order by created_at desc, feedback_id desc
-    limit ${limit + 1}`;
-  const rows: FeedbackRecord[] = [];
-  let bytes = 0;
-  for await (const portion of statement.cursor(portionRows)) {
-    for (const row of portion) {
-      bytes += row.feedback.length + row.task.length + (row.ground_truth?.length ?? 0);
-      if (rows.length === limit || (rows.length > 0 && bytes > bytesMax)) {
-        return { rows, hasMore: true };
-      }
-      rows.push(toRecord(generationId, row));
-    }
-  }
-  return { rows, hasMore: false };
+): PendingQuery<FeedbackRow[]> {
+  return sql<FeedbackRow[]>`
+      select
+        id, "createdAtUs", bytes::double precision, is_sent,
+        case when is_sent then task end as task,
+        case when is_sent then feedback end as feedback,
+        case when is_sent then ground_truth end as ground_truth
+      from (
+        select
+          id, "createdAtUs", task, feedback, ground_truth,
+          octet_length(feedback) + lengths as bytes,
+          coalesce(sum(octet_length(feedback) + lengths)
+            over (rows unbounded preceding) <= ${bytesMax}, false) as is_sent
+        from (
+          select
+            id, "createdAtUs", task, ground_truth, lengths,
+            case when position = 1 or estimates <= ${estimateMax}
+              then feedback::text end as feedback
+          from (
+            select
+              id, "createdAtUs", task, ground_truth, lengths, feedback,
+              row_number() over (rows unbounded preceding) as position,
+              sum(lengths + pg_column_size(feedback)
+                * case when pg_column_compression(feedback) is null then 1 else 20 end::bigint)
+                over (rows unbounded preceding) as estimates
+            from (
+              select
+                feedback_id as id, ${selectCreatedAtUs(sql, "created_at")},
+                task, feedback, ground_truth,
+                octet_length(task) + coalesce(octet_length(ground_truth), 0) as lengths
+              from feedback
+              where project_id = ${projectId} and generation_id = ${escapeText(generationId)}
+                and ${isBefore(sql, ["created_at", "feedback_id"], after)}
+              order by created_at desc, feedback_id desc
+              limit ${limit + 1}) as found) as estimated
+          offset 0) as made) as measured`;
 }
 
-function toRecord(generationId: string, row: Row): FeedbackRecord {
+/** Reads a row that was sent. */
+export function toRecord(generationId: string, row: FeedbackRow): FeedbackRecord {
   return {
     id: row.id,
     createdAtUs: row.createdAtUs,
     generationId,
-    task: unescapeText(row.task),
-    items: JSON.parse(unescapeJson(row.feedback)) as JsonObject,
+    task: unescapeText(row.task ?? ""),
+    items: JSON.parse(unescapeJson(row.feedback ?? "{}")) as JsonObject,
     groundTruth: row.ground_truth === null ? undefined : unescapeText(row.ground_truth),
   };
 }

@@ -1,6 +1,5 @@
 // The field catalogue: every (event type, field path) that a project's events carry, with the kinds
-// of its values. Called by the recorder for each event it stores, by the filter parser, and by
-// GET /v1/events/schema. Source: docs/decisions.md, 16 and 17.
+// of its values. Source: docs/decisions.md, 16 and 17.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
@@ -75,9 +74,9 @@ export type FieldCatalogue = {
    */
   confirm(sightings: readonly FieldSighting[]): void;
   /** Returns the recorded fields of a project as they stand now. */
-  fieldsOf(projectId: ProjectId): Promise<ProjectFields>;
+  fieldsOf(projectId: ProjectId, signal?: AbortSignal): Promise<ProjectFields>;
   /** Returns the catalogue as GET /v1/events/schema shows it, by name and event type. */
-  schema(projectId: ProjectId): Promise<SchemaField[]>;
+  schema(projectId: ProjectId, signal?: AbortSignal): Promise<SchemaField[]>;
 };
 
 export type FieldCatalogueOptions = {
@@ -151,8 +150,9 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
     forgetSurplus(projectId);
   }
 
-  async function fieldsOf(projectId: ProjectId): Promise<ProjectFields> {
-    const rows = await store.listFields(database.sql(), projectId, fieldsMax);
+  async function fieldsOf(projectId: ProjectId, signal?: AbortSignal): Promise<ProjectFields> {
+    const read = database.reader({ owner: projectId, signal });
+    const rows = await store.listFields(read, projectId, fieldsMax);
     return {
       fields: rows.map((row) => ({
         path: parsePath(row.field),
@@ -234,8 +234,8 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
 
     fieldsOf,
 
-    async schema(projectId) {
-      const { fields } = await fieldsOf(projectId);
+    async schema(projectId, signal) {
+      const { fields } = await fieldsOf(projectId, signal);
       return toSchema(fields);
     },
   };

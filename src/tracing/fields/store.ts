@@ -1,6 +1,6 @@
 // The field catalogue in Postgres. Every statement names its project.
 
-import type { Sql } from "../../postgres/database.ts";
+import type { Read, Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../events/postgres-text.ts";
 
 export type FieldRow = {
@@ -12,16 +12,18 @@ export type FieldRow = {
 
 /** Returns the recorded fields of a project, by path and event type, at most `countMax`. */
 export async function listFields(
-  sql: Sql,
+  read: Read,
   projectId: string,
   countMax: number,
 ): Promise<FieldRow[]> {
-  const rows = await sql<FieldRow[]>`
-    select event_type, field, types
-    from event_fields
-    where project_id = ${projectId}
-    order by field, event_type
-    limit ${countMax}`;
+  const rows = await read(
+    (sql) => sql<FieldRow[]>`
+      select event_type, field, types
+      from event_fields
+      where project_id = ${projectId}
+      order by field, event_type
+      limit ${countMax}`,
+  );
   return rows.map((row) => ({ ...row, field: unescapeText(row.field) }));
 }
 

@@ -5,8 +5,8 @@ import type { ModelEvent, TracingService } from "../../../gen/waggle/compat/v0/t
 import { ServiceError } from "../../base/errors.ts";
 import { itemFaultsOf, projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
-import type { BatchItem } from "../events/batch.ts";
-import { faultText, toBatchItems } from "../events/handlers.ts";
+import { type BatchItem, joinFault } from "../events/batch.ts";
+import { originOf, toBatchItems } from "../events/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toModelEvent } from "./model-event.ts";
 
@@ -21,6 +21,7 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
       const items = toBatchItems(context, field, inputs);
       const project = projectOf(context);
       const { errors } = await tracingOf(project).events.createBatch(project.projectId, items, {
+        ...originOf(context),
         field,
         sessionId,
       });
@@ -30,7 +31,8 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
       const call = modelEvent ?? absentCall();
       const input = toModelEvent(call, "model_event.");
       const project = projectOf(context);
-      const eventId = await tracingOf(project).events.create(project.projectId, input);
+      const { events } = tracingOf(project);
+      const eventId = await events.create(project.projectId, input, originOf(context));
       return { eventId, success: true };
     },
     async createModelEventBatch(request, context) {
@@ -40,6 +42,7 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
         project.projectId,
         toModelItems(context, request.modelEvents),
         {
+          ...originOf(context),
           field: "model_events",
           isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
           sessionProperties: sessionProperties && fromSessionStart(sessionProperties),
@@ -65,7 +68,7 @@ function toModelItems(context: HandlerContext, calls: readonly ModelEvent[]): Ba
   return calls.map((call, index) => {
     const path = `model_events[${index}].`;
     const fault = faults.get(index);
-    if (fault !== undefined) return { index, fault: faultText("model_events", index, fault) };
+    if (fault !== undefined) return { index, fault: joinFault(`model_events[${index}]`, fault) };
     try {
       return { index, input: toModelEvent(call, path) };
     } catch (error) {

@@ -1,18 +1,20 @@
-// Selection: which of a project's events meet conditions that somebody wrote down earlier, perhaps
-// before any event had the fields they name. Called by evaluation: the router, backfills, chunks
-// and explanations. Source: docs/decisions.md, 16, 22, 26.
+// Selection: which of a project's events meet conditions that were written down earlier, perhaps
+// before any event had the fields they name. Source: docs/decisions.md, 16, 22, 26.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import type { Database } from "../../postgres/database.ts";
+import type { Database, Read } from "../../postgres/database.ts";
 import type { StoredEvent } from "../events/event.ts";
+import { createReadContext, findRows } from "../events/sized-read.ts";
+import { unescapeText } from "../events/postgres-text.ts";
+import { rowsOfIds } from "../events/sized-store.ts";
 import type { Condition } from "../export/condition.ts";
 import { type FilterInput, needsCatalogue, parseFilters } from "../export/filter.ts";
+import { type EventPlace, findPlace, listPlaces, walkedMaxDefault } from "../export/place-store.ts";
 import type { FieldCatalogue, ProjectFields } from "../fields/fields.ts";
 import * as store from "./store.ts";
 
-/** Place of an event in a project, newest first: start time in microseconds, then id. */
-export type EventPlace = { readonly startTimeUs: number; readonly eventId: string };
+export type { EventPlace } from "../export/place-store.ts";
 
 /** Which events are meant: all filters hold, and the start time is within the bounds. */
 export type EventSearch = {
@@ -80,15 +82,9 @@ export type SelectionOptions = {
   readonly walkedMax?: number;
 };
 
-// A statement over so many events of usual size takes a second or two.
-const walkedMaxDefault = 20_000;
-
-/** A read is of so many ids at most, and of bytes as the table holds them, compressed. */
+/** A read is of so many ids at most, and of about so many bytes. */
 const readIdsMax = 200;
 const readBytesMax = 4_000_000;
-/** Larger ones are guessed to be so many times as large to read, which repeated text may be. */
-const trustedBytesMax = 32_000;
-const largeFactor = 20;
 
 /** Recorded fields are remembered so long, of the projects asked for last. */
 const fieldsAgeMsMax = 10_000;
@@ -97,6 +93,11 @@ const fieldsProjectsMax = 20;
 export function createSelection(options: SelectionOptions): Selection {
   const { database, walkedMax = walkedMaxDefault } = options;
   const fieldsOf = rememberFields(options.fields);
+
+  /** Searches look at many events at once, and have the time for it. */
+  function readerOf(projectId: ProjectId, signal?: AbortSignal): Read {
+    return database.reader({ owner: projectId, kind: "selections", signal });
+  }
 
   async function parse(
     projectId: ProjectId,
@@ -114,34 +115,42 @@ export function createSelection(options: SelectionOptions): Selection {
     async matching(projectId, eventIds, filters) {
       if (eventIds.length === 0) return [];
       const conditions = await parse(projectId, filters);
-      return store.listMatching(database.sql(), projectId, eventIds, conditions);
+      return store.listMatching(readerOf(projectId), projectId, eventIds, conditions);
     },
 
     async page(projectId, search, { after, limit }) {
       const query = await parseSearch(projectId, search);
-      const sql = database.sql();
-      // Found first: what is looked at is the same whatever is stored meanwhile.
-      const end = await store.findPlace(sql, query, { after, offset: walkedMax - 1 });
-      const places = await store.listPlaces(sql, query, { after, end, limit });
+      const read = readerOf(projectId);
+      const end = await findPlace(read, query, { after, walked: walkedMax });
+      const places = await listPlaces(read, query, { after, end, limit });
       const next = places.length === limit ? places.at(-1) : end;
       return { places, next };
     },
 
     async count(projectId, search, signal) {
-      return store.countEvents(database.sql(), await parseSearch(projectId, search), signal);
+      const query = await parseSearch(projectId, search);
+      return store.countEvents(readerOf(projectId, signal), query);
     },
 
     async read(projectId, eventIds) {
-      const sql = database.sql();
       const ids = eventIds.slice(0, readIdsMax);
-      const read = countFitting(ids, await store.listSizes(sql, projectId, ids));
-      const events = await store.listEvents(sql, projectId, ids.slice(0, read));
+      const { rows, parts } = await findRows(createReadContext(database, projectId), {
+        ...{ source: rowsOfIds(projectId, ids), rowsMax: ids.length, projections: undefined },
+        ...{ bytesMax: readBytesMax, admit: () => undefined },
+      });
+      const part = await parts.next();
+      if (part.done === true) return { events: [], read: ids.length };
+      // Every column was selected, so nothing of a stored event is missing.
+      const events = part.value.events as readonly StoredEvent[];
+      const last = part.value.rows.at(-1);
+      const next = last && rows[rows.indexOf(last) + 1];
+      const read = next ? ids.indexOf(unescapeText(next.event_id)) : ids.length;
       return { events, read };
     },
 
     async explain(projectId, eventId, filters) {
       const conditions = await parse(projectId, filters);
-      const holds = await store.testEvent(database.sql(), projectId, eventId, conditions);
+      const holds = await store.testEvent(readerOf(projectId), projectId, eventId, conditions);
       return holds?.indexOf(false);
     },
   };
@@ -163,17 +172,6 @@ function parseLeniently(filter: FilterInput, recorded: ProjectFields): Condition
   }
   if (condition === undefined) throw new Error("one filter in, no condition out");
   return condition;
-}
-
-/** How many of the ids are read at once: the first whatever its size, more while they fit. */
-function countFitting(ids: readonly string[], sizes: ReadonlyMap<string, number>): number {
-  let bytes = 0;
-  const end = ids.findIndex((id, index) => {
-    const size = sizes.get(id) ?? 0;
-    bytes += size > trustedBytesMax ? size * largeFactor : size;
-    return index > 0 && bytes > readBytesMax;
-  });
-  return end === -1 ? ids.length : end;
 }
 
 /** The catalogue of a wide project is thousands of rows, and a router asks every few moments. */

@@ -5,8 +5,8 @@ import type { SessionService } from "../../../gen/waggle/v1/session_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
-import { toBatchItems } from "../events/handlers.ts";
-import { toFilterInput } from "../export/handlers.ts";
+import { originOf, toBatchItems } from "../events/handlers.ts";
+import { readingOf, toFilterInput } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toSessionMessage, toSkeletonMessage, toTreeMessage } from "./session-message.ts";
 
@@ -15,42 +15,51 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
     async startSession({ session }, context) {
       const project = projectOf(context);
       const { sessions } = tracingOf(project);
-      const started = await sessions.start(project.projectId, fromSessionStart(session ?? {}));
+      const started = await sessions.start(
+        project.projectId,
+        fromSessionStart(session ?? {}),
+        originOf(context),
+      );
       return toSessionMessage(started, project);
     },
     async updateSession({ sessionId, output, ...rest }, context) {
       const update = fromEvent({ ...rest, ...(output && { outputs: output }) });
       const project = projectOf(context);
-      await tracingOf(project).sessions.update(project.projectId, sessionId, update);
+      const { sessions } = tracingOf(project);
+      await sessions.update(project.projectId, sessionId, update, originOf(context));
       return { id: sessionId, success: true };
     },
     async getSession({ sessionId }, context) {
       const project = projectOf(context);
-      const session = await tracingOf(project).sessions.get(project.projectId, sessionId);
+      const { sessions } = tracingOf(project);
+      const session = await sessions.get(project.projectId, sessionId, readingOf(context));
       return toSessionMessage(session, project);
     },
     async getSessionTree({ sessionId, view = "full" }, context) {
       const project = projectOf(context);
       const { projectId } = project;
       const { sessions } = tracingOf(project);
+      const reading = readingOf(context);
       switch (view) {
         case "full":
-          return toTreeMessage(await sessions.tree(projectId, sessionId), project);
+          return toTreeMessage(await sessions.tree(projectId, sessionId, reading), project);
         case "skeleton":
-          return toSkeletonMessage(await sessions.skeleton(projectId, sessionId), project);
+          return toSkeletonMessage(await sessions.skeleton(projectId, sessionId, reading), project);
         default:
           throw new ServiceError("INVALID_ARGUMENT", "view: must be `full` or `skeleton`");
       }
     },
     async listSessions(request, context) {
       const project = projectOf(context);
-      const page = await tracingOf(project).sessions.list(project.projectId, {
+      const query = {
         filters: request.filters.map(toFilterInput),
         fromMs: [request.dateRange?.gte, request.dateRange?.startTime],
         toMs: [request.dateRange?.lte, request.dateRange?.endTime],
         limit: request.limit,
         cursor: request.cursor,
-      });
+      };
+      const { sessions } = tracingOf(project);
+      const page = await sessions.list(project.projectId, query, readingOf(context));
       return {
         sessions: page.sessions.map((session) => toSessionMessage(session, project)),
         ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
@@ -66,6 +75,7 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
       const { events } = tracingOf(project);
       const items = toBatchItems(context, "events", list.map(fromEvent));
       const { eventIds, errors } = await events.createBatch(project.projectId, items, {
+        ...originOf(context),
         sessionId,
       });
       return { success: errors.length === 0, eventIds, errors };

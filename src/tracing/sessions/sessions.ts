@@ -1,10 +1,11 @@
-// Sessions: start, update, read with totals, list, tree, delete. Called by handlers.ts.
+// Sessions: start, update, read with totals, list, tree, delete.
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 5, 11, 15, 18 and 19.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId, type ProjectId } from "../../base/ids.ts";
-import { treeEventsMax } from "../../base/limits.ts";
-import type { Database } from "../../postgres/database.ts";
+import { answerBytesMax, eventOverheadBytes, treeEventsMax } from "../../base/limits.ts";
+import type { Database, Read, Sql } from "../../postgres/database.ts";
+import { answerTooLarge, readAnswer } from "../events/answer.ts";
 import type { EventWrite, StoredEvent } from "../events/event.ts";
 import {
   type EventInput,
@@ -12,8 +13,13 @@ import {
   parseUpdate,
   type SessionInput,
 } from "../events/parse-event.ts";
-import type { Recorder } from "../events/record.ts";
-import { findEvent } from "../events/store.ts";
+import type { Origin, Recorder } from "../events/record.ts";
+import {
+  createReadContext,
+  type ReadContext,
+  readEvent,
+  type Reading,
+} from "../events/sized-read.ts";
 import { formatCursor, parseCursor } from "../export/cursor.ts";
 import {
   type Columns,
@@ -63,106 +69,158 @@ export function createSessions(options: {
   const { database, recorder, fields } = options;
 
   /** Starts a session, or merges into the one that has its id, and returns it whole. */
-  async function start(projectId: ProjectId, input: SessionInput): Promise<Session> {
+  async function start(
+    projectId: ProjectId,
+    input: SessionInput,
+    origin?: Origin,
+  ): Promise<Session> {
     const write = parseSession(input, "session.");
-    const refused = await recorder.record(projectId, [write]);
+    const refused = await recorder.record(projectId, [write], origin);
     if (refused.size > 0) {
       const message = "session.session_id: is the id of an event that is no session";
       throw new ServiceError("INVALID_ARGUMENT", message);
     }
-    return get(projectId, write.event_id);
+    // On the connections of commits: slow reads of the project do not hold its writes up.
+    const { memory } = createReadContext(database, projectId);
+    const read: Read = (statement) => statement(database.sql());
+    return getWith({ projectId, read, memory }, write.event_id);
   }
 
   /** Merges fields into a session. Throws NOT_FOUND when the project has no such session. */
-  async function update(projectId: ProjectId, id: string, input: EventInput): Promise<void> {
+  async function update(
+    projectId: ProjectId,
+    id: string,
+    input: EventInput,
+    origin?: Origin,
+  ): Promise<void> {
     if (!isRecordId(id)) throw notFound();
     const write: EventWrite = parseUpdate(id, input);
-    const event = await findEvent(database.sql(), projectId, id);
-    if (event?.event_type !== "session") throw notFound();
-    if (!(await recorder.update(projectId, write))) throw notFound();
+    if (!(await store.isSession(database.sql(), projectId, id))) throw notFound();
+    if (!(await recorder.update(projectId, write, origin))) throw notFound();
   }
 
   /** Returns a session with its totals. Throws NOT_FOUND when there is none. */
-  async function get(projectId: ProjectId, sessionId: string): Promise<Session> {
-    const sql = database.sql();
-    const [event, totals] = await Promise.all([
-      findEvent(sql, projectId, sessionId),
-      store.findTotals(sql, projectId, sessionId),
-    ]);
-    if (event?.event_type !== "session") throw notFound();
-    return withTotals(event, totals ?? {});
+  async function get(projectId: ProjectId, sessionId: string, reading?: Reading): Promise<Session> {
+    return getWith(createReadContext(database, projectId, reading), sessionId);
   }
 
-  /** Returns a session and its events as a tree without payloads, however many there are. */
-  async function skeleton(projectId: ProjectId, sessionId: string) {
-    const session = await get(projectId, sessionId);
-    const events = await store.listSkeleton(database.sql(), projectId, sessionId);
-    return { ...session, children: toTree(sessionId, events) };
+  /**
+   * Returns a session and its events as a tree without payloads. Throws ANSWER_TOO_LARGE past the
+   * bounds of an answer.
+   */
+  async function skeleton(projectId: ProjectId, sessionId: string, reading?: Reading) {
+    const context = createReadContext(database, projectId, reading);
+    const session = await getWith(context, sessionId);
+    if (session.totals.num_events > skeletonEventsMax) throw answerTooLarge(skeletonLimit);
+    const { events } = await readAnswer(context, {
+      source: store.eventsOf(projectId, sessionId, skeletonEventsMax + 1),
+      rowsMax: rowsMaxOf(session),
+      projections: store.skeletonFields,
+    });
+    // The fields were all selected.
+    const rows = events as readonly store.SkeletonRow[];
+    return { ...session, children: toTree(sessionId, rows) };
   }
 
   /**
    * Returns a session and its events as a tree with payloads. Throws ANSWER_TOO_LARGE past the
-   * limit of events, since a cut tree would look whole.
+   * limit of events and the bounds of an answer, since a cut tree would look whole.
    */
-  async function tree(projectId: ProjectId, sessionId: string) {
-    const session = await get(projectId, sessionId);
+  async function tree(projectId: ProjectId, sessionId: string, reading?: Reading) {
+    const context = createReadContext(database, projectId, reading);
+    const session = await getWith(context, sessionId);
     if (session.totals.num_events > treeEventsMax) {
       const message =
         `the session has ${session.totals.num_events} events, more than ${treeEventsMax}; ` +
         "use view=skeleton, or POST /v1/events/stream with a session_id filter";
       throw new ServiceError("ANSWER_TOO_LARGE", message);
     }
+    const { events } = await readAnswer(context, {
+      source: store.eventsOf(projectId, sessionId, treeEventsMax),
+      rowsMax: rowsMaxOf(session),
+      projections: undefined,
+    });
     // Every column was selected, so nothing of a stored event is missing.
-    const events = (await store.listEvents(
-      database.sql(),
-      projectId,
-      sessionId,
-    )) as readonly StoredEvent[];
-    return { ...session, children: toTree(sessionId, events) };
+    return { ...session, children: toTree(sessionId, events as readonly StoredEvent[]) };
   }
 
   /** Lists sessions, newest first. Throws INVALID_FILTER as exports do. */
-  async function list(projectId: ProjectId, query: ListOptions): Promise<SessionPage> {
+  async function list(
+    projectId: ProjectId,
+    query: ListOptions,
+    reading: Reading = {},
+  ): Promise<SessionPage> {
     const { filters, fromMs, toMs, limit = listLimitDefault, cursor } = query;
     const recorded = needsCatalogue(filters)
-      ? await fields.fieldsOf(projectId)
+      ? await fields.fieldsOf(projectId, reading.signal)
       : { fields: [], isComplete: true };
     const conditions = parseFilters(filters, recorded, sessionColumns);
     const question = [projectId, "sessions", conditions, fromMs, toMs];
-    const listed = await store.listSessions(database.sql(), projectId, {
+    const source = store.sessionsOf(projectId, {
       conditions,
       ...parseBounds(query),
       after: cursor === undefined ? undefined : parseCursor(cursor, question),
       // One more than asked for tells whether there is a next page.
       limit: limit + 1,
     });
-    const page = listed.slice(0, limit);
-    const last = page.at(-1);
+    const { events, rows } = await readAnswer(createReadContext(database, projectId, reading), {
+      ...{ source, rowsMax: limit + 1, projections: undefined, extras: totalNames },
+    });
+    const last = events.length > limit ? events[limit - 1] : undefined;
     const position = last && {
-      startTimeUs: Math.round(last.event.start_time * 1000),
-      eventId: last.event.event_id,
+      startTimeUs: Math.round(last.start_time * 1000),
+      eventId: last.event_id,
     };
     return {
-      sessions: page.map(({ event, totals }) => withTotals(event as StoredEvent, totals)),
-      nextCursor: position && listed.length > limit ? formatCursor(position, question) : undefined,
+      sessions: events
+        .slice(0, limit)
+        .map((event, index) => withTotals(event as StoredEvent, totalsOf(rows[index]))),
+      nextCursor: position && formatCursor(position, question),
     };
   }
 
   /** Deletes a session with its events. Throws NOT_FOUND when there is none. */
   async function remove(projectId: ProjectId, sessionId: string): Promise<void> {
-    await database.transaction(async (sql) => {
-      const event = await findEvent(sql, projectId, sessionId);
-      if (event?.event_type !== "session") throw notFound();
+    const deleteFound = async (sql: Sql): Promise<void> => {
+      if (!(await store.isSession(sql, projectId, sessionId))) throw notFound();
       await store.deleteSession(sql, projectId, sessionId);
-    });
+    };
+    await database.transaction(deleteFound, { owner: projectId });
   }
 
   return { start, update, get, skeleton, tree, list, delete: remove };
 }
 
-function withTotals(event: StoredEvent, totals: Partial<store.ListedSession["totals"]>): Session {
-  return { event, totals: totals.num_events == null ? emptyTotals : (totals as Totals) };
+async function getWith(context: ReadContext, sessionId: string): Promise<Session> {
+  const [event, totals] = await Promise.all([
+    readEvent(context, sessionId),
+    store.findTotals(context.read, context.projectId, sessionId),
+  ]);
+  if (event?.event_type !== "session") throw notFound();
+  // Every column was selected, so nothing of a stored event is missing.
+  return withTotals(event as StoredEvent, totals);
 }
+
+function withTotals(event: StoredEvent, totals: Totals = emptyTotals): Session {
+  return { event, totals };
+}
+
+/** The totals beside a listed session; its columns are null where nothing was counted yet. */
+function totalsOf(row: Readonly<Record<string, unknown>> | undefined): Totals | undefined {
+  if (row?.["num_events"] == null) return undefined;
+  return Object.fromEntries(totalNames.map((name) => [name, row[name]])) as Totals;
+}
+
+/** Rows of a tree: those counted, and as many more as a few writes meanwhile make. */
+function rowsMaxOf({ totals }: Session): number {
+  return Math.max(rowsOfTreeMin, totals.num_events);
+}
+
+const rowsOfTreeMin = 1_000;
+
+/** More would be past the bytes of an answer, whatever stands in them. */
+const skeletonEventsMax = Math.floor(answerBytesMax / eventOverheadBytes);
+const skeletonLimit = `${answerBytesMax} bytes (${skeletonEventsMax} events)`;
 
 function notFound(): ServiceError {
   return new ServiceError("NOT_FOUND", "no such session");

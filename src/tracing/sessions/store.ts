@@ -1,19 +1,13 @@
 // Sessions in Postgres: totals, trees, deletion. Every statement names its project.
 
-import type { Sql } from "../../postgres/database.ts";
+import type { Read, Sql } from "../../postgres/database.ts";
 import { escapeJson, escapeText } from "../events/postgres-text.ts";
-import { readBounded } from "../events/read-bounded.ts";
 import type { Condition } from "../export/condition.ts";
-import type { Position } from "../export/cursor.ts";
 import { type ColumnSql, conditionsSql, eventColumnSql } from "../export/filter-sql.ts";
+import { beyond, type EventPlace } from "../export/place-store.ts";
 import type { StoredEvent } from "../events/event.ts";
-import {
-  type EventFieldName,
-  type SelectedEvent,
-  type SelectedRow,
-  selectedColumns,
-  toSelectedEvent,
-} from "../events/event-row.ts";
+import type { EventFieldName } from "../events/event-row.ts";
+import type { RowSource } from "../events/sized-store.ts";
 import { type Totals, totalNames } from "./totals.ts";
 
 /** What a commit adds to the totals of one session. */
@@ -66,42 +60,35 @@ export async function addToTotals(sql: Sql, rows: readonly TotalsTerms[]): Promi
 
 /** Returns a session's totals, or undefined when nothing was counted yet. */
 export async function findTotals(
-  sql: Sql,
+  read: Read,
   projectId: string,
   sessionId: string,
 ): Promise<Totals | undefined> {
-  const [row] = await sql<Totals[]>`
-    select ${totalColumns(sql)}
-    from session_totals as t
-    where t.project_id = ${projectId} and t.session_id = ${escapeText(sessionId)}`;
+  // Sums are decimals in the table and plain numbers for readers.
+  const [row] = await read(
+    (sql) => sql<Totals[]>`
+      select
+        t.num_events, t.num_model_events, t.num_errors, t.num_costs, t.num_feedback,
+        t.prompt_tokens::double precision, t.completion_tokens::double precision,
+        t.total_tokens::double precision, t.cost::double precision
+      from session_totals as t
+      where t.project_id = ${projectId} and t.session_id = ${escapeText(sessionId)}`,
+  );
   return row;
 }
 
-// Sums are decimals in the table and plain numbers for readers.
-function totalColumns(sql: Sql) {
-  return sql`
-    t.num_events, t.num_model_events, t.num_errors, t.num_costs, t.num_feedback,
-    t.prompt_tokens::double precision, t.completion_tokens::double precision,
-    t.total_tokens::double precision, t.cost::double precision`;
+/** Tells whether an id is that of a session. */
+export async function isSession(sql: Sql, projectId: string, eventId: string): Promise<boolean> {
+  const rows = await sql`
+    select 1
+    from events
+    where project_id = ${projectId} and event_id = ${escapeText(eventId)}
+      and event_type = 'session'`;
+  return rows.length > 0;
 }
 
-/** Returns the events of a session, the session itself left out, by start time. */
-export async function listSkeleton(
-  sql: Sql,
-  projectId: string,
-  sessionId: string,
-): Promise<SkeletonRow[]> {
-  const rows = await sql<SelectedRow[]>`
-    select ${selectedColumns(sql, skeletonFields)}
-    from events as e
-    where e.project_id = ${projectId} and e.session_id = ${escapeText(sessionId)}
-      and e.event_type not in ('session', 'pending')
-    order by e.start_time_us, e.event_id`;
-  // The fields were all selected.
-  return rows.map((row) => toSelectedEvent(row) as SkeletonRow);
-}
-
-const skeletonFields: ReadonlySet<EventFieldName> = new Set([
+/** Fields of an event in a tree without payloads, beside its id, type and start. */
+export const skeletonFields: ReadonlySet<EventFieldName> = new Set([
   "event_name",
   "parent_id",
   "children_ids",
@@ -109,6 +96,17 @@ const skeletonFields: ReadonlySet<EventFieldName> = new Set([
   "end_time",
   "duration",
 ]);
+
+/** Returns the source of a session's events, the session itself left out, by start time. */
+export function eventsOf(projectId: string, sessionId: string, limit: number): RowSource {
+  return (sql, columns) => sql`
+    select ${columns}
+    from events as e
+    where e.project_id = ${projectId} and e.session_id = ${escapeText(sessionId)}
+      and e.event_type not in ('session', 'pending')
+    order by e.start_time_us, e.event_id
+    limit ${limit}`;
+}
 
 /**
  * Deletes the events of a session, the feedback on them and the session's totals; returns how many
@@ -144,33 +142,13 @@ export async function deleteSession(
   return deleted.count;
 }
 
-/** Returns the events of a session with their payloads, the session left out, by start time. */
-export async function listEvents(
-  sql: Sql,
-  projectId: string,
-  sessionId: string,
-): Promise<SelectedEvent[]> {
-  return readBounded(sql<SelectedRow[]>`
-    select ${selectedColumns(sql, undefined)}
-    from events as e
-    where e.project_id = ${projectId} and e.session_id = ${escapeText(sessionId)}
-      and e.event_type not in ('session', 'pending')
-    order by e.start_time_us, e.event_id`);
-}
-
 /** Which sessions are wanted. Microseconds: `fromUs` is included, `toUs` is not. */
 export type SessionQuery = {
   readonly conditions: readonly Condition[];
   readonly fromUs: number | undefined;
   readonly toUs: number | undefined;
-  readonly after: Position | undefined;
+  readonly after: EventPlace | undefined;
   readonly limit: number;
-};
-
-/** `totals` is null-valued where nothing was counted yet. */
-export type ListedSession = {
-  readonly event: SelectedEvent;
-  readonly totals: { readonly [Name in keyof Totals]: number | null };
 };
 
 /** Columns of a session that filters may name, beside those of its event. */
@@ -184,27 +162,20 @@ const sessionColumnSql: ColumnSql = {
   cost: (sql) => sql`case when t.num_costs > 0 then t.cost end`,
 };
 
-/** Returns sessions with their totals, newest first, at most `limit`. */
-export async function listSessions(
-  sql: Sql,
+/** Returns the source of sessions, the newest first; their totals are columns of `t`. */
+export function sessionsOf(
   projectId: string,
   { conditions, fromUs, toUs, after, limit }: SessionQuery,
-): Promise<ListedSession[]> {
-  const rows = await sql<(SelectedRow & ListedSession["totals"])[]>`
-    select ${selectedColumns(sql, undefined)}, ${totalColumns(sql)}
+): RowSource {
+  return (sql, columns) => sql`
+    select ${columns}
     from events as e
     left join session_totals as t on t.project_id = e.project_id and t.session_id = e.event_id
     where e.project_id = ${projectId} and e.event_type = 'session'
       ${fromUs === undefined ? sql`` : sql`and e.start_time_us >= ${fromUs}`}
       ${toUs === undefined ? sql`` : sql`and e.start_time_us < ${toUs}`}
-      ${
-        after === undefined
-          ? sql``
-          : sql`and (e.start_time_us, e.event_id)
-              < (${after.startTimeUs}, ${escapeText(after.eventId)})`
-      }
+      ${beyond(sql, after)}
       ${conditionsSql(sql, conditions, sessionColumnSql)}
     order by e.start_time_us desc, e.event_id desc
     limit ${limit}`;
-  return rows.map((row) => ({ event: toSelectedEvent(row), totals: row }));
 }

@@ -1,17 +1,16 @@
 // Turns the events that a commit changed into the change of their sessions' totals.
-// Called by events/apply-writes.ts and by deletions, in their transaction.
 // Source: docs/decisions.md, 18.
 
 import type { Sql } from "../../postgres/database.ts";
-import type { StoredEvent } from "../events/event.ts";
+import type { CountedEvent } from "../events/held-event.ts";
 import { addToTotals, type TotalsTerms } from "./store.ts";
 import { addTotals, emptyTotals, type Totals, totalsOf } from "./totals.ts";
 
 /** An event before and after a commit; undefined where it was not there. */
 export type TotalsChange = {
   readonly projectId: string;
-  readonly before: StoredEvent | undefined;
-  readonly after: StoredEvent | undefined;
+  readonly before: CountedEvent | undefined;
+  readonly after: CountedEvent | undefined;
 };
 
 type Sum = {
@@ -31,7 +30,7 @@ export async function applyTotals(sql: Sql, changes: readonly TotalsChange[]): P
   if (sums.size > 0) await addToTotals(sql, [...sums.values()].toSorted(byKey).map(toTerms));
 }
 
-function addEvent(sums: Map<string, Sum>, projectId: string, event: StoredEvent, sign: 1 | -1) {
+function addEvent(sums: Map<string, Sum>, projectId: string, event: CountedEvent, sign: 1 | -1) {
   const key = `${projectId} ${event.session_id}`;
   const { session_id: sessionId } = event;
   const sum = sums.get(key) ?? { projectId, sessionId, totals: emptyTotals, costs: [] };

@@ -77,12 +77,26 @@ export function addTotals(a: Totals, b: Totals, sign: 1 | -1 = 1): Totals {
   return sum as Totals;
 }
 
+/** Keys of `metadata` that hold amounts. */
+export const amountKeys = [
+  "prompt_tokens",
+  "input_tokens",
+  "completion_tokens",
+  "output_tokens",
+  "total_tokens",
+  "cost",
+] as const;
+
 /** Past this a number is no count and no price, and would spoil every sum it is in. */
 const amountMax = 1e15;
 
+/** Longest text of an amount: on a row of digits the pattern takes the square of the length. */
+export const amountLengthMax = 100;
+
 // A number, or a decimal text: exporters that know only text attributes send it so.
 function amountOf(value: JsonValue | undefined): number | undefined {
-  const isDecimal = typeof value === "string" && decimalPattern.test(value);
+  const isDecimal =
+    typeof value === "string" && value.length <= amountLengthMax && decimalPattern.test(value);
   const amount = typeof value === "number" || isDecimal ? Number(value) : NaN;
   return Math.abs(amount) <= amountMax ? amount : undefined;
 }

@@ -2,17 +2,9 @@
 // Every convention takes what it knows; what is left at the end goes to metadata under its own
 // key, so that nothing a span carried is lost. Used by map-span.ts and conventions/.
 
-import { isJsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, setOwn, type MutableObject } from "../../base/json.ts";
 import type { Bucket, EventType } from "../events/event.ts";
-import {
-  isIndex,
-  isSameJson,
-  itemsOf,
-  parseJsonText,
-  setOwn,
-  unflatten,
-  type MutableObject,
-} from "./values.ts";
+import { isIndex, isSameJson, itemsOf, parseJsonText, unflatten } from "./values.ts";
 import type { Span, SpanEvent } from "./span.ts";
 
 export type Draft = {

@@ -1,9 +1,9 @@
 // Moves single attributes to event fields, as the tables of conventions/ say. Called by map-span.ts
 // before the conventions read messages and payloads.
 
-import type { JsonValue } from "../../base/json.ts";
+import { type JsonValue, setOwn, type MutableObject } from "../../base/json.ts";
 import { buckets, type Bucket } from "../events/event.ts";
-import { isSameJson, setOwn, type MutableObject } from "./values.ts";
+import { isSameJson } from "./values.ts";
 import type { Draft } from "./draft.ts";
 
 /**

@@ -1,9 +1,10 @@
 // Ids of a span's event, its parent and its session. Everything derives from the span itself, so a
-// retry finds the same record and a child may come before its parent. Called by record-spans.ts.
+// retry finds the same record and a child may come before its parent.
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 5 and 6.
 
 import { deriveUuid, formatUuid, isRecordId } from "../../base/ids.ts";
 import type { JsonValue } from "../../base/json.ts";
+import type { Steps } from "../../base/paced.ts";
 import type { Span } from "./span.ts";
 
 /** Keys that name a session for the API; a bad value makes the span bad. */
@@ -38,10 +39,12 @@ export function deriveSessionId(traceId: string): string {
  * session of its own joins its nearest ancestor's in the request, else the one that the trace's
  * earliest span with a session names, else the one derived from the trace id.
  */
-export function identifySpans(spans: readonly Span[]): Map<Span, Identity | { reason: string }> {
+export function* identifySpans(
+  spans: readonly Span[],
+): Steps<Map<Span, Identity | { reason: string }>> {
   const traces = Map.groupBy(spans, (span) => span.traceId);
   const identities = new Map<Span, Identity | { reason: string }>();
-  for (const [traceId, trace] of traces) identifyTrace(traceId, trace, identities);
+  for (const [traceId, trace] of traces) yield* identifyTrace(traceId, trace, identities);
   return identities;
 }
 
@@ -52,11 +55,11 @@ type Given = {
   readonly parentId: string | undefined;
 };
 
-function identifyTrace(
+function* identifyTrace(
   traceId: string,
   spans: readonly Span[],
   identities: Map<Span, Identity | { reason: string }>,
-): void {
+): Steps<void> {
   const bySpanId = new Map<string, Given>();
   const given: Given[] = [];
   for (const span of spans) {
@@ -67,6 +70,7 @@ function identifyTrace(
       given.push(read);
       bySpanId.set(span.spanId, read);
     }
+    yield;
   }
   const ofTrace = earliestSession(given) ?? deriveSessionId(traceId);
   const found = new Map<string, string | undefined>();
@@ -78,6 +82,7 @@ function identifyTrace(
       parentId: parentId === one.eventId ? undefined : parentId,
       sessionId,
     });
+    yield;
   }
 }
 

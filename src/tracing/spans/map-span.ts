@@ -1,8 +1,8 @@
 // Turns one span into the event it stands for: the conventions read what they know, the rest goes
-// to metadata. A pure function of the span and its ids. Called by record-spans.ts.
+// to metadata. A pure function of the span and its ids.
 // Source: docs/spec.md, "Event record"; docs/otlp.md.
 
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue, MutableObject } from "../../base/json.ts";
 import type { Bucket, EventFields, EventType, EventWrite } from "../events/event.ts";
 import { buckets } from "../events/event.ts";
 import type { Convention } from "./conventions/convention.ts";
@@ -18,7 +18,7 @@ import { compileFields, placeFields } from "./fields.ts";
 import { firstText, identityKeys, type Identity } from "./identity.ts";
 import type { Attributes, Span } from "./span.ts";
 import { spanError } from "./span-error.ts";
-import { isSameJson, type MutableObject } from "./values.ts";
+import { isSameJson } from "./values.ts";
 
 /** In order of preference where two say different things of one field. */
 const conventions: readonly Convention[] = [
@@ -204,7 +204,8 @@ function keepRest(draft: Draft): void {
 // All spans of a resource share its attributes; they are looked through once.
 const applicationOf = new WeakMap<Attributes, Attributes>();
 
-function applicationAttributes(resource: Attributes): Attributes {
+/** Returns the attributes of a resource that each of its spans' events is stored with. */
+export function applicationAttributes(resource: Attributes): Attributes {
   const known = applicationOf.get(resource);
   if (known !== undefined) return known;
   const kept = new Map<string, JsonValue>();

@@ -2,9 +2,16 @@
 // tool_call_id?, …}` with tool calls as the OpenAI API has them. Used by conventions/.
 // Source: docs/spec.md, "Event record" (chat_history, outputs of a chat reply).
 
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  setOwn,
+  type MutableObject,
+} from "../../base/json.ts";
 import { place, type Draft } from "./draft.ts";
-import { itemsOf, parseJsonText, setOwn, type MutableObject } from "./values.ts";
+import { itemsOf, parseJsonText } from "./values.ts";
 
 /** A message; `finish_reason` is moved out before it is placed. */
 export type Message = JsonObject;

@@ -1,24 +1,37 @@
 // Records the spans of one request as events: ids first, then each span's event, then the names
-// their sessions get. Called by transport/otlp/handlers.ts.
+// their sessions get.
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 5 to 7 and 37.
 
+import type { Reservation } from "../../base/byte-budget.ts";
 import type { ProjectId } from "../../base/ids.ts";
+import { createPacer } from "../../base/pacer.ts";
+import { runPaced, type Steps } from "../../base/paced.ts";
 import type { EventWrite } from "../events/event.ts";
+import { weighFields } from "../events/event-limits.ts";
 import type { Recorder } from "../events/record.ts";
 import { firstText, identifySpans, type Identity } from "./identity.ts";
 import { mapSpan } from "./map-span.ts";
 import { quoteName, type RejectedSpan, type Span } from "./span.ts";
+import { limitCopies, nameFaultOf, spanFaultOf } from "./span-limits.ts";
 
 export type Traces = {
   /**
    * Stores every span that can be stored and resolves after commit with the reasons for the others.
-   * Sending the same spans again changes nothing. `source` stands where a span names none.
+   * Sending the same spans again changes nothing. Throws OVERLOADED where what the spans become has
+   * no room in memory.
    */
   record(
     projectId: ProjectId,
     spans: readonly Span[],
-    options: { readonly source?: string | undefined },
+    options: TracesOptions,
   ): Promise<readonly RejectedSpan[]>;
+};
+
+export type TracesOptions = {
+  /** Stands where a span names none. */
+  readonly source?: string | undefined;
+  /** Memory of the call. */
+  readonly memory: Pick<Reservation, "grow" | "bytes">;
 };
 
 export function createTraces({
@@ -27,47 +40,96 @@ export function createTraces({
   readonly recorder: Pick<Recorder, "record">;
 }): Traces {
   return {
-    async record(projectId, spans, { source }) {
-      const { writes, sessionNames, rejected } = toWrites(spans, source);
-      const refused = await recorder.record(projectId, writes, { sessionNames });
-      const clashes = writes
-        .filter((write) => refused.has(write.event_id))
-        .map(({ event_name = "", event_id }) => ({
-          reason: `span ${quoteName(event_name)}: its event id ${event_id} is a session's`,
-        }));
-      return [...rejected, ...clashes];
+    async record(projectId, spans, options) {
+      const steps = toWrites(spans, options);
+      const mapped = await runPaced(steps, createPacer());
+      const { writes, costs, sessionCount, sessionNames, rejected } = mapped;
+      const bytes = options.memory.bytes();
+      const refused = await recorder.record(projectId, writes, { sessionNames, costs, bytes });
+      const unstored: RejectedSpan[] = [];
+      for (const [index, cause] of refused) {
+        // A session is no span: where it is refused, so are the spans in it.
+        if (index < sessionCount) continue;
+        const name = writes[index]?.event_name ?? "";
+        unstored.push({ reason: `span ${quoteName(name)}: ${cause}` });
+      }
+      return [...rejected, ...unstored];
     },
   };
 }
 
 export type SpanWrites = {
   readonly writes: readonly EventWrite[];
+  readonly costs: readonly number[];
+  /** How many of the writes, the first, are no spans but what spans say of their sessions. */
+  readonly sessionCount: number;
   /** Names for sessions that get none otherwise: of the first span without a parent. */
   readonly sessionNames: ReadonlyMap<string, string>;
   readonly rejected: readonly RejectedSpan[];
 };
 
+/** Bytes that a value of an event takes in memory, beside its text. */
+const valueBytes = 64;
+
 /** Maps the spans of one request to writes, in the order of the spans. */
-export function toWrites(spans: readonly Span[], source: string | undefined): SpanWrites {
-  const identities = identifySpans(spans);
+export function* toWrites(
+  spans: readonly Span[],
+  { source, memory }: TracesOptions,
+): Steps<SpanWrites> {
+  const identities = yield* identifySpans(spans);
+  const copies = yield* limitCopies(spans, source ?? "");
+  memory.grow(copies.bytes);
   const writes: EventWrite[] = [];
+  const costs: number[] = [];
   const rejected: RejectedSpan[] = [];
   const roots = new Map<string, Span>();
   const sessions = new Map<string, EventWrite>();
   for (const span of spans) {
     const ids = identities.get(span);
     if (ids === undefined) continue;
-    if ("reason" in ids) {
-      rejected.push({ reason: `span ${quoteName(span.name)}: ${ids.reason}` });
-      continue;
+    const mapped = mapWithin(span, ids, { source, excess: copies.rejected.get(span) });
+    if ("fault" in mapped) {
+      rejected.push({ reason: `span ${quoteName(span.name)}: ${mapped.fault}` });
+    } else {
+      memory.grow(mapped.values * valueBytes);
+      writes.push(mapped.write);
+      costs.push(mapped.cost);
+      noteRoot(roots, span, mapped.ids);
+      noteSession(sessions, span, mapped.ids);
     }
-    writes.push(mapSpan(span, ids, source));
-    noteRoot(roots, span, ids);
-    noteSession(sessions, span, ids);
+    yield;
   }
   const sessionNames = new Map<string, string>();
   for (const [sessionId, root] of roots) sessionNames.set(sessionId, root.name);
-  return { writes: [...sessions.values(), ...writes], sessionNames, rejected };
+  return {
+    writes: [...sessions.values(), ...writes],
+    costs: [...Array.from(sessions, () => 0), ...costs],
+    sessionCount: sessions.size,
+    sessionNames,
+    rejected,
+  };
+}
+
+type Mapped = {
+  readonly write: EventWrite;
+  readonly values: number;
+  readonly cost: number;
+  readonly ids: Identity;
+};
+
+/** Maps a span to an event that can be stored; `excess` is why it has no room in its request. */
+function mapWithin(
+  span: Span,
+  ids: Identity | { readonly reason: string },
+  { source, excess }: { readonly source: string | undefined; readonly excess: string | undefined },
+): Mapped | { readonly fault: string } {
+  if ("reason" in ids) return { fault: ids.reason };
+  const name = firstText(span, sessionNameKeys)?.text;
+  const fault = excess ?? spanFaultOf(span) ?? nameFaultOf("session name", name);
+  if (fault !== undefined) return { fault };
+  const write = mapSpan(span, ids, source);
+  const weighed = weighFields(write);
+  return "fault" in weighed ? weighed : { write, ...weighed, ids };
 }
 
 function noteRoot(roots: Map<string, Span>, span: Span, { sessionId }: Identity): void {

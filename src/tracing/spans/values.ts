@@ -1,10 +1,15 @@
 // JSON values read from attributes: text that holds JSON, dotted keys that hold a tree, safe keys.
 // Used by draft.ts, map-span.ts and conventions/.
 
-import { isJsonArray, isJsonObject, isWithinDepth, type JsonValue } from "../../base/json.ts";
-import { nestingDepthMax } from "../../base/limits.ts";
-
-export type MutableObject = Record<string, JsonValue>;
+import {
+  isJsonArray,
+  isJsonObject,
+  isWithinDepth,
+  type JsonValue,
+  type MutableObject,
+  setOwn,
+} from "../../base/json.ts";
+import { eventValuesMax, nestingDepthMax } from "../../base/limits.ts";
 
 /**
  * Levels an attribute's value may nest. Below the limit of a bucket, since a value may come to
@@ -14,20 +19,6 @@ export const valueDepthMax = nestingDepthMax - 8;
 
 /** Dotted keys are cut into this many segments at most; the last keeps the rest as it is. */
 const segmentsMax = 32;
-
-/** Sets an own property, whatever the key: plain assignment to `__proto__` would lose the value. */
-export function setOwn(target: MutableObject, key: string, value: JsonValue): void {
-  if (key === "__proto__") {
-    Object.defineProperty(target, key, {
-      value,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  } else {
-    target[key] = value;
-  }
-}
 
 /**
  * Returns what a text of a JSON object or array says; any other value, and text that is no JSON or
@@ -44,7 +35,8 @@ export function parseJsonText(value: JsonValue): JsonValue {
  * and 5 a number. Text that is no JSON, or cannot be kept as JSON, comes back as it is.
  */
 export function parseScalarText(value: JsonValue): JsonValue {
-  if (typeof value !== "string") return value;
+  if (typeof value !== "string" || value.length > parsedLengthMax) return value;
+  if (mayHoldMore(value, eventValuesMax)) return value;
   try {
     const parsed = JSON.parse(value) as JsonValue;
     return isWithinDepth(parsed, valueDepthMax) && isFaithful(value, parsed) ? parsed : value;
@@ -53,6 +45,27 @@ export function parseScalarText(value: JsonValue): JsonValue {
     return value;
   }
 }
+
+/**
+ * Longest text of an attribute that is read as JSON, in UTF-16 units; a longer one stays text. It
+ * is read in one piece, while others wait.
+ */
+const parsedLengthMax = 8_000_000;
+
+/** Tells whether a JSON text may hold more values: counts the marks before them, in texts too. */
+function mayHoldMore(text: string, valuesMax: number): boolean {
+  if (text.length <= valuesMax) return false;
+  let marks = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === comma || unit === openBracket || unit === openBrace) marks += 1;
+  }
+  return marks > valuesMax;
+}
+
+const comma = 0x2c;
+const openBracket = 0x5b;
+const openBrace = 0x7b;
 
 function firstVisible(text: string): string | undefined {
   let at = 0;

@@ -137,6 +137,7 @@ function toMetadata(details: Readonly<Record<string, unknown>>): Record<string, 
 /** What Node throws where a caller's connection, or its stream of one, ends in the middle. */
 const cutCodes: ReadonlySet<unknown> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
+  "ERR_STREAM_DESTROYED",
   "ERR_HTTP2_INVALID_STREAM",
 ]);
 

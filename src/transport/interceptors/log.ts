@@ -1,6 +1,5 @@
 // One log line and one metrics observation per call, whichever protocol it came by and however far
-// it got. Never bodies, keys or messages. Called by the interceptor here, the gate, rpc.ts and the
-// transcoder.
+// it got. Never bodies, keys or messages.
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import {
@@ -10,7 +9,7 @@ import {
   createContextKey,
   type Interceptor,
 } from "@connectrpc/connect";
-import { outcomes, type Reason } from "../../base/errors.ts";
+import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { principalKey, requestIdKey, scopeKey } from "../context.ts";
 import { serviceErrorOf } from "./errors.ts";
@@ -75,8 +74,11 @@ export function createCallLog(
   };
 }
 
-/** A client that went away is no fault of ours, and is not counted as one. */
-function reasonOf(error: unknown): Reason | "OK" | "CANCELED" {
+/**
+ * Returns the reason of a call that ended with this error: `OK` without one, and `CANCELED` for a
+ * client that went away, which is no fault of ours and is not counted as one.
+ */
+export function reasonOf(error: unknown): Reason | "OK" | "CANCELED" {
   if (error === undefined) return "OK";
   if (error instanceof ConnectError && error.code === Code.Canceled) return "CANCELED";
   return serviceErrorOf(error).reason;
@@ -92,7 +94,9 @@ export function createLogInterceptor(callLog: CallLog): Interceptor {
       callLog.end({ method: request.method, protocol, values, startedAtMs, error });
     try {
       const response = await next(request);
-      if (response.stream) return { ...response, message: watch(response.message, end) };
+      if (response.stream) {
+        return { ...response, message: watchStream(response.message, request.signal, end) };
+      }
       end(undefined);
       return response;
     } catch (error) {
@@ -102,18 +106,51 @@ export function createLogInterceptor(callLog: CallLog): Interceptor {
   };
 }
 
-async function* watch<T>(
+/** How a stream ended whose client left. */
+const left = new ConnectError("the client left", Code.Canceled);
+
+/**
+ * Returns the messages of a stream and calls `end` once, when it is over: with nothing for a stream
+ * that ended by itself, with its failure, or with the reason why its call was over first. `signal`
+ * says when the call is over: what a stream does behind that, a clean end included, does not count,
+ * and one that waits for a client that left may not end at all.
+ */
+export function watchStream<T>(
+  messages: AsyncIterable<T>,
+  signal: AbortSignal,
+  end: (error: unknown) => void,
+): AsyncIterable<T> {
+  let isEnded = false;
+  const endOnce = (error: unknown): void => {
+    signal.removeEventListener("abort", onAbort);
+    if (!isEnded) end(error);
+    isEnded = true;
+  };
+  const onAbort = (): void => endOnce(causeOf(signal.reason));
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return passOn(messages, endOnce);
+}
+
+async function* passOn<T>(
   messages: AsyncIterable<T>,
   end: (error: unknown) => void,
 ): AsyncIterable<T> {
-  let failure: unknown;
   try {
+    // Hands failed writes in, too, to where errors are mapped.
     yield* messages;
+    end(undefined);
   } catch (error) {
-    failure = error;
+    end(error);
     throw error;
   } finally {
-    // Also runs when the client went away and the stream was returned early.
-    end(failure);
+    // A stream that is returned early comes here past the lines above.
+    end(left);
   }
+}
+
+/** A call is over by its deadline, by our shutdown, or because its connection is gone, somehow. */
+function causeOf(reason: unknown): unknown {
+  const isDeadline = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
+  return isDeadline || reason instanceof ServiceError ? reason : left;
 }

@@ -1,6 +1,6 @@
 // The service's own spans: one a call, under the caller's `traceparent`. Off by default: `--tracing
 // on` and an OpenTelemetry SDK loaded by `node --import` turn it on; only the API is built in.
-// Called by transport.ts. Source: OpenTelemetry semantic conventions, RPC server spans.
+// Source: OpenTelemetry semantic conventions, RPC server spans.
 
 import {
   context,
@@ -11,10 +11,9 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Interceptor } from "@connectrpc/connect";
-import { serviceErrorOf } from "./errors.ts";
-import { protocolKey } from "./log.ts";
+import { protocolKey, reasonOf, watchStream } from "./log.ts";
 
-/** Returns the interceptor. A span of a stream ends with its last message. */
+/** Returns the interceptor. A span of a stream ends with the stream, for the logged reason. */
 export function createTraceInterceptor(): Interceptor {
   const tracer = trace.getTracer("waggle");
   return (next) => async (request) => {
@@ -33,31 +32,25 @@ export function createTraceInterceptor(): Interceptor {
     const span = tracer.startSpan(rpc, options, parent);
     try {
       const answer = await context.with(trace.setSpan(parent, span), () => next(request));
-      if (answer.stream) return { ...answer, message: endWith(span, answer.message) };
-      span.end();
+      if (answer.stream) {
+        const end = (error: unknown): void => endSpan(span, error);
+        return { ...answer, message: watchStream(answer.message, request.signal, end) };
+      }
+      endSpan(span, undefined);
       return answer;
     } catch (error) {
-      endFailed(span, error);
+      endSpan(span, error);
       throw error;
     }
   };
 }
 
-async function* endWith<T>(span: Span, messages: AsyncIterable<T>): AsyncIterable<T> {
-  try {
-    yield* messages;
-  } catch (error) {
-    endFailed(span, error);
-    throw error;
-  } finally {
-    // After a failure the span has ended, and ending it again does nothing.
-    span.end();
+function endSpan(span: Span, error: unknown): void {
+  const reason = reasonOf(error);
+  if (reason !== "OK") span.setAttribute("error.type", reason);
+  // A client that went away is no failure of the service.
+  if (reason !== "OK" && reason !== "CANCELED") {
+    span.setStatus({ code: SpanStatusCode.ERROR, message: reason });
   }
-}
-
-function endFailed(span: Span, error: unknown): void {
-  const { reason } = serviceErrorOf(error);
-  span.setAttribute("error.type", reason);
-  span.setStatus({ code: SpanStatusCode.ERROR, message: reason });
   span.end();
 }

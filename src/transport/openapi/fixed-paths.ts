@@ -1,6 +1,7 @@
 // The routes that no rpc with an http rule stands behind: OTLP over HTTP and the pages.
 // Called by openapi.ts. Source: ../routes.ts; ../otlp/http.ts; OTLP specification, OTLP/HTTP.
 
+import type { BodyLimits } from "../access-rules.ts";
 import type { Schema } from "./schemas.ts";
 
 const jsonType = "application/json";
@@ -46,23 +47,21 @@ const retryAfter: Schema = {
 };
 
 const otlp: Schema = {
-  post: {
-    summary: "OTLP over HTTP, in Protobuf or JSON.",
-    requestBody: { required: true, content: { [protobufType]: {}, [jsonType]: {} } },
-    responses: {
-      200: otlpAnswer(
-        "Success, or partialSuccess with the count of rejected spans",
-        "ExportTraceServiceResponse",
-      ),
-      400: otlpAnswer("The body is no export request, or its content type is unknown", "Status"),
-      404: { $ref: "#/components/responses/NotFound" },
-      413: otlpAnswer("The body is too large, after inflating", "Status"),
-      503: {
-        ...otlpAnswer("Nothing is stored for certain; send again", "Status"),
-        headers: retryAfter,
-      },
-      default: otlpAnswer("Any other failure", "Status"),
+  summary: "OTLP over HTTP, in Protobuf or JSON.",
+  requestBody: { required: true, content: { [protobufType]: {}, [jsonType]: {} } },
+  responses: {
+    200: otlpAnswer(
+      "Success, or partialSuccess with the count of rejected spans",
+      "ExportTraceServiceResponse",
+    ),
+    400: otlpAnswer("The body is no export request, or its content type is unknown", "Status"),
+    404: { $ref: "#/components/responses/NotFound" },
+    413: otlpAnswer("The body is too large, after inflating", "Status"),
+    503: {
+      ...otlpAnswer("Nothing is stored for certain; send again", "Status"),
+      headers: retryAfter,
     },
+    default: otlpAnswer("Any other failure", "Status"),
   },
 };
 
@@ -101,10 +100,13 @@ const unavailable = jsonAnswer("The service cannot do its work now", {
   additionalProperties: false,
 });
 
-/** What the document says of these routes. */
-export const fixedPaths: Schema = {
-  "/opentelemetry/v1/traces": otlp,
-  "/v1/traces": otlp,
+/** Returns what the document says of these routes. */
+export function fixedPaths({ traces }: BodyLimits): Schema {
+  const bounded = { post: { ...otlp, "x-body-bytes-max": traces } };
+  return { "/opentelemetry/v1/traces": bounded, "/v1/traces": bounded, ...operatorPaths };
+}
+
+const operatorPaths: Schema = {
   "/healthz": page("Answers while the process runs.", { 200: ok }),
   "/readyz": page(
     "Answers 200 while the service can do its work, else 503; names what is missing or degraded.",

@@ -3,7 +3,18 @@
 // Source: OpenAPI 3.1.
 
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { accessRuleOf } from "../access-rules.ts";
+import {
+  answerBytesMax,
+  bodyDepthMax,
+  bodyRateMin,
+  bodyTimeoutMs,
+  containersMax,
+  listItemsMax,
+  nestingDepthMax,
+  projectShare,
+  valuesMax,
+} from "../../base/limits.ts";
+import { accessRuleOf, bodyClassAt, type BodyLimits } from "../access-rules.ts";
 import { jsonKeyOf } from "../rest/field-names.ts";
 import { answersHttpBody, httpBodyField } from "../rest/http-body.ts";
 import { bindingsOf, type RestBinding } from "../rest/http-rule.ts";
@@ -16,8 +27,29 @@ type Paths = Record<string, Record<string, Schema>>;
 
 const jsonType = "application/json";
 
+/** Limits of every request and answer, by the names that docs/limits.md has. */
+const requestLimits: Schema = {
+  containersMax,
+  valuesMax,
+  listItemsMax,
+  bodyDepthMax,
+  nestingDepthMax,
+  bodyRateMin,
+  bodyTimeoutMs,
+  answerBytesMax,
+};
+
+export type OpenApiOptions = {
+  readonly version: string;
+  readonly bodyLimits: BodyLimits;
+  readonly bytesInFlightMax: number;
+};
+
 /** Returns the document as JSON text, for the methods that have http rules. */
-export function createOpenApiDocument(methods: readonly DescMethod[], version: string): Uint8Array {
+export function createOpenApiDocument(
+  methods: readonly DescMethod[],
+  { version, bodyLimits, bytesInFlightMax }: OpenApiOptions,
+): Uint8Array {
   const components: Components = new Map();
   const paths: Paths = {};
   for (const method of methods) {
@@ -29,7 +61,7 @@ export function createOpenApiDocument(methods: readonly DescMethod[], version: s
         ),
       });
       const routes = (paths[path] ??= {});
-      routes[binding.httpMethod.toLowerCase()] = operation(binding, index, components);
+      routes[binding.httpMethod.toLowerCase()] = operation(binding, index, components, bodyLimits);
     });
   }
   const document = {
@@ -39,10 +71,15 @@ export function createOpenApiDocument(methods: readonly DescMethod[], version: s
       version,
       description:
         "Tracing and generation for LLM applications. The same calls answer as gRPC, gRPC-Web " +
-        "and Connect.",
+        "and Connect. Every limit of `x-limits` holds for all of them; `x-body-bytes-max` is the " +
+        "largest body of a call, after inflating.",
+      "x-limits": {
+        ...requestLimits,
+        requestMemoryBytesMax: bytesInFlightMax * projectShare,
+      },
     },
     security: [{ bearer: [] }],
-    paths: { ...paths, ...fixedPaths },
+    paths: { ...paths, ...fixedPaths(bodyLimits) },
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
       responses: errorResponses,
@@ -57,8 +94,13 @@ export function createOpenApiDocument(methods: readonly DescMethod[], version: s
   return Buffer.from(JSON.stringify(document));
 }
 
-function operation(binding: RestBinding, index: number, components: Components): Schema {
-  const { method } = binding;
+function operation(
+  binding: RestBinding,
+  index: number,
+  components: Components,
+  bodyLimits: BodyLimits,
+): Schema {
+  const { method, path } = binding;
   const description = commentOf(`${method.parent.typeName}.${method.name}`);
   const suffix = index === 0 ? "" : `_${index + 1}`;
   const body = requestBody(binding, components);
@@ -77,6 +119,7 @@ function operation(binding: RestBinding, index: number, components: Components):
       default: { $ref: "#/components/responses/Error" },
     },
     "x-permission": accessRuleOf(method).permission,
+    ...(body ? { "x-body-bytes-max": bodyLimits[bodyClassAt(method, path)] } : {}),
   };
 }
 

@@ -11,6 +11,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules, type FieldRules } from "../../../gen/buf/validate/validate_pb.js";
+import { listItemsMax } from "../../base/limits.ts";
 import { isStruct, isTimestamp, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
 import { commentOf } from "./comments.ts";
 
@@ -100,8 +101,11 @@ function mustBeGiven({ required, type }: FieldRules): boolean {
 
 function valueSchema(field: DescField, form: Form, components: Components): Schema {
   switch (field.fieldKind) {
-    case "list":
-      return { type: "array", items: itemSchema(field, form, components) };
+    case "list": {
+      const items = itemSchema(field, form, components);
+      const isBounded = form.side === "request" && field.message !== undefined;
+      return { type: "array", items, ...(isBounded ? { maxItems: listItemsMax } : {}) };
+    }
     case "map":
       return { type: "object", additionalProperties: itemSchema(field, form, components) };
     default:

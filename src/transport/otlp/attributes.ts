@@ -1,30 +1,42 @@
-// OTLP attribute values to JSON values. Called by spans.ts.
+// OTLP attribute values to JSON values.
 // Source: OpenTelemetry protocol, common.proto; docs/decisions.md, 37.
 
 import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
-import type { JsonValue } from "../../base/json.ts";
+import { type JsonValue, setOwn, type MutableObject } from "../../base/json.ts";
+import { eventValuesMax } from "../../base/limits.ts";
 import type { Attributes } from "../../tracing/spans/span.ts";
-import { setOwn, valueDepthMax, type MutableObject } from "../../tracing/spans/values.ts";
+import { valueDepthMax } from "../../tracing/spans/values.ts";
 
 /** An attribute that cannot be stored; the message names its key and the cause. */
 export class AttributeError extends Error {}
 
+/** Values that may still be read for one span. */
+export type ValueCount = { left: number };
+
+/** Returns the count for a span: no event may hold more values. */
+export function createValueCount(): ValueCount {
+  return { left: eventValuesMax };
+}
+
 /**
  * Returns attributes by key; of a key that stands twice the last counts. Numbers that JSON cannot
  * say exactly, NaN, infinities and integers past 2^53, become their text; bytes become base64; an
- * empty value is null.
+ * empty value is null. Throws AttributeError where a value nests too deep, or where there are more
+ * than `count` leaves.
  */
-export function readAttributes(pairs: readonly KeyValue[]): Attributes {
+export function readAttributes(pairs: readonly KeyValue[], count: ValueCount): Attributes {
   const attributes = new Map<string, JsonValue>();
   for (const { key, value } of pairs) {
     if (value === undefined) attributes.set(key, null);
-    else attributes.set(key, readValue(value, key, 0));
+    else attributes.set(key, readValue(value, key, 0, count));
   }
   return attributes;
 }
 
-function readValue(any: AnyValue, key: string, depth: number): JsonValue {
+function readValue(any: AnyValue, key: string, depth: number, count: ValueCount): JsonValue {
   const { value } = any;
+  count.left -= 1;
+  if (count.left < 0) throw fault(key, `is past ${eventValuesMax} values of the span`);
   switch (value.case) {
     case "stringValue":
     case "boolValue":
@@ -36,20 +48,25 @@ function readValue(any: AnyValue, key: string, depth: number): JsonValue {
     case "bytesValue":
       return Buffer.from(value.value).toString("base64");
     case "arrayValue":
-      checkDepth(key, depth + 1);
-      return value.value.values.map((item) => readValue(item, key, depth + 1));
+      if (depth >= valueDepthMax) throw fault(key, "nests too deep");
+      return value.value.values.map((item) => readValue(item, key, depth + 1, count));
     case "kvlistValue":
-      checkDepth(key, depth + 1);
-      return readList(value.value.values, key, depth + 1);
+      if (depth >= valueDepthMax) throw fault(key, "nests too deep");
+      return readList(value.value.values, key, depth + 1, count);
     default:
       return null;
   }
 }
 
-function readList(pairs: readonly KeyValue[], key: string, depth: number): JsonValue {
+function readList(
+  pairs: readonly KeyValue[],
+  key: string,
+  depth: number,
+  count: ValueCount,
+): JsonValue {
   const object: MutableObject = {};
   for (const pair of pairs) {
-    const value = pair.value === undefined ? null : readValue(pair.value, key, depth);
+    const value = pair.value === undefined ? null : readValue(pair.value, key, depth, count);
     setOwn(object, pair.key, value);
   }
   return object;
@@ -60,9 +77,51 @@ function readInteger(value: bigint): JsonValue {
   return Number.isSafeInteger(number) ? number : value.toString();
 }
 
-function checkDepth(key: string, depth: number): void {
-  if (depth > valueDepthMax) {
-    const shown = key.length > 80 ? `${key.slice(0, 80)}…` : key;
-    throw new AttributeError(`attribute ${JSON.stringify(shown)} nests too deep`);
+function fault(key: string, cause: string): AttributeError {
+  const shown = key.length > 80 ? `${key.slice(0, 80)}…` : key;
+  return new AttributeError(`attribute ${JSON.stringify(shown)} ${cause}`);
+}
+
+/**
+ * Returns how many of `length` bytes are left when attributes are written as JSON; less than 0
+ * where they take more, and looks no further then.
+ */
+export function takeLength(pairs: readonly KeyValue[], length: number): number {
+  const count: LengthCount = { left: length };
+  takePairs(pairs, count);
+  return count.left;
+}
+
+type LengthCount = { left: number };
+
+/** Bytes of a number, a boolean or nothing, and of the marks around any value. */
+const scalarLength = 8;
+const marksLength = 4;
+
+// False once there is nothing left.
+function takePairs(pairs: readonly KeyValue[], count: LengthCount): boolean {
+  return pairs.every(({ key, value }) => {
+    count.left -= key.length + marksLength;
+    return count.left >= 0 && (value === undefined || takeValue(value, count));
+  });
+}
+
+function takeValue({ value }: AnyValue, count: LengthCount): boolean {
+  switch (value.case) {
+    case "stringValue":
+      count.left -= value.value.length + marksLength;
+      break;
+    case "bytesValue":
+      count.left -= (value.value.length * 4) / 3 + marksLength;
+      break;
+    case "arrayValue":
+      count.left -= marksLength;
+      return count.left >= 0 && value.value.values.every((item) => takeValue(item, count));
+    case "kvlistValue":
+      count.left -= marksLength;
+      return count.left >= 0 && takePairs(value.value.values, count);
+    default:
+      count.left -= scalarLength;
   }
+  return count.left >= 0;
 }

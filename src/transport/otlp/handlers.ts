@@ -8,9 +8,11 @@ import {
   type ExportTraceServiceResponse,
   type TraceService,
 } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import { createPacer } from "../../base/pacer.ts";
+import { runPaced } from "../../base/paced.ts";
 import type { RejectedSpan } from "../../tracing/spans/span.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { projectOf } from "../context.ts";
+import { memoryOf, projectOf } from "../context.ts";
 import { readSpans } from "./spans.ts";
 
 export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceService> {
@@ -19,8 +21,9 @@ export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceSer
       const project = projectOf(context);
       const { traces } = tracingOf(project);
       const source = context.requestHeader.get("x-source") ?? undefined;
-      const { spans, rejected } = readSpans(request);
-      const unstored = await traces.record(project.projectId, spans, { source });
+      const { spans, rejected } = await runPaced(readSpans(request), createPacer());
+      const memory = memoryOf(context);
+      const unstored = await traces.record(project.projectId, spans, { source, memory });
       return addRejected(create(ExportTraceServiceResponseSchema), [...rejected, ...unstored]);
     },
   };

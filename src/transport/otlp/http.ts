@@ -2,7 +2,7 @@
 // Called by the HTTP routes of /opentelemetry/v1/traces and /v1/traces.
 // Source: OpenTelemetry protocol, "OTLP/HTTP".
 
-import { create, fromBinary, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import {
@@ -11,16 +11,12 @@ import {
   type ExportTraceServiceRequest,
   type ExportTraceServiceResponse,
 } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { nestingDepthMax } from "../../base/limits.ts";
 import type { RejectedSpan } from "../../tracing/spans/span.ts";
+import { decodeJson } from "../decode/json.ts";
+import { decodeProtobuf } from "../decode/protobuf.ts";
 import { readJsonRequest } from "./json.ts";
-
-/**
- * Levels of messages a Protobuf body may nest. An attribute takes three a level (value, list,
- * pair); what passes here and is still too deep costs only its own span.
- */
-export const recursionLimit = 3 * nestingDepthMax + 16;
 
 export type TraceRequest = {
   readonly request: ExportTraceServiceRequest;
@@ -30,9 +26,14 @@ export type TraceRequest = {
 
 /**
  * Reads an export request in the encoding that the content type names. Fails with MALFORMED_BODY
- * when the body is not that, or the content type is neither JSON nor Protobuf.
+ * when the body is not that, or the content type is neither JSON nor Protobuf; with BODY_TOO_LARGE
+ * or OVERLOADED where there is no memory for it.
  */
-export function parseTraceRequest(contentType: string, body: Uint8Array): TraceRequest {
+export async function parseTraceRequest(
+  contentType: string,
+  body: Buffer,
+  memory: Reservation,
+): Promise<TraceRequest> {
   const encoding = encodingOf(contentType);
   if (encoding === undefined) {
     throw new ServiceError(
@@ -40,18 +41,14 @@ export function parseTraceRequest(contentType: string, body: Uint8Array): TraceR
       "content type must be application/x-protobuf or application/json",
     );
   }
-  return encoding === "json" ? readJsonRequest(body) : parseProtobuf(body);
-}
-
-function parseProtobuf(body: Uint8Array): TraceRequest {
-  try {
-    const options = { readUnknownFields: false, recursionLimit };
-    return { request: fromBinary(ExportTraceServiceRequestSchema, body, options), rejected: [] };
-  } catch (cause) {
-    throw new ServiceError("MALFORMED_BODY", "body is no Protobuf ExportTraceServiceRequest", {
-      cause,
-    });
+  if (encoding === "json") {
+    const json = await decodeJson(body, memory);
+    memory.shrink(body.length);
+    return readJsonRequest(json, memory);
   }
+  // Ids of spans are views of the body, which therefore counts until the call is over.
+  const request = await decodeProtobuf(ExportTraceServiceRequestSchema, body, memory);
+  return { request, rejected: [] };
 }
 
 /** Body and content type of an answer. */

@@ -4,7 +4,7 @@
 
 import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { nestingDepthMax } from "../../base/limits.ts";
+import { listItemsMax, nestingDepthMax } from "../../base/limits.ts";
 
 /** A field of the wrong type or value; the message names it. */
 export class FieldError extends Error {}
@@ -23,6 +23,9 @@ export function readText(value: JsonValue | undefined, name: string): string {
 export function readList(value: JsonValue | undefined, name: string): readonly JsonValue[] {
   if (value === undefined) return [];
   if (!isJsonArray(value)) throw new FieldError(`${name} must be an array`);
+  if (value.length > listItemsMax) {
+    throw new FieldError(`${name}: must have at most ${listItemsMax} items; send them in parts`);
+  }
   return value;
 }
 

@@ -3,10 +3,17 @@
 // Called by http.ts. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
 
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import type { InstrumentationScope } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
-import type { Resource } from "../../../gen/opentelemetry/proto/resource/v1/resource_pb.js";
+import {
+  type InstrumentationScope,
+  InstrumentationScopeSchema,
+} from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
+import {
+  type Resource,
+  ResourceSchema,
+} from "../../../gen/opentelemetry/proto/resource/v1/resource_pb.js";
 import {
   Span_SpanKind,
+  SpanSchema,
   Status_StatusCode,
   type ResourceSpans,
   type ScopeSpans,
@@ -15,9 +22,12 @@ import {
   type Span_Link,
   type Status,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
-import { parseJsonBody } from "../json-body.ts";
+import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
+import { createPacer, type Pacer } from "../../base/pacer.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { messageBytesOf } from "../decode/json-message.ts";
+import { reserveDecoded } from "../decode/tally.ts";
 import { quoteName, type RejectedSpan } from "../../tracing/spans/span.ts";
 import {
   FieldError,
@@ -30,18 +40,28 @@ import {
   readUnsigned,
 } from "./json-fields.ts";
 
-/** Reads an export request. Fails with MALFORMED_BODY when it is no JSON object of one. */
-export function readJsonRequest(body: Uint8Array): {
+/**
+ * Reads an export request. Fails with MALFORMED_BODY when it is no object of that form, and with
+ * BODY_TOO_LARGE or OVERLOADED where there is no memory for its spans.
+ */
+export async function readJsonRequest(
+  root: unknown,
+  memory: Reservation,
+): Promise<{
   readonly request: ExportTraceServiceRequest;
   readonly rejected: readonly RejectedSpan[];
-} {
-  const root = parseObject(body);
+}> {
+  if (!isJsonObject(root)) throw new ServiceError("MALFORMED_BODY", "the body is no JSON object");
   const rejected: RejectedSpan[] = [];
+  const reading: Reading = { rejected, pacer: createPacer(memory.holder), memory };
   try {
-    const resourceSpans = readList(pick(root, "resourceSpans", "resource_spans"), "resourceSpans");
+    const resourceSpans: ResourceSpans[] = [];
+    for (const item of readList(pick(root, "resourceSpans", "resource_spans"), "resourceSpans")) {
+      resourceSpans.push(await readResourceSpans(item, reading));
+    }
     const request: ExportTraceServiceRequest = {
       $typeName: "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest",
-      resourceSpans: resourceSpans.map((item) => readResourceSpans(item, rejected)),
+      resourceSpans,
     };
     return { request, rejected };
   } catch (cause) {
@@ -50,20 +70,24 @@ export function readJsonRequest(body: Uint8Array): {
   }
 }
 
-function parseObject(body: Uint8Array): JsonObject {
-  const root = parseJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
-  if (!isJsonObject(root)) throw new ServiceError("MALFORMED_BODY", "body is no JSON object");
-  return root;
-}
+type Reading = {
+  readonly rejected: RejectedSpan[];
+  readonly pacer: Pacer;
+  readonly memory: Reservation;
+};
 
-function readResourceSpans(item: JsonValue, rejected: RejectedSpan[]): ResourceSpans {
+async function readResourceSpans(item: JsonValue, reading: Reading): Promise<ResourceSpans> {
   const source = asObject(item, "resourceSpans");
   const resource = pick(source, "resource", "resource");
-  const scopeSpans = readList(pick(source, "scopeSpans", "scope_spans"), "scopeSpans");
+  reserveDecoded(messageBytesOf(ResourceSchema, resource), reading.memory);
+  const scopeSpans: ScopeSpans[] = [];
+  for (const one of readList(pick(source, "scopeSpans", "scope_spans"), "scopeSpans")) {
+    scopeSpans.push(await readScopeSpans(one, reading));
+  }
   return {
     $typeName: "opentelemetry.proto.trace.v1.ResourceSpans",
     resource: resource === undefined ? undefined : readResource(asObject(resource, "resource")),
-    scopeSpans: scopeSpans.map((one) => readScopeSpans(one, rejected)),
+    scopeSpans,
     schemaUrl: readText(pick(source, "schemaUrl", "schema_url"), "schemaUrl"),
   };
 }
@@ -77,11 +101,15 @@ function readResource(source: JsonObject): Resource {
   };
 }
 
-function readScopeSpans(item: JsonValue, rejected: RejectedSpan[]): ScopeSpans {
+async function readScopeSpans(item: JsonValue, reading: Reading): Promise<ScopeSpans> {
   const source = asObject(item, "scopeSpans");
   const scope = pick(source, "scope", "scope");
+  reserveDecoded(messageBytesOf(InstrumentationScopeSchema, scope), reading.memory);
   const spans: Span[] = [];
+  const { rejected, pacer, memory } = reading;
   for (const one of readList(pick(source, "spans", "spans"), "spans")) {
+    if (pacer.due()) await pacer.rest();
+    reserveDecoded(messageBytesOf(SpanSchema, one), memory);
     try {
       spans.push(readSpan(asObject(one, "span")));
     } catch (error) {

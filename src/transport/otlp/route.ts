@@ -47,9 +47,9 @@ function serve(
     method,
     protocol,
     values,
-    answer: async (context, readBody) => {
-      const body = await readBody(accessRuleOf(method).bodyClass);
-      const { request, rejected } = parseTraceRequest(contentType, body);
+    answer: async (context, body) => {
+      const bytes = await body.read(accessRuleOf(method).bodyClass);
+      const { request, rejected } = await parseTraceRequest(contentType, bytes, body.memory);
       const message = await invokeUnary(spec, context, request, options.interceptors);
       const response = addRejected(message as ExportTraceServiceResponse, rejected);
       await write(exchange, 200, formatTraceResponse(contentType, response));

@@ -1,22 +1,27 @@
 // OTLP messages to spans: ids to hex, nanoseconds to milliseconds, typed attribute values to JSON.
-// A span that cannot be stored is left out with its reason. Called by handlers.ts.
+// A span that cannot be stored is left out with its reason.
 // Source: OpenTelemetry protocol, trace.proto; docs/decisions.md, 37.
 
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import type { InstrumentationScope } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
+import type {
+  InstrumentationScope,
+  KeyValue,
+} from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
+import type { Resource } from "../../../gen/opentelemetry/proto/resource/v1/resource_pb.js";
 import {
   Span_SpanKind,
   Status_StatusCode,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import type { Span as OtlpSpan } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
+import { listItemsMax, sharedAttributesBytesMax } from "../../base/limits.ts";
+import type { Steps } from "../../base/paced.ts";
 import {
   quoteName,
   type Attributes,
   type RejectedSpan,
   type Span,
-  type SpanScope,
 } from "../../tracing/spans/span.ts";
-import { AttributeError, readAttributes } from "./attributes.ts";
+import { AttributeError, createValueCount, readAttributes, takeLength } from "./attributes.ts";
 
 const traceIdBytes = 16;
 const spanIdBytes = 8;
@@ -24,38 +29,76 @@ const spanIdBytes = 8;
 /** Microseconds are stored as integers that a double holds exactly: until the year 2255. */
 const timeMaxNs = BigInt(Number.MAX_SAFE_INTEGER) * 1000n;
 
-const noAttributes: Attributes = new Map();
-
-/** Returns the spans of a request in order, and why the others are left out. */
-export function readSpans(request: ExportTraceServiceRequest): {
+/**
+ * Returns the spans of a request in order, and why the others are left out. Attributes of a
+ * resource or scope are read once, and looked at before anything of their spans is.
+ */
+export function* readSpans(request: ExportTraceServiceRequest): Steps<{
   readonly spans: readonly Span[];
   readonly rejected: readonly RejectedSpan[];
-} {
+}> {
   const spans: Span[] = [];
   const rejected: RejectedSpan[] = [];
   for (const { resource, scopeSpans } of request.resourceSpans) {
-    const resourceAttributes = lenient(() => readAttributes(resource?.attributes ?? []));
+    const ofResource = readResource(resource);
     for (const { scope, spans: otlpSpans } of scopeSpans) {
-      const spanScope = readScope(scope);
+      const shared = readShared(ofResource, scope);
       for (const span of otlpSpans) {
-        const read = readSpan(span, spanScope, resourceAttributes);
+        const read = "reason" in shared ? shared : readSpan(span, shared);
         if ("reason" in read) {
           rejected.push({ reason: `span ${quoteName(span.name)}: ${read.reason}` });
         } else spans.push(read);
+        yield;
       }
     }
   }
   return { spans, rejected };
 }
 
-function readSpan(
-  span: OtlpSpan,
-  scope: SpanScope,
-  resource: Attributes | AttributeError,
-): Span | RejectedSpan {
+/** What the spans of one resource share, and how many bytes their scopes may take. */
+type OfResource = { readonly resource: Attributes; readonly left: number };
+
+/** What the spans of one scope of a resource share. */
+type Shared = Pick<Span, "resource" | "scope">;
+
+const tooManyShared =
+  `the attributes of its resource and scope take more than ${sharedAttributesBytesMax} bytes, ` +
+  "which each span would be stored with";
+
+function readResource(resource: Resource | undefined): OfResource | RejectedSpan {
+  const pairs = resource?.attributes ?? [];
+  const left = takeLength(pairs, sharedAttributesBytesMax);
+  if (left < 0) return { reason: tooManyShared };
+  const attributes = readOrReject(pairs, "resource");
+  return "reason" in attributes ? attributes : { resource: attributes, left };
+}
+
+function readShared(
+  ofResource: OfResource | RejectedSpan,
+  scope: InstrumentationScope | undefined,
+): Shared | RejectedSpan {
+  if ("reason" in ofResource) return ofResource;
+  const { name = "", version = "", attributes: pairs = [] } = scope ?? {};
+  const left = takeLength(pairs, ofResource.left - name.length - version.length);
+  if (left < 0) return { reason: tooManyShared };
+  const attributes = readOrReject(pairs, "scope");
+  if ("reason" in attributes) return attributes;
+  return { resource: ofResource.resource, scope: { name, version, attributes } };
+}
+
+function readOrReject(pairs: readonly KeyValue[], of: string): Attributes | RejectedSpan {
+  try {
+    return readAttributes(pairs, createValueCount());
+  } catch (error) {
+    if (error instanceof AttributeError) return { reason: `${of} ${error.message}` };
+    throw error;
+  }
+}
+
+function readSpan(span: OtlpSpan, shared: Shared): Span | RejectedSpan {
   const reason = faultOf(span);
   if (reason !== undefined) return { reason };
-  if (resource instanceof AttributeError) return { reason: `resource ${resource.message}` };
+  const count = createValueCount();
   try {
     return {
       traceId: toHex(span.traceId),
@@ -67,25 +110,24 @@ function readSpan(
       startMs: toMs(span.startTimeUnixNano),
       endMs: span.endTimeUnixNano === 0n ? undefined : toMs(span.endTimeUnixNano),
       ...statusOf(span),
-      attributes: readAttributes(span.attributes),
+      attributes: readAttributes(span.attributes, count),
       events: span.events.map((event) => ({
         name: event.name,
         timeMs: event.timeUnixNano === 0n ? undefined : toMs(event.timeUnixNano),
-        attributes: readAttributes(event.attributes),
+        attributes: readAttributes(event.attributes, count),
       })),
       links: span.links.map((link) => ({
         traceId: toHex(link.traceId),
         spanId: toHex(link.spanId),
         traceState: link.traceState,
-        attributes: readAttributes(link.attributes),
+        attributes: readAttributes(link.attributes, count),
       })),
       dropped: {
         attributes: span.droppedAttributesCount,
         events: span.droppedEventsCount,
         links: span.droppedLinksCount,
       },
-      scope,
-      resource,
+      ...shared,
     };
   } catch (error) {
     if (error instanceof AttributeError) return { reason: error.message };
@@ -99,6 +141,9 @@ function faultOf(span: OtlpSpan): string | undefined {
   if (span.startTimeUnixNano === 0n) return "start time is missing";
   if (span.startTimeUnixNano > timeMaxNs) return "start time is past the year 2255";
   if (span.endTimeUnixNano > timeMaxNs) return "end time is past the year 2255";
+  for (const list of ["attributes", "events", "links"] as const) {
+    if (span[list].length > listItemsMax) return `${list}: has more than ${listItemsMax} items`;
+  }
   return undefined;
 }
 
@@ -117,25 +162,6 @@ function statusOf({ status }: OtlpSpan): Pick<Span, "status" | "statusMessage"> 
   const statusMessage = status?.message ?? "";
   if (status?.code === Status_StatusCode.ERROR) return { status: "error", statusMessage };
   return { status: status?.code === Status_StatusCode.OK ? "ok" : "unset", statusMessage };
-}
-
-function readScope(scope: InstrumentationScope | undefined): SpanScope {
-  if (scope === undefined) return { name: "", version: "", attributes: noAttributes };
-  const attributes = lenient(() => readAttributes(scope.attributes));
-  return {
-    name: scope.name,
-    version: scope.version,
-    attributes: attributes instanceof AttributeError ? noAttributes : attributes,
-  };
-}
-
-function lenient(read: () => Attributes): Attributes | AttributeError {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof AttributeError) return error;
-    throw error;
-  }
 }
 
 function toMs(nanoseconds: bigint): number {

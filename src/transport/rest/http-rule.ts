@@ -68,7 +68,7 @@ function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
     body,
     answerField: responseBody === "" ? undefined : fieldNamed(method.output, responseBody),
     read(parts) {
-      const context: ReadContext = { isStrict, itemFaults: [] };
+      const context: ReadContext = { isStrict, itemFaults: [], loose: { count: 0 } };
       try {
         return { message: assemble(parts, context), itemFaults: context.itemFaults };
       } catch (error) {

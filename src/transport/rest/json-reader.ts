@@ -14,6 +14,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { isJsonObject } from "../../base/json.ts";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import type { ItemFault } from "../context.ts";
+import { countLoose } from "../decode/tally.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import {
   isAnswerOnly,
@@ -32,6 +33,8 @@ export type ReadContext = {
   /** Unknown and `(legacy)` keys are faults. */
   readonly isStrict: boolean;
   readonly itemFaults: ItemFault[];
+  /** Values so far of fields that take any value and are no buckets. */
+  readonly loose: { count: number };
 };
 
 export type MessageReader = (value: unknown, context: ReadContext) => Message;
@@ -145,8 +148,9 @@ function subMessageReader(message: DescMessage): ValueReader {
     return (value) => timestampFromMs(Math.floor(parseTime(value)));
   }
   if (isWellKnown(message)) {
-    return (value) => {
+    return (value, { loose }) => {
       checkFreeForm(value);
+      countLoose(value, loose);
       try {
         return fromJson(message, value as JsonValue, { recursionLimit: messageDepthMax });
       } catch (error) {

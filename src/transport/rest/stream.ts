@@ -3,13 +3,16 @@
 // transcoder.ts.
 // Source: docs/decisions.md, 15.
 
-import { once } from "node:events";
-import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { parseWeights } from "../accept.ts";
-import { createStreamEncoder, encodingFor } from "../compression.ts";
+import {
+  createStreamEncoder,
+  encodingFor,
+  type StreamEncoder as Compressor,
+} from "../compression.ts";
 import { type Exchange, headerOf, type NodeResponse } from "../exchange.ts";
+import { breakOff, endAnswer, settled, writePieces } from "../write.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
 import type { ServiceError } from "../../base/errors.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
@@ -82,7 +85,9 @@ export async function writeStream(
     for (let next = first; !next.done; next = await iterator.next()) await sink.write(next.value);
     await sink.end();
   } catch (error) {
-    await tellError(sink, encoder, error);
+    onGone();
+    // A client that reads nothing reads no error either.
+    if (!exchange.response.writableNeedDrain) await tellError(sink, encoder, error);
     breakOff(exchange.response);
     throw error;
   } finally {
@@ -166,14 +171,6 @@ async function tellError(sink: Sink, encoder: StreamEncoder, error: unknown): Pr
   }
 }
 
-/** Ends an answer in a way that no client takes for its end. */
-function breakOff(response: NodeResponse): void {
-  const { stream } = response as NodeResponse & { readonly stream?: ServerHttp2Stream };
-  // Destroying an HTTP/2 answer would reset it with NO_ERROR, which reads as a clean end.
-  if (stream) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-  else response.destroy();
-}
-
 type Sink = {
   readonly write: (chunk: Uint8Array) => Promise<void>;
   readonly flush: () => Promise<void>;
@@ -196,64 +193,53 @@ function openSink(exchange: Exchange, { mediaType }: StreamEncoder, headers: Hea
   encoder?.transform.pipe(response);
   // What the encoder still writes to a client that has gone is lost like the rest.
   encoder?.transform.on("error", () => undefined);
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
-  return gatheringSink(encoder?.transform ?? response, encoder?.flush, gone.signal);
+  return gatheringSink(response, encoder);
 }
 
 /** Gathers what comes within one turn of the event loop, and waits when the client reads slowly. */
-function gatheringSink(
-  target: Writable,
-  flushTarget: (() => Promise<void>) | undefined,
-  gone: AbortSignal,
-): Sink {
+function gatheringSink(response: NodeResponse, encoder: Compressor | undefined): Sink {
+  const target: Writable = encoder?.transform ?? response;
   let gathered: Uint8Array[] = [];
   let bytes = 0;
   let turn: NodeJS.Immediate | undefined;
 
-  const send = (onWritten?: () => void): boolean => {
+  const take = (): Uint8Array => {
     clearImmediate(turn);
     turn = undefined;
-    if (gathered.length === 0) {
-      onWritten?.();
-      return true;
-    }
     const chunk = gathered.length === 1 ? gathered[0] : Buffer.concat(gathered);
     gathered = [];
     bytes = 0;
-    return target.write(chunk, onWritten);
-  };
-  const drained = async (): Promise<void> => {
-    await once(target, "drain", { signal: gone });
+    return chunk ?? Buffer.alloc(0);
   };
   return {
     async write(chunk) {
       gathered.push(chunk);
       bytes += chunk.length;
-      if (bytes >= gatherBytes) {
-        if (!send()) await drained();
-        return;
-      }
+      if (bytes >= gatherBytes) return writePieces(target, response, take());
       turn ??= setImmediate(() => {
-        send();
-        void flushTarget?.();
+        target.write(take());
+        void encoder?.flush();
       });
-      if (target.writableNeedDrain) await drained();
+      if (target.writableNeedDrain) {
+        await settled(response, (done) => {
+          target.once("drain", done);
+          return () => target.off("drain", done);
+        });
+      }
     },
     async flush() {
-      await new Promise<void>((resolve) => {
-        send(resolve);
-      });
-      await flushTarget?.();
+      await writePieces(target, response, take());
+      await encoder?.flush();
       // An encoder hands on what it flushed in the next turn.
       await new Promise((resolve) => setImmediate(resolve));
     },
-    end() {
-      send();
-      return new Promise((resolve) => {
-        gone.addEventListener("abort", () => resolve(), { once: true });
-        target.end(() => resolve());
-        if (gone.aborted) resolve();
+    async end() {
+      await writePieces(target, response, take());
+      if (!encoder) return endAnswer(response);
+      await settled(response, (done) => {
+        response.once("finish", done);
+        encoder.transform.end();
+        return () => response.off("finish", done);
       });
     },
   };

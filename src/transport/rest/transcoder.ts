@@ -7,7 +7,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import { isJsonObject } from "../../base/json.ts";
-import { parseJsonBody } from "../json-body.ts";
+import { decodeJson } from "../decode/json.ts";
 import { accessRuleOf, bodyClassAt } from "../access-rules.ts";
 import {
   type CallContext,
@@ -15,11 +15,12 @@ import {
   invokeUnary,
   type MethodImplSpec,
 } from "../connect-adapter.ts";
-import { itemFaultsKey, parsedBodyKey, requestDigestKey } from "../context.ts";
+import { itemFaultsKey, memoryOf, parsedBodyKey, requestDigestKey } from "../context.ts";
+import { encodeJson } from "../encode/json.ts";
 import { type Exchange, headerOf, type NodeRequest, writeAnswer } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
 import { isWrite } from "../interceptors/idempotency.ts";
-import { type CallOptions, servePlainCall } from "../plain-call.ts";
+import { type CallBody, type CallOptions, servePlainCall } from "../plain-call.ts";
 import { errorAnswer } from "./error-body.ts";
 import { answersHttpBody, httpBodyEncoder, httpBodyField, readHttpBody } from "./http-body.ts";
 import { isTextTimes } from "./export-times.ts";
@@ -90,44 +91,47 @@ function serve(
   match: RouteMatch<Route>,
   values: ContextValues,
 ): Promise<void> {
-  const { binding, spec } = match.target;
+  const { spec } = match.target;
   let answerHeader = new Headers();
   return servePlainCall(options, exchange, {
     method: spec.method,
     protocol,
     values,
-    answer: async (context, readBody) => {
+    answer: async (context, body) => {
       answerHeader = context.responseHeader;
-      const bodyClass = bodyClassAt(spec.method, binding.path);
-      const body = binding.body ? await readBody(bodyClass) : undefined;
-      const request = readRequest(exchange, match, values, body);
+      const request = await readRequest(exchange, match, values, body);
       await answer(options, exchange, match.target, context, request);
     },
     answerError: (error) => writeError(exchange, spec.method, error, answerHeader),
   });
 }
 
-function readRequest(
+async function readRequest(
   exchange: Exchange,
   { target, variables }: RouteMatch<Route>,
   values: ContextValues,
-  body: Buffer | undefined,
-): Message {
-  if (isWrite(target.spec.method) && headerOf(exchange.request, "idempotency-key") !== undefined) {
+  body: CallBody,
+): Promise<Message> {
+  const { binding, spec, twin } = target;
+  const bytes = binding.body ? await body.read(bodyClassAt(spec.method, binding.path)) : noBytes;
+  if (isWrite(spec.method) && headerOf(exchange.request, "idempotency-key") !== undefined) {
     const hash = createHash("sha256").update(`${exchange.request.url ?? ""}\n`);
-    values.set(requestDigestKey, hash.update(body ?? "").digest());
+    values.set(requestDigestKey, hash.update(bytes).digest());
   }
-  const field = httpBodyField(target.binding);
+  const field = httpBodyField(binding);
   if (field) {
     const contentType = headerOf(exchange.request, "content-type") ?? "";
-    if (target.twin) values.set(parsedBodyKey, parseJsonBody(body ?? Buffer.alloc(0)));
-    return readHttpBody(target.spec.method, field, contentType, body ?? Buffer.alloc(0));
+    if (twin) values.set(parsedBodyKey, await decodeJson(bytes, body.memory));
+    return readHttpBody(spec.method, field, contentType, bytes);
   }
-  const json = body && body.length > 0 ? parseJsonBody(body) : undefined;
-  const read = target.binding.read({ variables, query: exchange.query, body: json });
+  const json = bytes.length > 0 ? await decodeJson(bytes, body.memory) : undefined;
+  const read = binding.read({ variables, query: exchange.query, body: json });
   values.set(itemFaultsKey, read.itemFaults);
+  body.memory.shrink(bytes.length);
   return read.message;
 }
+
+const noBytes = Buffer.alloc(0);
 
 async function answer(
   { interceptors, streamEncoders }: TranscoderOptions,
@@ -151,16 +155,14 @@ async function answer(
   if (answersHttpBody(spec.method)) {
     const { contentType, data } = response as HttpBody;
     const headers = { ...Object.fromEntries(context.responseHeader), "content-type": contentType };
-    await writeAnswer(exchange, { status: 200, headers, body: data });
+    await writeAnswer(exchange, { status: 200, headers, body: data }, memoryOf(context));
     return;
   }
   const whole = messageWriter(spec.method.output)(response, writeContext);
   const json = binding.answerField ? whole[jsonKeyOf(binding.answerField)] : whole;
-  await writeAnswer(exchange, {
-    status: 200,
-    headers: { ...Object.fromEntries(context.responseHeader), "content-type": jsonType },
-    body: Buffer.from(JSON.stringify(json)),
-  });
+  const body = await encodeJson(json, memoryOf(context));
+  const headers = { ...Object.fromEntries(context.responseHeader), "content-type": jsonType };
+  await writeAnswer(exchange, { status: 200, headers, body }, memoryOf(context));
 }
 
 function isStreamAsked(request: Message, { values }: CallContext): boolean {

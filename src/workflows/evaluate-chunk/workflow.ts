@@ -8,6 +8,7 @@ import {
   isCancellation,
   proxyActivities,
   setHandler,
+  sleep,
   workflowInfo,
 } from "@temporalio/workflow";
 import type { ChunkEnd, ChunkStep } from "../../evaluation/chunks/run-chunk.ts";
@@ -35,6 +36,7 @@ export async function evaluateChunk({ resumed, ...input }: ChunkRunInput): Promi
       const step = await runChunk(input);
       progress = toProgress(step);
       if (step.end) return { end: step.end, progress };
+      if (step.pauseMs !== undefined) await sleep(step.pauseMs);
       if (!workflowInfo().continueAsNewSuggested) continue;
       await continueAsNew<typeof evaluateChunk>({ ...input, resumed: progress });
     }

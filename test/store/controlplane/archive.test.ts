@@ -33,7 +33,7 @@ const absent = expect.objectContaining({ reason: "NOT_FOUND" }) as Error;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   plane = await aControlplane({ database: testDatabase.database });
-  otherDatabase = openDatabase({ url: testDatabase.url, connectionsMax: 5 });
+  otherDatabase = openDatabase({ url: testDatabase.url });
   other = await aControlplane({ database: otherDatabase });
 });
 

@@ -1,7 +1,12 @@
 // Claims of identity providers, each with its own habits.
 
 import { describe, expect, test } from "vitest";
-import { lacksClaims, mergeClaims, toIdentity } from "../../../src/access/sign-in/identity.ts";
+import {
+  assertUsable,
+  lacksClaims,
+  mergeClaims,
+  toIdentity,
+} from "../../../src/access/sign-in/identity.ts";
 
 const claims = {
   ...{ iss: "https://id.example.org", sub: "1", exp: 1_000 },
@@ -86,6 +91,30 @@ describe("toIdentity", () => {
       expect(() => toIdentity({ ...claims, email }, options)).toThrow("did not say your e-mail");
     },
   );
+});
+
+describe("assertUsable", () => {
+  const token = { sub: "ana", exp: 2_000, iat: 1_000 };
+
+  test.each([
+    { name: "what a provider says", claims: {} },
+    { name: "fractions of a second", claims: { exp: 2_000.5, auth_time: 999.25 } },
+    { name: "the longest subject", claims: { sub: "~".repeat(255) } },
+    { name: "spaces in a subject", claims: { sub: " a b " } },
+  ])("takes $name", ({ claims: said }) => {
+    expect(() => assertUsable({ ...token, ...said })).not.toThrow();
+  });
+
+  test.each([
+    { claim: "sub", values: ["", " ", "a".repeat(256), "ä", "a\n", "a\0", 1, null, undefined, []] },
+    { claim: "exp", values: [NaN, Infinity, -1, 1e300, 253_402_300_800, "1", null, undefined] },
+    { claim: "iat", values: [NaN, Infinity, -1, 1e300, "1", null, undefined] },
+    { claim: "auth_time", values: [NaN, Infinity, -1, 1e300, "1", null] },
+  ])("refuses a $claim that nothing can be made of", ({ claim, values }) => {
+    for (const value of values) {
+      expect(() => assertUsable({ ...token, [claim]: value })).toThrow(`its claim "${claim}"`);
+    }
+  });
 });
 
 describe("mergeClaims", () => {

@@ -9,10 +9,12 @@ import {
   findKeyCreation,
   findPatternFault,
   intersect,
+  listPowers,
   overlaps,
 } from "../../../src/access/permissions.ts";
 import { accessRuleOf } from "../../../src/transport/access-rules.ts";
 import { permissionsOf } from "../../../src/transport/interceptors/authorize.ts";
+import { rpcs } from "../../support/contract.ts";
 
 /** A small world in which every permission can be written down. */
 const words = ["a", "b"];
@@ -172,5 +174,61 @@ describe("findKeyCreation", () => {
     { pattern: "project.event.*", want: false },
   ])("of $pattern is $want", ({ pattern, want }) => {
     expect(findKeyCreation(pattern) !== undefined).toBe(want);
+  });
+});
+
+describe("listPowers", () => {
+  const changesOfMembers = (level: string) =>
+    ["create", "put", "delete"].map((verb) => `${level}.member.${verb}`);
+  const keysOfProject = [
+    "project.ingestion_api_key.post",
+    "project.project_api_key.post",
+    "project.ro_project_api_key.post",
+    "project.fine_grained_api_key_dp.post",
+  ];
+
+  test.each([
+    { pattern: "*", want: ["*"] },
+    { pattern: "org.*", want: ["org.*"] },
+    { pattern: "org.member.*", want: ["org.member.*"] },
+    { pattern: "org.scope.get", want: ["org.scope.get"] },
+    { pattern: "system.org.create", want: ["system.org.create"] },
+    { pattern: "dataplane.*", want: changesOfMembers("dataplane") },
+    { pattern: "workspace.member.*", want: changesOfMembers("workspace") },
+    { pattern: "workspace.member.put", want: ["workspace.member.put"] },
+    { pattern: "project.*", want: [...changesOfMembers("project"), ...keysOfProject] },
+    { pattern: "project.project_api_key.*", want: ["project.project_api_key.post"] },
+    { pattern: "project.member.list", want: [] },
+    { pattern: "project.event.*", want: [] },
+    { pattern: "workspace.scope.put", want: [] },
+    { pattern: "dataplane.scope.archive", want: [] },
+  ])("of $pattern are $want", ({ pattern: one, want }) => {
+    expect(listPowers(one)).toEqual(want);
+  });
+
+  test("are all that a wildcard holds of what the calls of the contract ask for", () => {
+    const asked = rpcs.flatMap((method) => permissionsOf(method));
+    const powers = asked.filter((name) => listPowers(name).length > 0);
+
+    expect(powers.length).toBeGreaterThan(20);
+    fc.assert(
+      fc.property(fc.constantFrom(...powers), fc.nat(3), (power, steps) => {
+        const wildcard = Array.from({ length: steps }).reduce<string>(widen, power);
+        expect(anyCovers(listPowers(wildcard), power)).toBe(true);
+      }),
+    );
+  });
+
+  test("are none that a classic or ingestion key may use, whose maker holds none either", () => {
+    const classic = ["project", "project_read_only", "ingestion"] as const;
+    const ofClassicKeys = rpcs
+      .filter((method) => classic.some((kind) => accessRuleOf(method).keyKinds?.has(kind)))
+      .filter((method) => accessRuleOf(method).scope !== "any")
+      .flatMap((method) => permissionsOf(method))
+      // Their scope is their project, whatever else the call can be about.
+      .filter((name) => name.startsWith("project."));
+
+    expect(ofClassicKeys.length).toBeGreaterThan(20);
+    expect(ofClassicKeys.flatMap(listPowers)).toEqual([]);
   });
 });

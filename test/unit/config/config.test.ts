@@ -22,6 +22,7 @@ describe("readConfig", () => {
       traces: 52_428_800,
       other: 5_000_000,
       anonymous: 1_000_000,
+      open: 4_096,
     });
   });
 

@@ -3,34 +3,37 @@
 
 import { describe, expect, test } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";
-import type { RunnableEvaluator } from "../../../src/evaluation/evaluators/definition.ts";
+import type { RoutedEvaluator } from "../../../src/evaluation/evaluators/definition.ts";
 import {
   createEnabledMemory,
+  type EnabledOfProject,
   subjectOf,
 } from "../../../src/evaluation/evaluators/enabled-memory.ts";
 
 const [one, two] = ["p1", "p2"] as readonly string[] as [ProjectId, ProjectId];
 
-function anEvaluator(projectId: ProjectId, criteria = "?"): RunnableEvaluator {
+function anEvaluator(projectId: ProjectId, text = "?"): RoutedEvaluator {
+  const filters = { filterArray: [{ field: "source", operator: "is", value: text }] };
   return {
     ...{ evaluatorId: "e", projectId, version: 1, enablement: 0, readsGroundTruth: false },
-    definition: {
-      ...{ name: "n", type: "LLM", criteria, description: "", return_type: "float" },
-      ...{ enabled_in_prod: true, sampling_percentage: 10, scale: null, threshold: null },
-      ...{ model_provider: "p", model_name: "m", categories: null, filters: { filterArray: [] } },
-    },
+    definition: { filters, sampling_percentage: 10 },
   };
 }
 
+/** Returns projects' evaluators, each project in an organization of its own. */
+function enabledOf(projectId: ProjectId, text?: string): EnabledOfProject {
+  return { orgId: `org of ${projectId}`, evaluators: [anEvaluator(projectId, text)] };
+}
+
 /** A memory of projects that each have one evaluator, and the questions that it asked. */
-function createMemory(options: { readonly bytesMax?: number; readonly criteria?: string } = {}) {
+function createMemory(options: { readonly bytesMax?: number; readonly text?: string } = {}) {
   const asked: string[] = [];
   const clock = { nowMs: 0 };
   const memory = createEnabledMemory({
     ...{ ...options, ageMsMax: 60_000, now: () => clock.nowMs },
     async list(projectId) {
       asked.push(projectId);
-      return [anEvaluator(projectId, options.criteria)];
+      return enabledOf(projectId, options.text);
     },
   });
   return { memory, asked, clock };
@@ -55,7 +58,7 @@ describe("get", () => {
     let isAway = true;
     const memory = createEnabledMemory({
       list: (projectId) =>
-        isAway ? Promise.reject(new Error("away")) : Promise.resolve([anEvaluator(projectId)]),
+        isAway ? Promise.reject(new Error("away")) : Promise.resolve(enabledOf(projectId)),
     });
 
     await expect(memory.get(one)).rejects.toThrow("away");
@@ -65,7 +68,7 @@ describe("get", () => {
   });
 
   test("keeps no more than so many bytes, those used last", async () => {
-    const { memory, asked } = createMemory({ bytesMax: 5_000, criteria: "x".repeat(1_000) });
+    const { memory, asked } = createMemory({ bytesMax: 6_000, text: "x".repeat(1_000) });
     const third = "p3" as ProjectId;
 
     // Two fit.
@@ -94,16 +97,16 @@ describe("forget", () => {
   });
 
   test("believes no answer to a question that was asked before", async () => {
-    const answers: ((evaluators: readonly RunnableEvaluator[]) => void)[] = [];
+    const answers: ((enabled: EnabledOfProject) => void)[] = [];
     const memory = createEnabledMemory({
       list: () => new Promise((resolve) => answers.push(resolve)),
     });
     const early = memory.get(one);
     memory.forget(subjectOf(one));
     const late = memory.get(one);
-    answers[1]?.([anEvaluator(one)]);
+    answers[1]?.(enabledOf(one));
     await late;
-    answers[0]?.([]);
+    answers[0]?.({ orgId: "o", evaluators: [] });
     await early;
 
     expect(memory.mayHaveAny(one)).toBe(true);

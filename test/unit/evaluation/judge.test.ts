@@ -223,10 +223,20 @@ describe("what is not a judge's failure", () => {
     await expect(running).rejects.toThrow("enough");
   });
 
+  test("is the memory of all calls: a long prompt waits for room", async () => {
+    const { judge } = givenJudges(standIn, { bytesMax: 20_000 });
+    const opened = judge.open(judgingProject, aJudge(), signal);
+    const outputs = { content: "x".repeat(4_000), score: 4 };
+
+    await expect(opened.run({ ...event, outputs })).rejects.toMatchObject({ reason: "OVERLOADED" });
+    expect(standIn.requests).toEqual([]);
+    expect(await opened.run(event)).toMatchObject({ kind: "score" });
+  });
+
   test("is the project's cap on calls: a judge waits for its turn", async () => {
     const { judge, concurrency } = givenJudges(standIn, { callsMax: 1 });
     const opened = judge.open(judgingProject, aJudge(), signal);
-    const release = concurrency.enter(judgingProject.id);
+    const release = concurrency.enter(judgingProject);
 
     const running = opened.run(event);
     expect(standIn.requests).toEqual([]);

@@ -8,6 +8,7 @@ import { createResultBatch } from "../../../src/evaluation/chunks/result-batch.t
 import { runEvents } from "../../../src/evaluation/chunks/run-events.ts";
 import type { RunEventsOptions } from "../../../src/evaluation/chunks/run-events.ts";
 import type { RunnableEvaluator } from "../../../src/evaluation/evaluators/definition.ts";
+import { createEventMemory } from "../../../src/evaluation/runner/event-memory.ts";
 import type { RunResult } from "../../../src/evaluation/runner/runner.ts";
 import type { EndedRun } from "../../../src/evaluation/scores/scores.ts";
 import { anEvent } from "../../support/events.ts";
@@ -16,6 +17,8 @@ const evaluator = {
   projectId: "p1" as ProjectId,
   readsGroundTruth: false,
 } as unknown as RunnableEvaluator;
+
+const owner = { orgId: "o1", projectId: "p1" };
 
 const score: RunResult = { kind: "score", score: 1, explanation: "so", output: "printed" };
 
@@ -36,6 +39,7 @@ function given(
   const committed: EndedRun[][] = [];
   const all: RunEventsOptions = {
     ...{ eventIds: idsOf(10), evaluator, pauseMs: 1, isOver: () => false },
+    memory: createEventMemory().open(owner),
     signal: new AbortController().signal,
     onBug: () => undefined,
     batch: createResultBatch(async (results) => void committed.push([...results])),
@@ -51,7 +55,62 @@ function given(
   return { all, committed, ids: () => committed.flat().map(({ eventId }) => eventId) };
 }
 
+/** Has each event hold so much text, and shows what was read at a time. */
+function givenLarge(characters: number, options: Partial<RunEventsOptions> = {}) {
+  const asked: number[] = [];
+  const text = "x".repeat(characters);
+  const read: RunEventsOptions["read"] = async (ids) => {
+    asked.push(ids.length);
+    const events = ids.map((id) => anEvent({ event_id: id, inputs: { text } }));
+    return { events, read: ids.length };
+  };
+  return { ...given({ read, ...options }), asked };
+}
+
 describe("runEvents", () => {
+  test("reads one event at a time where there is no memory for more", async () => {
+    const memory = createEventMemory().open(owner);
+    const { all, ids, asked } = givenLarge(3_000_000, { memory });
+
+    await runEvents(all);
+
+    expect(ids()).toEqual(idsOf(10));
+    expect(asked).toContain(1);
+    expect(memory.bytes()).toBe(0);
+  });
+
+  test("waits for memory that others have, until its time is over", async () => {
+    const shared = createEventMemory();
+    const other = shared.open(owner);
+    other.grow(60_000_000);
+    let looks = 0;
+    const memory = shared.open(owner);
+    const isOver = () => (looks += 1) > 3;
+    const { all, ids } = givenLarge(3_000_000, { memory, isOver });
+
+    await runEvents(all);
+    expect(ids()).toEqual([]);
+
+    other.release();
+    await runEvents({ ...all, isOver: () => false });
+    expect(ids()).toEqual(idsOf(10));
+  });
+
+  test("fails on an event that is too large for any evaluator, and goes on", async () => {
+    const text = "x".repeat(17_000_000);
+    const read: RunEventsOptions["read"] = async ([id = ""]) => {
+      const inputs = id === "event-1" ? { text } : {};
+      return { events: [anEvent({ event_id: id, inputs })], read: 1 };
+    };
+    const { all, committed } = given({ read });
+
+    await runEvents(all);
+
+    const failed = committed.flat().filter(({ result }) => result.kind === "failure");
+    expect(failed).toMatchObject([{ eventId: "event-1", result: { reason: "EVENT_TOO_LARGE" } }]);
+    expect(committed.flat()).toHaveLength(10);
+  });
+
   test("runs every event that is there once, several at a time where it may", async () => {
     let running = 0;
     let most = 0;

@@ -17,7 +17,8 @@ describe("createAnswerSize", () => {
   test("counts an answer in one piece in memory, and gives it back where it is dropped", () => {
     const { size, budget } = sizeOf("application/json");
     for (let count = 0; count < 50; count += 1) expect(size.add(event)).toBeUndefined();
-    expect(budget.bytesInFlight()).toBe(50 * event.length);
+    // An object takes more than its text.
+    expect(budget.bytesInFlight()).toBe(50 * (event.length + 128));
 
     size.drop();
     size.drop();
@@ -64,6 +65,19 @@ describe("createAnswerSize", () => {
 
     expect([size.add(full), size.add(full)]).toEqual([undefined, undefined]);
     expect(size.add(Buffer.from("[".repeat(101)))?.failure).toBe("malformed");
+  });
+
+  test("counts what an answer of objects takes once it is parsed", () => {
+    const { size } = sizeOf("application/json", createByteBudget(10_000));
+
+    expect(size.add(Buffer.from(`[${"{},".repeat(90)}{}]`))?.failure).toBe("overloaded");
+  });
+
+  test("counts each part as more than a byte", () => {
+    const { size, budget } = sizeOf("application/json");
+    for (let count = 0; count < 100; count += 1) size.add(Buffer.from("x"));
+
+    expect(budget.bytesInFlight()).toBe(6_400);
   });
 
   test("ends an answer that there is no memory for as an overload", () => {

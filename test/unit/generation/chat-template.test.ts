@@ -6,7 +6,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { fillMessages } from "../../../src/generation/chat/template.ts";
 
 function filled(content: string, values: JsonObject): unknown {
-  return fillMessages([{ role: "user", content }], values)[0]?.["content"];
+  return fillMessages([{ role: "user", content }], values).messages[0]?.["content"];
 }
 
 describe("fillMessages", () => {
@@ -57,16 +57,22 @@ describe("fillMessages", () => {
       content: [{ type: "text", text: "{{ a }}" }, image],
     };
 
-    expect(fillMessages([message, { role: "assistant", tool_calls: [] }], { a: "x" })).toEqual([
+    const got = fillMessages([message, { role: "assistant", tool_calls: [] }], { a: "x" });
+
+    expect(got.messages).toEqual([
       { role: "user", name: "{{ a }}", content: [{ type: "text", text: "x" }, image] },
       { role: "assistant", tool_calls: [] },
     ]);
   });
 
-  test("does not grow past what fits in memory", () => {
+  test("fills in no more than a model reads, and tells how much", () => {
     const values = { a: "x".repeat(1_000_000) };
+    const messagesOf = (count: number) => [{ role: "user", content: "{{ a }}".repeat(count) }];
 
-    expect(() => filled("{{ a }}".repeat(100), values)).toThrow(/^messages: must have at most/);
+    expect(fillMessages(messagesOf(4), values).filledCharacters).toBe(4_000_000);
+    expect(() => fillMessages(messagesOf(5), values)).toThrow(
+      "messages: the values filled in have more than 4000000 characters",
+    );
   });
 
   test("puts any text in the place of its name, and leaves all other text as it is", () => {

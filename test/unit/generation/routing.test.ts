@@ -149,7 +149,8 @@ describe("resolve", () => {
 });
 
 describe("createRouting", () => {
-  const project = (id: string) => ({ level: "project", id }) as ProjectScope;
+  const project = (id: string, orgId = `org of ${id}`) =>
+    ({ level: "project", id, orgId }) as ProjectScope;
   const operator: Providers = { connections: [openai, vllm], aliases };
 
   function start(read = () => Promise.resolve<readonly Connection[]>([])) {
@@ -165,6 +166,7 @@ describe("createRouting", () => {
       operator,
       onForget: (listener) => tell.push(listener),
       now: () => nowMs,
+      bytesMax: 40_000,
     });
     return {
       routing,
@@ -197,6 +199,22 @@ describe("createRouting", () => {
     advance(1);
     await routing.find(project("p"), "vllm/c");
     expect(reads()).toBe(2);
+  });
+
+  test("forgets nothing of an organization because another one has many projects", async () => {
+    const { routing, reads } = start();
+    await routing.list(project("mine"));
+    for (let count = 0; count < 30; count += 1) {
+      await routing.list(project(`p${count}`, "large organization"));
+    }
+    expect(reads()).toBe(31);
+
+    await routing.list(project("mine"));
+    await routing.list(project("p29", "large organization"));
+    expect(reads()).toBe(31);
+
+    await routing.list(project("p0", "large organization"));
+    expect(reads()).toBe(32);
   });
 
   test("reads once for many requests at a time, and for each project alone", async () => {

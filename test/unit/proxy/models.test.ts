@@ -5,13 +5,25 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { ProjectScope } from "../../../src/access/scope.ts";
 import { createAddressGuard } from "../../../src/generation/calls/address-guard.ts";
+import { createAnswerMemory } from "../../../src/generation/calls/answer-memory.ts";
 import { createOutbound } from "../../../src/generation/calls/outbound.ts";
 import { createModels } from "../../../src/generation/proxy/models.ts";
 import { connectionOf } from "../generation/connections.ts";
 
-/** Returns what the list of a project says whose one provider answers so. */
-async function listOf(answer: string) {
-  const server = createServer((_, response) => response.end(answer));
+type Given = { readonly answer: string; readonly providers?: number; readonly bytesMax?: number };
+
+/** Starts a server that answers so, and returns what lists the models of providers at it. */
+async function givenModels({ answer, providers = 1, bytesMax = 100_000_000 }: Given) {
+  const seen = { running: 0, most: 0 };
+  const server = createServer((_, response) => {
+    seen.running += 1;
+    seen.most = Math.max(seen.most, seen.running);
+    // A turn of the loop, in which others may come.
+    setImmediate(() => {
+      seen.running -= 1;
+      response.end(answer);
+    });
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const timeouts = { firstByteTimeoutMs: 20_000, idleTimeoutMs: 20_000 };
@@ -19,9 +31,18 @@ async function listOf(answer: string) {
   const outbound = createOutbound({ addressGuard, ...timeouts });
   onTestFinished(() => outbound.close());
   const { port } = server.address() as AddressInfo;
-  const connections = [connectionOf({ name: "up", baseUrl: `http://127.0.0.1:${port}/v1` })];
+  const connections = Array.from({ length: providers }, (_, index) => {
+    const name = index === 0 ? "up" : `up${index}`;
+    return connectionOf({ id: name, name, baseUrl: `http://127.0.0.1:${port}/v1` });
+  });
   const routing = { list: () => Promise.resolve({ connections, aliases: [] }) };
-  return createModels({ routing, outbound }).list({} as ProjectScope);
+  const answerMemory = createAnswerMemory(bytesMax);
+  const models = createModels({ routing, outbound, answerMemory });
+  return { list: () => models.list({ orgId: "o", projectId: "p" } as ProjectScope), seen };
+}
+
+async function listOf(answer: string) {
+  return (await givenModels({ answer })).list();
 }
 
 const toList = (...ids: readonly string[]) => JSON.stringify({ data: ids.map((id) => ({ id })) });
@@ -39,4 +60,32 @@ test.each([
   { what: "another thing", answer: "[]" },
 ])("a provider whose list is $what is unavailable", async ({ answer }) => {
   expect(await listOf(answer)).toEqual({ models: [], unavailable: ["up"] });
+});
+
+test("lists are asked for sixteen at a time, and once while they are remembered", async () => {
+  const { list, seen } = await givenModels({ answer: toList("m"), providers: 50 });
+
+  const [first, same] = await Promise.all([list(), list()]);
+
+  expect(first.models).toHaveLength(50);
+  expect(first.unavailable).toEqual([]);
+  expect(same).toEqual(first);
+  expect(seen.most).toBeLessThanOrEqual(16);
+});
+
+test("an answer holds 20,000 models, and names the providers whose lists it does not", async () => {
+  const answer = toList(...Array.from({ length: 4_900 }, (_, index) => `m${index}`));
+  const { list } = await givenModels({ answer, providers: 6 });
+
+  const { models, unavailable } = await list();
+
+  expect(models).toHaveLength(4 * 4_900);
+  expect(unavailable).toEqual(["up4", "up5"]);
+});
+
+test("lists count in the memory of calls while they come in", async () => {
+  const answer = toList("x".repeat(500), "y".repeat(500));
+  const { list } = await givenModels({ answer, bytesMax: 1_000 });
+
+  expect(await list()).toEqual({ models: [], unavailable: ["up"] });
 });

@@ -44,6 +44,24 @@ describe("createStreamReader", () => {
     expect(Buffer.from(reader.held()).toString()).toBe(`${done}: bye\n\n`);
   });
 
+  test("keeps little of what comes behind the end", () => {
+    const reader = openReader();
+    const more = `: ${"x".repeat(30_000)}\n\n`;
+
+    pass(reader, hello + done + more.repeat(100));
+
+    expect(Buffer.from(reader.held()).toString()).toBe(done + more + more);
+  });
+
+  test("counts lists and objects as what they take in memory", () => {
+    let kept = 0;
+    const reader = createStreamReader(1, (bytes) => (kept += bytes));
+
+    pass(reader, chunkOf({ annotations: Array.from({ length: 1_000 }, () => ({})) }));
+
+    expect(kept).toBeGreaterThan(100_000);
+  });
+
   test("records message, model, id, usage and the reason of the end", () => {
     const reader = openReader();
     const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };

@@ -25,7 +25,7 @@ import { messageWriter, type WriteContext } from "../../../src/transport/rest/js
 
 function read(desc: DescMessage, json: unknown, isStrict = false) {
   const itemFaults: ItemFault[] = [];
-  const message = messageReader(desc)(json, { isStrict, itemFaults });
+  const message = messageReader(desc)(json, { isStrict, itemFaults, loose: { count: 0 } });
   return { message: message as Message & Record<string, unknown>, itemFaults };
 }
 

@@ -2,16 +2,15 @@
 
 import { describe, expect, test } from "vitest";
 import { isUuid } from "../../../src/base/ids.ts";
-import { toWrites } from "../../../src/tracing/spans/record-spans.ts";
 import { deriveEventId, deriveSessionId } from "../../../src/tracing/spans/identity.ts";
-import { aSpan, eventOf, type SpanParts } from "../../support/spans.ts";
+import { aSpan, eventOf, type SpanParts, writesOfSpans } from "../../support/spans.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const rootId = "1111111111111111";
 const childId = "2222222222222222";
 
 function writesFor(...parts: readonly SpanParts[]) {
-  return toWrites(parts.map(aSpan), undefined);
+  return writesOfSpans(parts.map(aSpan));
 }
 
 describe("event ids", () => {

@@ -12,14 +12,10 @@ import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 import { isWithinDepth } from "../../../src/base/json.ts";
 import { nestingDepthMax } from "../../../src/base/limits.ts";
 import { buckets } from "../../../src/tracing/events/event.ts";
-import {
-  formatTraceError,
-  formatTraceResponse,
-  parseTraceRequest,
-} from "../../../src/transport/otlp/http.ts";
+import { formatTraceError, formatTraceResponse } from "../../../src/transport/otlp/http.ts";
 import { addRejected } from "../../../src/transport/otlp/handlers.ts";
 import type { SpanWrites } from "../../../src/tracing/spans/record-spans.ts";
-import { writesOf } from "../../support/spans.ts";
+import { parseTraces, writesOf } from "../../support/spans.ts";
 
 const goodSpan: JsonObject = {
   traceId: "0af7651916cd43dd8448eb211c80319c",
@@ -37,7 +33,7 @@ function encode(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-function receive(...spans: readonly JsonValue[]): SpanWrites {
+async function receive(...spans: readonly JsonValue[]): Promise<SpanWrites> {
   return writesOf("application/json", encode(requestOf(...spans)));
 }
 
@@ -46,8 +42,8 @@ function attribute(value: JsonValue): JsonObject {
 }
 
 describe("JSON spans", () => {
-  test("times are milliseconds to the microsecond", () => {
-    expect(receive(goodSpan).writes[0]).toMatchObject({
+  test("times are milliseconds to the microsecond", async () => {
+    expect((await receive(goodSpan)).writes[0]).toMatchObject({
       start_time: 1_760_000_000_000.123,
       end_time: 1_760_000_001_000,
       duration: 999.877,
@@ -64,11 +60,11 @@ describe("JSON spans", () => {
     { name: "an unknown enum's name", span: { kind: "SPAN_KIND_NEW" } },
     { name: "nulls", span: { parentSpanId: null, attributes: null, events: null, status: null } },
     { name: "unknown fields", span: { later: { a: [1] } } },
-  ])("$name read as the same span", ({ span }) => {
-    expect(receive({ ...goodSpan, ...span })).toEqual(receive(goodSpan));
+  ])("$name read as the same span", async ({ span }) => {
+    expect(await receive({ ...goodSpan, ...span })).toEqual(await receive(goodSpan));
   });
 
-  test("snake_case names read as camelCase ones", () => {
+  test("snake_case names read as camelCase ones", async () => {
     const snake = {
       trace_id: goodSpan["traceId"] ?? null,
       span_id: goodSpan["spanId"] ?? null,
@@ -78,7 +74,7 @@ describe("JSON spans", () => {
     };
     const request = { resource_spans: [{ scope_spans: [{ spans: [snake] }] }] };
 
-    expect(writesOf("application/json", encode(request))).toEqual(receive(goodSpan));
+    expect(await writesOf("application/json", encode(request))).toEqual(await receive(goodSpan));
   });
 
   test.each<{ value: JsonObject; want: JsonValue }>([
@@ -99,8 +95,8 @@ describe("JSON spans", () => {
       want: { k: "v" },
     },
     { value: {}, want: null },
-  ])("attribute $value is $want", ({ value, want }) => {
-    expect(receive(attribute(value)).writes[0]?.metadata?.["a"]).toEqual(want);
+  ])("attribute $value is $want", async ({ value, want }) => {
+    expect((await receive(attribute(value))).writes[0]?.metadata?.["a"]).toEqual(want);
   });
 });
 
@@ -172,28 +168,28 @@ describe("bad spans", () => {
       span: attribute(nested(1_000)),
       reason: 'span "good": attribute "a" nests too deep',
     },
-  ])("one with $name is left out, and the others are stored", ({ span, reason }) => {
-    const { writes, rejected } = receive(span, { ...goodSpan, name: "other" });
+  ])("one with $name is left out, and the others are stored", async ({ span, reason }) => {
+    const { writes, rejected } = await receive(span, { ...goodSpan, name: "other" });
 
     expect(writes.map(({ event_name: name }) => name)).toEqual(["other"]);
     expect(rejected).toEqual([{ reason }]);
   });
 
-  test("an attribute at the limit of nesting is stored within the limit of a bucket", () => {
-    const { writes } = receive(attribute(nested(120)));
+  test("an attribute at the limit of nesting is stored within the limit of a bucket", async () => {
+    const { writes } = await receive(attribute(nested(120)));
 
     expect(isWithinDepth(writes[0]?.metadata, nestingDepthMax)).toBe(true);
   });
 
-  test("too deep an attribute of Protobuf costs its span, not its body", () => {
-    const { request } = parseTraceRequest(
+  test("too deep an attribute of Protobuf costs its span, not its body", async () => {
+    const { request } = await parseTraces(
       "application/json",
       encode(requestOf(attribute(nested(125)), goodSpan)),
     );
 
     const binary = toBinary(ExportTraceServiceRequestSchema, request);
 
-    expect(writesOf("application/x-protobuf", binary)).toMatchObject({
+    expect(await writesOf("application/x-protobuf", binary)).toMatchObject({
       writes: [{ event_name: "good" }],
       rejected: [{ reason: 'span "good": attribute "a" nests too deep' }],
     });
@@ -206,10 +202,10 @@ function nested(depth: number): JsonObject {
   return value;
 }
 
-describe("bad bodies", () => {
+describe("bad bodies", async () => {
   const protobuf = toBinary(
     ExportTraceServiceRequestSchema,
-    parseTraceRequest("application/json", encode(requestOf(goodSpan))).request,
+    (await parseTraces("application/json", encode(requestOf(goodSpan)))).request,
   );
   const invalidText = Uint8Array.from(protobuf);
   invalidText[Buffer.from(protobuf).indexOf("good")] = 0xff;
@@ -239,14 +235,14 @@ describe("bad bodies", () => {
       body: invalidText,
     },
     { name: "another content type", contentType: "text/plain", body: encode(requestOf()) },
-  ])("$name is MALFORMED_BODY", ({ contentType, body }) => {
-    expect(() => parseTraceRequest(contentType, body)).toThrow(
-      expect.objectContaining({ reason: "MALFORMED_BODY" }),
-    );
+  ])("$name is MALFORMED_BODY", async ({ contentType, body }) => {
+    await expect(parseTraces(contentType, body)).rejects.toMatchObject({
+      reason: "MALFORMED_BODY",
+    });
   });
 
-  test("parameters and case of the content type do not matter", () => {
-    const { request } = parseTraceRequest("Application/JSON; charset=utf-8", encode(requestOf()));
+  test("parameters and case of the content type do not matter", async () => {
+    const { request } = await parseTraces("Application/JSON; charset=utf-8", encode(requestOf()));
 
     expect(request.resourceSpans.length).toBe(1);
   });
@@ -255,7 +251,7 @@ describe("bad bodies", () => {
 describe("answers", () => {
   const empty = create(ExportTraceServiceResponseSchema);
 
-  test("full success is an empty message", () => {
+  test("full success is an empty message", async () => {
     const json = formatTraceResponse("application/json", addRejected(empty, []));
     const protobuf = formatTraceResponse("application/x-protobuf", empty);
 
@@ -263,7 +259,7 @@ describe("answers", () => {
     expect(protobuf).toEqual({ contentType: "application/x-protobuf", body: new Uint8Array(0) });
   });
 
-  test("partial success counts every span and names the first reasons", () => {
+  test("partial success counts every span and names the first reasons", async () => {
     const rejected = Array.from({ length: 12 }, (_, index) => ({
       reason: `reason ${String(index)}`,
     }));
@@ -277,7 +273,7 @@ describe("answers", () => {
     expect(partialSuccess.errorMessage).toMatch(/^reason 0; reason 1; .*; and 2 more$/);
   });
 
-  test("rejected spans add up", () => {
+  test("rejected spans add up", async () => {
     const once = addRejected(empty, [{ reason: "a" }]);
 
     expect(addRejected(once, [{ reason: "b" }]).partialSuccess).toMatchObject({
@@ -286,13 +282,13 @@ describe("answers", () => {
     });
   });
 
-  test("long reasons are cut", () => {
+  test("long reasons are cut", async () => {
     const { partialSuccess } = addRejected(empty, [{ reason: "x".repeat(10_000) }]);
 
     expect(partialSuccess?.errorMessage.length).toBeLessThan(2_100);
   });
 
-  test("errors are a Status in the encoding of the request", () => {
+  test("errors are a Status in the encoding of the request", async () => {
     const json = formatTraceError("application/json", 400, "body is no JSON");
     const protobuf = formatTraceError("application/x-protobuf", 503, "");
 
@@ -362,16 +358,16 @@ describe("any attributes at all", () => {
     }),
   );
 
-  test("become an event within the limits, the same from Protobuf, and never an exception", () => {
-    fc.assert(
-      fc.property(attributes, attributes, (list, eventAttributes) => {
+  test("become an event within the limits, from Protobuf too, never an exception", async () => {
+    await fc.assert(
+      fc.asyncProperty(attributes, attributes, async (list, eventAttributes) => {
         const events = [
           { name: "gen_ai.choice", attributes: eventAttributes },
           { name: "exception", attributes: eventAttributes },
         ];
         const body = encode(requestOf({ ...goodSpan, attributes: list, events }));
 
-        const { writes, rejected } = writesOf("application/json", body);
+        const { writes, rejected } = await writesOf("application/json", body);
 
         expect(rejected).toEqual([]);
         expect(writes.length).toBe(1);
@@ -379,15 +375,15 @@ describe("any attributes at all", () => {
           expect(isWithinDepth(writes[0]?.[bucket], nestingDepthMax)).toBe(true);
         }
         expect(JSON.parse(JSON.stringify(writes))).toEqual(writes);
-        const { request } = parseTraceRequest("application/json", body);
+        const { request } = await parseTraces("application/json", body);
         const binary = toBinary(ExportTraceServiceRequestSchema, request);
-        expect(writesOf("application/x-protobuf", binary).writes).toEqual(writes);
+        expect((await writesOf("application/x-protobuf", binary)).writes).toEqual(writes);
       }),
       { numRuns: 300 },
     );
   });
 
-  test("lose no text, whatever they are taken for", () => {
+  test("lose no text, whatever they are taken for", async () => {
     const texts = fc.nat({ max: 1e9 }).map((number) => `text-${String(number)}`);
     const values = fc.oneof(
       texts,
@@ -406,12 +402,12 @@ describe("any attributes at all", () => {
         value: fc.record({ stringValue: values }),
       }),
     );
-    fc.assert(
-      fc.property(marked, (list) => {
+    await fc.assert(
+      fc.asyncProperty(marked, async (list) => {
         const unique = [...new Map(list.map((item) => [item.key, item])).values()];
         const span = { ...goodSpan, attributes: unique, status: { code: 2 } };
 
-        const kept = JSON.stringify(receive(span).writes);
+        const kept = JSON.stringify((await receive(span)).writes);
 
         const sent = JSON.stringify(unique).match(/text-\d+/g) ?? [];
         const lost = sent.filter((text) => !kept.includes(text));
@@ -421,11 +417,11 @@ describe("any attributes at all", () => {
     );
   });
 
-  test("any bytes are a request or MALFORMED_BODY", () => {
-    fc.assert(
-      fc.property(fc.uint8Array(), fc.boolean(), (body, isJson) => {
+  test("any bytes are a request or MALFORMED_BODY", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array(), fc.boolean(), async (body, isJson) => {
         try {
-          parseTraceRequest(isJson ? "application/json" : "application/x-protobuf", body);
+          await parseTraces(isJson ? "application/json" : "application/x-protobuf", body);
         } catch (error) {
           expect(error).toMatchObject({ reason: "MALFORMED_BODY" });
         }
@@ -433,7 +429,7 @@ describe("any attributes at all", () => {
     );
   });
 
-  test("any JSON is a request or MALFORMED_BODY", () => {
+  test("any JSON is a request or MALFORMED_BODY", async () => {
     const spans = fc.record(
       {
         traceId: fc.jsonValue(),
@@ -443,15 +439,15 @@ describe("any attributes at all", () => {
       },
       { requiredKeys: [] },
     );
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         fc.oneof(
           fc.jsonValue(),
           spans.map((span) => requestOf(span as JsonObject)),
         ),
-        (value) => {
+        async (value) => {
           try {
-            writesOf("application/json", encode(value));
+            await writesOf("application/json", encode(value));
           } catch (error) {
             expect(error).toMatchObject({ reason: "MALFORMED_BODY" });
           }

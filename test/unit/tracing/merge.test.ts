@@ -3,7 +3,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EventFields } from "../../../src/tracing/events/event.ts";
-import { type Change, foldChanges, mergeEvent } from "../../../src/tracing/events/merge.ts";
+import {
+  type Change,
+  foldChanges,
+  mergeChanges,
+  mergeEvent,
+} from "../../../src/tracing/events/merge.ts";
 
 const keys = fc.dictionary(fc.constantFrom("a", "b", "c", "__proto__"), fc.jsonValue(), {
   maxKeys: 3,
@@ -48,6 +53,23 @@ describe("mergeEvent", () => {
         expect(normal(left)).toEqual(normal(right));
       }),
     );
+  });
+
+  test("many updates of one event cost what they hold, not what the event holds each", () => {
+    const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, key) => [`k${key}`, key]));
+    const changes = Array.from({ length: 20_000 }, (_, index): Change => {
+      const metadata = { [`k${index}`]: "new" };
+      return { kind: "create", fields: { event_type: "tool", metadata }, outcome: "applied" };
+    });
+
+    const { event } = foldChanges(
+      [{ kind: "create", fields: { event_type: "tool", metadata: wide }, outcome: "applied" }],
+      undefined,
+    );
+    const merged = mergeChanges(event ?? {}, changes);
+
+    expect(merged.metadata).toMatchObject({ k0: "new", k19999: "new", k20000: 20_000 });
+    expect(wide["k0"]).toBe(0);
   });
 
   test("absent fields change nothing", () => {
@@ -147,6 +169,6 @@ describe("foldChanges", () => {
     const got = foldChanges([create({ event_type: "session" }), clash], undefined);
 
     expect(got.event).toEqual({ event_type: "session" });
-    expect(clash.outcome).toBe("refused");
+    expect(clash.outcome).toEqual({ cause: expect.stringMatching(/^event_id: /) as string });
   });
 });

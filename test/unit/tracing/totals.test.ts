@@ -18,6 +18,12 @@ describe("totalsOf", () => {
     { name: "skips fractions", metadata: { total_tokens: 1.5 }, want: { total_tokens: 0 } },
     { name: "skips absurd counts", metadata: { total_tokens: 1e300 }, want: { total_tokens: 0 } },
     { name: "skips absurd costs", metadata: { cost: "1.7e308" }, want: { num_costs: 0, cost: 0 } },
+    {
+      // A pattern would look at these digits for an hour.
+      name: "skips long texts",
+      metadata: { cost: `${"1".repeat(1_000_000)}x`, total_tokens: `${"0".repeat(200)}1` },
+      want: { num_costs: 0, total_tokens: 0 },
+    },
     { name: "skips blanks", metadata: { total_tokens: " " }, want: { total_tokens: 0 } },
     {
       name: "adds up a total that was not sent",

@@ -1,8 +1,8 @@
 // A judge's prompt: text with placeholders such as `{{ inputs.question }}`, parsed once and filled
-// for each event. Called by judge.ts, and by the services that check prompts. Source:
-// docs/evaluators.md; docs/decisions.md, 23.
+// for each event. Source: docs/evaluators.md; docs/decisions.md, 23.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import { promptCharactersMax } from "../../../base/limits.ts";
 import { buckets } from "../../../tracing/events/event.ts";
 import { eventFieldNames } from "../evaluated-event.ts";
 
@@ -26,8 +26,6 @@ export type FilledTemplate = {
   readonly absent: readonly string[];
 };
 
-/** No model reads more. */
-const filledCharactersMax = 4_000_000;
 /** Keys may have dots in them, so that each further part doubles the ways to read a path. */
 const pathPartsMax = 16;
 /** Tries of keys in one filling: an event may have a value behind each way to read every path. */
@@ -111,7 +109,7 @@ export function fillTemplate({ parts }: Template, event: JsonObject): FilledTemp
     if (text === undefined && "path" in part) absent.add(part.path.join("."));
     texts.push(text ?? "");
     characters += text?.length ?? 0;
-    if (characters > filledCharactersMax || tries.left < 0) return undefined;
+    if (characters > promptCharactersMax || tries.left < 0) return undefined;
   }
   return { text: texts.join(""), absent: [...absent] };
 }

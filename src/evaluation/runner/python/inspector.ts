@@ -1,8 +1,8 @@
-// Has Python parse code that is being saved, without running it. One process for everybody, since
-// nothing of the code is executed; kept between inspections for a while. Called by sandbox.ts.
-// Source: docs/sandbox.md.
+// Has Python parse code that is being saved, without running it. One process for all tenants, since
+// nothing of the code is executed; kept between inspections for a while. Source: docs/sandbox.md.
 
 import { ServiceError } from "../../../base/errors.ts";
+import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
 import { parseInspection } from "./answers.ts";
 import type { Inspection } from "./answers.ts";
 import type { SandboxLimits } from "./launch.ts";
@@ -11,10 +11,10 @@ import type { Guest } from "./process.ts";
 
 export type Inspector = {
   /**
-   * Owners are taken in turn, whatever one of them asks for. Fails with OVERLOADED and
+   * Organizations take turns, and projects inside them. Fails with OVERLOADED and
    * SANDBOX_UNAVAILABLE.
    */
-  inspect(code: string, owner: string): Promise<Inspection>;
+  inspect(code: string, owner: Owner): Promise<Inspection>;
   close(): void;
 };
 
@@ -23,19 +23,16 @@ export type InspectorOptions = {
   readonly take: () => Promise<Guest>;
 };
 
-/** Inspections wait for one another; each takes milliseconds, and the worst of them seconds. */
-const waitersMax = 200;
-const ownerWaitersMax = 20;
+/** Inspections run one after another; each takes milliseconds, and the worst of them seconds. */
+const turns = { max: 1, orgMax: 1, projectMax: 1, waitMs: 30_000, waitersMax: 200 };
+const refusal = "too much code is being checked; try again";
 
 /** So long an idle process is kept. */
 const idleMs = 60_000;
 
 export function createInspector({ limits, take }: InspectorOptions): Inspector {
+  const places = createFairPlaces({ ...turns, refusal });
   let guest: Guest | undefined;
-  /** By owner, the one whose turn is next first. */
-  const waiting = new Map<string, (() => Promise<void>)[]>();
-  let waiters = 0;
-  let isBusy = false;
   let isClosed = false;
   let idle: NodeJS.Timeout | undefined;
 
@@ -55,37 +52,13 @@ export function createInspector({ limits, take }: InspectorOptions): Inspector {
     return fault("the code is too large or too deeply nested to be parsed");
   }
 
-  /** The owner goes to the end of the line with what else it asks for. */
-  function takeNext(): (() => Promise<void>) | undefined {
-    const [next] = waiting;
-    if (next === undefined) return undefined;
-    const [owner, [first, ...rest]] = next;
-    waiting.delete(owner);
-    if (rest.length > 0) waiting.set(owner, rest);
-    return first;
-  }
-
-  async function work(): Promise<void> {
-    if (isBusy) return;
-    isBusy = true;
-    for (let turn = takeNext(); turn; turn = takeNext()) {
-      await turn();
-      waiters -= 1;
+  async function inspectInTurn(code: string, owner: Owner): Promise<Inspection> {
+    const leave = await places.enter(owner);
+    try {
+      return await ask(code);
+    } finally {
+      leave();
     }
-    isBusy = false;
-  }
-
-  function inspectInTurn(code: string, owner: string): Promise<Inspection> {
-    const own = waiting.get(owner) ?? [];
-    if (waiters >= waitersMax || own.length >= ownerWaitersMax) {
-      const message = "too much code is being checked; try again";
-      throw new ServiceError("OVERLOADED", message, { retryAfterSeconds: 1 });
-    }
-    waiters += 1;
-    const { promise, resolve, reject } = Promise.withResolvers<Inspection>();
-    waiting.set(owner, [...own, () => ask(code).then(resolve, reject)]);
-    void work();
-    return promise;
   }
 
   return {

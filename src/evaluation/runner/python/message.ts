@@ -1,11 +1,12 @@
-// The bytes of a message to a sandbox process. Called by session.ts and inspector.ts.
+// The bytes of a message to a sandbox process. Source: docs/sandbox.md.
 
 import { randomBytes } from "node:crypto";
 
 export type Message = {
-  /** What the answer's line must begin with; nobody can know it beforehand. */
+  /** Beginning of the answer's line; the code cannot know it beforehand. */
   readonly id: string;
-  readonly bytes: Uint8Array;
+  /** In order; not joined, since an event may have megabytes. */
+  readonly parts: readonly Uint8Array[];
 };
 
 /** Lengths go before the texts, so that neither has to be written as a JSON string once more. */
@@ -21,5 +22,5 @@ export function composeMessage(operation: "run" | "inspect", code: string, event
     eventBytes: eventPart.length,
   };
   const headPart = Buffer.from(`${JSON.stringify(head)}\n`);
-  return { id, bytes: Buffer.concat([headPart, codePart, eventPart]) };
+  return { id, parts: [headPart, codePart, eventPart] };
 }

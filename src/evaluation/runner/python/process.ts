@@ -1,6 +1,6 @@
-// One Deno process of the sandbox: started under limits, asked one message at a time, killed.
-// Called by sandbox.ts, session.ts, inspector.ts and snapshot.ts. It trusts nothing that the
-// process says but one line with the id that it gave out, below a cap. Source: docs/sandbox.md.
+// One Deno process of the sandbox: started under limits, asked one message at a time, killed. It
+// trusts nothing that the process says but one line with the id that it gave out, below a cap.
+// Source: docs/sandbox.md.
 
 import { spawn } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";
@@ -31,8 +31,8 @@ export type GuestReply =
 export type AskOptions = {
   /** The first word of the answer's line. */
   readonly id: string;
-  /** Sent to the process; absent where it speaks by itself, at its start. */
-  readonly bytes?: Uint8Array;
+  /** Sent to the process, one after another; absent where it speaks by itself, at its start. */
+  readonly parts?: readonly Uint8Array[];
   readonly wallMs: number;
   /** Where given, time that others keep it waiting does not count, up to so much in all. */
   readonly longestMs?: number;
@@ -48,6 +48,9 @@ export type Guest = {
 };
 
 const newline = 10;
+
+/** Bytes that a piece of output counts as at least: kept, one of one byte takes more. */
+const pieceBytesMin = 256;
 
 /** Bytes of standard error that are kept, to tell running out of memory from other ends. */
 const errorTailBytes = 4_096;
@@ -125,7 +128,7 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
   function receive(chunk: Buffer): void {
     if (!isAlive) return;
     received.push(chunk);
-    receivedBytes += chunk.length;
+    receivedBytes += Math.max(chunk.length, pieceBytesMin);
     if (receivedBytes > capBytes) end("OUTPUT_LIMIT");
     // Where nobody waits, what it says could be taken for the answer to the next message.
     else if (!waiting) end("PROTOCOL");
@@ -154,7 +157,7 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
   });
 
   return {
-    async ask({ id, bytes, wallMs, longestMs = wallMs }) {
+    async ask({ id, parts = [], wallMs, longestMs = wallMs }) {
       if (!isAlive) return { kind: "ended", by: "KILLED", detail: "it had ended" };
       const reply = new Promise<GuestReply>((resolve) => {
         waiting = { id, settle: resolve };
@@ -168,7 +171,9 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
         // An answer that is here already counts, however late this service comes to look.
         onLimit: () => setImmediate(giveUp),
       });
-      if (bytes) child.stdin.write(bytes);
+      child.stdin.cork();
+      for (const part of parts) child.stdin.write(part);
+      child.stdin.uncork();
       return reply.finally(stopTime);
     },
     isAlive: () => isAlive,

@@ -1,13 +1,13 @@
 // Runs people's Python where it can do no harm: one process for each opening, never handed to
-// another. Made by app.ts and worker-app.ts; called by evaluation/runner. Source: docs/sandbox.md.
+// another. Source: docs/sandbox.md.
 
 import { ServiceError } from "../../../base/errors.ts";
+import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
 import type { Logger } from "../../../base/logger.ts";
 import type { Inspection } from "./answers.ts";
 import { createBlanks } from "./blanks.ts";
 import { createInspector } from "./inspector.ts";
 import type { Launch, SandboxLimits } from "./launch.ts";
-import { createPlaces } from "./places.ts";
 import { startGuest } from "./process.ts";
 import type { Guest } from "./process.ts";
 import { openSession } from "./session.ts";
@@ -33,8 +33,8 @@ export type PythonSandboxOptions = {
 };
 
 export type OpenOptions = {
-  /** Whose evaluator it is: one owner never has all places, where there are several. */
-  readonly owner?: string;
+  /** Organization and project of the evaluator. */
+  readonly owner?: Owner;
   /** Ends the wait for a place, and closes the session. */
   readonly signal?: AbortSignal;
 };
@@ -59,23 +59,32 @@ export type PythonSandbox = {
   close(): Promise<void>;
 };
 
-/** An evaluation waits so long for a place, and so many evaluations for each place. */
+/** Longest wait of an evaluation for a place. */
 const placeWaitMs = 10_000;
+/** Evaluations that wait, for each place: by then the last of them waits longer than it may. */
 const waitersByPlace = 8;
+const refusal = "as many Python evaluators run as may; try again";
+
+/** Owner of the works that name none. */
+const noOwner: Owner = { orgId: "no organization", projectId: "no project" };
 
 export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbox {
   const { limits, processesMax, logger } = options;
   const closing = new AbortController();
   const blanks = createBlanks({
     countMin: options.blanks,
-    countMax: options.blanks && Math.max(options.blanks, Math.ceil(processesMax / 2)),
+    countMax: options.blanks && Math.max(options.blanks, Math.floor(processesMax / 2)),
     spawn,
     onFailure: (error) => logger.warn({ err: error }, "Python's sandbox does not start"),
   });
-  const places = createPlaces({
+  const places = createFairPlaces({
     max: processesMax,
+    // One stays free for another organization, and one more for another project.
+    orgMax: Math.max(1, processesMax - 1),
+    projectMax: Math.max(1, processesMax - 2),
     waitMs: placeWaitMs,
     waitersMax: processesMax * waitersByPlace,
+    refusal,
   });
   const inspector = createInspector({ limits, take: blanks.take });
   let launching: Promise<Launch> | undefined;
@@ -106,11 +115,11 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
   }
 
   return {
-    async inspect(code, { owner = "" } = {}) {
+    async inspect(code, { owner = noOwner } = {}) {
       closing.signal.throwIfAborted();
       return inspector.inspect(code, owner);
     },
-    async open(code, { owner = "", signal } = {}) {
+    async open(code, { owner = noOwner, signal } = {}) {
       const ending = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
       const leave = await places.enter(owner, ending);
       return openSession({ code, limits, take: blanks.take, ending, leave });

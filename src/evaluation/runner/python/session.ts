@@ -1,12 +1,12 @@
-// One evaluator's opening: runs it on event after event in a process of its own. Called by
-// sandbox.ts. Source: docs/sandbox.md.
+// One evaluator's opening: runs it on event after event in a process of its own.
+// Source: docs/sandbox.md.
 
+import type { Leave } from "../../../base/fair-places.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { parseOutcome } from "./answers.ts";
 import type { FailureReason, PythonOutcome } from "./answers.ts";
 import type { SandboxLimits } from "./launch.ts";
 import { composeMessage } from "./message.ts";
-import type { Leave } from "./places.ts";
 import type { Guest, GuestEnd, GuestReply } from "./process.ts";
 
 export type PythonSession = {

@@ -1,8 +1,9 @@
 // One choice of a streamed chat completion: parts of the Vercel AI SDK's stream as OpenAI's deltas.
-// Called by stream.ts. Source: docs/generations.md.
+// Source: docs/generations.md.
 
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall } from "@ai-sdk/provider";
 import type { JsonObject } from "../../../base/json.ts";
+import { ProviderError } from "../../provider-error.ts";
 import type { Target } from "../../provider.ts";
 import { assertNothingLost, toFinishReason, toReasoning, toReasoningExtra } from "./completion.ts";
 
@@ -13,14 +14,18 @@ export type ChoiceDeltas = {
   of(part: LanguageModelV4StreamPart): readonly ChoiceDelta[];
 };
 
+/** Calls of tools, and blocks of reasoning, of one answer: an answer with more is none. */
+const partsMax = 1_024;
+
 /** A tool call that has begun. */
 type Call = { readonly index: number; hasArguments: boolean };
 
 export function createChoiceDeltas(target: Target): ChoiceDeltas {
   const calls = new Map<string, Call>();
-  const reasoning = createReasoning();
+  const reasoning = createReasoning(target);
 
   function beginCall(id: string, name: string): JsonObject {
+    if (!calls.has(id)) assertRoom(calls, target);
     const index = calls.size;
     calls.set(id, { index, hasArguments: false });
     return { index, id, type: "function", function: { name, arguments: "" } };
@@ -84,6 +89,13 @@ function toCallDeltas(calls: readonly JsonObject[]): readonly ChoiceDelta[] {
   return calls.map((call) => toDelta({ tool_calls: [call] }));
 }
 
+/** Throws a ProviderError where an answer has as many parts of a kind as it may. */
+function assertRoom(parts: ReadonlyMap<string, unknown>, { connection: { name } }: Target): void {
+  if (parts.size < partsMax) return;
+  const message = `provider ${name} answered more than ${partsMax} parts of one kind`;
+  throw new ProviderError({ failure: "malformed", message, provider: name });
+}
+
 type ReasoningPart = Extract<
   LanguageModelV4StreamPart,
   { type: `reasoning-${"start" | "delta" | "end"}` }
@@ -91,11 +103,12 @@ type ReasoningPart = Extract<
 type ReasoningBlock = { text: string; metadata: object | undefined };
 
 /** Blocks of reasoning, whose signature may come with any of their parts. */
-function createReasoning() {
+function createReasoning(target: Target) {
   const blocks = new Map<string, ReasoningBlock>();
 
   return {
     of(part: ReasoningPart): readonly ChoiceDelta[] {
+      if (!blocks.has(part.id)) assertRoom(blocks, target);
       const block = blocks.get(part.id) ?? { text: "", metadata: undefined };
       blocks.set(part.id, block);
       if (part.providerMetadata) block.metadata = { ...block.metadata, ...part.providerMetadata };

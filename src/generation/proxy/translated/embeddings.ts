@@ -21,7 +21,7 @@ import { toWholeAnswer } from "./whole-answer.ts";
 const inputsMax = 2_048;
 
 /** Calls that run at a time, for providers that take few inputs in one. */
-const parallelMax = 8;
+export const parallelMax = 8;
 
 /**
  * Fails with INVALID_ARGUMENT where the request cannot be put to the target, with a ProviderError

@@ -1,12 +1,14 @@
 // Providers called as if their API were OpenAI's: requests and answers are translated through the
-// Vercel AI SDK, one to one. Called by proxy.ts for providers of other APIs, beside
-// pass-through.ts, and by chat.ts for every provider.
+// Vercel AI SDK, one to one: for the proxy where a provider has another API, for chats always.
 // Source: docs/decisions.md, 20, 21; docs/generations.md.
 
+import { isJsonArray } from "../../../base/json.ts";
 import type { LanguageModels } from "../../providers/language-models.ts";
-import type { CallUpstream } from "../upstream.ts";
+import { choicesAsked } from "../request.ts";
+import type { CallUpstream, ProxyRequest } from "../upstream.ts";
 import { callChat } from "./chat.ts";
-import { callEmbeddings } from "./embeddings.ts";
+import { callEmbeddings, parallelMax } from "./embeddings.ts";
+import { choicesMax } from "./fields.ts";
 
 export type TranslatedOptions = { readonly languageModels: LanguageModels };
 
@@ -15,4 +17,11 @@ export function createTranslated({ languageModels }: TranslatedOptions): CallUps
     request.operation === "embedding"
       ? callEmbeddings(languageModels, target, request, signal)
       : callChat(languageModels, target, request, signal);
+}
+
+/** Returns how many calls of the provider a request makes at a time. */
+export function translatedCalls({ operation, body }: ProxyRequest): number {
+  if (operation === "chat") return Math.min(choicesAsked({ body }), choicesMax);
+  const { input } = body;
+  return isJsonArray(input) ? Math.min(Math.max(input.length, 1), parallelMax) : 1;
 }

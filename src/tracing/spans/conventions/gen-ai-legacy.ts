@@ -1,12 +1,17 @@
 // Earlier forms of the GenAI conventions: numbered prompt and completion attributes, and messages
 // as span events. Source: OpenTelemetry semantic conventions 1.27 to 1.36; OpenLLMetry until 0.20.
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type MutableObject,
+} from "../../../base/json.ts";
 import { placeOrKeep, takeItems, type Draft } from "../draft.ts";
 import type { SpanEvent } from "../span.ts";
 import { hasHistory, hasReply, moveHistory, moveReply } from "../messages.ts";
 import { placeHistory, placeReply, readMessage, readMessages, type Message } from "../messages.ts";
-import { parseJsonText, type MutableObject } from "../values.ts";
+import { parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const genAiLegacy: Convention = {

@@ -1,10 +1,10 @@
 // HoneyHive's own attributes: every bucket as dotted keys under `honeyhive_<bucket>`.
 // Source: what the SDKs honeyhive 0.2, 1.7 (PyPI) and 1.0.42 (npm) send.
 
-import { isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { isJsonObject, type JsonValue, setOwn } from "../../../base/json.ts";
 import { buckets, type Bucket } from "../../events/event.ts";
 import { keep, take, takePrefix, type Draft } from "../draft.ts";
-import { isSameJson, parseJsonText, setOwn, unflatten } from "../values.ts";
+import { isSameJson, parseJsonText, unflatten } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 /** Key for a bucket sent whole as something other than an object. */

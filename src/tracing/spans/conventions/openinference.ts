@@ -1,7 +1,13 @@
 // OpenInference (Arize): flattened messages, documents and embeddings, input and output values.
 // Source: OpenInference semantic conventions, 0.1.
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  setOwn,
+  type MutableObject,
+} from "../../../base/json.ts";
 import {
   hasPrefix,
   keep,
@@ -14,7 +20,7 @@ import {
 } from "../draft.ts";
 import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
 import { moveHistory, readMessage, type Message } from "../messages.ts";
-import { isSameJson, itemsOf, parseJsonText, setOwn, type MutableObject } from "../values.ts";
+import { isSameJson, itemsOf, parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const openInference: Convention = {

@@ -1,11 +1,16 @@
 // Vercel AI SDK: `ai.*` attributes of its calls, requests and tool calls. Its newer releases send
 // the GenAI conventions instead. Source: AI SDK telemetry guide, releases 3 to 7.
 
-import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonValue,
+  type MutableObject,
+} from "../../../base/json.ts";
 import { move, movePayload, take, type Draft } from "../draft.ts";
 import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
 import { readMessages, readToolCall, type Message } from "../messages.ts";
-import { parseJsonText, parseScalarText, type MutableObject } from "../values.ts";
+import { parseJsonText, parseScalarText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const vercel: Convention = {

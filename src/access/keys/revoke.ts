@@ -1,0 +1,205 @@
+// Revocation of keys: one, one with all keys that it created, or all inside a scope, each in one
+// transaction with an audit row for every key and the news that every server must forget it.
+// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29, 32, 33, 34.
+
+import { ServiceError } from "../../base/errors.ts";
+import { isUuid } from "../../base/ids.ts";
+import { createdKeysRevokedMax } from "../../base/limits.ts";
+import { revokeKeyEntry } from "../../outbox/entry.ts";
+import type { Outbox } from "../../outbox/outbox.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
+import type { Audit } from "../audit/audit.ts";
+import { holds } from "../authorize.ts";
+import { everything } from "../caller-memory.ts";
+import type { AccessChanges } from "../changes/changes.ts";
+import { describeActor } from "../principal.ts";
+import type { Actor, KeyKind } from "../principal.ts";
+import type { LevelInOrg, Scope } from "../scope.ts";
+import { isLocal } from "./new-key.ts";
+import type { Creator } from "./new-key.ts";
+import * as store from "./store.ts";
+import type { KeyFilter, KeyRow } from "./store.ts";
+
+export type RevokeOptions = {
+  readonly database: Database;
+  readonly changes: Pick<AccessChanges, "append">;
+  readonly audit: Pick<Audit, "append">;
+  readonly outbox: Outbox;
+};
+
+/** A key, named as `get` names it. */
+export type KeyName = { readonly keyId: string; readonly filter: KeyFilter };
+
+export type RevokedWithCreated = {
+  /** The key itself, revoked now or before. */
+  readonly key: KeyRow;
+  /** How many keys that it created were revoked with it. */
+  readonly createdCount: number;
+};
+
+/** Maximum keys told to the servers one by one; "everything" costs each caller one lookup. */
+const toldSinglyMax = 100;
+
+/** Revokes one key. Fails with NOT_FOUND, and with KEY_REVOKED when it was revoked before. */
+export function revoke(options: RevokeOptions, name: KeyName, actor: Actor): Promise<KeyRow> {
+  return options.database.transaction(async (sql) => {
+    const key = await lockKey(sql, name);
+    if (!(await store.revokeKey(sql, key.id, describeActor(actor)))) throw alreadyRevoked();
+    await announce(options, { keys: [key], actor });
+    return getKey(sql, key.id);
+  });
+}
+
+/**
+ * Revokes a key, if it is active, and every active key that it created, itself or by keys that it
+ * created. Fails with NOT_FOUND, with PERMISSION_NOT_HELD when the caller may not revoke one of
+ * them, and with KEY_REVOKED when none of them is active.
+ */
+export function revokeWithCreated(
+  options: RevokeOptions,
+  name: KeyName,
+  revoker: Creator,
+): Promise<RevokedWithCreated> {
+  const { actor } = revoker;
+  const revokedBy = describeActor(actor);
+  return options.database.transaction(async (sql) => {
+    // Creation of a key holds its creator: behind this lock every created key is there to be seen.
+    const key = await lockKey(sql, name);
+    const isRevoked = await store.revokeKey(sql, key.id, revokedBy);
+    const created = await revokeCreated(sql, key.id, revokedBy);
+    assertMayRevoke(revoker, created, toScope(key));
+    const keys = isRevoked ? [key, ...created] : created;
+    if (keys.length === 0) throw alreadyRevoked();
+    await announce(options, { keys, actor, withKeyId: key.id });
+    return { key: await getKey(sql, key.id), createdCount: created.length };
+  });
+}
+
+/** Revokes at most `limit` keys that are rooted at a scope or inside it; returns how many. */
+export function revokeInside(
+  options: RevokeOptions,
+  scope: { readonly level: LevelInOrg; readonly id: string },
+  { actor, limit }: { readonly actor: Actor; readonly limit: number },
+): Promise<number> {
+  return options.database.transaction(async (sql) => {
+    const revokedBy = describeActor(actor);
+    const keys = await store.revokeKeysInside(sql, scope, { revokedBy, limit });
+    if (keys.length === 0) return 0;
+    await writeDown(options, { keys, actor });
+    // The archive that asks for this waits for the servers itself.
+    await store.setRevocationChange(sql, idsOf(keys), await options.changes.append(everything));
+    return keys.length;
+  });
+}
+
+async function lockKey(sql: Sql, { keyId, filter }: KeyName): Promise<KeyRow> {
+  const key = isUuid(keyId) && (await store.lockKey(sql, keyId, filter));
+  if (!key) throw new ServiceError("NOT_FOUND", "no such key");
+  return key;
+}
+
+async function getKey(sql: Sql, id: string): Promise<KeyRow> {
+  const key = await store.findKey(sql, id, {});
+  if (!key) throw new Error("a key that was just revoked is gone");
+  return key;
+}
+
+/** Goes on until no key is left: what a revoked key created meanwhile is seen by the next step. */
+async function revokeCreated(sql: Sql, id: string, revokedBy: string): Promise<readonly KeyRow[]> {
+  const keys: KeyRow[] = [];
+  while (keys.length < createdKeysRevokedMax) {
+    const limit = createdKeysRevokedMax - keys.length;
+    const more = await store.revokeKeysCreatedBy(sql, id, { revokedBy, limit });
+    if (more.length === 0) break;
+    keys.push(...more);
+  }
+  return keys;
+}
+
+const resources: Readonly<Record<KeyKind, string>> = {
+  ingestion: "ingestion_api_key",
+  project: "project_api_key",
+  project_read_only: "ro_project_api_key",
+  data_plane: "fine_grained_api_key_dp",
+  control_plane: "fine_grained_api_key_cp",
+};
+
+/** Created keys lie inside their creator's root, so the permission is asked for there, once. */
+function assertMayRevoke(revoker: Creator, created: readonly KeyRow[], root: Scope): void {
+  if (isLocal(revoker)) return;
+  const asked = new Set(
+    created.map(({ rootLevel, kind }) => `${rootLevel}.${resources[kind]}.delete`),
+  );
+  const missing = [...asked].find((permission) => !holds(revoker, permission, root));
+  if (missing === undefined) return;
+  throw new ServiceError(
+    "PERMISSION_NOT_HELD",
+    `revoke_created_keys: revokes keys that need ${missing}, which the caller does not hold in ` +
+      `this ${root.level}; leave it out, or have a member or key that holds it make this call`,
+  );
+}
+
+type Announcement = {
+  /** As they were before. */
+  readonly keys: readonly KeyRow[];
+  readonly actor: Actor;
+  /** The key with which the others were revoked. */
+  readonly withKeyId?: string;
+};
+
+/** Audits revocations, tells every server, and has a workflow follow the news to the last one. */
+async function announce(options: RevokeOptions, announcement: Announcement): Promise<void> {
+  const { database, changes, outbox } = options;
+  const { keys, actor } = announcement;
+  const sql = database.sql();
+  await writeDown(options, announcement);
+  const ids = idsOf(keys);
+  const hashes = keys.length > toldSinglyMax ? [] : await store.listHashes(sql, ids);
+  const subjects = hashes.length === 0 ? [everything] : hashes.map((hash) => hash.toString("hex"));
+  let changeId = 0;
+  for (const subject of subjects) changeId = await changes.append(subject);
+  // A server that has read the last change has read the others.
+  await store.setRevocationChange(sql, ids, changeId);
+  const [first] = keys;
+  if (!first) throw new Error("a revocation of no key");
+  const { id: keyId, orgId, rootId: scopeId } = first;
+  await outbox.append(
+    revokeKeyEntry({ keyId, changeId, orgId, scopeId, actor: describeActor(actor) }),
+  );
+}
+
+async function writeDown(
+  { audit }: Pick<RevokeOptions, "audit">,
+  { keys, actor, withKeyId }: Announcement,
+): Promise<void> {
+  for (const key of keys) {
+    const { id, kind, name, maskedPrefix, status } = key;
+    await audit.append({
+      actor,
+      scope: toScope(key),
+      action: "api_key.revoke",
+      target: { type: "api_key", id },
+      before: { kind, name, masked_prefix: maskedPrefix, status },
+      after: {
+        status: "revoked",
+        revoked_by: describeActor(actor),
+        ...(withKeyId !== undefined && withKeyId !== id && { with_key: withKeyId }),
+      },
+    });
+  }
+}
+
+function toScope({ rootLevel, rootId, rootName, orgId }: KeyRow): Scope {
+  return { level: rootLevel, id: rootId, name: rootName, orgId };
+}
+
+function idsOf(keys: readonly KeyRow[]): readonly string[] {
+  return keys.map(({ id }) => id);
+}
+
+function alreadyRevoked(): ServiceError {
+  return new ServiceError(
+    "KEY_REVOKED",
+    "the key is revoked; a revoked key can be neither changed nor deleted",
+  );
+}

@@ -1,0 +1,123 @@
+// The command line: waggle start | start-once | serve | worker | migrate | doctor | keys |
+// members | sign-in-link | audit | provider-credentials | prices. Each command is one file in
+// commands/.
+
+import { parseArgs } from "node:util";
+import { OperatorError } from "./base/operator-error.ts";
+import { runAudit } from "./commands/audit.ts";
+import { print } from "./commands/command.ts";
+import type { Command } from "./commands/command.ts";
+import { runDoctor } from "./commands/doctor.ts";
+import { runKeys } from "./commands/keys.ts";
+import { runMembers } from "./commands/members.ts";
+import { runMigrate } from "./commands/migrate.ts";
+import { runPrices } from "./commands/prices.ts";
+import { runProviderCredentials } from "./commands/provider-credentials.ts";
+import { runServe } from "./commands/serve.ts";
+import { runSignInLink } from "./commands/sign-in-link.ts";
+import { runStart } from "./commands/start.ts";
+import { superviseService } from "./commands/supervisor.ts";
+import { runWorker } from "./commands/worker.ts";
+import { ConfigError, readConfig, settings, variableOf } from "./config.ts";
+import type { SettingName } from "./config.ts";
+import { providerVariables } from "./provider-settings.ts";
+
+const commands: Readonly<Record<string, Command>> = {
+  start: {
+    summary: "everything on this machine (embedded Postgres), restarted after a crash",
+    run: ({ words }) => superviseService(words),
+  },
+  "start-once": { summary: "the same, without restarts", run: runStart },
+  serve: { summary: "the service alone, on DATABASE_URL", run: runServe },
+  worker: { summary: "workflows alone, on DATABASE_URL and TEMPORAL_ADDRESS", run: runWorker },
+  migrate: { summary: "bring the database up to date", run: runMigrate },
+  doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
+  keys: { summary: "create, list or revoke API keys", run: runKeys },
+  members: { summary: "give and take roles of people", run: runMembers },
+  "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
+  audit: { summary: "verify the audit log's chains", run: runAudit },
+  prices: { summary: "estimate the costs of stored events anew: recost", run: runPrices },
+  "provider-credentials": {
+    summary: "put stored secrets under the first encryption key: rotate",
+    run: runProviderCredentials,
+  },
+};
+
+const settingNames = Object.keys(settings) as SettingName[];
+
+const flagOptions = {
+  ...Object.fromEntries(settingNames.map((name) => [name, { type: "string" } as const])),
+  help: { type: "boolean", short: "h" },
+  apply: { type: "boolean" },
+  dataplane: { type: "string" },
+  email: { type: "string" },
+  "expires-in-days": { type: "string" },
+  from: { type: "string" },
+  kind: { type: "string" },
+  name: { type: "string" },
+  org: { type: "string" },
+  permissions: { type: "string" },
+  project: { type: "string" },
+  role: { type: "string" },
+  to: { type: "string" },
+  "with-created": { type: "boolean" },
+  workspace: { type: "string" },
+} as const;
+
+const usageExitCode = 2;
+
+/** Runs the command that these words name; returns the exit code. */
+export async function runCommandLine(args: readonly string[]): Promise<number> {
+  try {
+    const { values, positionals, tokens } = parseArgs({
+      args: [...args],
+      options: flagOptions,
+      allowPositionals: true,
+      tokens: true,
+    });
+    const [name = "", ...operands] = positionals;
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (values.help === true || !command) {
+      print(helpText());
+      return values.help === true ? 0 : usageExitCode;
+    }
+    const nameIndex = tokens.find(({ kind }) => kind === "positional")?.index;
+    const words = args.filter((_, index) => index !== nameIndex);
+    return await command.run({ config: readConfig(values), flags: values, operands, words });
+  } catch (error) {
+    return report(error);
+  }
+}
+
+function report(error: unknown): number {
+  const isUsage =
+    error instanceof ConfigError ||
+    String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS");
+  const isExpected = isUsage || error instanceof OperatorError;
+  const { message, stack } = error as Error;
+  process.stderr.write(`waggle: ${isExpected ? message : (stack ?? message)}\n`);
+  return isUsage ? usageExitCode : 1;
+}
+
+function helpText(): string {
+  const commandLines = Object.entries(commands).map(
+    ([name, { summary }]) => `  ${name.padEnd(22)}${summary}`,
+  );
+  const settingLines = settingNames.flatMap((name) => {
+    const { help, fallback } = settings[name];
+    const usual = fallback === "" ? "" : ` (${fallback})`;
+    const flag = name.padEnd(21);
+    return [`  --${flag} ${help}${usual}`, `    ${"".padEnd(22)}${variableOf(name)}`];
+  });
+  return [
+    "usage: waggle COMMAND [FLAGS]",
+    "",
+    ...commandLines,
+    "",
+    "Flags, each also an environment variable:",
+    ...settingLines,
+    "",
+    "Model providers of the deployment, by variables alone:",
+    ...providerVariables.map(([name, names]) => `  ${name.padEnd(22)}${names.join(", ")}`),
+  ].join("\n");
+}

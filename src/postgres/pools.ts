@@ -1,0 +1,153 @@
+// The connections to one database, in pools by the work they are for, so that slow reads keep
+// neither writes nor lookups of keys waiting.
+
+import postgres from "postgres";
+import {
+  readsWaitingMax,
+  readWaitMsMax,
+  statementTimeoutsMs,
+  transactionsWaitingMax,
+  transactionWaitMsMax,
+} from "../base/limits.ts";
+import { createTurns, type Turns } from "./turns.ts";
+
+export type ColumnTypes = { bigint: number };
+
+/** The driver's pool of connections. */
+export type Pool = postgres.Sql<ColumnTypes>;
+
+/**
+ * Names of the pools. `callers`: lookups of keys, readiness and the control plane. `commits`:
+ * writes of events. `reads`: pages, trees, lists, streams, searches and counts.
+ */
+export type PoolName = "callers" | "commits" | "reads";
+
+export type PoolSizes = Readonly<Record<PoolName, number>>;
+
+export type PoolOptions = {
+  /** `postgres://…`; a `host=/folder` parameter names a unix socket's folder, as in libpq. */
+  readonly url: string;
+  /** Connections of all pools together. Below three, all work shares one pool. */
+  readonly connectionsMax?: number;
+  /** Longest time of any statement, in place of the times by pool; 0 is no limit. */
+  readonly statementTimeoutMs?: number;
+  readonly connectTimeoutSeconds?: number;
+};
+
+/** One pool, with turns for the work that may hold its connections for long. */
+export type PoolWithTurns = {
+  readonly connections: Pool;
+  /** Of transactions; for `reads`, of statements. */
+  readonly turns: Turns;
+};
+
+export type Pools = Readonly<Record<PoolName, PoolWithTurns>> & {
+  close(): Promise<void>;
+};
+
+const connectionsMaxDefault = 12;
+const connectTimeoutSecondsDefault = 5;
+/** A small pool that all work shares serves commands, whose statements may take long. */
+const sharedTimeoutMs = 60_000;
+const sharedConnectionsMax = 2;
+const closeTimeoutSeconds = 5;
+
+/** A quarter of the connections is for callers; reads get half of the others, rounded down. */
+const callersShare = 4;
+
+/** Returns the sizes of the pools, each at least 1, for three connections or more. */
+export function dividePools(connectionsMax: number): PoolSizes {
+  const callers = Math.max(1, Math.floor(connectionsMax / callersShare));
+  const reads = Math.max(1, Math.floor((connectionsMax - callers) / 2));
+  return { callers, reads, commits: connectionsMax - callers - reads };
+}
+
+/** Opens the pools. No connection is made before the first statement. */
+export function openPools(options: PoolOptions): Pools {
+  const { connectionsMax = connectionsMaxDefault } = options;
+  if (connectionsMax <= sharedConnectionsMax) return openSharedPool(options, connectionsMax);
+  const sizes = dividePools(connectionsMax);
+  const callers = openPool(options, sizes.callers, statementTimeoutsMs.callers);
+  const commits = openPool(options, sizes.commits, statementTimeoutsMs.commits);
+  const reads = openPool(options, sizes.reads, statementTimeoutsMs.reads);
+  return {
+    // Control-plane transactions leave a connection for the lookups of keys.
+    callers: { connections: callers, turns: transactionTurns(Math.max(1, sizes.callers - 1)) },
+    commits: { connections: commits, turns: transactionTurns(sizes.commits) },
+    reads: { connections: reads, turns: readTurns(sizes.reads) },
+    close: () => closeAll([callers, commits, reads]),
+  };
+}
+
+function openSharedPool(options: PoolOptions, size: number): Pools {
+  const connections = openPool(options, size, sharedTimeoutMs);
+  const transactions = { connections, turns: transactionTurns(size) };
+  return {
+    callers: transactions,
+    commits: transactions,
+    reads: { connections, turns: readTurns(size) },
+    close: () => closeAll([connections]),
+  };
+}
+
+async function closeAll(pools: readonly Pool[]): Promise<void> {
+  await Promise.all(pools.map((pool) => pool.end({ timeout: closeTimeoutSeconds })));
+}
+
+/** One connection is left for other owners where there are two. */
+function transactionTurns(places: number): Turns {
+  return createTurns({
+    places,
+    placesPerOwner: Math.max(1, places - 1),
+    waitingMax: transactionsWaitingMax,
+    waitMsMax: transactionWaitMsMax,
+    what: "transactions",
+  });
+}
+
+/** A project reads on half of the connections, so that two slow ones do not stop the others. */
+function readTurns(places: number): Turns {
+  return createTurns({
+    places,
+    placesPerOwner: Math.max(1, Math.floor(places / 2)),
+    waitingMax: readsWaitingMax,
+    waitMsMax: readWaitMsMax,
+    what: "reads",
+  });
+}
+
+function openPool(options: PoolOptions, size: number, timeoutMs: number): Pool {
+  const { url, host } = splitSocketFolder(options.url);
+  return postgres<{ bigint: postgres.PostgresType<number> }>(url, {
+    ...(host === undefined ? {} : { host }),
+    max: size,
+    connect_timeout: options.connectTimeoutSeconds ?? connectTimeoutSecondsDefault,
+    // Short, so that the first request after Postgres comes back finds it.
+    backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
+    prepare: true,
+    onnotice: () => {
+      // Notices ("relation exists, skipping") tell an operator nothing.
+    },
+    connection: {
+      application_name: "waggle",
+      statement_timeout: options.statementTimeoutMs ?? timeoutMs,
+    },
+    types: { bigint: bigintAsNumber },
+  });
+}
+
+/** Microseconds and counts stay far below 2^53, so bigint columns are plain numbers in our code. */
+const bigintAsNumber: postgres.PostgresType<number> = {
+  to: 20,
+  from: [20],
+  serialize: (value: number) => String(value),
+  parse: (text: string) => Number(text),
+};
+
+/** The driver would send `host` to the server as a setting, so it is taken out of the URL here. */
+function splitSocketFolder(text: string): { url: string; host: string | undefined } {
+  const url = new URL(text);
+  const host = url.searchParams.get("host") ?? undefined;
+  url.searchParams.delete("host");
+  return { url: url.toString(), host };
+}

@@ -1,0 +1,68 @@
+// One answer's events, all in memory: a page, list, tree or skeleton, within its bounds.
+// Source: docs/decisions.md, 15.
+
+import { ServiceError } from "../../base/errors.ts";
+import { answerBytesMax, answerContainersMax } from "../../base/limits.ts";
+import type { SelectedEvent } from "./event-row.ts";
+import { findRows, type ReadContext, type Size } from "./sized-read.ts";
+import type { RowShape, RowSource, SizedRow } from "./sized-store.ts";
+
+export type AnswerRequest = RowShape & {
+  readonly source: RowSource;
+  /** Rows that the source has at most. */
+  readonly rowsMax: number;
+};
+
+export type Answer = {
+  readonly events: readonly SelectedEvent[];
+  /** Rows of the events, for the extras. */
+  readonly rows: readonly SizedRow[];
+};
+
+/** Bytes of a statement for each row that it may have: a page of usual events comes at once. */
+const bytesOfRow = 8_000;
+const statementBytesMin = 1_000_000;
+const statementBytesMax = 16_000_000;
+
+/**
+ * Reads the events of a source in its order. Throws ANSWER_TOO_LARGE past the bounds of an answer,
+ * since a cut one would look whole.
+ */
+export async function readAnswer(context: ReadContext, request: AnswerRequest): Promise<Answer> {
+  const events: SelectedEvent[] = [];
+  const rows: SizedRow[] = [];
+  const wanted = Math.max(statementBytesMin, request.rowsMax * bytesOfRow);
+  const { parts } = await findRows(context, {
+    ...request,
+    bytesMax: Math.min(statementBytesMax, wanted),
+    admit: createTally(),
+  });
+  const hasExtras = (request.extras ?? []).length > 0;
+  for await (const part of parts) {
+    for (const event of part.events) events.push(event);
+    if (hasExtras) rows.push(...part.rows);
+  }
+  return { events, rows };
+}
+
+/** Returns what adds sizes up and throws once they are more than an answer may have. */
+function createTally(): (size: Size) => void {
+  let bytes = 0;
+  let containers = 0;
+  return (size) => {
+    bytes += size.bytes;
+    containers += size.containers;
+    if (bytes > answerBytesMax) throw answerTooLarge(`${answerBytesMax} bytes`);
+    if (containers > answerContainersMax) {
+      throw answerTooLarge(`${answerContainersMax} objects and arrays`);
+    }
+  };
+}
+
+/** Returns the refusal of an answer that is larger than its limit. */
+export function answerTooLarge(limit: string): ServiceError {
+  const message =
+    `the answer is larger than ${limit}; ask for a smaller limit, fewer ` +
+    "projections or view=skeleton, or use POST /v1/events/stream";
+  return new ServiceError("ANSWER_TOO_LARGE", message);
+}

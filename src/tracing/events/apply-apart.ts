@@ -1,0 +1,72 @@
+// Finds the writes of one request that Postgres cannot store, by halves, so that the others are
+// stored. Limits are checked before (event-limits.ts): this is for values that no rule foresaw.
+// Source: docs/decisions.md, 9.
+
+import type { Database } from "../../postgres/database.ts";
+import type { Outcomes } from "./commit-queue.ts";
+import type { Refusal } from "./merge.ts";
+import type { WriteSet } from "./write-set.ts";
+
+/**
+ * Commits that one request may take: a bad write among 100,000 is found in 34. What is not tried
+ * by then is refused together.
+ */
+const attemptsMax = 100;
+
+/** Applies the writes of one request and returns what became of them. */
+export type ApplySet = (set: WriteSet) => Promise<Outcomes>;
+
+/**
+ * Applies a request's writes. Where Postgres refuses a value, the write that has it is refused and
+ * the others are stored, all in one transaction.
+ */
+export async function applyApart(
+  database: Pick<Database, "transaction">,
+  set: WriteSet,
+  apply: ApplySet,
+): Promise<Outcomes> {
+  try {
+    return await apply(set);
+  } catch (error) {
+    if (!isValueFault(error)) throw error;
+    if (set.writes.length === 1) return [refusalOf(error)];
+  }
+  return database.transaction(() => applyHalves(set, apply, { attempts: 1 }));
+}
+
+async function applyHalves(
+  set: WriteSet,
+  apply: ApplySet,
+  spent: { attempts: number },
+): Promise<Outcomes> {
+  const middle = Math.ceil(set.writes.length / 2);
+  const outcomes: Outcomes[] = [];
+  for (const writes of [set.writes.slice(0, middle), set.writes.slice(middle)]) {
+    const half = { ...set, writes };
+    try {
+      spent.attempts += 1;
+      outcomes.push(await apply(half));
+    } catch (error) {
+      if (!isValueFault(error)) throw error;
+      const isFound = writes.length === 1 || spent.attempts >= attemptsMax;
+      outcomes.push(
+        isFound ? writes.map(() => refusalOf(error)) : await applyHalves(half, apply, spent),
+      );
+    }
+  }
+  return outcomes.flat();
+}
+
+/** Tells whether Postgres refuses a value: SQLSTATE classes of bad data and exceeded limits. */
+function isValueFault(error: unknown): error is Error & { readonly code: string } {
+  return (
+    error instanceof Error &&
+    "code" in error &&
+    typeof error.code === "string" &&
+    /^(22|54)[0-9A-Z]{3}$/.test(error.code)
+  );
+}
+
+function refusalOf({ code }: { readonly code: string }): Refusal {
+  return { cause: `holds a value that the database cannot store (SQLSTATE ${code})` };
+}

@@ -1,0 +1,165 @@
+// What one commit asks of each id: the changes to it, and the session that its events name. Clashes
+// between writes of the commit are settled here, in the order of the writes.
+// Source: docs/decisions.md, 5 and 6.
+
+import { type EventFields, unknownName } from "./event.ts";
+import {
+  applyPending,
+  type Change,
+  idOfSession,
+  isSession,
+  type Pending,
+  type Refusal,
+  sessionIsAnEvent,
+} from "./merge.ts";
+import { keyOf } from "./stored-event.ts";
+import type { WriteSet } from "./write-set.ts";
+
+/** One request's writes with the ids that they are for. */
+export type Submitted = {
+  readonly set: WriteSet;
+  readonly changes: readonly { readonly eventId: string; readonly change: Change }[];
+};
+
+/** What one commit asks of one id. */
+export type Entry = {
+  readonly projectId: string;
+  readonly eventId: string;
+  readonly changes: Change[];
+  /** Whether writes of the commit make it the id of a session; undefined where none says. */
+  isSession: boolean | undefined;
+  /** The session that events of this commit name, as it is made when absent. */
+  stub: EventFields | undefined;
+  /** The writes of these events. */
+  readonly members: Change[];
+  readonly receivedAtMs: number;
+};
+
+export type Entries = ReadonlyMap<string, Entry>;
+
+/** Refused writes of a commit, of which nothing is stored. */
+export type Refusals = ReadonlyMap<Change, Refusal>;
+
+/** Returns the writes of a request as they are submitted. */
+export function toSubmitted(set: WriteSet): Submitted {
+  const changes = set.writes.map(({ event_id, ...fields }) => {
+    const change: Change = { kind: set.kind, fields, outcome: "applied" };
+    return { eventId: event_id, change };
+  });
+  return { set, changes };
+}
+
+/**
+ * Gathers the writes by id and leaves out those of `refused`. Of two writes that mean one id as a
+ * session's and as another event's, the second is refused: it is returned among `clashes`.
+ */
+export function collectEntries(
+  submitted: readonly Submitted[],
+  refused: Refusals,
+): { entries: Entries; clashes: Refusals } {
+  const entries = new Map<string, Entry>();
+  const clashes = new Map<Change, Refusal>();
+  for (const { set, changes } of submitted) {
+    for (const { eventId, change } of changes) {
+      const known = refused.get(change);
+      const clash = known ? undefined : addChange(entries, set, eventId, change);
+      if (clash !== undefined) clashes.set(change, clash);
+      change.outcome = known ?? clash ?? "applied";
+    }
+  }
+  return { entries, clashes };
+}
+
+function addChange(
+  entries: Map<string, Entry>,
+  set: WriteSet,
+  eventId: string,
+  change: Change,
+): Refusal | undefined {
+  const entry = entryOf(entries, set, eventId);
+  if (change.kind === "create") {
+    const clash = claimIds(entries, set, entry, change);
+    if (clash !== undefined) return clash;
+  }
+  entry.changes.push(change);
+  return undefined;
+}
+
+// An id is a session's or another event's, never both.
+function claimIds(
+  entries: Map<string, Entry>,
+  set: WriteSet,
+  entry: Entry,
+  change: Change,
+): Refusal | undefined {
+  const { fields } = change;
+  const makesSession = isSession(fields);
+  if (entry.isSession !== undefined && entry.isSession !== makesSession) {
+    return makesSession ? sessionIsAnEvent(entry.eventId) : idOfSession;
+  }
+  if (!makesSession && fields.session_id !== undefined) {
+    if (fields.session_id === entry.eventId) return idOfSession;
+    const session = entryOf(entries, set, fields.session_id);
+    if (session.isSession === false) return sessionIsAnEvent(fields.session_id);
+    session.isSession = true;
+    session.members.push(change);
+    widenStub(session, set, fields);
+  }
+  entry.isSession = makesSession;
+  return undefined;
+}
+
+function entryOf(entries: Map<string, Entry>, set: WriteSet, eventId: string): Entry {
+  const { projectId, receivedAtMs } = set;
+  const key = keyOf(projectId, eventId);
+  let entry = entries.get(key);
+  if (entry === undefined) {
+    const asked = { changes: [], isSession: undefined, stub: undefined, members: [] };
+    entry = { projectId, eventId, ...asked, receivedAtMs };
+    entries.set(key, entry);
+  }
+  return entry;
+}
+
+// The session of an event is there once the event is, whether or not it was started.
+function widenStub(session: Entry, set: WriteSet, fields: EventFields): void {
+  const start = fields.start_time ?? set.receivedAtMs;
+  const end = fields.end_time ?? start;
+  const name = set.sessionNames.get(session.eventId);
+  session.stub = {
+    event_type: "session",
+    session_id: session.eventId,
+    source: fields.source ?? unknownName,
+    ...session.stub,
+    start_time: Math.min(session.stub?.start_time ?? start, start),
+    end_time: Math.max(session.stub?.end_time ?? end, end),
+    ...(name !== undefined && { event_name: name }),
+  };
+}
+
+/**
+ * Returns the session that an entry's stub makes or completes: one that is there gets the source
+ * and the name that it lacks. Without a stub, or where the event is no session, returns the event.
+ */
+export function withStub(
+  { stub, eventId }: Entry,
+  event: EventFields | undefined,
+  pending: Pending | undefined,
+): EventFields | undefined {
+  if (stub === undefined) return event;
+  // Whatever an early update says, what events name as their session is one.
+  if (event === undefined) {
+    if (pending === undefined) return stub;
+    return { ...applyPending(stub, pending), event_type: "session", session_id: eventId };
+  }
+  if (!isSession(event)) return event;
+  const { source = stub.source } = event;
+  const isNameless = event.event_name === undefined || event.event_name === unknownName;
+  const name = isNameless ? stub.event_name : undefined;
+  if (source === event.source && name === undefined) return event;
+  return {
+    ...event,
+    ...(source !== undefined && { source }),
+    ...(name !== undefined && { event_name: name }),
+  };
+}

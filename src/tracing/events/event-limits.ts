@@ -1,0 +1,196 @@
+// What an event may hold, the same whatever brings it: lengths of texts and keys, numbers of
+// values, depth, bytes. Source: docs/decisions.md, 4, 5, 9 and 36.
+
+import { isJsonArray, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  errorLengthMax,
+  eventBytesMax,
+  eventValuesMax,
+  keyLengthMax,
+  listItemsMax,
+  metadataValuesMax,
+  nameLengthMax,
+  nestingDepthMax,
+} from "../../base/limits.ts";
+import { type Bucket, buckets, type EventFields } from "./event.ts";
+
+/** What the fields of a writer weigh, or why no event may have them: the field's name and fault. */
+export type Weighed =
+  | {
+      readonly values: number;
+      /** About the microseconds that Postgres takes to store the event. */
+      readonly cost: number;
+    }
+  | { readonly fault: string };
+
+/** Measured: an event costs so much, each of its values 1, and so many characters 1. */
+const eventCost = 100;
+const charactersPerCost = 32;
+
+/** Weighs the fields that a writer gives. Ids are checked where they are read. */
+export function weighFields(fields: EventFields): Weighed {
+  const fault = textFaultOf(fields);
+  if (fault !== undefined) return { fault };
+  const weight: Weight = { values: 0, length: 0, valuesMax: 0 };
+  for (const bucket of buckets) {
+    const value = fields[bucket];
+    if (value === undefined) continue;
+    const own = bucket === "metadata" ? metadataValuesMax : eventValuesMax;
+    weight.valuesMax = Math.min(weight.values + own, eventValuesMax);
+    if (!weigh(value, nestingDepthMax, weight)) return { fault: faultOf(value, bucket, weight) };
+  }
+  if (weight.length * escapedBytesMax > eventBytesMax && bytesOf(fields) > eventBytesMax) {
+    return {
+      fault: `${largestOf(fields)}: the event has more than ${eventBytesMax} bytes as JSON`,
+    };
+  }
+  const cost = eventCost + weight.values + weight.length / charactersPerCost;
+  return { values: weight.values, cost };
+}
+
+/**
+ * Returns why no event may hold a value in its bucket, with the path of the fault; undefined where
+ * it may.
+ */
+export function bucketFaultOf(value: JsonObject, path: string): string | undefined {
+  const valuesMax = path === "metadata" ? metadataValuesMax : eventValuesMax;
+  const weight: Weight = { values: 0, length: 0, valuesMax };
+  return weigh(value, nestingDepthMax, weight) ? undefined : faultOf(value, path, weight);
+}
+
+const lengthsMax = {
+  event_name: nameLengthMax,
+  source: nameLengthMax,
+  error: errorLengthMax,
+} as const;
+
+function textFaultOf(fields: EventFields): string | undefined {
+  for (const field of ["event_name", "source", "error"] as const) {
+    const fault = lengthFaultOf(fields[field], lengthsMax[field]);
+    if (fault !== undefined) return `${field}: ${fault}`;
+  }
+  if ((fields.children_ids?.length ?? 0) <= listItemsMax) return undefined;
+  return `children_ids: has more than ${listItemsMax} items`;
+}
+
+/** Returns what is wrong with a text that is longer than `lengthMax` UTF-16 units. */
+export function lengthFaultOf(text: string | undefined, lengthMax: number): string | undefined {
+  const isShort = text === undefined || text.length <= lengthMax;
+  return isShort ? undefined : `is longer than ${lengthMax} characters`;
+}
+
+type Weight = {
+  values: number;
+  /** Of the JSON text, in UTF-16 units without escapes. */
+  length: number;
+  valuesMax: number;
+};
+
+/** Most bytes of one UTF-16 unit in Postgres' JSON: a NUL is a mark of three and four digits. */
+const escapedBytesMax = 7;
+
+/** Adds a value to the weight. Returns false where an event cannot hold it, which ends the walk. */
+function weigh(value: unknown, depth: number, weight: Weight): boolean {
+  weight.values += 1;
+  if (weight.values > weight.valuesMax) return false;
+  if (typeof value === "string") weight.length += value.length + 4;
+  else if (typeof value === "number") {
+    if (!Number.isFinite(value)) return false;
+    weight.length += lengthOfNumber(value);
+  } else if (typeof value !== "object" || value === null) weight.length += 7;
+  else if (depth === 0) return false;
+  else if (Array.isArray(value)) {
+    weight.length += 2;
+    for (const item of value as unknown[]) if (!weigh(item, depth - 1, weight)) return false;
+  } else {
+    weight.length += 2;
+    for (const key in value) {
+      if (key.length > keyLengthMax) return false;
+      weight.length += key.length + 4;
+      const inner = (value as Record<string, unknown>)[key];
+      if (!weigh(inner, depth - 1, weight)) return false;
+    }
+  }
+  return true;
+}
+
+/** Length of a number as Postgres writes it: without an exponent, 1e300 has 301 digits. */
+function lengthOfNumber(value: number): number {
+  const size = Math.abs(value);
+  if (size < 1e6 && Number.isInteger(value)) return 9;
+  if (size < 1e21 && size >= 1e-6) return 24;
+  return 24 + Math.abs(Math.log10(size));
+}
+
+function faultOf(value: JsonObject, path: string, { values, valuesMax }: Weight): string {
+  if (values > valuesMax && path === "metadata") {
+    return `metadata: has more than ${metadataValuesMax} values, too many for its index`;
+  }
+  if (values > valuesMax) return `${path}: the event has more than ${eventValuesMax} values`;
+  return findFault(value, path, nestingDepthMax) ?? `${path}: cannot be stored`;
+}
+
+// The walk runs for every event, so where a fault lies is looked up only once there is one.
+function findFault(value: unknown, path: string, depth: number): string | undefined {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    return `${path}: must be a finite number`;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth === 0) return `${path}: is nested deeper than ${nestingDepthMax} levels`;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key.length > keyLengthMax)
+      return `${path}: has a key longer than ${keyLengthMax} characters`;
+    const fault = findFault(inner, `${path}.${key}`, depth - 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+// Counted exactly for events of megabytes only.
+function bytesOf(fields: EventFields): number {
+  let bytes = (fields.error?.length ?? 0) + (fields.children_ids?.join("").length ?? 0);
+  for (const bucket of buckets) bytes += bytesOfValue(fields[bucket] ?? {});
+  return bytes;
+}
+
+function bytesOfValue(value: JsonValue): number {
+  if (typeof value === "string") return bytesOfText(value);
+  if (typeof value === "number") return Math.max(String(value).length, lengthOfNumber(value) - 24);
+  if (typeof value !== "object" || value === null) return 5;
+  let bytes = 2;
+  if (isJsonArray(value)) for (const item of value) bytes += bytesOfValue(item) + 2;
+  else for (const key in value) bytes += bytesOfText(key) + bytesOfValue(value[key] ?? null) + 4;
+  return bytes;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const escapeMark = 0xe000;
+
+/** Bytes of a text in Postgres' JSON, as postgres-text.ts escapes it; surrogates in pairs are 4. */
+function bytesOfText(text: string): number {
+  let bytes = 2;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === 0 || unit === escapeMark) bytes += escapedBytesMax;
+    else if (unit < 0x20) bytes += 6;
+    else if (unit === quote || unit === backslash) bytes += 2;
+    else if (unit < 0x80) bytes += 1;
+    else if (unit < 0x800) bytes += 2;
+    else if (unit >= 0xd800 && unit <= 0xdfff) bytes += bytesOfSurrogate(text, at);
+    else bytes += 3;
+  }
+  return bytes;
+}
+
+function bytesOfSurrogate(text: string, at: number): number {
+  const isHigh = text.charCodeAt(at) < 0xdc00;
+  const other = text.charCodeAt(isHigh ? at + 1 : at - 1);
+  const isPaired = isHigh ? other >= 0xdc00 && other <= 0xdfff : other >= 0xd800 && other < 0xdc00;
+  return isPaired ? 2 : escapedBytesMax;
+}
+
+function largestOf(fields: EventFields): Bucket {
+  const sizes = buckets.map((bucket) => ({ bucket, bytes: bytesOfValue(fields[bucket] ?? {}) }));
+  return sizes.reduce((a, b) => (b.bytes > a.bytes ? b : a)).bucket;
+}

@@ -1,0 +1,150 @@
+// Stored events as a commit sees them: without their payload, which is merged where it lies, so
+// that a small update of a large event costs little. Source: docs/decisions.md, 6 and 18.
+
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { amountKeys, amountLengthMax } from "../sessions/totals.ts";
+import type { EventFields, EventType, StoredEvent } from "./event.ts";
+
+/**
+ * Keys of `config` and `metadata` that totals and the estimate of a cost depend on: what is read of
+ * an event that is there. Values of more bytes than `countedBytesMax` are no counts and no names.
+ */
+export const countedKeys = {
+  config: ["model", "provider"],
+  metadata: [
+    "cost",
+    "usage",
+    "prompt_tokens",
+    "input_tokens",
+    "completion_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cache_read_input_tokens",
+    "cache_write_input_tokens",
+    "cache_creation_input_tokens",
+    "reasoning_tokens",
+    "response_model",
+    "provider",
+    "provider_type",
+  ],
+} as const;
+export const countedBytesMax = 10_000;
+
+/** A stored event without its payload; `config` and `metadata` have their counted keys only. */
+export type HeldEvent = Pick<
+  StoredEvent,
+  | "event_id"
+  | "session_id"
+  | "event_name"
+  | "source"
+  | "parent_id"
+  | "start_time"
+  | "end_time"
+  | "duration"
+  | "config"
+  | "metadata"
+> & {
+  /** `pending`: updates that came before their event, whole in `inputs`. */
+  readonly event_type: EventType | "pending";
+  readonly hasError: boolean;
+  readonly hasFeedback: boolean;
+  /** Bytes of the buckets as Postgres keeps them, compressed where they are large. */
+  readonly bucketBytes: number;
+  readonly childrenBytes: number;
+};
+
+/** What of an event its session's totals and times depend on. */
+export type CountedEvent = Pick<
+  StoredEvent,
+  | "event_id"
+  | "session_id"
+  | "event_type"
+  | "source"
+  | "error"
+  | "metadata"
+  | "feedback"
+  | "start_time"
+  | "end_time"
+>;
+
+/** Returns the fields of a held event that a merge compares; the payload is not among them. */
+export function fieldsOfHeld(held: HeldEvent, eventType: EventType): EventFields {
+  const { event_name, source, session_id, parent_id, start_time, end_time, duration } = held;
+  return {
+    event_type: eventType,
+    event_name,
+    source,
+    session_id,
+    start_time,
+    ...(parent_id !== null && { parent_id }),
+    ...(end_time !== null && { end_time }),
+    ...(duration !== null && { duration }),
+  };
+}
+
+/** Stand for an error and for feedback that were not read. */
+const someError = "error";
+const someFeedback: JsonObject = { given: true };
+
+/** Returns what totals count of a held event. */
+export function countHeld(held: HeldEvent, eventType: EventType): CountedEvent {
+  const { event_id, session_id, source, start_time, end_time, metadata } = held;
+  return {
+    event_id,
+    session_id,
+    event_type: eventType,
+    source,
+    error: held.hasError ? someError : null,
+    metadata: keepAmounts(metadata),
+    feedback: held.hasFeedback ? someFeedback : {},
+    start_time,
+    end_time,
+  };
+}
+
+/** Returns what totals count of an event that `fields` have been merged into. */
+export function countMerged(
+  held: HeldEvent,
+  event: StoredEvent,
+  fields: EventFields,
+): CountedEvent {
+  const { event_id, session_id, event_type, source, start_time, end_time, metadata } = event;
+  const isFailed = fields.error === undefined ? held.hasError : fields.error !== "";
+  const hasFeedback = held.hasFeedback || Object.keys(fields.feedback ?? {}).length > 0;
+  return {
+    event_id,
+    session_id,
+    event_type,
+    source,
+    error: isFailed ? someError : null,
+    metadata: keepAmounts(metadata),
+    feedback: hasFeedback ? someFeedback : {},
+    start_time,
+    end_time,
+  };
+}
+
+// These stay in memory until the commit, for all events of a batch: a longer text is no amount.
+function keepAmounts(metadata: JsonObject): JsonObject {
+  const amounts: Record<string, JsonValue> = {};
+  for (const key of amountKeys) {
+    const value = metadata[key];
+    const isText = typeof value === "string" && value.length <= amountLengthMax;
+    if (typeof value === "number" || isText) amounts[key] = value;
+  }
+  return amounts;
+}
+
+/** Returns the counted keys of a bucket: those that an update gives over those that are held. */
+export function mergeCounted(
+  bucket: keyof typeof countedKeys,
+  held: JsonObject,
+  given: JsonObject | undefined,
+): JsonObject {
+  if (given === undefined) return held;
+  const merged: Record<string, JsonValue> = { ...held };
+  for (const key of countedKeys[bucket]) {
+    if (Object.hasOwn(given, key)) merged[key] = given[key] ?? null;
+  }
+  return merged;
+}

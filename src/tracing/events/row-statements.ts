@@ -1,0 +1,90 @@
+// Rows of events as the JSON texts of statements, bounded by rows and by length, so that a commit
+// of any size takes the memory of one statement.
+
+import type { Pacer } from "../../base/pacer.ts";
+import { escapeJson } from "./postgres-text.ts";
+
+/** A row as jsonb_to_recordset reads it. */
+export type Row = { readonly project_id: string; readonly event_id: string } & Readonly<
+  Record<string, unknown>
+>;
+
+// A commit of the usual size is one statement. What a statement has stands in memory several times
+// over: as rows, as text and as bytes, here and in Postgres.
+const rowsPerStatementMax = 2_000;
+
+/** Length of a statement's rows as JSON; a longer row is a statement of its own. */
+const statementLengthMax = 16_000_000;
+
+export type Statement = {
+  /** A JSON array of the rows. */
+  readonly text: string;
+  readonly rows: readonly Row[];
+};
+
+export type RowStatementsOptions = {
+  readonly pacer: Pacer;
+  /** Longest JSON of one row. */
+  readonly rowLengthMax: number;
+  /** Called for each longer row, which is left out. */
+  readonly onTooLong: (row: Row) => void;
+};
+
+/**
+ * Yields rows as statements. Several statements come in the order of the rows' keys, as those
+ * of every writer do: parallel upserts in other orders deadlock.
+ */
+export async function* toStatements(
+  rows: readonly Row[],
+  options: RowStatementsOptions,
+): AsyncGenerator<Statement> {
+  if (rows.length === 0) return;
+  if (rows.length <= rowsPerStatementMax) {
+    const whole = await readGroup(rows, 0, options);
+    if (whole.end === rows.length) {
+      if (whole.rows.length > 0) yield whole;
+      return;
+    }
+  }
+  const sorted = await sortByKey(rows, options.pacer);
+  for (let at = 0; at < sorted.length;) {
+    const { end, ...statement } = await readGroup(sorted, at, options);
+    if (statement.rows.length > 0) yield statement;
+    at = end;
+  }
+}
+
+type Group = Statement & { readonly end: number };
+
+/** Reads rows from `start` until a statement is full; it has none where all were too long. */
+async function readGroup(
+  rows: readonly Row[],
+  start: number,
+  { pacer, rowLengthMax, onTooLong }: RowStatementsOptions,
+): Promise<Group> {
+  const texts: string[] = [];
+  const taken: Row[] = [];
+  let length = 0;
+  let end = start;
+  for (; end < rows.length && texts.length < rowsPerStatementMax; end += 1) {
+    const row = rows[end];
+    if (row === undefined) break;
+    const text = escapeJson(JSON.stringify(row));
+    if (text.length > rowLengthMax) onTooLong(row);
+    else if (texts.length > 0 && length + text.length > statementLengthMax) break;
+    else {
+      texts.push(text);
+      taken.push(row);
+      length += text.length;
+    }
+    if (pacer.due()) await pacer.rest();
+  }
+  return { text: `[${texts.join(",")}]`, rows: taken, end };
+}
+
+async function sortByKey(rows: readonly Row[], pacer: Pacer): Promise<Row[]> {
+  const keyed = rows.map((row) => ({ key: `${row.project_id} ${row.event_id}`, row }));
+  if (pacer.due()) await pacer.rest();
+  keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return keyed.map(({ row }) => row);
+}

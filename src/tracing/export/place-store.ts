@@ -1,0 +1,104 @@
+// Events by conditions and their places in a project, newest first, in Postgres. Statements that
+// walk back in time look at a bounded number of events, so that rare matches cost many short
+// statements and not one that times out. Every statement names its project and leaves waiting
+// updates (`pending`) out.
+
+import type { PendingQuery, Row } from "postgres";
+import type { Read, Sql } from "../../postgres/database.ts";
+import { escapeText, unescapeText } from "../events/postgres-text.ts";
+import type { RowSource } from "../events/sized-store.ts";
+import type { Condition } from "./condition.ts";
+import { conditionsSql } from "./filter-sql.ts";
+
+type Fragment = PendingQuery<Row[]>;
+
+/** Place of an event in a project: start time in microseconds, then id. */
+export type EventPlace = { readonly startTimeUs: number; readonly eventId: string };
+
+/** Which events are meant. Start times in microseconds: `fromUs` included, `toUs` excluded. */
+export type EventQuery = {
+  readonly projectId: string;
+  readonly conditions: readonly Condition[];
+  readonly fromUs: number | undefined;
+  readonly toUs: number | undefined;
+};
+
+/** A stretch of a project's events, both places given: `after` excluded, `end` included. */
+export type Stretch = {
+  readonly after: EventPlace | undefined;
+  readonly end: EventPlace | undefined;
+  readonly limit: number;
+};
+
+/** Events that one statement looks at. Over so many of usual size it takes a second or two. */
+export const walkedMaxDefault = 20_000;
+
+export type PlaceRow = { readonly event_id: string; readonly start_time_us: number };
+
+/**
+ * Returns the place `walked` events after another, whatever the conditions; undefined past the end.
+ * Found first: what is looked at is the same whatever is stored meanwhile.
+ */
+export async function findPlace(
+  read: Read,
+  query: EventQuery,
+  { after, walked }: { readonly after: EventPlace | undefined; readonly walked: number },
+): Promise<EventPlace | undefined> {
+  const [row] = await read(
+    (sql) => sql<PlaceRow[]>`
+      select e.event_id, e.start_time_us
+      from events as e
+      where ${matching(sql, { ...query, conditions: [] })} ${beyond(sql, after)}
+      order by e.start_time_us desc, e.event_id desc
+      limit 1
+      offset ${walked - 1}`,
+  );
+  return row && toPlace(row);
+}
+
+/** Returns the source of the events of a stretch that meet the conditions. */
+export function eventsIn(query: EventQuery, { after, end, limit }: Stretch): RowSource {
+  return (sql, columns) => sql`
+    select ${columns}
+    from events as e
+    where ${matching(sql, query)} ${beyond(sql, after)} ${upTo(sql, end)}
+    order by e.start_time_us desc, e.event_id desc
+    limit ${limit}`;
+}
+
+/** Returns the places of the events of a stretch that meet the conditions. */
+export async function listPlaces(
+  read: Read,
+  query: EventQuery,
+  stretch: Stretch,
+): Promise<EventPlace[]> {
+  const source = eventsIn(query, stretch);
+  const rows = await read((sql) => source(sql, sql`e.event_id, e.start_time_us`));
+  return (rows as unknown as readonly PlaceRow[]).map(toPlace);
+}
+
+/** Returns the place of a row. */
+export function toPlace(row: PlaceRow): EventPlace {
+  return { startTimeUs: row.start_time_us, eventId: unescapeText(row.event_id) };
+}
+
+/** Returns the condition that an event is in the project, within the bounds, and meets all. */
+export function matching(sql: Sql, query: EventQuery): Fragment {
+  const { projectId, conditions, fromUs, toUs } = query;
+  const from = fromUs === undefined ? sql`` : sql`and e.start_time_us >= ${fromUs}`;
+  const to = toUs === undefined ? sql`` : sql`and e.start_time_us < ${toUs}`;
+  return sql`e.project_id = ${projectId} and e.event_type <> 'pending'
+    ${from} ${to} ${conditionsSql(sql, conditions)}`;
+}
+
+/** Returns the condition that an event comes after a place; nothing without one. */
+export function beyond(sql: Sql, after: EventPlace | undefined): Fragment {
+  if (after === undefined) return sql``;
+  const { startTimeUs, eventId } = after;
+  return sql`and (e.start_time_us, e.event_id) < (${startTimeUs}, ${escapeText(eventId)})`;
+}
+
+function upTo(sql: Sql, end: EventPlace | undefined): Fragment {
+  if (end === undefined) return sql``;
+  return sql`and (e.start_time_us, e.event_id) >= (${end.startTimeUs}, ${escapeText(end.eventId)})`;
+}

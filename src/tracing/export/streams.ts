@@ -1,0 +1,143 @@
+// Streams of events without a bound, in chunks that are found by their places: no transaction and
+// no connection is held while a client is slow. Source: docs/decisions.md, 15.
+
+import { ServiceError } from "../../base/errors.ts";
+import { streamsMax, streamsOfProjectMax } from "../../base/limits.ts";
+import type { Projections, SelectedEvent } from "../events/event-row.ts";
+import { findRows, type Found, type ReadContext } from "../events/sized-read.ts";
+import type { RowSource } from "../events/sized-store.ts";
+import { hasOwnIndex } from "./filter-sql.ts";
+import {
+  type EventPlace,
+  type EventQuery,
+  eventsIn,
+  findPlace,
+  toPlace,
+  walkedMaxDefault,
+} from "./place-store.ts";
+import { countFew, fewEvents, pageOf } from "./store.ts";
+
+/** Events that follow each other. */
+export type Group = readonly SelectedEvent[];
+
+export type Streams = {
+  /**
+   * Yields the events of a query in groups, the newest first. An event that was stored before and
+   * does not change meanwhile comes once; one that is stored, deleted or given another start time
+   * meanwhile may come or not, one whose start time moves back may come twice. Throws OVERLOADED
+   * at the first group when as many streams are running as may.
+   */
+  open(
+    context: ReadContext,
+    query: EventQuery,
+    projections: Projections,
+  ): AsyncGenerator<Group, void, undefined>;
+};
+
+export type StreamsOptions = {
+  readonly streamsOfProjectMax?: number;
+  readonly streamsMax?: number;
+  /** Events that one statement looks at. */
+  readonly walkedMax?: number;
+};
+
+/** A chunk is so many events, and about so many bytes; a larger event is one by itself. */
+const chunkEventsMax = 500;
+const chunkBytesMax = 2_000_000;
+
+export function createStreams(options: StreamsOptions): Streams {
+  const { walkedMax = walkedMaxDefault } = options;
+  const quota = createQuota(
+    options.streamsOfProjectMax ?? streamsOfProjectMax,
+    options.streamsMax ?? streamsMax,
+  );
+  return {
+    async *open(context, query, projections) {
+      quota.enter(context.projectId);
+      try {
+        for await (const chunk of readChunks(context, query, projections, walkedMax)) {
+          yield* readGroups(context, chunk);
+        }
+      } finally {
+        quota.leave(context.projectId);
+      }
+    },
+  };
+}
+
+/** Counts the streams that are running, by project. */
+function createQuota(ofProjectMax: number, max: number) {
+  const running = new Map<string, number>();
+  let total = 0;
+  return {
+    enter(projectId: string): void {
+      const own = running.get(projectId) ?? 0;
+      if (own >= ofProjectMax) throw tooMany(`${ofProjectMax} event streams of the project`);
+      if (total >= max) throw tooMany(`${max} event streams`);
+      running.set(projectId, own + 1);
+      total += 1;
+    },
+    leave(projectId: string): void {
+      const own = (running.get(projectId) ?? 0) - 1;
+      if (own > 0) running.set(projectId, own);
+      else running.delete(projectId);
+      total -= 1;
+    },
+  };
+}
+
+function tooMany(what: string): ServiceError {
+  return new ServiceError("OVERLOADED", `${what} are running, as many as may; try again`);
+}
+
+/** Yields the parts of a chunk; what one holds is given back when the next is asked for. */
+async function* readGroups(
+  { memory }: ReadContext,
+  { parts }: Found,
+): AsyncGenerator<Group, void, undefined> {
+  for await (const { events, heldBytes } of parts) {
+    try {
+      yield events;
+    } finally {
+      memory.shrink(heldBytes);
+    }
+  }
+}
+
+/**
+ * Few events are found by their own index and sorted. Others by walking back in time, a bounded
+ * number of events with each statement.
+ */
+async function* readChunks(
+  context: ReadContext,
+  query: EventQuery,
+  projections: Projections,
+  walkedMax: number,
+): AsyncGenerator<Found, void, undefined> {
+  const find = (source: RowSource, rowsMax: number): Promise<Found> => {
+    const bounds = { rowsMax, bytesMax: chunkBytesMax, admit: () => undefined };
+    return findRows(context, { source, projections, ...bounds });
+  };
+  if (hasOwnIndex(query.conditions)) {
+    const count = await countFew(context.read, query, fewEvents + 1);
+    if (count <= fewEvents) {
+      const page = { limit: fewEvents, offset: 0, after: undefined, sortsAll: true };
+      yield await find(pageOf(query, page), fewEvents);
+      return;
+    }
+  }
+  let after: EventPlace | undefined;
+  do {
+    const end = await findPlace(context.read, query, { after, walked: walkedMax });
+    for (let isFull = true; isFull;) {
+      const chunk = await find(
+        eventsIn(query, { after, end, limit: chunkEventsMax }),
+        chunkEventsMax,
+      );
+      const last = chunk.rows.at(-1);
+      isFull = chunk.rows.length === chunkEventsMax;
+      after = isFull && last ? toPlace(last) : end;
+      yield chunk;
+    }
+  } while (after !== undefined);
+}

@@ -1,0 +1,115 @@
+// What spans may hold beside the limits of every event (events/event-limits.ts): what is looked at
+// before they are mapped, since mapping itself takes memory and time.
+// Source: docs/decisions.md, 36 and 37.
+
+import { isJsonArray, type JsonValue } from "../../base/json.ts";
+import { copiedBytesMax, eventValuesMax, keyLengthMax, nameLengthMax } from "../../base/limits.ts";
+import type { Steps } from "../../base/paced.ts";
+import { lengthFaultOf } from "../events/event-limits.ts";
+import { applicationAttributes } from "./map-span.ts";
+import type { Attributes, Span, SpanScope } from "./span.ts";
+
+/** Returns why no event can be made of a span; undefined where it is to be mapped. */
+export function spanFaultOf(span: Span): string | undefined {
+  return (
+    nameFaultOf("name", span.name) ??
+    nameFaultOf("trace state", span.traceState) ??
+    span.links.reduce<string | undefined>(
+      (fault, link) => fault ?? nameFaultOf("trace state of a link", link.traceState),
+      undefined,
+    ) ??
+    keyFaultOf(span.attributes)
+  );
+}
+
+/** Returns what is wrong with a text that is too long for a name. */
+export function nameFaultOf(label: string, text: string | undefined): string | undefined {
+  const fault = lengthFaultOf(text, nameLengthMax);
+  return fault === undefined ? undefined : `${label} ${fault}`;
+}
+
+// A dotted key may become an object for each of its parts.
+function keyFaultOf(attributes: Attributes): string | undefined {
+  let parts = 0;
+  for (const key of attributes.keys()) {
+    const fault = lengthFaultOf(key, keyLengthMax);
+    if (fault !== undefined) return `key of an attribute ${fault}`;
+    for (let dot = 0; dot !== -1; dot = key.indexOf(".", dot + 1)) parts += 1;
+    if (parts > eventValuesMax) return `keys of attributes have more than ${eventValuesMax} parts`;
+  }
+  return undefined;
+}
+
+/** Bytes that spans are stored with beside their own. */
+export type Copies = {
+  /** Of all spans that are not rejected. */
+  readonly bytes: number;
+  /** Why the other spans are rejected. */
+  readonly rejected: ReadonlyMap<Span, string>;
+};
+
+/**
+ * Counts what spans are stored with for their resource, scope and source, and rejects those that
+ * would bring a request past its limit. A resource is measured once.
+ */
+export function* limitCopies(spans: readonly Span[], source: string): Steps<Copies> {
+  const sizes = new Map<Attributes | SpanScope, number>();
+  let own = 0;
+  for (const span of spans) {
+    own += lengthOfSpan(span);
+    yield;
+  }
+  const { least, most } = copiedBytesMax;
+  const bytesMax = Math.min(most, Math.max(least, 10 * own));
+  const rejected = new Map<Span, string>();
+  let bytes = 0;
+  for (const span of spans) {
+    const copied = source.length + sizeOf(sizes, span.resource) + sizeOf(sizes, span.scope);
+    if (bytes + copied > bytesMax) rejected.set(span, reasonOf(copied, bytesMax));
+    else bytes += copied;
+    yield;
+  }
+  return { bytes, rejected };
+}
+
+function reasonOf(copied: number, bytesMax: number): string {
+  return (
+    `the attributes of its resource and scope take ${copied} bytes, for all spans of the request ` +
+    `more than ${bytesMax}; send fewer spans at once, or smaller attributes`
+  );
+}
+
+function sizeOf(
+  sizes: Map<Attributes | SpanScope, number>,
+  shared: Attributes | SpanScope,
+): number {
+  let size = sizes.get(shared);
+  if (size === undefined) {
+    size = "name" in shared ? lengthOfScope(shared) : lengthOfAll(applicationAttributes(shared));
+    sizes.set(shared, size);
+  }
+  return size;
+}
+
+function lengthOfScope({ name, version, attributes }: SpanScope): number {
+  return name.length + version.length + lengthOfAll(attributes);
+}
+
+function lengthOfAll(attributes: Attributes): number {
+  return JSON.stringify([...attributes]).length;
+}
+
+/** About the bytes of what a span itself says. */
+function lengthOfSpan({ name, attributes, events }: Span): number {
+  let length = name.length;
+  for (const [key, value] of attributes) length += key.length + lengthOfValue(value);
+  for (const event of events) {
+    for (const [key, value] of event.attributes) length += key.length + lengthOfValue(value);
+  }
+  return length;
+}
+
+function lengthOfValue(value: JsonValue): number {
+  if (typeof value === "string" || isJsonArray(value)) return value.length;
+  return 8;
+}

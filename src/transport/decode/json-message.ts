@@ -1,0 +1,196 @@
+// A JSON value to a Protobuf message, as the JSON forms of Connect and gRPC have it: weighed before
+// it is read, and read part by part where it is large, so that other requests wait for milliseconds
+// only. Source: Protobuf JSON mapping; docs/limits.md.
+
+import {
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type Message,
+} from "@bufbuild/protobuf";
+import type { Reservation } from "../../base/byte-budget.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
+import { createPacer, type Pacer } from "../../base/pacer.ts";
+import { isLarge } from "../encode/large.ts";
+import { FieldFault } from "../rest/field-fault.ts";
+import { checkFreeForm } from "../rest/json-values.ts";
+import { isLooseField, isStructField, oneofBytes, shapeOf } from "./protobuf-shape.ts";
+import { countLoose, reserveDecoded, tooManyItems } from "./tally.ts";
+
+const readOptions = { ignoreUnknownFields: true, recursionLimit: messageDepthMax };
+
+/** Memory that small parts gather before they reserve it. */
+const reserveBytes = 65_536;
+
+type Reading = {
+  readonly pacer: Pacer;
+  /** Values of fields that take any value, in all parts so far. */
+  readonly loose: { count: number };
+  /** Takes the memory of a part. */
+  reserve(bytes: number): void;
+};
+
+/**
+ * Returns the message of a JSON value. Throws MALFORMED_BODY where the value does not fit,
+ * INVALID_ARGUMENT where a list is too long, and BODY_TOO_LARGE or OVERLOADED where there is no
+ * memory for the message.
+ */
+export async function messageFromJson(
+  desc: DescMessage,
+  json: unknown,
+  memory: Reservation,
+): Promise<Message> {
+  let owed = 0;
+  const reading: Reading = {
+    pacer: createPacer(memory.holder),
+    loose: { count: 0 },
+    reserve(bytes) {
+      owed += bytes;
+      if (owed < reserveBytes) return;
+      reserveDecoded(owed, memory);
+      owed = 0;
+    },
+  };
+  const message = await readMessage(desc, json, reading, 0);
+  reserveDecoded(owed, memory);
+  return message;
+}
+
+/** Reads a message: its large fields one by one, all others at once. */
+async function readMessage(
+  desc: DescMessage,
+  json: unknown,
+  reading: Reading,
+  depth: number,
+): Promise<Message> {
+  if (reading.pacer.due()) await reading.pacer.rest();
+  if (!isJsonObject(json) || depth > messageDepthMax || !isLarge(json)) {
+    return readNow(desc, json, reading);
+  }
+  const rest: Record<string, unknown> = { ...json };
+  const parts: (readonly [DescField, unknown])[] = [];
+  for (const [name, field] of fieldsOf(desc)) {
+    const value = json[name];
+    if (!isDivisible(field) || value === undefined || !isLarge(value)) continue;
+    if (field.fieldKind === "list" ? !Array.isArray(value) : !isJsonObject(value)) continue;
+    parts.push([field, value]);
+    Reflect.deleteProperty(rest, name);
+  }
+  const message = readNow(desc, rest, reading);
+  for (const [field, value] of parts) {
+    setField(message, field, await readPart(field, value, reading, depth));
+  }
+  return message;
+}
+
+/** Lists of messages, messages, and buckets; a large list of texts is read in milliseconds. */
+function isDivisible(field: DescField): boolean {
+  if (!field.message || field.fieldKind === "map") return false;
+  return isStructField(field) || !field.message.typeName.startsWith("google.protobuf.");
+}
+
+async function readPart(
+  field: DescField,
+  value: unknown,
+  reading: Reading,
+  depth: number,
+): Promise<unknown> {
+  const { message: desc } = field;
+  if (!desc) throw new Error(`${field.name} is no message`);
+  if (field.fieldKind !== "list") {
+    if (isStructField(field)) return asBucket(field, value);
+    return readMessage(desc, value, reading, depth + 1);
+  }
+  const items = value as readonly unknown[];
+  if (items.length > listItemsMax) throw tooManyItems(field.name);
+  const list: unknown[] = [];
+  for (const item of items) list.push(await readMessage(desc, item, reading, depth + 1));
+  return list;
+}
+
+/** A bucket is held as the JSON that it is. */
+function asBucket(field: DescField, value: unknown): unknown {
+  try {
+    checkFreeForm(value);
+    return value;
+  } catch (error) {
+    if (!(error instanceof FieldFault)) throw error;
+    throw new ServiceError("INVALID_ARGUMENT", error.within(field.name).text, { cause: error });
+  }
+}
+
+function setField(message: Message, field: DescField, value: unknown): void {
+  const fields = message as unknown as Record<string, unknown>;
+  if (field.oneof) fields[field.oneof.localName] = { case: field.localName, value };
+  else fields[field.localName] = value;
+}
+
+function readNow(desc: DescMessage, json: unknown, reading: Reading): Message {
+  reading.reserve(messageBytesOf(desc, json, watchOf(reading)));
+  try {
+    return fromJson(desc, json as JsonValue, readOptions);
+  } catch (cause) {
+    throw new ServiceError("MALFORMED_BODY", (cause as Error).message, { cause });
+  }
+}
+
+/** What is looked at while a message is weighed. */
+type Watch = {
+  list(field: DescField, items: readonly unknown[]): void;
+  /** A value of a field that takes any value and is no bucket. */
+  loose(value: unknown): void;
+};
+
+function watchOf({ loose }: Reading): Watch {
+  return {
+    list(field, items) {
+      if (items.length > listItemsMax) throw tooManyItems(field.name);
+    },
+    loose: (value) => countLoose(value, loose),
+  };
+}
+
+const watchNothing: Watch = { list: () => undefined, loose: () => undefined };
+
+/** Returns the memory that a message takes beside its JSON, with which it shares its buckets. */
+export function messageBytesOf(
+  desc: DescMessage,
+  json: unknown,
+  watch: Watch = watchNothing,
+  depth = 0,
+): number {
+  if (!isJsonObject(json) || depth > messageDepthMax) return 0;
+  let bytes = shapeOf(desc).bytes;
+  const fields = fieldsOf(desc);
+  for (const name in json) {
+    const field = fields.get(name);
+    if (!field || field.fieldKind === "map" || isStructField(field)) continue;
+    const value = json[name];
+    if (field.oneof) bytes += oneofBytes;
+    if (isLooseField(field)) watch.loose(value);
+    else if (Array.isArray(value)) watch.list(field, value);
+    if (!field.message) continue;
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    for (const item of items) bytes += messageBytesOf(field.message, item, watch, depth + 1);
+  }
+  return bytes;
+}
+
+const fieldMaps = new Map<DescMessage, ReadonlyMap<string, DescField>>();
+
+/** Returns the fields of a message by both of their names. */
+function fieldsOf(desc: DescMessage): ReadonlyMap<string, DescField> {
+  const known = fieldMaps.get(desc);
+  if (known) return known;
+  const fields = new Map(
+    desc.fields.flatMap((field) => [
+      [field.name, field],
+      [field.jsonName, field],
+    ]),
+  );
+  fieldMaps.set(desc, fields);
+  return fields;
+}

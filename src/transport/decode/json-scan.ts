@@ -1,0 +1,215 @@
+// One pass over the bytes of a JSON text before it is parsed: counts its values, and marks where a
+// large text can be cut into pieces. Gives other requests a turn on the way. Faults of the text
+// itself are left to JSON.parse. Source: RFC 8259; docs/limits.md.
+
+import { ServiceError } from "../../base/errors.ts";
+import { bodyDepthMax, listItemsMax } from "../../base/limits.ts";
+import type { Pacer } from "../../base/pacer.ts";
+import { checkTally, containerBytes, type Tally, tooManyMembers, valueBytes } from "./tally.ts";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** An object or array larger than a piece, and where it may be cut. */
+export type LargeContainer = {
+  readonly start: number;
+  /** Where the text before it begins and ends: its name, where it is a member of an object. */
+  readonly name: readonly [start: number, end: number];
+  /** Index behind the closing bracket. */
+  readonly end: number;
+  /** Indexes of commas between its members, about a piece apart. */
+  readonly cuts: readonly number[];
+  /** Large containers that are its members, in order. */
+  readonly large: readonly LargeContainer[];
+};
+
+export type JsonScan = {
+  readonly tally: Tally;
+  /** Outermost container; undefined where it is no larger than a piece. */
+  readonly root: LargeContainer | undefined;
+  /** Index of the first bracket that does not fit, or the length where one is not closed. */
+  readonly faultAt: number | undefined;
+};
+
+/** Sizes in bytes of what is done at once. */
+export type ScanSizes = {
+  /** Containers larger than this are marked. */
+  readonly pieceBytes: number;
+  /** Scanned between two looks at the clock. */
+  readonly stepBytes: number;
+};
+
+/**
+ * Counts the objects, arrays and single values of a JSON text, and marks containers larger than a
+ * piece. Throws MALFORMED_BODY where there are more, or deeper ones, than the limits allow.
+ */
+export async function scanJson(
+  body: Buffer,
+  { pieceBytes, stepBytes }: ScanSizes,
+  pacer: Pacer,
+): Promise<JsonScan> {
+  const scan = createScan(body, pieceBytes);
+  while (scan.at < body.length && scan.faultAt === undefined) {
+    advance(scan, Math.min(body.length, scan.at + stepBytes));
+    checkTally(scan.tally);
+    if (scan.at < body.length && pacer.due()) await pacer.rest();
+  }
+  const { tally, root, depth } = scan;
+  tally.memory = tally.containers * containerBytes + tally.values * valueBytes;
+  return { tally, root, faultAt: scan.faultAt ?? (depth > 0 ? body.length : undefined) };
+}
+
+/** Containers that are open, one entry a level: lists of numbers cost less than an object each. */
+type Levels = {
+  readonly start: number[];
+  readonly commas: number[];
+  readonly nameStart: number[];
+  readonly nameEnd: number[];
+  readonly lastCut: number[];
+  readonly cuts: (number[] | undefined)[];
+  readonly large: (LargeContainer[] | undefined)[];
+};
+
+type Scan = {
+  readonly body: Buffer;
+  readonly pieceBytes: number;
+  readonly tally: Tally;
+  readonly levels: Levels;
+  depth: number;
+  /** Commas so far of the container at hand. */
+  commas: number;
+  at: number;
+  /** Whether `at` is inside a text, at a character that no backslash stands before. */
+  isInText: boolean;
+  /** Where the last text begins, and ends. */
+  textStart: number;
+  textEnd: number;
+  root: LargeContainer | undefined;
+  faultAt: number | undefined;
+};
+
+function createScan(body: Buffer, pieceBytes: number): Scan {
+  const levels = {
+    start: [],
+    commas: [],
+    nameStart: [],
+    nameEnd: [],
+    lastCut: [],
+    cuts: [],
+    large: [],
+  };
+  const tally: Tally = { containers: 0, values: 1, memory: 0 };
+  const text = { isInText: false, textStart: 0, textEnd: 0 };
+  const outcome = { root: undefined, faultAt: undefined };
+  return { body, pieceBytes, tally, levels, depth: 0, commas: 0, at: 0, ...text, ...outcome };
+}
+
+/** Scans up to a limit, or a little further. */
+function advance(scan: Scan, limit: number): void {
+  const { body, pieceBytes, tally, levels } = scan;
+  let at = scan.isInText ? passText(scan, scan.at, limit) : scan.at;
+  let lastCut = levels.lastCut[scan.depth - 1] ?? Infinity;
+  for (; at < limit; at += 1) {
+    const byte = body[at] as number;
+    if (byte === quote) {
+      scan.textStart = at;
+      at = passText(scan, at + 1, limit) - 1;
+    } else if (byte === comma) {
+      tally.values += 1;
+      scan.commas += 1;
+      if (at - lastCut <= pieceBytes) continue;
+      (levels.cuts[scan.depth - 1] ??= []).push(at);
+      lastCut = levels.lastCut[scan.depth - 1] = at;
+    } else if (byte === openBrace || byte === openBracket) {
+      open(scan, at);
+      lastCut = at;
+    } else if (byte === closeBrace || byte === closeBracket) {
+      close(scan, at, byte);
+      lastCut = levels.lastCut[scan.depth - 1] ?? Infinity;
+    }
+  }
+  scan.at = at;
+}
+
+/** Returns the index behind the text that `start` is in, or where in it the limit is. */
+function passText(scan: Scan, start: number, limit: number): number {
+  const end = endOfText(scan.body, start, limit);
+  scan.isInText = end < 0;
+  if (end < 0) return ~end;
+  scan.textEnd = end + 1;
+  return end + 1;
+}
+
+function open(scan: Scan, at: number): void {
+  const { levels, depth } = scan;
+  if (depth >= bodyDepthMax) throw tooDeep();
+  levels.start[depth] = at;
+  levels.commas[depth] = scan.commas;
+  scan.commas = 0;
+  levels.nameStart[depth] = scan.textStart;
+  levels.nameEnd[depth] = scan.textEnd;
+  levels.lastCut[depth] = at;
+  levels.cuts[depth] = undefined;
+  levels.large[depth] = undefined;
+  scan.depth += 1;
+  scan.tally.containers += 1;
+}
+
+function close(scan: Scan, at: number, byte: number): void {
+  const { body, levels } = scan;
+  const depth = scan.depth - 1;
+  const start = levels.start[Math.max(0, depth)] ?? 0;
+  // In ASCII each closing bracket stands two behind the opening one.
+  if (depth < 0 || (body[start] as number) + 2 !== byte) {
+    scan.faultAt ??= at;
+    return;
+  }
+  if (byte === closeBrace && scan.commas >= listItemsMax) throw tooManyMembers();
+  scan.commas = levels.commas[depth] ?? 0;
+  scan.depth = depth;
+  if (at - start <= scan.pieceBytes) return;
+  const container: LargeContainer = {
+    ...{ start, end: at + 1 },
+    name: [levels.nameStart[depth] ?? 0, levels.nameEnd[depth] ?? 0],
+    cuts: levels.cuts[depth] ?? [],
+    large: levels.large[depth] ?? [],
+  };
+  if (depth === 0) scan.root ??= container;
+  else (levels.large[depth - 1] ??= []).push(container);
+}
+
+/** Texts longer than this are searched for their end by native code, which has a price per call. */
+const shortTextBytes = 48;
+
+/**
+ * Returns the index of the quote that ends a text. Where none does before the limit, returns the
+ * complement of an index in the text that no backslash stands before.
+ */
+function endOfText(body: Buffer, start: number, limit: number): number {
+  let at = start;
+  while (at < limit) {
+    const near = Math.min(body.length, at + shortTextBytes);
+    for (; at < near; at += 1) {
+      const byte = body[at];
+      if (byte === quote) return at;
+      if (byte === backslash) at += 1;
+    }
+    if (at >= body.length) break;
+    const end = body.indexOf(quote, at);
+    if (end < 0) return ~body.length;
+    let escapes = 0;
+    while (end - escapes > at && body[end - escapes - 1] === backslash) escapes += 1;
+    if (escapes % 2 === 0) return end;
+    at = end + 1;
+  }
+  return ~Math.min(at, body.length);
+}
+
+function tooDeep(): ServiceError {
+  return new ServiceError("MALFORMED_BODY", `the body nests deeper than ${bodyDepthMax} levels`);
+}

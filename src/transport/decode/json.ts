@@ -1,0 +1,143 @@
+// Bytes of a body to a JSON value, for every protocol: UTF-8 only, counted before it is parsed, and
+// parsed in pieces where it is large, so that other requests wait for milliseconds only. A worker
+// thread would not help: cloning the value back costs as much as parsing it.
+// Source: docs/limits.md.
+
+import { isUtf8 } from "node:buffer";
+import type { Reservation } from "../../base/byte-budget.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createPacer, type Pacer, startPacer } from "../../base/pacer.ts";
+import { describeJsonFault } from "./json-fault.ts";
+import { type LargeContainer, type ScanSizes, scanJson } from "./json-scan.ts";
+import { reserveDecoded } from "./tally.ts";
+
+/** Texts up to this size are parsed at once, in some 5 ms. */
+const wholeBytesMax = 1_000_000;
+
+/** A larger text is parsed in pieces of 1 or 2 ms, and scanned in steps of less. */
+const usualSizes: ScanSizes = { pieceBytes: 262_144, stepBytes: 65_536 };
+
+/** Texts up to this size wait for no turn: they take less than a millisecond. */
+const unpacedBytesMax = 65_536;
+
+/**
+ * Returns the value of a JSON text. Fails with MALFORMED_BODY, and with BODY_TOO_LARGE or
+ * OVERLOADED where there is no memory for the value. Sizes are smaller in tests.
+ */
+export async function decodeJson(
+  body: Buffer,
+  memory: Reservation,
+  { wholeBytes = wholeBytesMax, sizes = usualSizes } = {},
+): Promise<unknown> {
+  const isPaced = body.length > unpacedBytesMax;
+  const pacer = isPaced ? await startPacer(memory.holder) : createPacer(memory.holder);
+  if (!isUtf8(body)) throw new ServiceError("MALFORMED_BODY", "the body must be UTF-8");
+  const scanSizes = body.length <= wholeBytes ? { ...sizes, pieceBytes: Infinity } : sizes;
+  const { tally, root, faultAt } = await scanJson(body, scanSizes, pacer);
+  reserveDecoded(body.length + tally.memory, memory);
+  if (body.length > wholeBytes && faultAt !== undefined) throw fault(unexpectedAt(body, faultAt));
+  if (!root) return parseText(body.toString("utf8"), 0);
+  for (const [start, end] of [
+    [0, root.start],
+    [root.end, body.length],
+  ] as const) {
+    if (skipSpace(body.subarray(0, end), start) < end) {
+      throw fault(unexpectedAt(body, start));
+    }
+  }
+  return parseLarge(body, root, pacer);
+}
+
+/** What the members of a large container go into. */
+type Target = { readonly list: unknown[] } | { readonly object: Record<string, unknown> };
+
+async function parseLarge(body: Buffer, node: LargeContainer, pacer: Pacer): Promise<unknown> {
+  const target: Target = body[node.start] === openBracket ? { list: [] } : { object: {} };
+  const last = node.end - 1;
+  const children = node.large.values();
+  const cuts = node.cuts.values();
+  let child = children.next().value;
+  let cut = cuts.next().value ?? last;
+  let from = node.start + 1;
+  while (from <= last) {
+    if (pacer.due()) await pacer.rest();
+    if (child && child.start < cut) {
+      // A zero takes its place, so that the text around it is checked as it stands.
+      addPiece(target, `${body.toString("utf8", from, child.start)}0`, from);
+      setLast(body, target, child, await parseLarge(body, child, pacer));
+      const behind = skipSpace(body, child.end);
+      if (behind === last) break;
+      if (body[behind] !== comma) throw fault(unexpectedAt(body, behind));
+      from = behind + 1;
+      child = children.next().value;
+    } else {
+      const text = body.toString("utf8", from, cut);
+      // White space alone is an empty container where there is nothing else.
+      if (from > node.start + 1 || cut < last || text.trim() !== "") addPiece(target, text, from);
+      from = cut + 1;
+    }
+    while (cut < from && cut < last) cut = cuts.next().value ?? last;
+  }
+  return "list" in target ? target.list : target.object;
+}
+
+const openBracket = 0x5b;
+const comma = 0x2c;
+
+function skipSpace(body: Buffer, start: number): number {
+  let at = start;
+  while (at < body.length && isSpace(body[at] as number)) at += 1;
+  return at;
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Adds the members that a piece of a container's text has; it has at least one. */
+function addPiece(target: Target, text: string, at: number): void {
+  if (text.trim() === "") throw fault(`unexpected character at byte ${at}`);
+  const isList = "list" in target;
+  const piece = parseText(isList ? `[${text}]` : `{${text}}`, at - 1);
+  if (isList) for (const item of piece as unknown[]) target.list.push(item);
+  else for (const key of Object.keys(piece as object)) setMember(target.object, key, piece);
+}
+
+function setMember(object: Record<string, unknown>, key: string, piece: unknown): void {
+  const value = (piece as Record<string, unknown>)[key];
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { ...dataProperty, value });
+}
+
+/** Puts the value of a large child where its zero stands. */
+function setLast(body: Buffer, target: Target, { name }: LargeContainer, value: unknown): void {
+  if ("list" in target) {
+    target.list[target.list.length - 1] = value;
+    return;
+  }
+  const key = JSON.parse(body.toString("utf8", ...name)) as string;
+  Object.defineProperty(target.object, key, { ...dataProperty, value });
+}
+
+const dataProperty = { enumerable: true, configurable: true, writable: true };
+
+/** Longer texts are not searched for their fault, which takes 50 times as long as parsing. */
+const describedCharsMax = 1_000_000;
+
+function parseText(text: string, at: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const where = at <= 0 ? "" : ` behind byte ${at}`;
+    const isShort = text.length <= describedCharsMax;
+    throw fault(`${isShort ? describeJsonFault(text) : "a value cannot be read"}${where}`, cause);
+  }
+}
+
+function unexpectedAt(body: Buffer, at: number): string {
+  return `unexpected ${at >= body.length ? "end" : "character"} at byte ${at}`;
+}
+
+function fault(what: string, cause?: unknown): ServiceError {
+  return new ServiceError("MALFORMED_BODY", `the body must be JSON: ${what}`, { cause });
+}

@@ -1,0 +1,88 @@
+// A JSON value to the bytes of an answer: at once where it is small, member by member where it is
+// large, so that other requests wait for milliseconds only. Source: docs/limits.md.
+
+import type { Reservation } from "../../base/byte-budget.ts";
+import { createPacer, type Pacer } from "../../base/pacer.ts";
+import { isLarge, pieceCharsMax } from "./large.ts";
+
+/** A call that holds no more than this has an answer that is written at once, in some 5 ms. */
+export const wholeBytesMax = 1_000_000;
+
+/** Returns the bytes of a JSON value; `memory` says how large the answer of the call may be. */
+export async function encodeJson(value: unknown, memory: Reservation): Promise<Buffer> {
+  if (memory.bytes() <= wholeBytesMax) return Buffer.from(JSON.stringify(value));
+  return encodeJsonInPieces(value, memory.holder);
+}
+
+/**
+ * Returns the bytes of a JSON value that may be of any size. `holder` of the call's memory shares
+ * its turns with its other calls.
+ */
+export async function encodeJsonInPieces(value: unknown, holder?: string): Promise<Buffer> {
+  const writer = createWriter(createPacer(holder));
+  await writeValue(value, writer);
+  return writer.end();
+}
+
+type Writer = {
+  readonly pacer: Pacer;
+  add(text: string): void;
+  end(): Buffer;
+};
+
+function createWriter(pacer: Pacer): Writer {
+  const pieces: Buffer[] = [];
+  let text = "";
+  const flush = (): void => {
+    pieces.push(Buffer.from(text));
+    text = "";
+  };
+  return {
+    pacer,
+    add(more) {
+      text += more;
+      if (text.length > pieceCharsMax) flush();
+    },
+    end() {
+      flush();
+      return Buffer.concat(pieces);
+    },
+  };
+}
+
+async function writeValue(value: unknown, writer: Writer): Promise<void> {
+  if (writer.pacer.due()) await writer.pacer.rest();
+  if (typeof value !== "object" || value === null || !isLarge(value)) {
+    // As JSON.stringify in a list: a value that JSON has not is null.
+    writer.add(JSON.stringify(value) ?? "null");
+  } else if (Array.isArray(value)) {
+    await writeList(value, writer);
+  } else {
+    await writeObject(value, writer);
+  }
+}
+
+async function writeObject(object: object, writer: Writer): Promise<void> {
+  let separator = "{";
+  for (const [key, member] of Object.entries(object)) {
+    // As JSON.stringify: a member without a value is left out.
+    if (member === undefined) continue;
+    writer.add(`${separator}${JSON.stringify(key)}:`);
+    await writeValue(member, writer);
+    separator = ",";
+  }
+  writer.add(separator === "{" ? "{}" : "}");
+}
+
+async function writeList(list: readonly unknown[], writer: Writer): Promise<void> {
+  writer.add("[");
+  for (let at = 0; at < list.length; at += 1) {
+    if (at > 0) writer.add(",");
+    const item = list[at];
+    // Awaiting each of a million numbers would cost more than writing them.
+    if (typeof item !== "object" || item === null) writer.add(JSON.stringify(item) ?? "null");
+    else await writeValue(item, writer);
+    if ((at & 0xff) === 0 && writer.pacer.due()) await writer.pacer.rest();
+  }
+  writer.add("]");
+}

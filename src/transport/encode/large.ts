@@ -1,0 +1,32 @@
+// Tells whether a value is too large to be written at once. Source: docs/limits.md.
+
+/** Characters of text that are written at once: less than a millisecond. */
+export const pieceCharsMax = 65_536;
+
+/** Characters that a member or an item counts as, besides its text. */
+const memberChars = 8;
+
+/** Tells whether a value has more than a piece of text; looks at no more than that. */
+export function isLarge(value: unknown): boolean {
+  return charsLeft(value, pieceCharsMax) <= 0;
+}
+
+function charsLeft(value: unknown, chars: number): number {
+  if (typeof value === "string") return chars - value.length;
+  if (value instanceof Uint8Array) return chars - value.length;
+  if (typeof value !== "object" || value === null) return chars - memberChars;
+  let left = chars;
+  if (Array.isArray(value)) {
+    // for-in would list all indexes of the array first.
+    for (let at = 0; at < value.length && left > 0; at += 1) {
+      left = charsLeft(value[at], left - memberChars);
+    }
+    return left;
+  }
+  for (const key in value) {
+    left -= key.length + memberChars;
+    if (left > 0) left = charsLeft((value as Record<string, unknown>)[key], left);
+    if (left <= 0) return 0;
+  }
+  return left;
+}

@@ -1,0 +1,32 @@
+// Memory of requests and answers: one budget for callers with a key or a sign-in, in which each
+// project has a share, and a small one of its own for everyone else.
+// Source: docs/limits.md; docs/decisions.md, 36.
+
+import type { Principal } from "../access/principal.ts";
+import { createSharedBudget, type Reservation, type Share } from "../base/byte-budget.ts";
+import { anonymousBytesInFlightMax, organizationShare, projectShare } from "../base/limits.ts";
+
+export type Memory = {
+  /** Opens the reservation of a call; `principal` is undefined where no caller is asked for. */
+  open(principal: Principal | undefined): Reservation;
+};
+
+/** Returns the memory of a process: `bytesMax` for known callers. */
+export function createMemory(bytesMax: number): Memory {
+  const known = createSharedBudget(bytesMax, "requests and answers");
+  const anonymous = createSharedBudget(anonymousBytesInFlightMax, "requests without a key");
+  return {
+    open: (principal) =>
+      principal ? known.open(sharesOf(principal)) : anonymous.open([{ holder: "anyone", part: 1 }]),
+  };
+}
+
+function sharesOf(principal: Principal): readonly Share[] {
+  if (principal.kind === "user") {
+    return [{ holder: `user ${principal.actor.id}`, part: projectShare }];
+  }
+  const { level, id, orgId } = principal.root;
+  const own = { holder: `${level} ${id}`, part: projectShare };
+  if (level === "org" || orgId === undefined) return [own];
+  return [own, { holder: `all of org ${orgId}`, part: organizationShare }];
+}

@@ -1,0 +1,170 @@
+// The request message of a gRPC, gRPC-Web or Connect call, read and decoded by us: the same limits,
+// memory and decoders as REST and OTLP. Connect itself is then given an empty message, so that it
+// keeps only the framing of the answer. Source: docs/limits.md; gRPC over HTTP/2; Connect protocol.
+
+import { Readable } from "node:stream";
+import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import type { Reservation } from "../base/byte-budget.ts";
+import { ServiceError } from "../base/errors.ts";
+import { rpcBodyClassOf } from "./access-rules.ts";
+import { readBody, tooLarge } from "./body.ts";
+import { decodeJson } from "./decode/json.ts";
+import { messageFromJson } from "./decode/json-message.ts";
+import { decodeProtobuf } from "./decode/protobuf.ts";
+import { holdsViews } from "./decode/protobuf-shape.ts";
+import { type Exchange, headerOf } from "./exchange.ts";
+import type { CallOptions } from "./plain-call.ts";
+
+/** How the message of a request is carried. */
+export type Framing = {
+  readonly codec: "json" | "proto";
+  /** gRPC, gRPC-Web and streams of Connect put a flag and a length before each message. */
+  readonly isEnveloped: boolean;
+  /** Header that names the compression of the message. */
+  readonly encodingHeader: "content-encoding" | "grpc-encoding" | "connect-content-encoding";
+};
+
+/** Bytes before each message of an enveloped body: a flag and a length. */
+export const envelopeBytes = 5;
+
+/** A flag of an envelope: the message is compressed. The others belong to answers. */
+const compressedFlag = 1;
+
+const compressions: ReadonlySet<string> = new Set(["gzip", "br", "zstd"]);
+
+/** Returns how a request carries its message; undefined where Connect has to refuse it. */
+export function framingOf({ request, httpMethod, query }: Exchange): Framing | undefined {
+  if (httpMethod === "GET") {
+    const codec = codecOf(query.get("encoding") ?? "");
+    return codec && { codec, isEnveloped: false, encodingHeader: "content-encoding" };
+  }
+  const type = (headerOf(request, "content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  const parts = /^application\/(?:(grpc(?:-web)?|connect)(?:\+(proto|json))?|(proto|json))$/.exec(
+    type ?? "",
+  );
+  if (!parts) return undefined;
+  const [, protocol, enveloped, plain] = parts;
+  const codec = codecOf(enveloped ?? plain ?? "proto");
+  if (!codec) return undefined;
+  if (protocol === undefined) {
+    return { codec, isEnveloped: false, encodingHeader: "content-encoding" };
+  }
+  const encodingHeader = protocol === "connect" ? "connect-content-encoding" : "grpc-encoding";
+  return { codec, isEnveloped: true, encodingHeader };
+}
+
+function codecOf(name: string): Framing["codec"] | undefined {
+  return name === "json" || name === "proto" ? name : undefined;
+}
+
+/**
+ * Returns the compression that a request names; "identity" for none, undefined for a foreign one.
+ */
+export function compressionOf(exchange: Exchange, { encodingHeader }: Framing): string | undefined {
+  const isGet = exchange.httpMethod === "GET";
+  const name = isGet
+    ? exchange.query.get("compression")
+    : headerOf(exchange.request, encodingHeader);
+  if (!name || name === "identity") return "identity";
+  return compressions.has(name) ? name : undefined;
+}
+
+/** Returns the bytes of an empty message in the same framing, for Connect to read. */
+export function emptyMessage({ codec, isEnveloped }: Framing): Uint8Array {
+  const message = Buffer.from(codec === "json" ? "{}" : "");
+  if (!isEnveloped) return message;
+  const head = Buffer.alloc(envelopeBytes);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/**
+ * Reads and decodes the one message of a request. Fails as bodies of REST do: BODY_TOO_LARGE,
+ * BODY_TIMEOUT, OVERLOADED, MALFORMED_BODY.
+ */
+export async function readRpcMessage(
+  exchange: Exchange,
+  method: DescMethod,
+  framing: Framing,
+  compression: string,
+  options: Pick<CallOptions, "bodyLimits" | "bodyStallMs"> & { readonly memory: Reservation },
+): Promise<{ readonly message: Message; readonly bytes: Buffer }> {
+  const { memory } = options;
+  const bytesMax = options.bodyLimits[rpcBodyClassOf(method)];
+  const limits = { bytesMax, stallMs: options.bodyStallMs, reservation: memory };
+  const bytes =
+    exchange.httpMethod === "GET"
+      ? await inflate(messageOfQuery(exchange), compression, limits)
+      : framing.isEnveloped
+        ? await readEnvelope(exchange, compression, limits)
+        : await readBody(exchange.request, {
+            ...limits,
+            encoding: compression,
+            declaredBytes: headerOf(exchange.request, "content-length"),
+          });
+  const message = await decode(method.input, framing, bytes, memory);
+  if (framing.codec === "json" || !holdsViews(method.input)) memory.shrink(bytes.length);
+  return { message, bytes };
+}
+
+async function decode(
+  desc: DescMessage,
+  { codec }: Framing,
+  bytes: Buffer,
+  memory: Reservation,
+): Promise<Message> {
+  if (codec === "proto") return decodeProtobuf(desc, bytes, memory);
+  return messageFromJson(desc, await decodeJson(bytes, memory), memory);
+}
+
+type Limits = {
+  readonly bytesMax: number;
+  readonly stallMs: number;
+  readonly reservation: Reservation;
+};
+
+/** Reads a body of one envelope, and inflates what is in it. */
+async function readEnvelope(
+  { request }: Exchange,
+  compression: string,
+  limits: Limits,
+): Promise<Buffer> {
+  const { bytesMax, reservation } = limits;
+  const body = await readBody(request, {
+    ...limits,
+    bytesMax: bytesMax + envelopeBytes,
+    encoding: undefined,
+    declaredBytes: undefined,
+  });
+  if (body.length < envelopeBytes) throw malformed("there is no message");
+  const flags = body.readUInt8(0);
+  const length = body.readUInt32BE(1);
+  if (length > bytesMax) throw tooLarge(bytesMax);
+  const end = envelopeBytes + length;
+  if (body.length < end) throw malformed("the message broke off");
+  if (body.length > end) throw malformed("there is more than one message");
+  if ((flags & ~compressedFlag) !== 0) throw malformed("its flags are not those of a request");
+  const payload = body.subarray(envelopeBytes);
+  if ((flags & compressedFlag) === 0) return payload;
+  if (compression === "identity") throw malformed("it is compressed, and no header says how");
+  const inflated = await inflate(payload, compression, limits);
+  reservation.shrink(body.length);
+  return inflated;
+}
+
+async function inflate(bytes: Buffer, compression: string, limits: Limits): Promise<Buffer> {
+  // Clients send no bytes at all for an empty message, compressed or not.
+  if (compression === "identity" || bytes.length === 0) return bytes;
+  const source = Readable.from([bytes], { objectMode: false });
+  return readBody(source, { ...limits, encoding: compression, declaredBytes: undefined });
+}
+
+/** The message of a GET stands in its query, as text or as base64 for URLs. */
+function messageOfQuery({ query }: Exchange): Buffer {
+  const text = query.get("message") ?? "";
+  return Buffer.from(text, query.get("base64") === "1" ? "base64url" : "utf8");
+}
+
+function malformed(what: string): ServiceError {
+  return new ServiceError("MALFORMED_BODY", `the body must be one message: ${what}`);
+}

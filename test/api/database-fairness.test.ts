@@ -1,0 +1,152 @@
+// One tenant's slow reads and unread streams beside another tenant's calls, over real sockets.
+// Source: docs/decisions.md, 15, 36.
+
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { ProjectId } from "../../src/base/ids.ts";
+import { openDatabase } from "../../src/postgres/database.ts";
+import { urlOf } from "../support/database.ts";
+import { anEvent, insertEvents } from "../support/events.ts";
+import { givenAKey } from "../support/keys.ts";
+import { givenAProject } from "../support/project.ts";
+import { startService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+function post(path: string, key: string, body: unknown, init: RequestInit = {}) {
+  return fetch(service.url + path, {
+    ...init,
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Returns the name of the partition that holds a project's events. */
+async function partitionOf(projectId: ProjectId): Promise<string> {
+  await insertEvents(service.database, projectId, [anEvent()]);
+  const [row] = await service.database.sql()<{ name: string }[]>`
+    select tableoid::regclass::text as name
+    from events
+    where project_id = ${projectId}`;
+  return row?.name ?? "";
+}
+
+/** Makes a project whose events are in another partition than those of the service's project. */
+async function givenAnotherProject(partition: string) {
+  for (;;) {
+    const project = await givenAProject(service.database, "apart");
+    if ((await partitionOf(project.projectId)) === partition) continue;
+    return (await givenAKey(service.database, project, { kind: "project" })).secret;
+  }
+}
+
+/** Keeps statements on a project's events waiting; another project's, whose key is given, run. */
+async function givenStalledEvents() {
+  const partition = await partitionOf(service.projectId);
+  const otherKey = await givenAnotherProject(partition);
+  const database = openDatabase({ url: await urlOf(service.database), connectionsMax: 1 });
+  const [unlock, locked] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  const locking = database.transaction(async (sql) => {
+    await sql`lock table ${sql(partition)} in access exclusive mode`;
+    locked.resolve(undefined);
+    await unlock.promise;
+  });
+  onTestFinished(async () => {
+    unlock.resolve(undefined);
+    await locking;
+    await database.close();
+  });
+  await locked.promise;
+  return { otherKey, unlock: () => unlock.resolve(undefined) };
+}
+
+describe("twelve exports of one tenant that take as long as they may", () => {
+  test("hold up neither the writes, nor the reads, nor the keys of another", async () => {
+    const { otherKey, unlock } = await givenStalledEvents();
+    let ended = 0;
+    const exports = Array.from({ length: 12 }, async () => {
+      const response = await post("/v1/events/export", service.projectKey, {});
+      ended += 1;
+      return response.status;
+    });
+
+    const event = { event_type: "tool", event_id: "b1", session_id: "s", inputs: {} };
+    const written = await post("/events", otherKey, { event });
+    const read = await post("/v1/events/export", otherKey, {});
+    const unknownKey = await post("/events", `hh_${"a".repeat(40)}`, { event });
+    const ready = await fetch(`${service.url}/readyz`);
+    const endedBefore = ended;
+    unlock();
+
+    expect([written.status, read.status, unknownKey.status, ready.status]).toEqual([
+      200, 200, 404, 200,
+    ]);
+    expect(await read.json()).toMatchObject({ totalEvents: 3 });
+    expect(endedBefore).toBe(0);
+    expect(await Promise.all(exports)).toEqual(Array.from({ length: 12 }, () => 200));
+  });
+});
+
+describe("a flood of one tenant's events whose commits take long", () => {
+  test("leaves another tenant's event a connection", async () => {
+    const { otherKey, unlock } = await givenStalledEvents();
+    let stored = 0;
+    const flood = Array.from({ length: 40 }, async (_, index) => {
+      const event = { event_type: "tool", event_id: `f${index}`, session_id: "f", inputs: {} };
+      const response = await post("/events", service.projectKey, { event });
+      stored += 1;
+      return response.status;
+    });
+    await vi.waitFor(async () => {
+      const rows = await service.database.on("callers").sql()`
+        select pid
+        from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      expect(rows).toHaveLength(4);
+    });
+
+    const event = { event_type: "tool", event_id: "b2", session_id: "s", inputs: {} };
+    const written = await post("/events", otherKey, { event });
+    const storedBefore = stored;
+    unlock();
+
+    expect([written.status, storedBefore]).toEqual([200, 0]);
+    expect(await Promise.all(flood)).toEqual(Array.from({ length: 40 }, () => 200));
+  });
+});
+
+describe("streams that one tenant does not read", () => {
+  test("are limited, and no other tenant's stream waits for them", async () => {
+    const { database, projectId, projectKey, otherProject } = service;
+    const large = { text: "x".repeat(20_000) };
+    const events = Array.from({ length: 2_000 }, () => anEvent({ inputs: large }));
+    await insertEvents(database, projectId, events);
+    const leaving = new AbortController();
+    onTestFinished(() => leaving.abort());
+    const unread = () => post("/v1/events/stream", projectKey, {}, { signal: leaving.signal });
+    const first = await Promise.all([1, 2, 3, 4].map(unread));
+
+    const fifth = await unread();
+    const others = await Promise.all(
+      [1, 2].map(() => post("/v1/events/stream", otherProject.projectKey, {})),
+    );
+
+    expect(first.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect([fifth.status, fifth.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await fifth.json()).toMatchObject({ errorCode: "OVERLOADED" });
+    for (const other of others) {
+      expect(other.status).toBe(200);
+      expect(await other.text()).toMatch(/"done":true/);
+    }
+    const [row] = await database.sql()<{ count: number }[]>`
+      select count(*)::integer as count
+      from pg_stat_activity
+      where datname = current_database() and state like 'idle in transaction%'`;
+    expect(row?.count).toBe(0);
+  });
+});

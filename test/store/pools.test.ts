@@ -1,0 +1,165 @@
+// The pools of one database: what each is for, how long its statements may take, and that work on
+// one waits for none of the others.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
+import { dividePools } from "../../src/postgres/pools.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url, connectionsMax: 8 });
+});
+
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+type Setting = { readonly timeout: string; readonly pid: number };
+
+const setting = (sql: Sql) => sql<Setting[]>`
+  select current_setting('statement_timeout') as timeout, pg_backend_pid() as pid`;
+
+/** Holds every connection of a kind until the test ends. */
+async function holdAll(count: number, begin: (work: () => Promise<void>) => Promise<unknown>) {
+  const held = Promise.withResolvers<undefined>();
+  onTestFinished(() => held.resolve(undefined));
+  let begun = 0;
+  for (let index = 0; index < count; index += 1) {
+    void begin(async () => {
+      begun += 1;
+      await held.promise;
+    });
+  }
+  while (begun < count) await delay(5);
+}
+
+test.each([
+  { total: 3, callers: 1, commits: 1, reads: 1 },
+  { total: 4, callers: 1, commits: 2, reads: 1 },
+  { total: 12, callers: 3, commits: 5, reads: 4 },
+  { total: 100, callers: 25, commits: 38, reads: 37 },
+])("$total connections are divided", ({ total, ...want }) => {
+  expect(dividePools(total)).toEqual(want);
+});
+
+describe("statements", () => {
+  test("have the time of their pool", async () => {
+    const [caller] = await setting(database.on("callers").sql());
+    const [commit] = await database.transaction(setting);
+    const [read] = await database.reader({ owner: "p" })(setting);
+    const [selection] = await database.reader({ owner: "p", kind: "selections" })(setting);
+
+    const got = [caller, commit, read, selection].map((row) => row?.timeout);
+    expect(got).toEqual(["5s", "30s", "30s", "1min"]);
+  });
+
+  test("keep the time that a database was opened with", async () => {
+    const own = openDatabase({ url: testDatabase.url, statementTimeoutMs: 1_234 });
+    onTestFinished(() => own.close());
+
+    const [read] = await own.reader({ owner: "p" })(setting);
+    const [selection] = await own.reader({ owner: "p", kind: "selections" })(setting);
+
+    expect([read?.timeout, selection?.timeout]).toEqual(["1234ms", "1234ms"]);
+  });
+
+  test("for callers wait for no commit and no read", async () => {
+    const callers = database.on("callers");
+    await holdAll(3, (work) => database.transaction(work));
+    const reading = Array.from({ length: 3 }, (_, index) => {
+      const leaving = new AbortController();
+      onTestFinished(() => leaving.abort());
+      const read = database.reader({ owner: `p${index}`, signal: leaving.signal });
+      return read((sql) => sql`select pg_sleep(20)`).catch(() => undefined);
+    });
+    await holdAll(1, (work) => callers.transaction(work));
+
+    const [row] = await setting(callers.sql());
+
+    expect(row?.timeout).toBe("5s");
+    expect(reading).toHaveLength(3);
+  });
+
+  test("inside a transaction are part of it, on whichever pool", async () => {
+    const pids = await database.transaction(async (sql) => {
+      const [own] = await setting(sql);
+      const [read] = await database.reader({ owner: "p" })(setting);
+      const [caller] = await setting(database.on("callers").sql());
+      const [joined] = await database.on("callers").transaction(setting);
+      return [own, read, caller, joined].map((row) => row?.pid);
+    });
+
+    expect(new Set(pids).size).toBe(1);
+  });
+});
+
+describe("transactions", () => {
+  test("of one owner leave a connection to the others", async () => {
+    await holdAll(2, (work) => database.transaction(work, { owner: "flood" }));
+    let isThirdIn = false;
+    void database.transaction(
+      async () => {
+        isThirdIn = true;
+      },
+      { owner: "flood" },
+    );
+
+    const other = await database.transaction(setting, { owner: "other" });
+
+    expect(other).toHaveLength(1);
+    expect(isThirdIn).toBe(false);
+  });
+});
+
+describe("reader", () => {
+  test("gives a project half of the connections", async () => {
+    const leaving = new AbortController();
+    const slow = database.reader({ owner: "slow", signal: leaving.signal });
+    const sleeping = Array.from({ length: 6 }, () => slow((sql) => sql`select pg_sleep(20)`));
+    const ended = Promise.allSettled(sleeping);
+
+    const rows = await database.reader({ owner: "other" })(
+      (sql) => sql`
+        select pid
+        from pg_stat_activity
+        where datname = current_database() and query like '%pg_sleep(20)%' and state = 'active'
+          and pid <> pg_backend_pid()`,
+    );
+    leaving.abort(new Error("gone"));
+
+    expect(rows.length).toBeLessThanOrEqual(1);
+    const states = (await ended).map(({ status }) => status);
+    expect(states).toEqual(Array.from({ length: 6 }, () => "rejected"));
+  });
+
+  test("cancels the statement of a caller that left, and no other", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const leaving = new AbortController();
+      const read = database.reader({ owner: "a", signal: leaving.signal });
+      const sleeping = read((sql) => sql`select pg_sleep(20)`);
+      const others = Array.from({ length: 4 }, () =>
+        database.reader({ owner: "b" })((sql) => sql`select 1 as one from pg_sleep(0.002)`),
+      );
+      setTimeout(() => leaving.abort(new Error("gone")), round % 3);
+
+      await expect(sleeping).rejects.toThrow("gone");
+      expect(await Promise.all(others)).toHaveLength(4);
+    }
+  });
+
+  test("says what to do when a statement takes too long", async () => {
+    const own = openDatabase({ url: testDatabase.url, statementTimeoutMs: 50 });
+    onTestFinished(() => own.close());
+
+    const got = own.reader({ owner: "p" })((sql) => sql`select pg_sleep(20)`);
+
+    const message = /longer than 50 ms; ask for less: a narrower dateRange/;
+    await expect(got).rejects.toMatchObject({ reason: "DEADLINE_EXCEEDED", message });
+  });
+});

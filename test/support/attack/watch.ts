@@ -1,0 +1,140 @@
+// Whether an attack harms other tenants: what a second tenant sees while it lasts, and the four
+// bounds of issue 12 on it.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { expect } from "vitest";
+import type { Observations, Timed } from "./bystander.ts";
+import { type Answer, type Call, openAttackClient } from "./protocols.ts";
+import type { AttackedService } from "./service.ts";
+
+/** Growth of resident memory that an attack may cause. */
+const memoryGrowthMax = 500_000_000;
+/** Longest time that the service may take to say that it is alive. */
+const healthMsMax = 1_000;
+/** Longest time of a write of the second tenant, and the part of them that must keep it. */
+const writeMsMax = 2_000;
+const writePartMin = 0.95;
+
+/** Shortest watch: enough writes that one slow one of them is within the part that may fail. */
+const watchMsMin = 2_500;
+
+/** Times that each attack is made; more in a longer run. */
+export function roundsOf(): number {
+  return Number(process.env["LIMITS_ROUNDS"] ?? 1);
+}
+
+export type Watch = { stop(): Promise<Observations> };
+
+/** Begins to watch; the second tenant's first write is stored when it resolves. */
+export async function startWatch({ url, pid, tenant }: AttackedService): Promise<Watch> {
+  const worker = new Worker(new URL("./bystander.ts", import.meta.url), {
+    workerData: { url, pid, key: tenant.projectKey },
+    execArgv: [],
+  });
+  const next = (): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      worker.once("message", resolve).once("error", reject);
+    });
+  await next();
+  return {
+    async stop() {
+      const observations = next();
+      worker.postMessage("stop");
+      return (await observations) as Observations;
+    },
+  };
+}
+
+/** Runs an attack beside a second tenant; returns the result of the attack. */
+export async function underAttack<T>(
+  service: AttackedService,
+  attack: () => Promise<T>,
+): Promise<T> {
+  const watch = await startWatch(service);
+  const startedAtMs = performance.now();
+  let result: T;
+  let seen: Observations;
+  try {
+    result = await attack();
+    await delay(Math.max(0, watchMsMin - (performance.now() - startedAtMs)));
+  } finally {
+    seen = await watch.stop();
+  }
+  if (process.env["LIMITS_PRINT"]) console.log(describeObservations(seen));
+  expect(harmIn(seen, service), describeObservations(seen)).toEqual([]);
+  return result;
+}
+
+/** Sends a call so many times at once, round after round, and returns the answers. */
+export async function flood(
+  { url }: AttackedService,
+  call: Call,
+  count: number,
+): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  for (let round = 0; round < roundsOf(); round += 1) {
+    const client = openAttackClient(url);
+    answers.push(...(await Promise.all(Array.from({ length: count }, () => client.call(call)))));
+    client.close();
+  }
+  return answers;
+}
+
+/**
+ * Returns the first answers that are no refusals: that neither name the limit nor say that the
+ * caller has to come later. Those count only where some of them name the limit.
+ */
+export function othersThanRefusals(answers: readonly Answer[], limit: RegExp): readonly Answer[] {
+  const isNamed = ({ message }: Answer): boolean => limit.test(message);
+  const isLater = ({ reason, status, retryAfter }: Answer): boolean =>
+    retryAfter === "1" && (reason === "OVERLOADED" || status === 503);
+  const others = answers.filter((one) => !isNamed(one) && !isLater(one));
+  return answers.some(isNamed) ? others.slice(0, 3) : answers.slice(0, 3);
+}
+
+/** Returns in words which of the bounds an attack broke; an empty list where it broke none. */
+export function harmIn(seen: Observations, service: AttackedService): readonly string[] {
+  const growth = seen.memoryMax - service.memoryAtStart;
+  const late = seen.writes.filter(({ status, ms }) => status !== 200 || ms > writeMsMax).length;
+  const mute = seen.health.filter(({ status, ms }) => status !== 200 || ms > healthMsMax).length;
+  const unchecked = seen.keyChecks.filter(({ status, ms }) => status !== 404 || ms > writeMsMax);
+  const faults = [
+    { is: service.hasEnded(), what: `the service ended: ${service.output().slice(-2_000)}` },
+    { is: growth > memoryGrowthMax, what: `memory grew by ${toMb(growth)} MB` },
+    { is: mute > 0, what: `/healthz was late ${mute} times` },
+    {
+      is: late > seen.writes.length * (1 - writePartMin),
+      what: `${late} of ${seen.writes.length} writes failed or were late`,
+    },
+    {
+      is: unchecked.length > seen.keyChecks.length * (1 - writePartMin) + 1,
+      what: `${unchecked.length} of ${seen.keyChecks.length} checks of keys failed or were late`,
+    },
+  ];
+  return faults.filter(({ is }) => is).map(({ what }) => what);
+}
+
+/** Returns one line of numbers: what the second tenant saw. */
+export function describeObservations(seen: Observations): string {
+  return [
+    `writes ${describeTimes(seen.writes)}`,
+    `health ${describeTimes(seen.health)}`,
+    `key checks ${describeTimes(seen.keyChecks)}`,
+    `memory ${toMb(seen.memoryBefore)} to ${toMb(seen.memoryMax)} MB`,
+  ].join("; ");
+}
+
+function describeTimes(times: readonly Timed[]): string {
+  const sorted = times.map(({ ms }) => ms).toSorted((a, b) => a - b);
+  const at = (part: number): number => Math.round(sorted[Math.floor(sorted.length * part)] ?? 0);
+  const statuses = new Map<number, number>();
+  for (const { status } of times) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(", ");
+  const longest = Math.round(sorted.at(-1) ?? 0);
+  return `${counts}, median ${at(0.5)} ms, 95 % ${at(0.95)} ms, longest ${longest} ms`;
+}
+
+function toMb(bytes: number): number {
+  return Math.round(bytes / 1e6);
+}
