@@ -188,6 +188,12 @@ def evaluate(event):
   );
 });
 
+/** Paths of the snapshots below a folder, from there. */
+function snapshotsIn(folder: string): readonly string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".snapshot"));
+}
+
 describe("a sandbox", () => {
   test("gives no more places than it has, and says so", async () => {
     const sandbox = create(join(tmpdir(), "waggle-test-sandbox"));
@@ -264,6 +270,7 @@ describe("a sandbox", () => {
       const got = await Promise.all(both.map((sandbox) => sandbox.inspect("result = 1")));
 
       expect(got).toEqual([{ readsGroundTruth: false }, { readsGroundTruth: false }]);
+      expect(snapshotsIn(cache)).toHaveLength(1);
       expect(readdirSync(cache)).toHaveLength(1);
     },
     startMs,
@@ -296,7 +303,7 @@ describe("a sandbox", () => {
       const before = create(cache);
       await before.inspect("result = 1");
       await before.close();
-      const [name = ""] = readdirSync(cache);
+      const [name = ""] = snapshotsIn(cache);
       truncateSync(join(cache, name), 1_000_000);
 
       const session = await create(cache).open("result = 2");

@@ -37,22 +37,23 @@ export async function prepareLaunch({ limits, cacheFolder }: PrepareOptions): Pr
   const packages = await listPackages(installation.packages);
   const key = await hashInstallation(installation, packages);
   const launch = { installation, packages, snapshot: "", account: undefined, limits };
-  const path = join(cacheFolder, `python-${key}`);
-  const snapshot = (await findSnapshot(path)) ?? (await makeSnapshot(launch, path));
+  const folder = join(cacheFolder, `python-${key}`);
+  const snapshot = (await findSnapshot(folder)) ?? (await makeSnapshot(launch, folder));
   return { ...launch, snapshot, account: await findAccount({ ...launch, snapshot }) };
 }
 
-/** Returns a snapshot whose name has its own hash; one that was damaged is taken away. */
-async function findSnapshot(path: string): Promise<string | undefined> {
-  const folder = dirname(path);
+/** Returns a snapshot whose name is its own hash; one that was damaged is taken away. */
+async function findSnapshot(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => []);
-  const prefix = `${basename(path)}.`;
-  for (const name of names.filter((one) => one.startsWith(prefix) && one.endsWith(suffix))) {
-    const found = join(folder, name);
-    if (name === `${prefix}${await hashFile(found)}${suffix}`) return found;
+  for (const found of names.filter((name) => name.endsWith(suffix)).map(inside(folder))) {
+    if (basename(found, suffix) === (await hashFile(found))) return found;
     await rm(found, { force: true });
   }
   return undefined;
+}
+
+function inside(folder: string): (name: string) => string {
+  return (name) => join(folder, name);
 }
 
 async function hashFile(path: string): Promise<string> {
@@ -81,20 +82,28 @@ async function hashInstallation(
   return hash.digest("hex").slice(0, 32);
 }
 
-/** Written beside and renamed, since others may make the same file now, or be killed at it. */
-async function makeSnapshot(launch: Launch, path: string): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-  const unfinished = `${path}.${randomUUID()}`;
+/**
+ * Makes the folder beside its place and moves it there, since others may make the same one now, or
+ * be killed at it: a folder is never moved over one that holds a file, so the first stays.
+ */
+async function makeSnapshot(launch: Launch, folder: string): Promise<string> {
+  const unfinished = `${folder}.${randomUUID()}`;
+  await mkdir(unfinished, { recursive: true, mode: 0o755 });
   try {
-    await writeMemory(launch, unfinished);
-    const snapshot = `${path}.${await hashFile(unfinished)}${suffix}`;
-    // Of several that are made at the same time the first stays.
-    const other = await findSnapshot(path);
-    if (other !== undefined) return other;
-    await rename(unfinished, snapshot);
-    return snapshot;
+    const memory = join(unfinished, "memory");
+    await writeMemory(launch, memory);
+    const name = `${await hashFile(memory)}${suffix}`;
+    await rename(memory, join(unfinished, name));
+    try {
+      await rename(unfinished, folder);
+    } catch (error) {
+      const other = await findSnapshot(folder);
+      if (other === undefined) throw error;
+      return other;
+    }
+    return join(folder, name);
   } finally {
-    await rm(unfinished, { force: true });
+    await rm(unfinished, { recursive: true, force: true });
   }
 }
 
