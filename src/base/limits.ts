@@ -41,8 +41,8 @@ export const bodyTimeoutMs = 300_000;
  */
 export const streamedCallBytes = 16_384;
 
-/** Longest pause between two messages of such a stream; then the call ends. */
-export const streamIdleMs = 60_000;
+/** Longest time of such a stream, in stall times of a body. */
+export const requestStreamStalls = 2;
 
 /** Longest time that an answer waits for a client that reads nothing. */
 export const answerStallMs = 60_000;
