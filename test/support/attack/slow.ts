@@ -2,7 +2,7 @@
 // second.
 
 import { request as requestHttp1 } from "node:http";
-import { connect } from "node:http2";
+import { connect, type IncomingHttpHeaders } from "node:http2";
 import type { Duplex, Writable } from "node:stream";
 
 export type SlowBody = {
@@ -85,7 +85,7 @@ function openHttp2(url: string, { path, headers, start }: SlowBody, count: numbe
         status = Number(got[":status"]);
         trailers += decodeURIComponent(String(got["grpc-message"] ?? ""));
       });
-      stream.on("trailers", (got) => {
+      stream.on("trailers", (got: IncomingHttpHeaders) => {
         trailers += decodeURIComponent(String(got["grpc-message"] ?? ""));
       });
       readText(stream, (text) => resolve({ status, text: text + trailers }));
