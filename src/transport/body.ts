@@ -57,6 +57,7 @@ export async function readBody(source: Readable, options: ReadBodyOptions): Prom
   const decoder = decoderOf(encoding);
   if (Number(declaredBytes) > bytesMax) throw tooLarge(bytesMax);
   let body: Buffer = noBytes;
+  let isOurs = false;
   let total = 0;
   const keep = (chunk: Buffer): void => {
     const end = total + chunk.length;
@@ -64,7 +65,12 @@ export async function readBody(source: Readable, options: ReadBodyOptions): Prom
     reservation.grow(chunk.length);
     // Most bodies are one chunk. Larger ones double, since a declared length is only a claim.
     if (total === 0) body = chunk;
-    else if (end > body.length) body = copyOf(body, total, Math.min(bytesMax, 2 * end));
+    else if (end > body.length) {
+      const capacity = Math.min(bytesMax, 2 * end);
+      // The first chunk may share its memory with others.
+      body = isOurs ? move(body, capacity) : copyOf(body, capacity);
+      isOurs = true;
+    }
     if (total > 0) chunk.copy(body, total);
     total = end;
   };
@@ -78,10 +84,15 @@ export async function readBody(source: Readable, options: ReadBodyOptions): Prom
 
 const noBytes = Buffer.alloc(0);
 
-function copyOf(bytes: Buffer, length: number, capacity: number): Buffer {
+function copyOf(bytes: Buffer, capacity: number): Buffer {
   const copy = Buffer.allocUnsafeSlow(capacity);
-  bytes.copy(copy, 0, 0, length);
+  bytes.copy(copy);
   return copy;
+}
+
+/** Moves bytes into more memory; theirs is freed at once rather than by the next collection. */
+function move(bytes: Buffer, capacity: number): Buffer {
+  return Buffer.from((bytes.buffer as ArrayBuffer).transfer(capacity));
 }
 
 /** Returns the error of a body over its limit; the message names the limit and the way out. */

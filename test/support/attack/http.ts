@@ -83,7 +83,8 @@ export function openHttp2(url: string): HttpClient {
     send: ({ method, path, headers, body }, timeoutMs = timeoutMsDefault) =>
       new Promise((resolve) => {
         const answer = createAnswer(resolve);
-        const stream = sessionOf().request({ ...headers, ":method": method, ":path": path });
+        const head = { ...headers, ":method": method, ":path": path };
+        const stream = sessionOf().request(head, { endStream: body.length === 0 });
         let trailers: Readonly<Record<string, string>> = {};
         stream.setTimeout(timeoutMs, () => {
           answer.end("no answer in time");
@@ -95,7 +96,7 @@ export function openHttp2(url: string): HttpClient {
         stream.on("end", () => answer.end("", trailers));
         stream.on("error", (error: Error) => answer.end(error.message));
         stream.on("close", () => answer.end("the stream closed", trailers));
-        stream.end(body);
+        if (body.length > 0) stream.end(body);
       }),
     close: () => session?.destroy(),
   };

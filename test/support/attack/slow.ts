@@ -3,7 +3,7 @@
 
 import { request as requestHttp1 } from "node:http";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import type { Duplex, Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 
 export type SlowBody = {
   readonly http: 1 | 2;
@@ -97,7 +97,7 @@ function openHttp2(url: string, { path, headers, start }: SlowBody, count: numbe
 }
 
 /** Reads to the end, or to where the answer broke off. */
-function readText(source: Pick<Duplex, "on">, onEnd: (text: string) => void): void {
+function readText(source: Readable, onEnd: (text: string) => void): void {
   const chunks: Buffer[] = [];
   source.on("data", (chunk: Buffer) => chunks.push(chunk));
   source.on("close", () => onEnd(Buffer.concat(chunks).toString()));
