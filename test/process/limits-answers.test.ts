@@ -122,7 +122,7 @@ test("answers over their limit are refused by name", { timeout: timeoutMs }, asy
   const answers = await underAttack(service, async () => {
     const all: (readonly [string, readonly Answer[]])[] = [];
     for (const read of reads) {
-      // Reading is the same behind every protocol: the others than the first read are sent over three.
+      // What is read is the same behind every protocol: one of the reads is sent over all.
       for (const protocol of read === reads[0] ? protocolNames : someProtocols) {
         const call = { ...read, protocol, body: bodyOf(read, protocol), key };
         all.push([`${read.name} over ${protocol}`, await floodAndAsk(service, call, 5)]);
