@@ -206,6 +206,12 @@ export const transactionWaitMsMax = 30_000;
  */
 export const chunkStepsMax = 32;
 
+/** Calls of models by judges that run at a time in one process: eight of each step of a chunk. */
+export const judgeCallsMax = 8 * chunkStepsMax;
+
+/** Calls of judges of one process that wait; past it the tenant with the most is refused. */
+export const judgeCallsWaitingMax = 2 * judgeCallsMax;
+
 /** Backfills of an organization that run at a time: each has a chunk open all the time. */
 export const backfillsOfOrgMax = 16;
 

@@ -16,7 +16,7 @@ import { createOutbound } from "./calls/outbound.ts";
 import { type Chat, createChat } from "./chat/chat.ts";
 import { createCredentials, type Credentials } from "./credentials/credentials.ts";
 import { createEncryptionKeys } from "./credentials/encryption-keys.ts";
-import { createJudgeCalls, type JudgeCalls } from "./judge/judge-calls.ts";
+import { createJudgeCalls, createJudgePlaces, type JudgeCalls } from "./judge/judge-calls.ts";
 import { createLanguageModels } from "./providers/language-models.ts";
 import { createModels, type Models } from "./proxy/models.ts";
 import { createPassThrough } from "./proxy/pass-through.ts";
@@ -93,7 +93,11 @@ export function createGeneration(options: GenerationOptions): Generation {
       translated: createTranslated({ languageModels }),
     }),
     models: createModels({ ...calls, outbound }),
-    judgeCalls: createJudgeCalls({ ...calls, prices: options.prices }),
+    judgeCalls: createJudgeCalls({
+      ...calls,
+      places: createJudgePlaces(config.generationConcurrencyMax),
+      prices: options.prices,
+    }),
     async close() {
       await generations.drain();
       await outbound.close();
