@@ -212,6 +212,12 @@ export const judgeCallsMax = 8 * chunkStepsMax;
 /** Calls of judges of one process that wait; past it the tenant with the most is refused. */
 export const judgeCallsWaitingMax = 2 * judgeCallsMax;
 
+/** Backfills of one process that look for events at a time: each holds a connection for reads. */
+export const backfillSelectionsMax = 2;
+
+/** Backfills of one process that wait for that; past it the tenant with the most steps aside. */
+export const backfillSelectionsWaitingMax = 8;
+
 /** Backfills of an organization that run at a time: each has a chunk open all the time. */
 export const backfillsOfOrgMax = 16;
 
