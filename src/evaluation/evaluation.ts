@@ -5,6 +5,7 @@ import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
 import { createFairPlaces } from "../base/fair-places.ts";
 import { chunkStepsMax } from "../base/limits.ts";
+import { chunkStepWaitMsMax } from "../base/tenant-limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
@@ -118,7 +119,7 @@ const stepPlaces = {
   max: chunkStepsMax,
   orgMax: (chunkStepsMax * 3) / 4,
   projectMax: chunkStepsMax / 2,
-  waitMs: 5_000,
+  waitMs: chunkStepWaitMsMax,
   waitersMax: chunkStepsMax,
   refusal: "as many chunks run as may; try again",
 };

@@ -4,6 +4,7 @@
 import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
 import type { Logger } from "../base/logger.ts";
+import { modelAnswersShare } from "../base/tenant-limits.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
@@ -79,7 +80,7 @@ export function createGeneration(options: GenerationOptions): Generation {
   const calls = {
     ...{ routing, generations, languageModels, logger },
     concurrency: createConcurrency({ max: config.generationConcurrencyMax }),
-    answerMemory: createAnswerMemory(config.bytesInFlightMax / 4),
+    answerMemory: createAnswerMemory(config.bytesInFlightMax * modelAnswersShare),
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
   };

@@ -8,6 +8,7 @@ import { createFairPlaces, type FairPlaces, type Owner } from "../../base/fair-p
 import type { JsonObject } from "../../base/json.ts";
 import { judgeCallsMax, judgeCallsWaitingMax } from "../../base/limits.ts";
 import type { Running } from "../../base/running.ts";
+import { judgeTimeoutMsMax, judgeWaitMsMax } from "../../base/tenant-limits.ts";
 import { type AnswerMemory, currentAnswer, keepPrompt, keeperOf } from "../calls/answer-memory.ts";
 import { AttemptsError, runAttempts } from "../calls/attempts.ts";
 import type { Backoff } from "../calls/backoff.ts";
@@ -88,9 +89,6 @@ export type JudgeCallsOptions = {
   readonly timeoutMs: number;
 };
 
-const judgeTimeoutMsMax = 120_000;
-/** So long a call waits for its turn among the project's calls, looking so often. */
-const turnWaitMs = 10_000;
 const turnPauseMs = 100;
 
 /**
@@ -102,7 +100,7 @@ export function createJudgePlaces(projectCallsMax: number, max = judgeCallsMax):
     max,
     orgMax: Math.ceil((max * 3) / 4),
     projectMax: Math.min(Math.ceil(max / 2), projectCallsMax),
-    waitMs: turnWaitMs,
+    waitMs: judgeWaitMsMax,
     waitersMax: judgeCallsWaitingMax,
     refusal: "as many judges ask models as may; try again",
   });
@@ -183,7 +181,7 @@ async function enterCalls(
   owner: Owner,
   signal: AbortSignal,
 ): Promise<Release> {
-  const untilMs = performance.now() + turnWaitMs;
+  const untilMs = performance.now() + judgeWaitMsMax;
   for (;;) {
     signal.throwIfAborted();
     try {
