@@ -201,8 +201,8 @@ export const transactionsWaitingMax = 1_000;
 export const transactionWaitMsMax = 30_000;
 
 /**
- * Steps of chunks that run at a time in one process; they share the places of the sandbox, or wait
- * for a judge's model, which takes little but memory.
+ * Steps of chunks of code that run at a time in one process, which share the places of the sandbox;
+ * and those of judges, which wait for a model for minutes and take little but memory.
  */
 export const chunkStepsMax = 32;
 

@@ -112,7 +112,7 @@ export type EvaluationWork = {
 };
 
 /**
- * Steps of chunks: a fourth stays free for other organizations, whose judges may be slow, and a
+ * Steps of chunks, of code and of judges: a fourth stays free for other organizations, and a
  * project has half. Those that wait give way after a while, so that Temporal hands out others.
  */
 const stepPlaces = {
@@ -131,7 +131,9 @@ export function createEvaluationWork(options: EvaluationWorkOptions): Evaluation
   const backfillRuns = createBackfillRuns({ ...options, evaluators, scores });
   const chunks = createChunks({
     ...{ scopes, evaluators, scores, tracingOf, runner, logger },
-    ...{ places: createFairPlaces(stepPlaces), eventMemory },
+    places: createFairPlaces(stepPlaces),
+    judgePlaces: createFairPlaces(stepPlaces),
+    eventMemory,
     backfills: backfillRuns,
     failuresMax: config.evaluation.failuresMax,
     onScores: (committed) => options.metrics.addScores(committed),
