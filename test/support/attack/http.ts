@@ -83,7 +83,9 @@ export function openHttp2(url: string): HttpClient {
     send: ({ method, path, headers, body }, timeoutMs = timeoutMsDefault) =>
       new Promise((resolve) => {
         const answer = createAnswer(resolve);
-        const stream = sessionOf().request({ ...headers, ":method": method, ":path": path });
+        const sent = { ...headers, ":method": method, ":path": path };
+        // Without being told, Node sends no body with a GET.
+        const stream = sessionOf().request(sent, { endStream: false });
         let trailers: Readonly<Record<string, string>> = {};
         stream.setTimeout(timeoutMs, () => {
           answer.end("no answer in time");
