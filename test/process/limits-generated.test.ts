@@ -4,6 +4,7 @@
 // docs/limits.md, "Generated attacks", tells how it runs for longer and repeats what it found.
 
 import fc from "fast-check";
+import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Attack, attacks } from "../support/attack/generated/attacks.ts";
@@ -80,9 +81,10 @@ function describe(harm: readonly string[], batch: readonly Attack[]): string {
   return `${harm.join("\n")}\nFUZZ_ATTACKS='${JSON.stringify(batch)}'`;
 }
 
+/** Prints at once in a long run, whose end vitest would wait for. */
 function print(what: string, value: unknown): void {
-  if (process.env["LIMITS_PRINT"])
-    console.log(`${new Date().toISOString()} ${what}: ${JSON.stringify(value)}`);
+  if (minutes === 0) return;
+  writeSync(1, `${new Date().toISOString()} ${what}: ${JSON.stringify(value)}\n`);
 }
 
 /** Returns the findings of a seed's batches. */

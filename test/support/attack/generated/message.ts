@@ -96,7 +96,7 @@ function smallOf(field: DescField, plan: Plan, depth: number): Buffer {
   const { form, known } = plan;
   const { message } = field;
   if (message) {
-    if (isFree(message)) return form.free.into(message, form.free.small(7));
+    if (isFree(message)) return form.free.into(message, form.free.small(8));
     if (hasPaths(message) || isHttpBody(message))
       return encodeMessage(message, [], plan, depth + 1);
     return form.codec === "json" ? Buffer.from('"2026-01-01T00:00:00Z"') : Buffer.alloc(0);
