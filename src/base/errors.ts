@@ -110,7 +110,12 @@ export class ServiceError extends Error {
   readonly relayed: RelayedAnswer | undefined;
 
   constructor(reason: Reason, message: string, options: ServiceErrorOptions = {}) {
+    // A refusal is told to the caller and is no bug, and a batch may have 100,000 of them: their
+    // stacks would hold up all other requests for seconds.
+    const { stackTraceLimit } = Error;
+    if (outcomes[reason].status < 500) Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = "ServiceError";
     this.reason = reason;
     this.details = options.details;

@@ -13,6 +13,7 @@ import {
 import type { Reservation } from "../base/byte-budget.ts";
 import { ServiceError } from "../base/errors.ts";
 import { bodyRateMin, bodyTimeoutMs } from "../base/limits.ts";
+import { gather } from "./body-parts.ts";
 
 export type ReadBodyOptions = {
   /** Bytes after inflating, inclusive. */
@@ -56,44 +57,27 @@ export async function readBody(source: Readable, options: ReadBodyOptions): Prom
   const { bytesMax, declaredBytes, encoding, reservation, stallMs } = options;
   const decoder = decoderOf(encoding);
   if (Number(declaredBytes) > bytesMax) throw tooLarge(bytesMax);
-  let body: Buffer = noBytes;
-  let isOurs = false;
-  let total = 0;
+  const gathered = gather(decoder !== undefined);
+  const windowMax = windowBytesMax[nameOf(encoding)] ?? 0;
+  let window = 0;
   const keep = (chunk: Buffer): void => {
-    const end = total + chunk.length;
-    if (end > bytesMax) throw tooLarge(bytesMax);
-    reservation.grow(chunk.length);
-    // Most bodies are one chunk. Larger ones double, since a declared length is only a claim.
-    if (total === 0) body = chunk;
-    else if (end > body.length) {
-      const capacity = Math.min(bytesMax, 2 * end);
-      // The first chunk may share its memory with others.
-      body = isOurs ? move(body, capacity) : copyOf(body, capacity);
-      isOurs = true;
-    }
-    if (total > 0) chunk.copy(body, total);
-    total = end;
+    if (gathered.length() + chunk.length > bytesMax) throw tooLarge(bytesMax);
+    const more = Math.min(chunk.length, windowMax - window);
+    reservation.grow(chunk.length + more);
+    window += more;
+    gathered.add(chunk);
   };
   try {
     await pump(source, decoder, { stallMs, timeoutMs: bodyTimeoutMs, rateMin: bodyRateMin }, keep);
   } finally {
     decoder?.destroy();
   }
-  return body.subarray(0, total);
+  reservation.shrink(window);
+  return gathered.join();
 }
 
-const noBytes = Buffer.alloc(0);
-
-function copyOf(bytes: Buffer, capacity: number): Buffer {
-  const copy = Buffer.allocUnsafeSlow(capacity);
-  bytes.copy(copy);
-  return copy;
-}
-
-/** Moves bytes into more memory; theirs is freed at once rather than by the next collection. */
-function move(bytes: Buffer, capacity: number): Buffer {
-  return Buffer.from((bytes.buffer as ArrayBuffer).transfer(capacity));
-}
+/** Bytes of a body that its decoder holds once more until the end of it: the largest windows. */
+const windowBytesMax: Readonly<Record<string, number>> = { br: 16_777_216, zstd: 8_388_608 };
 
 /** Returns the error of a body over its limit; the message names the limit and the way out. */
 export function tooLarge(bytesMax: number): ServiceError {
@@ -103,9 +87,13 @@ export function tooLarge(bytesMax: number): ServiceError {
   );
 }
 
+function nameOf(contentEncoding: string | undefined): string {
+  return contentEncoding?.trim().toLowerCase() || "identity";
+}
+
 function decoderOf(contentEncoding: string | undefined): Transform | undefined {
-  const name = contentEncoding?.trim().toLowerCase();
-  if (name === undefined || name === "" || name === "identity") return undefined;
+  const name = nameOf(contentEncoding);
+  if (name === "identity") return undefined;
   const create = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
   if (!create) {
     throw new ServiceError(

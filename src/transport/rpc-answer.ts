@@ -3,7 +3,7 @@
 // gRPC over HTTP/2, "Responses".
 
 import type { OutgoingHttpHeaders } from "node:http";
-import { type DescMethod, type Message, toJson } from "@bufbuild/protobuf";
+import { create, type DescMethod, type Message, toJson } from "@bufbuild/protobuf";
 import {
   type ContextValues,
   createContextKey,
@@ -53,7 +53,8 @@ async function encodeUnary(
     return { ...response, message: await toPieces(output, response.message, holder) };
   }
   values.set(jsonKey, await encodeJsonInPieces(toJson(output, response.message), holder));
-  return { ...response, message: { $typeName: output.typeName } };
+  // Connect cannot write a message without its defaults, even where nothing of it is sent.
+  return { ...response, message: create(output) };
 }
 
 async function* inPieces(

@@ -42,6 +42,14 @@ describe("nesting", () => {
   });
 });
 
+test("an event past a megabyte in Connect JSON is answered with its id", async () => {
+  const event = { event_type: "tool", event_id: "large", inputs: { text: "x".repeat(1_500_000) } };
+
+  const got = await post("/waggle.v1.EventService/CreateEvent", { event });
+
+  expect(got).toEqual({ status: 200, json: { eventId: "large", success: true } });
+});
+
 describe("a filter for null", () => {
   test.each([
     { operator: "is", want: ["whole"] },

@@ -3,6 +3,7 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
+import { createPacer } from "../../base/pacer.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { EventWrite } from "./event.ts";
 import { type EventInput, parseCosted, parseSession, type SessionInput } from "./parse-event.ts";
@@ -53,7 +54,9 @@ export function createBatchWriter(database: Database, recorder: Recorder): Batch
     const { sessionId, session } = await joinSession(database, projectId, items, options);
     const parsed: Parsed[] = [];
     const faults: BatchFault[] = [];
+    const pacer = createPacer(`project ${projectId}`);
     for (const item of items) {
+      if (pacer.due()) await pacer.rest();
       const result = parseItem(item, sessionId, `${field}[${item.index}].`);
       if ("write" in result) parsed.push(result);
       else faults.push(result);

@@ -3,7 +3,8 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ModelEvent, TracingService } from "../../../gen/waggle/compat/v0/tracing_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { itemFaultsOf, projectOf } from "../../transport/context.ts";
+import { createPacer } from "../../base/pacer.ts";
+import { itemFaultsOf, memoryOf, projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { type BatchItem, joinFault } from "../events/batch.ts";
 import { originOf, toBatchItems } from "../events/handlers.ts";
@@ -40,7 +41,7 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
       const { sessionProperties } = request;
       const { eventIds, sessionId, errors } = await tracingOf(project).events.createBatch(
         project.projectId,
-        toModelItems(context, request.modelEvents),
+        await toModelItems(context, request.modelEvents),
         {
           ...originOf(context),
           field: "model_events",
@@ -63,17 +64,27 @@ function absentCall(): never {
 }
 
 // A call that lacks a field is one fault of its batch, not the end of it.
-function toModelItems(context: HandlerContext, calls: readonly ModelEvent[]): BatchItem[] {
+async function toModelItems(
+  context: HandlerContext,
+  calls: readonly ModelEvent[],
+): Promise<BatchItem[]> {
   const faults = itemFaultsOf(context, "model_events");
-  return calls.map((call, index) => {
-    const path = `model_events[${index}].`;
+  const pacer = createPacer(memoryOf(context).holder);
+  const items: BatchItem[] = [];
+  for (const [index, call] of calls.entries()) {
+    if (pacer.due()) await pacer.rest();
     const fault = faults.get(index);
-    if (fault !== undefined) return { index, fault: joinFault(`model_events[${index}]`, fault) };
-    try {
-      return { index, input: toModelEvent(call, path) };
-    } catch (error) {
-      if (error instanceof ServiceError) return { index, fault: error.message };
-      throw error;
-    }
-  });
+    if (fault === undefined) items.push(toModelItem(call, index));
+    else items.push({ index, fault: joinFault(`model_events[${index}]`, fault) });
+  }
+  return items;
+}
+
+function toModelItem(call: ModelEvent, index: number): BatchItem {
+  try {
+    return { index, input: toModelEvent(call, `model_events[${index}].`) };
+  } catch (error) {
+    if (error instanceof ServiceError) return { index, fault: error.message };
+    throw error;
+  }
 }

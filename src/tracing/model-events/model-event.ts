@@ -40,7 +40,7 @@ export function toModelEvent(call: ModelEvent, path: string): EventInput {
       hyperparameters: call.hyperparameters,
       template: nonEmpty(call.template),
       tools: nonEmpty(call.tools),
-      tool_choice: toToolChoice(call.toolChoice),
+      tool_choice: toToolChoice(call.toolChoice, path),
       response_format: call.responseFormat,
     }),
     inputs: { ...call.templateInputs, chat_history: call.messages },
@@ -51,9 +51,15 @@ export function toModelEvent(call: ModelEvent, path: string): EventInput {
 }
 
 // Clients send null where the caller chose nothing.
-function toToolChoice(choice: Value | undefined): JsonValue | undefined {
+function toToolChoice(choice: Value | undefined, path: string): JsonValue | undefined {
   if (choice === undefined || choice.kind.case === "nullValue") return undefined;
-  return toJson(ValueSchema, choice);
+  try {
+    return toJson(ValueSchema, choice);
+  } catch (cause) {
+    // Only binary protocols carry numbers that JSON has not, and values of no kind.
+    const message = `${path}tool_choice: must be a value of JSON`;
+    throw new ServiceError("INVALID_ARGUMENT", message, { cause });
+  }
 }
 
 // The message of a provider's answer, where it is one; else the answer as it came.

@@ -4,7 +4,7 @@
 
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { containersMax, listItemsMax, valuesMax } from "../../base/limits.ts";
+import { containersMax, listItemsMax, messageDepthMax, valuesMax } from "../../base/limits.ts";
 
 /** Counts of one body. */
 export type Tally = {
@@ -46,11 +46,12 @@ export function tooManyMembers(): ServiceError {
  * Counts the values of a free-form value that is no bucket. Throws MALFORMED_BODY where a request
  * has more of them than `listItemsMax`: protobuf-es holds each as a message.
  */
-export function countLoose(value: unknown, loose: { count: number }): void {
+export function countLoose(value: unknown, loose: { count: number }, level = 0): void {
   loose.count += 1;
   if (loose.count > listItemsMax) throw tooManyLooseValues();
-  if (typeof value !== "object" || value === null) return;
-  for (const member of Object.values(value)) countLoose(member, loose);
+  // Readers refuse what is deeper, and the stack has room for some thousand levels only.
+  if (typeof value !== "object" || value === null || level > messageDepthMax) return;
+  for (const member of Object.values(value)) countLoose(member, loose, level + 1);
 }
 
 /** Returns the error of a request with too many values outside of records and their buckets. */

@@ -6,26 +6,30 @@ export const pieceCharsMax = 65_536;
 /** Characters that a member or an item counts as, besides its text. */
 const memberChars = 8;
 
+/** Levels that are looked into; what is deeper counts as large, before the stack is full. */
+const levelsMax = 1_000;
+
 /** Tells whether a value has more than a piece of text; looks at no more than that. */
 export function isLarge(value: unknown): boolean {
-  return charsLeft(value, pieceCharsMax) <= 0;
+  return charsLeft(value, pieceCharsMax, 0) <= 0;
 }
 
-function charsLeft(value: unknown, chars: number): number {
+function charsLeft(value: unknown, chars: number, level: number): number {
   if (typeof value === "string") return chars - value.length;
   if (value instanceof Uint8Array) return chars - value.length;
   if (typeof value !== "object" || value === null) return chars - memberChars;
+  if (level > levelsMax) return 0;
   let left = chars;
   if (Array.isArray(value)) {
     // for-in would list all indexes of the array first.
     for (let at = 0; at < value.length && left > 0; at += 1) {
-      left = charsLeft(value[at], left - memberChars);
+      left = charsLeft(value[at], left - memberChars, level + 1);
     }
     return left;
   }
   for (const key in value) {
     left -= key.length + memberChars;
-    if (left > 0) left = charsLeft((value as Record<string, unknown>)[key], left);
+    if (left > 0) left = charsLeft((value as Record<string, unknown>)[key], left, level + 1);
     if (left <= 0) return 0;
   }
   return left;

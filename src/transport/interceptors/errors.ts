@@ -19,6 +19,14 @@ const detailCharsMax = 2_048;
 /** Words may repeat what the caller sent, which may be megabytes; gRPC sends them in a trailer. */
 const messageCharsMax = 2_048;
 
+/** What Connect makes of a message of a stream of requests that is no Protobuf. */
+const unreadableWords = "parse binary: ";
+
+function reasonOf(error: ConnectError): Reason | undefined {
+  if (error.rawMessage.startsWith(unreadableWords)) return "MALFORMED_BODY";
+  return connectReasons[error.code];
+}
+
 export type ErrorMapper = (error: unknown) => ConnectError;
 
 export type ErrorMapperOptions = {
@@ -66,7 +74,7 @@ export function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof ConnectError)) return new ServiceError("INTERNAL", "", { cause: error });
   if (error.cause instanceof ServiceError) return error.cause;
-  const reason = connectReasons[error.code] ?? "INTERNAL";
+  const reason = reasonOf(error) ?? "INTERNAL";
   return new ServiceError(reason, error.rawMessage, { cause: error });
 }
 
@@ -91,7 +99,7 @@ export function createErrorMapper(options: ErrorMapperOptions): ErrorMapper {
     // The caller went away: nothing failed here and nobody reads the answer.
     if (connectError.code === Code.Canceled) return connectError;
     if (isCutStream(error)) return new ConnectError("", Code.Canceled, undefined, undefined, error);
-    if (error instanceof ConnectError && connectReasons[error.code]) {
+    if (error instanceof ConnectError && reasonOf(error)) {
       return toConnectError(serviceErrorOf(error));
     }
     const fault = options.findDatabaseFault(error);

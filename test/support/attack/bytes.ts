@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip, zstdCompress } from "node:zlib";
 
 /** Returns the bytes of a unit, one after another. */
-export function repeat(unit: string | Uint8Array, count: number): Buffer {
+export function repeat(unit: string | Uint8Array | readonly number[], count: number): Buffer {
   const bytes = Buffer.from(unit);
   return bytes.length === 0 ? bytes : Buffer.alloc(bytes.length * count, bytes);
 }

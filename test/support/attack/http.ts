@@ -83,8 +83,9 @@ export function openHttp2(url: string): HttpClient {
     send: ({ method, path, headers, body }, timeoutMs = timeoutMsDefault) =>
       new Promise((resolve) => {
         const answer = createAnswer(resolve);
-        const head = { ...headers, ":method": method, ":path": path };
-        const stream = sessionOf().request(head, { endStream: body.length === 0 });
+        const sent = { ...headers, ":method": method, ":path": path };
+        // Without being told, Node sends no body with a GET.
+        const stream = sessionOf().request(sent, { endStream: false });
         let trailers: Readonly<Record<string, string>> = {};
         stream.setTimeout(timeoutMs, () => {
           answer.end("no answer in time");
@@ -96,7 +97,7 @@ export function openHttp2(url: string): HttpClient {
         stream.on("end", () => answer.end("", trailers));
         stream.on("error", (error: Error) => answer.end(error.message));
         stream.on("close", () => answer.end("the stream closed", trailers));
-        if (body.length > 0) stream.end(body);
+        stream.end(body);
       }),
     close: () => session?.destroy(),
   };

@@ -93,7 +93,7 @@ export function openAttackClient(url: string): AttackClient {
 async function toHttp(call: Call, { kind, codec }: Protocol) {
   const { method, key, encoding = "identity" } = call;
   const authorization: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
-  const bytes = await compress(encoding, call.body);
+  const bytes = await compressOnce(encoding, call.body);
   const isStream = method.methodKind !== "unary";
   if (kind === "rest" || kind === "otlp") {
     const [httpMethod = "", path = ""] = (kind === "rest" ? call.rest : otlpRoute).split(" ");
@@ -118,6 +118,17 @@ async function toHttp(call: Call, { kind, codec }: Protocol) {
 }
 
 const otlpRoute = "POST /v1/traces";
+
+const compressed = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
+
+/** Compresses a body that is sent many times, so that the sender works less than the service. */
+export function compressOnce(encoding: Encoding, body: Buffer): Promise<Buffer> {
+  const known = compressed.get(body) ?? new Map<Encoding, Promise<Buffer>>();
+  compressed.set(body, known);
+  const bytes = known.get(encoding) ?? compress(encoding, body);
+  known.set(encoding, bytes);
+  return bytes;
+}
 
 function readAnswer(answer: HttpAnswer, { kind }: Protocol): Answer {
   const { status, headers, bytes, failure } = answer;

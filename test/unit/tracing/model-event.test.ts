@@ -28,4 +28,25 @@ describe("toModelEvent", () => {
   test("takes a null tool choice as absent", () => {
     expect(configOf(null)).toEqual({ model: "m", provider: "p" });
   });
+
+  test.each([
+    { name: "of no kind", toolChoice: create(ValueSchema) },
+    { name: "that is NaN", toolChoice: create(ValueSchema, { kind: aNumber(NaN) }) },
+  ])("refuses by name a tool choice $name, which JSON has not", ({ toolChoice }) => {
+    const call = create(ModelEventSchema, {
+      model: "m",
+      provider: "p",
+      response: {},
+      duration: 1,
+      toolChoice,
+    });
+
+    expect(() => toModelEvent(call, "model_events[0].")).toThrow(
+      "model_events[0].tool_choice: must be a value of JSON",
+    );
+  });
 });
+
+function aNumber(value: number) {
+  return { case: "numberValue" as const, value };
+}

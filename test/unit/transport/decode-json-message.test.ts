@@ -98,6 +98,21 @@ describe("messageFromJson", () => {
     });
   });
 
+  test.each([
+    { name: "unknown member", desc: batch, path: ["unknown"] },
+    { name: "text", desc: batch, path: ["project"] },
+    { name: "filter's value", desc: ExportEventsRequestSchema, path: ["filters", "value"] },
+  ])("refuses or ignores an $name of 10,000 levels before the stack is full", async (row) => {
+    const [outer = "", inner] = row.path;
+    const deep: unknown = JSON.parse("[".repeat(10_000) + "]".repeat(10_000));
+    const json = { [outer]: inner === undefined ? deep : [{ [inner]: deep }] };
+
+    const got = await messageFromJson(row.desc, json, noLimit()).catch((error: unknown) => error);
+
+    if (outer === "unknown") expect(got).toMatchObject({ events: [] });
+    else expect(got).toMatchObject({ reason: "MALFORMED_BODY" });
+  });
+
   test("takes the memory of the messages that it makes", async () => {
     const spans = Array.from({ length: 10_000 }, () => ({}));
     const json = { resourceSpans: [{ scopeSpans: [{ spans }] }] };

@@ -41,3 +41,13 @@ test("a caller who leaves in the middle of a stream is no failure", async () => 
   expect(map(new Error("broken")).code).toBe(Code.Internal);
   expect(logged).toEqual(["a call failed for an unknown cause"]);
 });
+
+test("a message of a stream that is no Protobuf is the caller's fault", () => {
+  const logger = createLogger("silent");
+  const map = createErrorMapper({ logger, findDatabaseFault: () => undefined });
+  const unreadable = "parse binary: illegal tag: field no 0 wire type 0";
+
+  const got = map(new ConnectError(unreadable, Code.Internal));
+
+  expect([got.code, got.rawMessage]).toEqual([Code.InvalidArgument, unreadable]);
+});

@@ -1,0 +1,73 @@
+// Bodies as they are read: whole whatever parts they come in, and counted with what their decoder
+// holds.
+
+import { Readable } from "node:stream";
+import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createByteBudget, type Reservation } from "../../../src/base/byte-budget.ts";
+import { readBody } from "../../../src/transport/body.ts";
+
+const MB = 1_000_000;
+
+function read(parts: readonly Buffer[], encoding: string | undefined, reservation: Reservation) {
+  const source = Readable.from(parts, { objectMode: false });
+  const limits = { bytesMax: 64 * MB, stallMs: 10_000, declaredBytes: undefined };
+  return readBody(source, { ...limits, encoding, reservation });
+}
+
+const encoders = {
+  gzip: gzipSync,
+  br: (bytes: Buffer) => brotliCompressSync(bytes),
+  zstd: (bytes: Buffer) => zstdCompressSync(bytes),
+};
+
+describe("readBody", () => {
+  test("returns the bytes of all parts, small and large, and counts them", async () => {
+    const part = fc.tuple(fc.constantFrom(1, 100, 20_000, 70_000), fc.nat(255));
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 12 }), async (sizes) => {
+        const parts = sizes.map(([size, byte]) => Buffer.alloc(size, byte));
+        const reservation = createByteBudget(Infinity).open();
+
+        const got = await read(parts, undefined, reservation);
+
+        const want = Buffer.concat(parts);
+        expect(got.equals(want)).toBe(true);
+        expect(reservation.bytes()).toBe(want.length);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test.each(["gzip", "br", "zstd"] as const)("returns what %s inflates to", async (encoding) => {
+    const text = Buffer.from(Array.from({ length: 100_000 }, (_, index) => `${index},`).join(""));
+    const compressed = encoders[encoding](text);
+    const half = compressed.length >> 1;
+    const reservation = createByteBudget(Infinity).open();
+
+    const parts = [compressed.subarray(0, half), compressed.subarray(half)];
+    const got = await read(parts, encoding, reservation);
+
+    expect(got.equals(text)).toBe(true);
+    expect(reservation.bytes()).toBe(text.length);
+  });
+
+  // Each decoder holds so much of the body once more, which gzip does not.
+  test.each([
+    { encoding: "br", bytes: 20 * MB, peak: 20 * MB + 16_777_216 },
+    { encoding: "zstd", bytes: 20 * MB, peak: 20 * MB + 8_388_608 },
+    { encoding: "zstd", bytes: 2 * MB, peak: 4 * MB },
+    { encoding: "gzip", bytes: 20 * MB, peak: 20 * MB },
+  ] as const)("counts what a decoder of $encoding holds of $bytes bytes", async (row) => {
+    const compressed = encoders[row.encoding](Buffer.alloc(row.bytes));
+
+    await expect(
+      read([compressed], row.encoding, createByteBudget(row.peak - 1).open()),
+    ).rejects.toMatchObject({ reason: "OVERLOADED" });
+    const enough = createByteBudget(row.peak).open();
+    await read([compressed], row.encoding, enough);
+
+    expect(enough.bytes()).toBe(row.bytes);
+  });
+});
