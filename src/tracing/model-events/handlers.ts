@@ -7,7 +7,7 @@ import { createPacer } from "../../base/pacer.ts";
 import { itemFaultsOf, memoryOf, projectOf } from "../../transport/context.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { type BatchItem, joinFault } from "../events/batch.ts";
-import { originOf, toBatchItems } from "../events/handlers.ts";
+import { originOf, reserveBatch, toBatchItems } from "../events/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toModelEvent } from "./model-event.ts";
 
@@ -68,6 +68,7 @@ async function toModelItems(
   context: HandlerContext,
   calls: readonly ModelEvent[],
 ): Promise<BatchItem[]> {
+  reserveBatch(context, calls.length);
   const faults = itemFaultsOf(context, "model_events");
   const pacer = createPacer(memoryOf(context).holder);
   const items: BatchItem[] = [];
