@@ -3,6 +3,7 @@
 // Source: docs/decisions.md, 14, 32.
 
 import { ServiceError } from "../base/errors.ts";
+import { keyLookupsMax } from "../base/tenant-limits.ts";
 import { createCache } from "./cache.ts";
 import type { Principal } from "./principal.ts";
 
@@ -34,11 +35,6 @@ export const everything = "*";
 /** Short, so that a key made elsewhere whose notification was lost works soon. */
 const unknownAgeMs = 2_000;
 const lookupTimeoutMsDefault = 5_000;
-/**
- * Questions that the database owes an answer to, those included that nobody waits for any more:
- * made-up keys must not pile up before a database that is slow or silent.
- */
-const askedMax = 2_000;
 
 export function createCallerMemory<T extends Principal>(
   options: CallerMemoryOptions<T>,
@@ -57,7 +53,7 @@ export function createCallerMemory<T extends Principal>(
   let asked = 0;
 
   async function ask(hash: Buffer): Promise<T | undefined> {
-    if (asked >= askedMax) throw new Error(`${askedMax} callers are being looked up`);
+    if (asked >= keyLookupsMax) throw new Error(`${keyLookupsMax} callers are being looked up`);
     asked += 1;
     try {
       return await find(hash);

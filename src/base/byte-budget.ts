@@ -74,9 +74,13 @@ const all = "all";
 
 /**
  * Returns a budget in which no holder takes more than its part, however many calls it has. `what`
- * names in the refusal what holds the bytes.
+ * names in the refusal what holds the bytes; `onFreed` is told of bytes that are given back.
  */
-export function createSharedBudget(bytesMax: number, what: string): SharedBudget {
+export function createSharedBudget(
+  bytesMax: number,
+  what: string,
+  onFreed: (bytes: number) => void = () => undefined,
+): SharedBudget {
   const held = new Map<string, number>();
   const heldBy = (holder: string): number => held.get(holder) ?? 0;
 
@@ -98,6 +102,7 @@ export function createSharedBudget(bytesMax: number, what: string): SharedBudget
       const given = Math.min(bytes, own);
       own -= given;
       add(limits.keys(), -given);
+      onFreed(given);
     }
 
     return {

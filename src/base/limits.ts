@@ -41,8 +41,8 @@ export const bodyTimeoutMs = 300_000;
  */
 export const streamedCallBytes = 16_384;
 
-/** Longest pause between two messages of such a stream; then the call ends. */
-export const streamIdleMs = 60_000;
+/** Longest time of such a stream, in stall times of a body. */
+export const requestStreamStalls = 2;
 
 /** Longest time that an answer waits for a client that reads nothing. */
 export const answerStallMs = 60_000;
@@ -201,10 +201,22 @@ export const transactionsWaitingMax = 1_000;
 export const transactionWaitMsMax = 30_000;
 
 /**
- * Steps of chunks that run at a time in one process; they share the places of the sandbox, or wait
- * for a judge's model, which takes little but memory.
+ * Steps of chunks of code that run at a time in one process, which share the places of the sandbox;
+ * and those of judges, which wait for a model for minutes and take little but memory.
  */
 export const chunkStepsMax = 32;
+
+/** Calls of models by judges that run at a time in one process: eight of each step of a chunk. */
+export const judgeCallsMax = 8 * chunkStepsMax;
+
+/** Calls of judges of one process that wait; past it the tenant with the most is refused. */
+export const judgeCallsWaitingMax = 2 * judgeCallsMax;
+
+/** Backfills of one process that look for events at a time: each holds a connection for reads. */
+export const backfillSelectionsMax = 2;
+
+/** Backfills of one process that wait for that; past it the tenant with the most steps aside. */
+export const backfillSelectionsWaitingMax = 8;
 
 /** Backfills of an organization that run at a time: each has a chunk open all the time. */
 export const backfillsOfOrgMax = 16;

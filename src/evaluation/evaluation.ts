@@ -5,6 +5,7 @@ import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
 import { createFairPlaces } from "../base/fair-places.ts";
 import { chunkStepsMax } from "../base/limits.ts";
+import { chunkStepWaitMsMax } from "../base/tenant-limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
@@ -111,14 +112,14 @@ export type EvaluationWork = {
 };
 
 /**
- * Steps of chunks: a fourth stays free for other organizations, whose judges may be slow, and a
+ * Steps of chunks, of code and of judges: a fourth stays free for other organizations, and a
  * project has half. Those that wait give way after a while, so that Temporal hands out others.
  */
 const stepPlaces = {
   max: chunkStepsMax,
   orgMax: (chunkStepsMax * 3) / 4,
   projectMax: chunkStepsMax / 2,
-  waitMs: 5_000,
+  waitMs: chunkStepWaitMsMax,
   waitersMax: chunkStepsMax,
   refusal: "as many chunks run as may; try again",
 };
@@ -130,7 +131,9 @@ export function createEvaluationWork(options: EvaluationWorkOptions): Evaluation
   const backfillRuns = createBackfillRuns({ ...options, evaluators, scores });
   const chunks = createChunks({
     ...{ scopes, evaluators, scores, tracingOf, runner, logger },
-    ...{ places: createFairPlaces(stepPlaces), eventMemory },
+    places: createFairPlaces(stepPlaces),
+    judgePlaces: createFairPlaces(stepPlaces),
+    eventMemory,
     backfills: backfillRuns,
     failuresMax: config.evaluation.failuresMax,
     onScores: (committed) => options.metrics.addScores(committed),

@@ -3,6 +3,7 @@
 // docs/decisions.md, 22.
 
 import type { JsonValue } from "../base/json.ts";
+import { scoreCharactersMax } from "../base/tenant-limits.ts";
 import type { Category, Definition, ScoreType, Threshold } from "./evaluators/definition.ts";
 
 export type Score = boolean | number | string;
@@ -13,9 +14,6 @@ export type ScoreRule = Pick<Definition, "type" | "categories" | "scale"> & {
 };
 
 export type CheckedScore = { readonly score: Score } | { readonly fault: string };
-
-/** A score is shown in tables and grouped by; longer text belongs into the explanation. */
-const scoreCharactersMax = 10_000;
 
 /**
  * Returns the score that a value is, or for people why it is none. A boolean counts as 1 or 0 where

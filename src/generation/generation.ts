@@ -4,6 +4,7 @@
 import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
 import type { Logger } from "../base/logger.ts";
+import { modelAnswersShare } from "../base/tenant-limits.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
@@ -16,7 +17,7 @@ import { createOutbound } from "./calls/outbound.ts";
 import { type Chat, createChat } from "./chat/chat.ts";
 import { createCredentials, type Credentials } from "./credentials/credentials.ts";
 import { createEncryptionKeys } from "./credentials/encryption-keys.ts";
-import { createJudgeCalls, type JudgeCalls } from "./judge/judge-calls.ts";
+import { createJudgeCalls, createJudgePlaces, type JudgeCalls } from "./judge/judge-calls.ts";
 import { createLanguageModels } from "./providers/language-models.ts";
 import { createModels, type Models } from "./proxy/models.ts";
 import { createPassThrough } from "./proxy/pass-through.ts";
@@ -79,7 +80,7 @@ export function createGeneration(options: GenerationOptions): Generation {
   const calls = {
     ...{ routing, generations, languageModels, logger },
     concurrency: createConcurrency({ max: config.generationConcurrencyMax }),
-    answerMemory: createAnswerMemory(config.bytesInFlightMax / 4),
+    answerMemory: createAnswerMemory(config.bytesInFlightMax * modelAnswersShare),
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
   };
@@ -93,7 +94,11 @@ export function createGeneration(options: GenerationOptions): Generation {
       translated: createTranslated({ languageModels }),
     }),
     models: createModels({ ...calls, outbound }),
-    judgeCalls: createJudgeCalls({ ...calls, prices: options.prices }),
+    judgeCalls: createJudgeCalls({
+      ...calls,
+      places: createJudgePlaces(config.generationConcurrencyMax),
+      prices: options.prices,
+    }),
     async close() {
       await generations.drain();
       await outbound.close();

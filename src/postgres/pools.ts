@@ -9,6 +9,7 @@ import {
   transactionsWaitingMax,
   transactionWaitMsMax,
 } from "../base/limits.ts";
+import { callersConnectionsShare, projectReadsShare } from "../base/tenant-limits.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
 export type ColumnTypes = { bigint: number };
@@ -52,12 +53,12 @@ const sharedTimeoutMs = 60_000;
 const sharedConnectionsMax = 2;
 const closeTimeoutSeconds = 5;
 
-/** A quarter of the connections is for callers; reads get half of the others, rounded down. */
-const callersShare = 4;
-
-/** Returns the sizes of the pools, each at least 1, for three connections or more. */
+/**
+ * Returns the sizes of the pools, each at least 1, for three connections or more. Reads get half of
+ * what callers leave, rounded down.
+ */
 export function dividePools(connectionsMax: number): PoolSizes {
-  const callers = Math.max(1, Math.floor(connectionsMax / callersShare));
+  const callers = Math.max(1, Math.floor(connectionsMax * callersConnectionsShare));
   const reads = Math.max(1, Math.floor((connectionsMax - callers) / 2));
   return { callers, reads, commits: connectionsMax - callers - reads };
 }
@@ -109,7 +110,7 @@ function transactionTurns(places: number): Turns {
 function readTurns(places: number): Turns {
   return createTurns({
     places,
-    placesPerOwner: Math.max(1, Math.floor(places / 2)),
+    placesPerOwner: Math.max(1, Math.floor(places * projectReadsShare)),
     waitingMax: readsWaitingMax,
     waitMsMax: readWaitMsMax,
     what: "reads",

@@ -4,6 +4,7 @@
 
 import type { Principal } from "../access/principal.ts";
 import { createSharedBudget, type Reservation, type Share } from "../base/byte-budget.ts";
+import { createGarbageCounter } from "../base/garbage.ts";
 import { anonymousBytesInFlightMax, organizationShare, projectShare } from "../base/limits.ts";
 
 export type Memory = {
@@ -13,7 +14,10 @@ export type Memory = {
 
 /** Returns the memory of a process: `bytesMax` for known callers. */
 export function createMemory(bytesMax: number): Memory {
-  const known = createSharedBudget(bytesMax, "requests and answers");
+  const garbage = createGarbageCounter();
+  const known = createSharedBudget(bytesMax, "requests and answers", (bytes) =>
+    garbage.note(bytes),
+  );
   const anonymous = createSharedBudget(anonymousBytesInFlightMax, "requests without a key");
   return {
     open: (principal) =>

@@ -11,7 +11,7 @@ import {
   type Interceptor,
 } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest } from "@connectrpc/connect-node";
-import { messageDepthMax, streamedCallBytes, streamIdleMs } from "../base/limits.ts";
+import { messageDepthMax, requestStreamStalls, streamedCallBytes } from "../base/limits.ts";
 import type { Reservation } from "../base/byte-budget.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -178,7 +178,9 @@ async function serve(
     const discard = (): Promise<void> => discardRest(bytes);
     const answer = await handler({
       ...universal,
-      ...(read ? withoutMessage(exchange, universal, read.framing) : { body: streamed(bytes) }),
+      ...(read
+        ? withoutMessage(exchange, universal, read.framing)
+        : { body: streamed(bytes, options) }),
     });
     await writeRpcAnswer(exchange, answer, values, discard);
     // gRPC's status follows the last byte of an answer, and must not wait for this.
@@ -218,13 +220,24 @@ function withoutMessage(
 }
 
 /**
- * Passes on what a client streams to a call that takes a stream; ends it where the client says
- * nothing for the idle time. Unary calls come here only to be refused by Connect.
+ * Passes on the bytes that a client streams to a call that takes a stream. Fails with BODY_TIMEOUT
+ * where none come for the stall time, or where the stream takes too long in all. Unary calls come
+ * here only to be refused by Connect.
  */
-async function* streamed(bytes: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* streamed(
+  bytes: AsyncIterator<Uint8Array>,
+  { bodyStallMs, mapError }: Pick<RpcOptions, "bodyStallMs" | "mapError">,
+): AsyncIterable<Uint8Array> {
+  const timeoutMs = requestStreamStalls * bodyStallMs;
+  const endsAtMs = performance.now() + timeoutMs;
+  const late = (message: string): Error => mapError(new ServiceError("BODY_TIMEOUT", message));
   for (;;) {
-    const next = await within(bytes.next(), streamIdleMs);
-    if (next === undefined || next.done) return;
+    const next = await within(bytes.next(), bodyStallMs);
+    if (next === undefined) throw late(`no byte of the body came for ${bodyStallMs} ms`);
+    if (next.done) return;
+    if (performance.now() > endsAtMs) {
+      throw late(`the stream of requests took longer than ${timeoutMs} ms`);
+    }
     yield next.value;
   }
 }

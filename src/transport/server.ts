@@ -9,6 +9,11 @@ import type { NodeResponse } from "./exchange.ts";
 import { createHttp1Connections, type Http1Connections } from "./http1-connections.ts";
 import type { RequestListener } from "./routes.ts";
 import type { Logger } from "../base/logger.ts";
+import {
+  headersTimeoutMs,
+  http2IdleTimeoutMs,
+  streamsOfConnectionMax,
+} from "../base/tenant-limits.ts";
 
 export type TransportServerOptions = {
   readonly listener: RequestListener;
@@ -33,17 +38,13 @@ const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /** A connection that has not said which protocol it speaks. */
 const sniffTimeoutMs = 10_000;
-const headersTimeoutMs = 30_000;
 /** A whole HTTP/1.1 request, at any pace; a stalled body is cut far sooner (body.ts). */
 const requestTimeoutMs = 300_000;
 /** Above the idle time-outs of usual load balancers (60 s), so that they close first. */
 const keepAliveTimeoutMs = 75_000;
-const http2IdleTimeoutMs = 120_000;
 const connectionsCheckMs = 5_000;
 /** Behind the drain time, for telling clients whose calls are ended. */
 const lastWordsMs = 500;
-/** Of one HTTP/2 connection; clients open another when they need more. */
-const concurrentStreamsMax = 256;
 
 export function createTransportServer(options: TransportServerOptions): TransportServer {
   const sockets = new Set<Socket>();
@@ -173,7 +174,7 @@ function createHttp2Server(
   sessions: Set<ServerHttp2Session>,
   isClosing: () => boolean,
 ): Http2Server {
-  const server = createHttp2({ settings: { maxConcurrentStreams: concurrentStreamsMax } });
+  const server = createHttp2({ settings: { maxConcurrentStreams: streamsOfConnectionMax } });
   server.on("request", (request, response) => {
     guard(options, () => options.listener(request, response as unknown as NodeResponse));
   });

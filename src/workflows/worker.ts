@@ -31,10 +31,11 @@ const workflowsPath = new URL("./workflows.ts", import.meta.url).pathname;
 /** Each holds a connection of the worker's pools at times, most of them wait. */
 const activitiesMax = 20;
 /**
- * Steps of chunks that are taken from Temporal: those that run, and those that wait here for their
- * organization's turn, since Temporal hands them out in the order in which they came.
+ * Steps of chunks that are taken from Temporal: those of code and of judges that run, and as many
+ * that wait here for their organization's turn, since Temporal hands them out in the order in which
+ * they came.
  */
-const evaluationsMax = 2 * chunkStepsMax;
+const evaluationsMax = 4 * chunkStepsMax;
 /** Workflows kept in memory between two events of theirs. */
 const cachedWorkflowsMax = 200;
 /** Activities that notice it end at a step; the others are given up and tried again elsewhere. */

@@ -61,36 +61,44 @@ function run(key: string, definition: string, signal?: AbortSignal) {
 }
 
 describe("an organization that fills every place it may have", () => {
-  test("leaves one to others, and is refused where too much of its own waits", async () => {
-    const leaving = new AbortController();
-    // As many as run and wait, and some more.
-    const endless = attackers
-      .flatMap((key) => Array.from({ length: 15 }, () => key))
-      .map((key) => run(key, endlessCode, leaving.signal));
-    const refused = Promise.any(
-      endless.map(async (one) => {
-        const answer = await one;
-        expect(answer.status).toBe(503);
-        return answer;
-      }),
-    );
+  const options = { timeout: 120_000 };
+  test(
+    "leaves one to others, and is refused where too much of its own waits",
+    options,
+    async () => {
+      const leaving = new AbortController();
+      // As many as run and wait, and some more.
+      const endless = attackers
+        .flatMap((key) => Array.from({ length: 15 }, () => key))
+        .map((key) => run(key, endlessCode, leaving.signal));
+      const refused = Promise.any(
+        endless.map(async (one) => {
+          const answer = await one;
+          expect(answer.status).toBe(503);
+          return answer;
+        }),
+      );
 
-    expect(await refused).toMatchObject({ status: 503, retryAfter: "1" });
+      expect(await refused).toMatchObject({ status: 503, retryAfter: "1" });
 
-    for (let count = 0; count < 3; count += 1) {
-      const answer = await run(victimKey, `result = ${count}`);
-      expect(answer).toMatchObject({ status: 200 });
-    }
-    const metric = { name: "checked", type: "PYTHON", criteria: "result = 1" };
-    expect(await post(victimKey, "/v1/metrics", metric)).toMatchObject({ status: 200 });
-    const overGrpc = createClient(EvaluatorService, createGrpcTransport({ baseUrl: service.url }));
-    const answer = await overGrpc.runMetric(
-      { metric: { type: "PYTHON", definition: "result = 7" }, event },
-      { headers: { authorization: `Bearer ${victimKey}` } },
-    );
-    expect(answer.success).toBe(true);
+      for (let count = 0; count < 3; count += 1) {
+        const answer = await run(victimKey, `result = ${count}`);
+        expect(answer).toMatchObject({ status: 200 });
+      }
+      const metric = { name: "checked", type: "PYTHON", criteria: "result = 1" };
+      expect(await post(victimKey, "/v1/metrics", metric)).toMatchObject({ status: 200 });
+      const overGrpc = createClient(
+        EvaluatorService,
+        createGrpcTransport({ baseUrl: service.url }),
+      );
+      const answer = await overGrpc.runMetric(
+        { metric: { type: "PYTHON", definition: "result = 7" }, event },
+        { headers: { authorization: `Bearer ${victimKey}` } },
+      );
+      expect(answer.success).toBe(true);
 
-    leaving.abort();
-    await Promise.allSettled(endless);
-  });
+      leaving.abort();
+      await Promise.allSettled(endless);
+    },
+  );
 });

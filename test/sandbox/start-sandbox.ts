@@ -26,7 +26,7 @@ export function anOwner(name: string): Owner {
 export async function startSandbox(limits: Partial<SandboxLimits> = {}): Promise<PythonSandbox> {
   const sandbox = createPythonSandbox({
     limits: { ...defaultLimits, ...limits },
-    // Two of them for the works of one project: one that a test file keeps open, and the test's own.
+    // Two of them for one project: one that a test file keeps open, and the test's own.
     processesMax: 4,
     blanks: 1,
     cacheFolder: join(tmpdir(), "waggle-test-sandbox"),

@@ -2,7 +2,7 @@
 // is left when a workflow dies between two steps. The scores are committed by hand.
 // Source: docs/decisions.md, 24; docs/evaluators.md, "Backfills".
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { createBackfillWatch } from "../../src/evaluation/backfills/backfill-watch.ts";
 import type { NextChunk } from "../../src/evaluation/backfills/backfill-runs.ts";
@@ -10,6 +10,7 @@ import type { Backfill, BackfillRequest } from "../../src/evaluation/backfills/b
 import type { DefinitionFields } from "../../src/evaluation/evaluators/fields.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import { createFairPlaces } from "../../src/base/fair-places.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { addBackfill, addMetric } from "../support/metrics.ts";
 import { reasonOf } from "../support/reason.ts";
@@ -467,5 +468,63 @@ describe("the watch over backfills", () => {
     await watch("failed").turn();
 
     expect((await stateOf(project, backfill)).state).toBe("paused");
+  });
+});
+
+/** A way to events on which searches of one project wait until `go` is called. */
+function givenSlowSearches(slow: ProjectScope) {
+  const { promise: gone, resolve: go } = Promise.withResolvers<void>();
+  let begun = 0;
+  const tracingOf: TestEvaluation["tracingOf"] = (project) => {
+    const tracing = evaluation.tracingOf(project);
+    const page: typeof tracing.selection.page = async (projectId, ...search) => {
+      if (projectId === slow.projectId) {
+        begun += 1;
+        await gone;
+      }
+      return tracing.selection.page(projectId, ...search);
+    };
+    return { ...tracing, selection: { ...tracing.selection, page } };
+  };
+  return { tracingOf, go, begun: () => begun };
+}
+
+describe("backfills that look for events", () => {
+  test("do so one at a time in an organization, and leave the others their turn", async () => {
+    const { project, id } = await given(3);
+    const second = await create(project, await evaluation.aJudge(project));
+    const first = await create(project, id);
+    const others = await given(3);
+    const other = await create(others.project, others.id);
+    const { tracingOf, go, begun } = givenSlowSearches(project);
+    const runs = evaluation.runsWith(tracingOf);
+
+    const slow = [runs.nextChunk(runOf(first)), runs.nextChunk(runOf(second))];
+    await vi.waitUntil(() => begun() > 0);
+    const next = await runs.nextChunk(runOf(other));
+
+    expect(chunkOf(next).events).toBe(3);
+    expect(begun()).toBe(1);
+    go();
+    const chunks = (await Promise.all(slow)).map(chunkOf);
+    expect(chunks.map(({ events }) => events)).toEqual([3, 3]);
+  });
+
+  test("step aside where there is no turn for long", async () => {
+    const { project, id } = await given(3);
+    const backfill = await create(project, id);
+    const places = createFairPlaces({
+      ...{ max: 1, orgMax: 1, projectMax: 1, waitMs: 1, waitersMax: 1 },
+      refusal: "none",
+    });
+    const leave = await places.enter(project);
+    const runs = evaluation.runsWith(evaluation.tracingOf, places);
+
+    const aside = await runs.nextChunk(runOf(backfill));
+    leave();
+    const next = await runs.nextChunk(runOf(backfill));
+
+    expect(aside).toMatchObject({ kind: "again", pauseMs: expect.any(Number) as number });
+    expect(chunkOf(next).events).toBe(3);
   });
 });

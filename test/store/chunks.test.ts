@@ -42,7 +42,8 @@ function chunksOf(run: Run, options: Partial<ChunksOptions> = {}) {
   const chunks = createChunks({
     ...{ scopes, evaluators, scores, tracingOf, backfills: runs, failuresMax: 10, pauseMs: 1 },
     runner: { open: async () => ({ concurrency: 1, run, isWanted: () => false, close }) },
-    ...{ places: createFairPlaces(places), eventMemory: createEventMemory() },
+    ...{ places: createFairPlaces(places), judgePlaces: createFairPlaces(places) },
+    eventMemory: createEventMemory(),
     lingerMs: 0,
     logger: createLogger("silent"),
     ...options,
@@ -147,7 +148,7 @@ describe("a step of a chunk", () => {
     const input = await givenAChunk(2);
     const taken = createFairPlaces(places);
     const leave = await taken.enter({ orgId: project.orgId, projectId: createUuid() });
-    const chunks = chunksOf(async () => score, { places: taken });
+    const chunks = chunksOf(async () => score, { judgePlaces: taken });
 
     const aside = await step(chunks, input);
     leave();
@@ -159,6 +160,24 @@ describe("a step of a chunk", () => {
     });
     expect(got).toMatchObject({ counts: { events: 2, scored: 2 }, end: { kind: "done" } });
     expect(got.pauseMs).toBeUndefined();
+  });
+
+  test("of a judge waits for judges of others, and for none of their code", async () => {
+    const input = await givenAChunk(2);
+    const taken = createFairPlaces({ ...places, max: 1 });
+    await taken.enter({ orgId: createUuid(), projectId: createUuid() });
+
+    const waits = await step(
+      chunksOf(async () => score, { judgePlaces: taken }),
+      input,
+    );
+    const goesOn = await step(
+      chunksOf(async () => score, { places: taken }),
+      input,
+    );
+
+    expect(waits.pauseMs).toBeGreaterThan(0);
+    expect(goesOn).toMatchObject({ counts: { events: 2, scored: 2 }, end: { kind: "done" } });
   });
 
   test("takes nothing on where another evaluator waits for its place", async () => {

@@ -65,7 +65,9 @@ export function stepsOf(perStep: number): () => Promise<ChunkStep> {
 /** An answer to a backfill of 200 events. */
 export function answerOf(
   next:
-    { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput } | { readonly kind: "completed" },
+    | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
+    | { readonly kind: "again"; readonly pauseMs: number }
+    | { readonly kind: "completed" },
   done: number,
 ): NextChunk {
   const progress = { matched: 200, done, scored: done, failed: 0, skipped: 0 };

@@ -7,6 +7,7 @@ import type { Actor } from "../../src/access/principal.ts";
 import { isProject, type ProjectScope } from "../../src/access/scope.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
+import { createBackfillPlaces } from "../../src/evaluation/backfills/backfill-places.ts";
 import { createBackfillRuns } from "../../src/evaluation/backfills/backfill-runs.ts";
 import { type Backfills, createBackfills } from "../../src/evaluation/backfills/backfills.ts";
 import type { DefinitionFields } from "../../src/evaluation/evaluators/fields.ts";
@@ -14,7 +15,7 @@ import { createEvaluators } from "../../src/evaluation/evaluators/evaluators.ts"
 import { createScores } from "../../src/evaluation/scores/scores.ts";
 import { createOutbox } from "../../src/outbox/outbox.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import { createTracing } from "../../src/tracing/tracing.ts";
+import { createTracing, type TracingOf } from "../../src/tracing/tracing.ts";
 import { createTestDatabase, openTestClusters } from "./database.ts";
 import { givenAProject } from "./project.ts";
 
@@ -62,6 +63,9 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
   return {
     ...{ ...parts, evaluators, backfills },
     runs: createBackfillRuns({ ...parts, evaluators, chunkEventsMax }),
+    /** Runs of backfills with another way to events, or other places. */
+    runsWith: (tracingOf: TracingOf, places = createBackfillPlaces()) =>
+      createBackfillRuns({ ...parts, evaluators, chunkEventsMax, tracingOf, places }),
     async aProject(): Promise<ProjectScope> {
       const { projectId } = await givenAProject(database);
       const scope = await scopes.find("project", projectId);

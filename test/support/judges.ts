@@ -6,7 +6,8 @@ import type { RunnableDefinition } from "../../src/evaluation/runner/runner.ts";
 import { createJudge, type Judge } from "../../src/evaluation/runner/judge/judge.ts";
 import { createAnswerMemory } from "../../src/generation/calls/answer-memory.ts";
 import { type Concurrency, createConcurrency } from "../../src/generation/calls/concurrency.ts";
-import { createJudgeCalls, type JudgeCalls } from "../../src/generation/judge/judge-calls.ts";
+import { createJudgeCalls, createJudgePlaces } from "../../src/generation/judge/judge-calls.ts";
+import type { JudgeCalls } from "../../src/generation/judge/judge-calls.ts";
 import { createPrices } from "../../src/generation/prices/prices.ts";
 import { createLanguageModels } from "../../src/generation/providers/language-models.ts";
 import type { ProviderType } from "../../src/generation/provider.ts";
@@ -41,9 +42,14 @@ export type Judges = {
 /** Every provider is named as its type; nothing is waited for between tries. */
 export function givenJudges(
   standIn: StandIn,
-  limits: { readonly callsMax?: number; readonly bytesMax?: number } = {},
+  limits: {
+    readonly callsMax?: number;
+    readonly judgeCallsMax?: number;
+    readonly bytesMax?: number;
+  } = {},
 ): Judges {
-  const concurrency = createConcurrency({ max: limits.callsMax ?? 100 });
+  const { callsMax = 100 } = limits;
+  const concurrency = createConcurrency({ max: callsMax });
   const calls = createJudgeCalls({
     routing: createRouting({
       connectionsFor: () => Promise.resolve([]),
@@ -58,6 +64,7 @@ export function givenJudges(
     generations: createRunning(),
     prices: createPrices(),
     concurrency,
+    places: createJudgePlaces(callsMax, limits.judgeCallsMax),
     answerMemory: createAnswerMemory(limits.bytesMax ?? 100_000_000),
     attemptsMax: 2,
     backoff: { firstMs: 0, pauseMsMax: 0, retryAfterMsMax: 0 },

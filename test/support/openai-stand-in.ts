@@ -35,6 +35,8 @@ export type SeenRequest = {
   readonly isAborted: boolean;
   /** Whether the answer, or as much as there will be of it, has been given. */
   readonly isOver: boolean;
+  /** Bytes of the answer that were handed to the connection. */
+  sentBytes(): number;
 };
 
 export type StandIn = {
@@ -138,10 +140,13 @@ async function answer({ request, response, options, seen, failures }: Call): Pro
   const { method = "", url: path = "", headers } = request;
   const route = findRoute(method, path, headers);
   const model = route?.model ?? (typeof body["model"] === "string" ? body["model"] : "");
+  const { socket } = request;
+  const sentBefore = socket.bytesWritten;
   const record: Writable<SeenRequest> = {
     ...{ method, path, headers, text, body, model },
     isAborted: false,
     isOver: false,
+    sentBytes: () => socket.bytesWritten - sentBefore,
   };
   seen.add(record);
   let isBroken = false;

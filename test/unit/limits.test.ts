@@ -3,8 +3,11 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import * as limits from "../../src/base/limits.ts";
+import * as requestLimits from "../../src/base/limits.ts";
+import * as tenantLimits from "../../src/base/tenant-limits.ts";
 import { settings } from "../../src/config.ts";
+
+const limits = { ...requestLimits, ...tenantLimits };
 
 type Row = { readonly name: string; readonly value: number; readonly setting: string };
 
@@ -38,7 +41,7 @@ const fallbacks = new Map(
     .map(([name, { fallback }]) => [name, Number(fallback)]),
 );
 
-test("the page has every limit of base/limits.ts, with its value", () => {
+test("the page has every limit of base/limits.ts and base/tenant-limits.ts, with its value", () => {
   const want = flatten(limits).map(([name, value]) => ({ name, value }));
 
   const got = want.map(({ name }) => ({

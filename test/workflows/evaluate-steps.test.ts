@@ -195,6 +195,25 @@ describe("backfill", () => {
     }
   }, 90_000);
 
+  test("waits before it asks again where others look for events", async () => {
+    const entry = backfillEntry(aBackfill(aChunk()));
+    let asked = 0;
+    const { client, operator, handleOf } = await given({
+      nextChunk: async () => {
+        asked += 1;
+        return answerOf(asked === 1 ? { kind: "again", pauseMs: 10 } : { kind: "completed" }, 0);
+      },
+    });
+
+    await client.start(entry);
+    const handle = handleOf(entry.workflowId);
+
+    expect(await handle.result()).toMatchObject({ state: "completed" });
+    const { events } = await handle.fetchHistory();
+    expect(events?.filter((one) => one.timerStartedEventAttributes)).toHaveLength(1);
+    await recordHistory(operator.client, entry.workflowId, "backfill-aside");
+  }, 60_000);
+
   test.each<{ end: ChunkEnd; want: string }>([
     { end: { kind: "disabled", reason: "disabled after 10" }, want: "disabled after 10" },
     { end: { kind: "dropped", reason: "it is deleted" }, want: "it is deleted" },

@@ -3,6 +3,7 @@
 // Source: docs/spec.md, "API keys"; docs/decisions.md, 33.
 
 import { ServiceError } from "../../base/errors.ts";
+import { permissionPatternsMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
@@ -43,9 +44,6 @@ export type KeyPoliciesOptions = {
 
 /** Where an organization has set no policy, its keys may carry everything. */
 export const defaultPolicy: readonly string[] = ["*"];
-
-/** Patterns of one policy, and of one key. */
-const patternsMax = 100;
 
 export function createKeyPolicies(options: KeyPoliciesOptions): KeyPolicies {
   const { database, changes, audit, scopes } = options;
@@ -93,8 +91,11 @@ function cut(pattern: string): string {
 
 /** Throws INVALID_ARGUMENT when a pattern is no permission, naming it and what is wrong. */
 export function assertPatterns(patterns: readonly string[]): void {
-  if (patterns.length > patternsMax) {
-    throw new ServiceError("INVALID_ARGUMENT", `permissions: must be at most ${patternsMax}`);
+  if (patterns.length > permissionPatternsMax) {
+    throw new ServiceError(
+      "INVALID_ARGUMENT",
+      `permissions: must be at most ${permissionPatternsMax}`,
+    );
   }
   patterns.forEach((pattern, index) => {
     const fault = findPatternFault(pattern);

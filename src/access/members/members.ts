@@ -4,6 +4,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
+import { rolesOfMemberMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
 import { holds } from "../authorize.ts";
@@ -95,12 +96,6 @@ export type MembersOptions = {
   /** Ends the sign-ins of people, in the ambient transaction. */
   readonly endSignIns: (userIds: readonly string[]) => Promise<void>;
 };
-
-/**
- * Roles of a person in one organization. Each is looked at on every request of the person, in
- * whatever tenant, so no tenant gives away as many as it likes.
- */
-const rolesMax = 1_000;
 
 /** Whoever holds this in an organization may put its members right again. */
 const managingPermission = "org.member.put";
@@ -231,10 +226,11 @@ async function give(options: MembersOptions, { user, scope, role, actor }: Gift)
 async function assertRoomFor(database: Database, user: User, { orgId }: Scope): Promise<void> {
   if (orgId === undefined) return;
   const count = await store.countRolesInside(database.sql(), user.userId, orgId);
-  if (count < rolesMax) return;
+  if (count < rolesOfMemberMax) return;
   throw new ServiceError(
     "INVALID_ARGUMENT",
-    `email: has ${rolesMax} roles in this organization; give one further up in place of many`,
+    `email: has ${rolesOfMemberMax} roles in this organization; ` +
+      "give one further up in place of many",
   );
 }
 

@@ -3,6 +3,7 @@
 // Source: OpenID Connect Core 1.0, 3.1.2; RFC 9700, 2.1.
 
 import { ServiceError } from "../../base/errors.ts";
+import { signInAttemptsMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
 import * as store from "./store.ts";
 import { createToken, hashToken, isToken } from "./token.ts";
@@ -28,11 +29,6 @@ export type Attempts = {
 /** How long people get at the identity provider. */
 export const attemptSeconds = 600;
 
-/**
- * Anybody can begin an attempt, so their number is bounded. The oldest make room: were new ones
- * refused, whoever begins so many would keep everybody else out for ten minutes.
- */
-const openMax = 20_000;
 const sweptMax = 200;
 
 /** Begins one, which counts once it is kept. */
@@ -47,7 +43,7 @@ export function createAttempts(database: Database): Attempts {
     async keep({ state, ...attempt }, browser) {
       const sql = database.sql();
       await store.deleteOldAttempts(sql, ageMsMax, sweptMax);
-      await store.deleteSurplusAttempts(sql, openMax - 1, sweptMax);
+      await store.deleteSurplusAttempts(sql, signInAttemptsMax - 1, sweptMax);
       const hashes = { stateHash: hashToken(state), browserHash: hashToken(browser) };
       await store.insertAttempt(sql, { ...attempt, ...hashes });
     },

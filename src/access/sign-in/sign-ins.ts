@@ -3,6 +3,7 @@
 // cookie, and by whoever changes memberships and roles.
 // Source: docs/spec.md, Authentication, 6; docs/decisions.md, 32.
 
+import { sessionsOfPersonMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { SignInReader } from "../authenticate.ts";
 import { createCallerMemory, everything } from "../caller-memory.ts";
@@ -42,8 +43,6 @@ export type SignInsOptions = {
 /** More sessions than this are forgotten as everything, which costs each caller one lookup. */
 const forgottenSinglyMax = 100;
 const sweptMax = 100;
-/** Sessions of one person; the oldest end where there would be more. */
-const sessionsMax = 200;
 
 export function createSignIns(options: SignInsOptions): SignIns {
   const { database, changes, cookies, grantsOfUser } = options;
@@ -76,7 +75,7 @@ export function createSignIns(options: SignInsOptions): SignIns {
       return database.transaction(async (sql) => {
         const token = createToken();
         await store.insertSession(sql, { ...signIn, sessionHash: hashToken(token) });
-        const surplus = await store.deleteSurplusSessions(sql, signIn.userId, sessionsMax);
+        const surplus = await store.deleteSurplusSessions(sql, signIn.userId, sessionsOfPersonMax);
         for (const subject of surplus) await changes.append(subject);
         return token;
       });

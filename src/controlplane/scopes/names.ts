@@ -3,9 +3,7 @@
 // Source: docs/decisions.md, 28; Postgres manual, appendix A.
 
 import { ServiceError } from "../../base/errors.ts";
-
-const nameLengthMax = 256;
-const descriptionLengthMax = 4_096;
+import { scopeDescriptionLengthMax, scopeNameLengthMax } from "../../base/tenant-limits.ts";
 
 /** Control characters, lone surrogates, line and paragraph separators. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
@@ -19,7 +17,8 @@ export function assertName(name: string): void {
 function findNameFault(name: string): string | undefined {
   if (name.trim() === "") return "must not be blank";
   if (unprintable.test(name)) return "must not hold control characters";
-  if (isLonger(name, nameLengthMax)) return `must be at most ${nameLengthMax} characters long`;
+  if (isLonger(name, scopeNameLengthMax))
+    return `must be at most ${scopeNameLengthMax} characters long`;
   return undefined;
 }
 
@@ -31,10 +30,10 @@ export function assertDescription(description: string): void {
       "description: must hold neither NUL nor half of a surrogate pair",
     );
   }
-  if (isLonger(description, descriptionLengthMax)) {
+  if (isLonger(description, scopeDescriptionLengthMax)) {
     throw new ServiceError(
       "INVALID_ARGUMENT",
-      `description: must be at most ${descriptionLengthMax} characters long`,
+      `description: must be at most ${scopeDescriptionLengthMax} characters long`,
     );
   }
 }

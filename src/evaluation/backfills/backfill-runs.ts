@@ -6,6 +6,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { isProject } from "../../access/scope.ts";
 import { deriveUuid } from "../../base/ids.ts";
 import * as limits from "../../base/limits.ts";
+import type { FairPlaces } from "../../base/fair-places.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import {
@@ -20,6 +21,7 @@ import type { RunnableEvaluator } from "../evaluators/definition.ts";
 import type { Evaluators } from "../evaluators/evaluators.ts";
 import { hasGroundTruthFilter } from "../online/conditions.ts";
 import type { Scores } from "../scores/scores.ts";
+import { createBackfillPlaces, inTurn } from "./backfill-places.ts";
 import { type BackfillProgress, toProgress } from "./progress.ts";
 import { type EndState, isEnded } from "./state.ts";
 import * as store from "./store.ts";
@@ -28,11 +30,13 @@ import type { BackfillKey, BackfillRow } from "./store.ts";
 /** One run of a backfill: each resumption is another, with a workflow of its own. */
 export type BackfillRun = Pick<BackfillInput, "projectId" | "backfillId" | "run">;
 
+type Again = { readonly kind: "again"; readonly pauseMs?: number };
+
 /** What a workflow does next. */
 export type NextChunk = { readonly progress: BackfillProgress } & (
   | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
-  /** Nothing had to run for some time: ask again. */
-  | { readonly kind: "again" }
+  /** Nothing had to run for some time, or others look for events: ask again, after a pause. */
+  | Again
   /** It is over for now, or for good. */
   | { readonly kind: "paused" | EndState; readonly error?: string }
   /** Another run has taken over. */
@@ -68,6 +72,8 @@ export type BackfillRunsOptions = {
   readonly evaluators: Pick<Evaluators, "find">;
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "openChunk" | "endChunk" | "countBackfill">;
+  /** Of backfills that look for events at a time. */
+  readonly places?: FairPlaces;
   /** Events of a chunk. */
   readonly chunkEventsMax?: number;
 };
@@ -77,7 +83,11 @@ const passingMsMax = 10_000;
 
 const nothingDone: BackfillProgress = { matched: 0, done: 0, scored: 0, failed: 0, skipped: 0 };
 
-export function createBackfillRuns(options: BackfillRunsOptions): BackfillRuns {
+export function createBackfillRuns({
+  places = createBackfillPlaces(),
+  ...given
+}: BackfillRunsOptions): BackfillRuns {
+  const options = { ...given, places };
   const { database, scores } = options;
 
   async function progressOf(key: BackfillKey): Promise<BackfillProgress> {
@@ -94,7 +104,7 @@ export function createBackfillRuns(options: BackfillRunsOptions): BackfillRuns {
       const untilMs = Date.now() + passingMsMax;
       let next: Step;
       do next = await takeStep(options, run);
-      while (next.kind === "again" && Date.now() < untilMs);
+      while (next.kind === "again" && next.pauseMs === undefined && Date.now() < untilMs);
       return { ...next, progress: await progressOf(run) };
     },
 
@@ -117,11 +127,13 @@ export function createBackfillRuns(options: BackfillRunsOptions): BackfillRuns {
 
 type Step =
   | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
-  | { readonly kind: "again" }
+  | Again
   | { readonly kind: "paused" | EndState; readonly error?: string }
   | { readonly kind: "superseded" };
 
-async function takeStep(options: BackfillRunsOptions, run: BackfillRun): Promise<Step> {
+type Options = BackfillRunsOptions & Required<Pick<BackfillRunsOptions, "places">>;
+
+async function takeStep(options: Options, run: BackfillRun): Promise<Step> {
   const row = await stopIfAsked(options, run);
   if (!row) return { kind: "cancelled", error: "there is no such backfill" };
   if (row.run !== run.run) return { kind: "superseded" };
@@ -165,11 +177,12 @@ type Place = {
   readonly evaluator: RunnableEvaluator;
 };
 
-async function chunkOf(options: BackfillRunsOptions, place: Place): Promise<Step> {
+async function chunkOf(options: Options, place: Place): Promise<Step> {
   const { project, row } = place;
   const sql = options.clusters.database(project.clusterId).sql();
   const open = await store.findOpenChunk(sql, keyOf(row));
-  return open ? { kind: "chunk", chunk: toInput(place, open) } : openChunk(options, place);
+  if (open) return { kind: "chunk", chunk: toInput(place, open) };
+  return inTurn(options.places, project, () => openChunk(options, place));
 }
 
 async function openChunk(options: BackfillRunsOptions, place: Place): Promise<Step> {

@@ -10,6 +10,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
 import { backfillsOfOrgMax } from "../../base/limits.ts";
 import { type Page, type PageRequest, parsePageOptions, toPage } from "../../base/pages.ts";
+import { backfillFilterBytesMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import { backfillEntry, type OutboxEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
@@ -81,9 +82,6 @@ export type BackfillsOptions = {
   readonly outbox: Outbox;
 };
 
-/** Filters of a backfill as JSON: each row of a list shows them. */
-const filtersBytesMax = 20_000;
-
 export function createBackfills(options: BackfillsOptions): Backfills {
   const { database, evaluators, scores, outbox } = options;
 
@@ -145,8 +143,8 @@ async function create(
   if (fromUs !== undefined && toUs !== undefined && fromUs >= toUs) {
     refuse("dateRange", "ends before it begins");
   }
-  if (Buffer.byteLength(JSON.stringify(request.filters)) > filtersBytesMax) {
-    refuse("filters", `must be at most ${filtersBytesMax} bytes long`);
+  if (Buffer.byteLength(JSON.stringify(request.filters)) > backfillFilterBytesMax) {
+    refuse("filters", `must be at most ${backfillFilterBytesMax} bytes long`);
   }
   const { selection, exports } = options.tracingOf(project);
   // What events are to come is no matter here: a field that none has is a slip, as in exports.

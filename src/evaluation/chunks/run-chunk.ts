@@ -76,8 +76,9 @@ export type ChunksOptions = {
   >;
   readonly tracingOf: TracingOf;
   readonly runner: Runner;
-  /** Steps that run at a time in this process. */
+  /** Steps of code that run at a time in this process, and steps of judges, which may wait long. */
   readonly places: FairPlaces;
+  readonly judgePlaces: FairPlaces;
   readonly eventMemory: EventMemory;
   readonly backfills: Pick<BackfillRuns, "isRunning" | "failOpenOf">;
   /** In a row, after which an evaluator is disabled. */
@@ -271,9 +272,13 @@ export function createChunks(options: ChunksOptions): Chunks {
   }
 
   /** Waits for a place; undefined where its tenant has as many as it may for too long. */
-  async function enter(project: ProjectScope, signal: AbortSignal): Promise<Leave | undefined> {
+  async function enter(
+    { project, evaluator }: Work,
+    signal: AbortSignal,
+  ): Promise<Leave | undefined> {
+    const isJudge = evaluator.definition.type === "LLM";
     try {
-      return await options.places.enter(project, signal);
+      return await options[isJudge ? "judgePlaces" : "places"].enter(project, signal);
     } catch (error) {
       if (!isOverloaded(error)) throw error;
       return undefined;
@@ -285,6 +290,14 @@ export function createChunks(options: ChunksOptions): Chunks {
     return counts ?? { events: input.events, scored: 0, failed: 0, skipped: 0 };
   }
 
+  async function endStep(
+    work: Omit<Work, "evaluator">,
+    end: ChunkEnd | undefined,
+  ): Promise<ChunkStep> {
+    if (end) await endChunk(work, end);
+    return { counts: await countChunk(work), ...(end && { end }) };
+  }
+
   return {
     async runStep(input, context) {
       const project = await findProject(input.projectId);
@@ -292,18 +305,16 @@ export function createChunks(options: ChunksOptions): Chunks {
         const counts = { events: input.events, scored: 0, failed: 0, skipped: 0 };
         return { counts, end: { kind: "dropped", reason: "the project is archived" } };
       }
-      const leave = await enter(project, context.signal);
+      const found = await lookAfter(input);
+      if ("kind" in found) return endStep({ input, project }, found);
+      const work = { input, project, evaluator: found };
+      const leave = await enter(work, context.signal);
       if (!leave) {
         const pauseMs = Math.round(asideMs * (1 + Math.random()));
-        return { counts: await countChunk({ input, project }), pauseMs };
+        return { counts: await countChunk(work), pauseMs };
       }
       try {
-        const found = await lookAfter(input);
-        const end =
-          "kind" in found ? found : await runSome({ input, project, evaluator: found }, context);
-        if (end) await endChunk({ input, project }, end);
-        const counts = await countChunk({ input, project });
-        return { counts, ...(end && { end }) };
+        return await endStep(work, await runSome(work, context));
       } finally {
         leave();
       }

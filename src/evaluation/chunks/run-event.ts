@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { outcomes, ServiceError } from "../../base/errors.ts";
 import type { Reason } from "../../base/errors.ts";
+import { judgeAttemptsMax } from "../../base/tenant-limits.ts";
 import { findDatabaseFault } from "../../postgres/faults.ts";
 import type { RunResult } from "../runner/runner.ts";
 
@@ -18,7 +19,6 @@ export type RunEventOptions = {
   readonly onBug: (error: unknown) => void;
 };
 
-const attemptsMax = 5;
 /** No new attempt after it, should each take very long. */
 const attemptsMsMax = 600_000;
 const pauseMsMax = 30_000;
@@ -77,7 +77,7 @@ export async function runEvent(
         continue;
       }
       const failure = judgeFault(error, options);
-      const isLast = attempt >= attemptsMax || Date.now() - startedAt > attemptsMsMax;
+      const isLast = attempt >= judgeAttemptsMax || Date.now() - startedAt > attemptsMsMax;
       if (failure.isForGood || isLast) return failure.result;
       const askedMs = error instanceof ServiceError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
       const pause = Math.min(Math.max(pauseMs * 2 ** (attempt - 1), askedMs), pauseMsMax);

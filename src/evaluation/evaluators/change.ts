@@ -12,6 +12,7 @@ import type { Owner } from "../../base/fair-places.ts";
 import { isUuid } from "../../base/ids.ts";
 import { projectFilterBytesMax } from "../../base/limits.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { metricVersionsMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { formatVersion } from "./definition.ts";
@@ -66,8 +67,6 @@ export type Plan = Revision & {
 
 /** How versions are deployed by people. */
 export const byPeople = { isFresh: true, disabledReason: null } as const;
-
-const versionsMax = 10_000;
 
 /** Plans are made again when somebody else was faster; each time somebody gets on. */
 const attemptsMax = 20;
@@ -140,8 +139,11 @@ function carryOut(
 
 async function addVersion(sql: Sql, { before, plan }: Step, actor: Actor): Promise<number> {
   // The service has to be able to disable it all the same.
-  if (before.lastVersion >= versionsMax && actor.type !== "system") {
-    refuse("id", `the metric has ${versionsMax} versions, which is the limit; make a new one`);
+  if (before.lastVersion >= metricVersionsMax && actor.type !== "system") {
+    refuse(
+      "id",
+      `the metric has ${metricVersionsMax} versions, which is the limit; make a new one`,
+    );
   }
   const version = before.lastVersion + 1;
   const { definition, readsGroundTruth, message = "" } = plan;

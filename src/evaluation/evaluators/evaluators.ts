@@ -11,6 +11,7 @@ import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { toStorableText } from "../../base/storable-text.ts";
 import type { Page } from "../../base/pages.ts";
+import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
   assertFilterRoom,
   assertNameFree,
@@ -106,8 +107,6 @@ export type EvaluatorsOptions = ChangeParts & {
   ) => Promise<void>;
 };
 
-/** All of a project's are one page, and those that run are held in memory. */
-const evaluatorsMax = 1_000;
 const reasonCharactersMax = 1_000;
 
 /** Who disables evaluators for their failures. */
@@ -128,9 +127,9 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
   return {
     create: (project, fields, actor) => create(options, { project, fields, actor }),
 
-    async list(projectId, { limit = evaluatorsMax, cursor, type, id }) {
-      if (!(Number.isInteger(limit) && limit >= 1 && limit <= evaluatorsMax)) {
-        refuse("limit", `must be from 1 to ${evaluatorsMax}`);
+    async list(projectId, { limit = metricsOfProjectMax, cursor, type, id }) {
+      if (!(Number.isInteger(limit) && limit >= 1 && limit <= metricsOfProjectMax)) {
+        refuse("limit", `must be from 1 to ${metricsOfProjectMax}`);
       }
       const ofType = type === undefined ? undefined : parseType(type);
       const afterName = cursor === undefined ? "" : parseCursor(cursor);
@@ -180,8 +179,8 @@ async function create(
   const { definition } = revision;
   return database.transaction(async (sql) => {
     const scope = await scopes.hold("project", projectId);
-    if ((await store.lockCount(sql, projectId)) >= evaluatorsMax) {
-      refuse("name", `a project has at most ${evaluatorsMax} metrics; delete one first`);
+    if ((await store.lockCount(sql, projectId)) >= metricsOfProjectMax) {
+      refuse("name", `a project has at most ${metricsOfProjectMax} metrics; delete one first`);
     }
     const id = createUuid();
     await assertNameFree(sql, projectId, { id, name: definition.name });

@@ -2,12 +2,11 @@
 // type and the name of events among them. Called by to-definition.ts; read back for older clients.
 // Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.
 
+import { metricFilterBytesMax } from "../../base/tenant-limits.ts";
 import { eventColumns, type FilterInput, parseFilters } from "../../tracing/export/filter.ts";
 import type { Filters } from "./definition.ts";
 import { assertText, refuse } from "./fields.ts";
 
-/** Those that an evaluator has are read with each event. */
-const filtersBytesMax = 50_000;
 const eventNameCharactersMax = 1_000;
 
 /** The fields of events that older clients name beside the filters. */
@@ -25,8 +24,8 @@ const anyFields = { fields: [], isComplete: false };
 export function parseEventFilters(given: readonly FilterInput[]): Filters {
   parseFilters(given, anyFields);
   const filterArray = given.map(toFilter);
-  if (Buffer.byteLength(JSON.stringify(filterArray)) > filtersBytesMax) {
-    refuse("filters", `must be at most ${filtersBytesMax} bytes long`);
+  if (Buffer.byteLength(JSON.stringify(filterArray)) > metricFilterBytesMax) {
+    refuse("filters", `must be at most ${metricFilterBytesMax} bytes long`);
   }
   return { filterArray };
 }
@@ -38,8 +37,8 @@ export function parseEventFilters(given: readonly FilterInput[]): Filters {
 function toFilter(filter: FilterInput, index: number): FilterInput {
   const { field, operator, value = null, type } = filter;
   const place = `filters.filterArray[${index}]`;
-  assertText(`${place}.field`, field, filtersBytesMax);
-  if (typeof value === "string") assertText(`${place}.value`, value, filtersBytesMax);
+  assertText(`${place}.field`, field, metricFilterBytesMax);
+  if (typeof value === "string") assertText(`${place}.value`, value, metricFilterBytesMax);
   if (typeof value === "number" && !Number.isFinite(value)) {
     refuse(`${place}.value`, "must be a finite number");
   }

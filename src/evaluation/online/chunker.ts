@@ -5,6 +5,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid } from "../../base/ids.ts";
 import * as limits from "../../base/limits.ts";
+import { chunksOfProjectMax } from "../../base/tenant-limits.ts";
 import { evaluateChunkEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
@@ -51,8 +52,6 @@ export type ChunkerOptions = {
 
 /** Adds little to the time that a workflow and a sandbox take to start, and halves their number. */
 const gatherMsDefault = 500;
-/** Open chunks of a project: others' have to get on beside them. */
-const projectChunksMax = 8;
 /** Versions of a project looked at in a turn: more than may have a chunk under way. */
 const versionsMax = 50;
 /** Open chunks of an evaluator while more waits than the next one takes. */
@@ -119,7 +118,7 @@ export function createChunker(options: ChunkerOptions): Chunker {
         if (!(await queueStore.lockProject(sql, projectId))) return 0;
         let made = 0;
         const open = await chunkStore.countOpenChunks(sql, projectId);
-        const roomInProject = Math.min(projectChunksMax - open, roomInOrg);
+        const roomInProject = Math.min(chunksOfProjectMax - open, roomInOrg);
         for (const version of waiting) {
           const evaluator = found.get(version.evaluatorId);
           if (evaluator === undefined) continue;

@@ -4,8 +4,8 @@
 
 import { createCache } from "../../access/cache.ts";
 import { isProject, type ProjectScope, systemScopeId } from "../../access/scope.ts";
-import { chunkStepsMax } from "../../base/limits.ts";
 import type { Logger } from "../../base/logger.ts";
+import { chunksOfOrgMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import { type ChunkerOptions, createChunker } from "./chunker.ts";
@@ -59,8 +59,6 @@ const rowsDeletedMax = 1_000;
 const lanes = { max: 2, orgMsMax: 2_000 };
 /** A turn waits so long for organizations whose work takes long. */
 const turnWaitMs = 5_000;
-/** Open chunks of an organization: as many of its steps as one worker runs, and some that wait. */
-const orgChunksMax = chunkStepsMax;
 /** Organizations of projects with open chunks that are remembered; a project never moves. */
 const orgsRemembered = { entriesMax: 10_000, ageMsMax: Number.POSITIVE_INFINITY, now: () => 0 };
 
@@ -139,7 +137,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         const { orgId, projectId } = project;
         const count = open.get(orgId) ?? 0;
         const own = waiting.get(projectId) ?? [];
-        const made = await chunker.makeChunks(project, own, orgChunksMax - count);
+        const made = await chunker.makeChunks(project, own, chunksOfOrgMax - count);
         open.set(orgId, count + made);
       },
       async drop(projectId) {

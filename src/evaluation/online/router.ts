@@ -5,6 +5,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { metricFilterMsMax, projectFilterMsMax } from "../../base/tenant-limits.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
@@ -38,10 +39,6 @@ const faultyMax = 1_000;
 const taken = { rowsMax: 500, eventsMax: 2_000 };
 /** Fewer events where there are many evaluators, so that a transaction takes a second or so. */
 const pairsMax = 200_000;
-/** Filters usually take milliseconds; a hundred of them over large texts could take hours. */
-const filterMsMaxDefault = 5_000;
-/** Once the filters of all evaluators have taken so long, each of the others has little time. */
-const filtersMsMax = 10_000;
 const hurriedMsMax = 50;
 
 /** The events that an evaluator has to run on. */
@@ -52,7 +49,7 @@ type Matched = {
 
 export function createRouter(options: RouterOptions): Router {
   const { clusters, evaluators, tracingOf, logger } = options;
-  const { filterMsMax = filterMsMaxDefault } = options;
+  const { filterMsMax = metricFilterMsMax } = options;
   /** Versions whose filters could not be applied, so that it is said once. */
   const faulty = new Set<string>();
 
@@ -94,7 +91,7 @@ export function createRouter(options: RouterOptions): Router {
       readonly events: readonly queueStore.QueuedEvent[];
     },
   ): Promise<readonly Matched[]> {
-    const hurryAt = Date.now() + filtersMsMax;
+    const hurryAt = Date.now() + projectFilterMsMax;
     let isHurried = false;
     const all: Matched[] = [];
     await queueStore.limitStatements(sql, filterMsMax);

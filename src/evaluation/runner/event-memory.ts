@@ -4,15 +4,13 @@
 import type { JsonObject } from "../../base/json.ts";
 import { memoryOfText } from "../../base/json-memory.ts";
 import { createSharedBytes, type SharedBytes } from "../../base/shared-bytes.ts";
+import { evaluatedBytesMax } from "../../base/tenant-limits.ts";
 
 /** Opens the memory of one work that runs evaluators on events. */
 export type EventMemory = SharedBytes;
 
-/** Bytes of all events that evaluators run on at a time in one process. */
-const bytesMax = 128_000_000;
-
 /** Bytes of one event, as `memoryOfEvent` counts: all that a project may have at a time. */
-export const eventMemoryMax = bytesMax / 2;
+export const eventMemoryMax = evaluatedBytesMax / 2;
 
 /** What is wrong with an event that takes more. */
 export const tooLarge =
@@ -22,7 +20,7 @@ export const tooLarge =
 const copies = 3;
 
 export function createEventMemory(): EventMemory {
-  return createSharedBytes(bytesMax, "events of evaluators");
+  return createSharedBytes(evaluatedBytesMax, "events of evaluators");
 }
 
 /** Returns the bytes that an event takes while an evaluator runs on it, roughly. */

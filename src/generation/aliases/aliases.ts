@@ -11,6 +11,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";
 import { parsePageLimit } from "../../base/pages.ts";
 import type { Page, PageRequest } from "../../base/pages.ts";
+import { aliasTargetsMax, modelAliasesMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database } from "../../postgres/database.ts";
 import { isCredentialName } from "../credentials/fields.ts";
@@ -58,9 +59,6 @@ export type AliasesOptions = {
   readonly scopes: Pick<Scopes, "hold">;
 };
 
-/** All of a scope's are remembered for every project that uses them. */
-const aliasesMax = 500;
-const targetsMax = 10;
 const modelLengthMax = 256;
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -140,16 +138,19 @@ async function get(database: Database, owner: Owner, name: string): Promise<Alia
 }
 
 function assertRoom(count: number): void {
-  if (count < aliasesMax) return;
-  throw new ServiceError("INVALID_ARGUMENT", `name: a scope has at most ${aliasesMax} aliases`);
+  if (count < modelAliasesMax) return;
+  throw new ServiceError(
+    "INVALID_ARGUMENT",
+    `name: a scope has at most ${modelAliasesMax} aliases`,
+  );
 }
 
 function assertAlias(name: string, targets: readonly string[]): void {
   if (!namePattern.test(name)) {
     refuse("name", "must be 1 to 64 letters, digits, ., - and _");
   }
-  if (targets.length === 0 || targets.length > targetsMax) {
-    refuse("targets", `must be 1 to ${targetsMax}`);
+  if (targets.length === 0 || targets.length > aliasTargetsMax) {
+    refuse("targets", `must be 1 to ${aliasTargetsMax}`);
   }
   targets.forEach((target, index) => {
     if (isTarget(target)) return;

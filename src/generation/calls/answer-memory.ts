@@ -5,9 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createSharedBytes, type SharedBytes } from "../../base/shared-bytes.ts";
-
-/** Bytes of an answer that is kept. */
-export const answerBytesMax = 32_000_000;
+import { modelAnswerBytesMax } from "../../base/tenant-limits.ts";
 
 /** Opens the memory of one generation, to be released when it is stored. */
 export type AnswerMemory = SharedBytes;
@@ -31,8 +29,8 @@ export function keeperOf(memory: Reservation): Keep {
   let kept = 0;
   return (bytes) => {
     kept += bytes;
-    if (kept > answerBytesMax) {
-      throw new ServiceError("PROVIDER_FAILED", `the answer is over ${answerBytesMax} bytes`);
+    if (kept > modelAnswerBytesMax) {
+      throw new ServiceError("PROVIDER_FAILED", `the answer is over ${modelAnswerBytesMax} bytes`);
     }
     memory.grow(bytes);
   };

@@ -3,6 +3,7 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
+import { callsOfOrgFactor, callsOfProcessFactor } from "../../base/tenant-limits.ts";
 
 export type Concurrency = {
   /**
@@ -20,13 +21,9 @@ export type ConcurrencyOptions = {
   readonly max: number;
 };
 
-/** Calls of the process and of an organization, as multiples of those of one project. */
-const processFactor = 4;
-const orgFactor = 3;
-
 /** Returns the calls of all projects together that the calls of one project allow. */
 export function processCallsMax(projectCallsMax: number): number {
-  return processFactor * projectCallsMax;
+  return callsOfProcessFactor * projectCallsMax;
 }
 
 export function createConcurrency({ max }: ConcurrencyOptions): Concurrency {
@@ -46,7 +43,7 @@ export function createConcurrency({ max }: ConcurrencyOptions): Concurrency {
       const calls = Math.min(asked, max);
       const limits = [
         { id: projectId, name: "project", callsMax: max },
-        { id: orgId, name: "organization", callsMax: orgFactor * max },
+        { id: orgId, name: "organization", callsMax: callsOfOrgFactor * max },
         { id: service, name: service, callsMax: processCallsMax(max) },
       ];
       for (const { id, name, callsMax } of limits) {

@@ -5,9 +5,9 @@
 import { Agent, buildConnector, fetch as undiciFetch, Pool } from "undici";
 import type { Dispatcher, RequestInit as UndiciRequestInit } from "undici";
 import { containersMax } from "../../base/limits.ts";
+import { modelAnswerBytesMax, modelStreamBytesMax } from "../../base/tenant-limits.ts";
 import type { Connection } from "../provider.ts";
 import { type AddressGuard, defaultPort } from "./address-guard.ts";
-import { answerBytesMax } from "./answer-memory.ts";
 import { watchAnswers } from "./answer-watch.ts";
 
 export type Outbound = {
@@ -40,8 +40,6 @@ export type OutboundOptions = {
 };
 
 const connectTimeoutMsDefault = 10_000;
-/** A token may come in 300 bytes, and in 3,000 with the odds of others: what passes may be more. */
-const streamBytesMaxDefault = 256_000_000;
 /** Requests beyond it wait for one. */
 const socketsMaxDefault = 1_024;
 const agentsMaxDefault = 256;
@@ -85,7 +83,7 @@ function createWatchedAgent(
   connection: Connection,
   options: OutboundOptions,
 ): { readonly agent: Agent; readonly dispatcher: Dispatcher } {
-  const { firstByteTimeoutMs, idleTimeoutMs, bytesMax = answerBytesMax } = options;
+  const { firstByteTimeoutMs, idleTimeoutMs, bytesMax = modelAnswerBytesMax } = options;
   const pool = {
     // HTTP/1.1: a call has a socket of its own, and no other call waits for it.
     allowH2: false,
@@ -101,7 +99,7 @@ function createWatchedAgent(
     factory: (origin) =>
       new Pool(origin, { ...pool, connect: createConnector(connection, origin, options) }),
   });
-  const { streamBytesMax = streamBytesMaxDefault } = options;
+  const { streamBytesMax = modelStreamBytesMax } = options;
   const watch = watchAnswers({
     ...{ firstByteTimeoutMs, idleTimeoutMs, bytesMax, streamBytesMax },
     openingsMax: containersMax,

@@ -12,13 +12,13 @@ import { AttemptsError, runAttempts } from "../calls/attempts.ts";
 import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency } from "../calls/concurrency.ts";
 import type { LanguageModels } from "../providers/language-models.ts";
-import { type CallSignal, openCallSignal } from "../proxy/call-signal.ts";
+import { type CallSignal, ClientGone, openCallSignal } from "../proxy/call-signal.ts";
 import { createTranslated, translatedCalls } from "../proxy/translated/translated.ts";
 import type { ProxyRequest } from "../proxy/upstream.ts";
 import type { Generations, Place } from "../record/generations.ts";
 import type { Routing } from "../routing/routing.ts";
 import { createAnswerReader, type Delta } from "./answer.ts";
-import { ClientGone, failureOf } from "./failure.ts";
+import { failureOf } from "./failure.ts";
 import { type ChatEnd, type RunningChat, toGeneration } from "./recording.ts";
 import { type ChatRequest, toChatTask } from "./request.ts";
 
@@ -194,7 +194,7 @@ async function untilAborted(signal: AbortSignal, taken: Promise<void>): Promise<
   try {
     await Promise.race([taken, ended.promise]);
   } catch (error) {
-    throw signal.aborted ? signal.reason : new ClientGone(error);
+    throw signal.aborted ? signal.reason : new ClientGone(undefined, { cause: error });
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

@@ -4,20 +4,13 @@
 import { ServiceError } from "../../base/errors.ts";
 import { AttemptsError } from "../calls/attempts.ts";
 import { ProviderError, toServiceError } from "../provider-error.ts";
+import { ClientGone, clientGoneText } from "../proxy/call-signal.ts";
 
 export type Failure = {
   /** `error` of the event: a reason, a colon, words. */
   readonly text: string;
   readonly thrown: unknown;
 };
-
-/** The client takes no more of the answer. */
-export class ClientGone extends Error {
-  constructor(cause: unknown) {
-    super("the client went away", { cause });
-    this.name = "ClientGone";
-  }
-}
 
 /** Returns why `error` came; once the signal of the call is aborted, that is why. */
 export function failureOf(error: unknown, signal: AbortSignal): Failure {
@@ -32,7 +25,7 @@ export function failureOf(error: unknown, signal: AbortSignal): Failure {
 /** The clock ends a call with a ServiceError, the client's signal with what its protocol says. */
 function endOf(reason: unknown): Failure {
   if (reason instanceof ServiceError) return toFailure(reason);
-  return { text: "CLIENT_GONE: the client went away", thrown: reason };
+  return { text: clientGoneText(reason), thrown: reason };
 }
 
 function toFailure(error: ServiceError): Failure {

@@ -4,14 +4,9 @@
 
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import { nameLengthMax, nestingDepthMax } from "../../base/limits.ts";
+import { chatChoicesMax } from "../../base/tenant-limits.ts";
 import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
-import {
-  choicesMax,
-  type Fields,
-  fieldsOf,
-  itemFields,
-  refuse,
-} from "../proxy/translated/fields.ts";
+import { type Fields, fieldsOf, itemFields, refuse } from "../proxy/translated/fields.ts";
 import { findOwnKey } from "../record/generation-event.ts";
 import { fillMessages } from "./template.ts";
 
@@ -106,7 +101,7 @@ const hyperparameterChecks: Readonly<Record<string, Checker>> = {
   max_tokens: (fields, name) =>
     within(fields.integer(name), 1, Number.MAX_SAFE_INTEGER, fields, name),
   stop: toStops,
-  n: (fields, name) => within(fields.integer(name), 1, choicesMax, fields, name),
+  n: (fields, name) => within(fields.integer(name), 1, chatChoicesMax, fields, name),
 };
 
 /** Returns what is given, by name; `n` also where `num_samples` says it. */
@@ -121,8 +116,8 @@ function hyperparametersOf({ hyperparameters = {}, numSamples }: ChatRequest): J
   ]);
   const given = present(Object.fromEntries(checked) as Record<string, JsonValue | undefined>);
   if (numSamples === undefined) return given;
-  if (numSamples < 1 || numSamples > choicesMax)
-    refuse("num_samples", `must be 1 to ${choicesMax}`);
+  if (numSamples < 1 || numSamples > chatChoicesMax)
+    refuse("num_samples", `must be 1 to ${chatChoicesMax}`);
   if ((given["n"] ?? numSamples) !== numSamples) {
     refuse("num_samples", "must not differ from hyperparameters.n");
   }

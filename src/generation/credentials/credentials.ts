@@ -12,6 +12,7 @@ import { createUuid, isUuid } from "../../base/ids.ts";
 import type { Logger } from "../../base/logger.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
+import { providerCredentialsMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { AddressGuard } from "../calls/address-guard.ts";
@@ -92,8 +93,6 @@ export type CredentialsOptions = {
   readonly logger: Pick<Logger, "error">;
 };
 
-/** Each is opened for every project of the scope that calls a model. */
-const credentialsMax = 100;
 /** Ids whose fault is logged once, not with every call. */
 const reportedMax = 1_000;
 
@@ -150,8 +149,11 @@ async function create(
   return database.transaction(async (sql) => {
     const held = await scopes.hold(scope.level, scope.id);
     const owner = toOwner(held);
-    if ((await store.lockCount(sql, owner)) >= credentialsMax) {
-      throw new ServiceError("INVALID_ARGUMENT", `at most ${credentialsMax} credentials a scope`);
+    if ((await store.lockCount(sql, owner)) >= providerCredentialsMax) {
+      throw new ServiceError(
+        "INVALID_ARGUMENT",
+        `at most ${providerCredentialsMax} credentials a scope`,
+      );
     }
     const id = createUuid();
     const place = { ...settings, id, provider, level: owner.level, scopeId: owner.id };

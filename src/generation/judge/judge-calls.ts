@@ -4,9 +4,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProjectScope } from "../../access/scope.ts";
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
-import type { Owner } from "../../base/fair-places.ts";
+import { createFairPlaces, type FairPlaces, type Owner } from "../../base/fair-places.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { judgeCallsMax, judgeCallsWaitingMax } from "../../base/limits.ts";
 import type { Running } from "../../base/running.ts";
+import { judgeTimeoutMsMax, judgeWaitMsMax } from "../../base/tenant-limits.ts";
 import { type AnswerMemory, currentAnswer, keepPrompt, keeperOf } from "../calls/answer-memory.ts";
 import { AttemptsError, runAttempts } from "../calls/attempts.ts";
 import type { Backoff } from "../calls/backoff.ts";
@@ -57,7 +59,8 @@ export type JudgeRefusal = {
 
 export type JudgeCalls = {
   /**
-   * Asks a model. Waits a while where the project has as many calls running as it may.
+   * Asks a model. Waits a while for a place among the calls of all judges, and where the project
+   * has as many calls of models running as it may.
    *
    * Fails with PROVIDER_FAILED, PROVIDER_LIMITED, PROVIDER_TIMEOUT or OVERLOADED where another try
    * may help, and with the signal's reason once that is aborted.
@@ -76,6 +79,8 @@ export type JudgeCallsOptions = {
   readonly generations: Pick<Running, "run">;
   readonly prices: Prices;
   readonly concurrency: Concurrency;
+  /** Of the calls of judges that run at a time. */
+  readonly places: FairPlaces;
   readonly answerMemory: AnswerMemory;
   /** Tries of each target. */
   readonly attemptsMax: number;
@@ -84,13 +89,25 @@ export type JudgeCallsOptions = {
   readonly timeoutMs: number;
 };
 
-const judgeTimeoutMsMax = 120_000;
-/** So long a call waits for its turn among the project's calls, looking so often. */
-const turnWaitMs = 10_000;
 const turnPauseMs = 100;
 
+/**
+ * Returns the places of all judges' calls: a fourth stays free for other organizations, and a
+ * project has half, or as many as it may have calls of models at all.
+ */
+export function createJudgePlaces(projectCallsMax: number, max = judgeCallsMax): FairPlaces {
+  return createFairPlaces({
+    max,
+    orgMax: Math.ceil((max * 3) / 4),
+    projectMax: Math.min(Math.ceil(max / 2), projectCallsMax),
+    waitMs: judgeWaitMsMax,
+    waitersMax: judgeCallsWaitingMax,
+    refusal: "as many judges ask models as may; try again",
+  });
+}
+
 export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
-  const { routing, generations, prices, concurrency, answerMemory, attemptsMax, backoff } = options;
+  const { routing, generations, prices, answerMemory, attemptsMax, backoff } = options;
   const callModel = createTranslated({ languageModels: options.languageModels });
   const timeoutMs = Math.min(options.timeoutMs, judgeTimeoutMsMax);
 
@@ -124,7 +141,7 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
     question: JudgeQuestion,
     signal: AbortSignal,
   ): Promise<JudgeAnswer | JudgeRefusal> {
-    const release = await enter(concurrency, project, signal);
+    const release = await enter(options, project, signal);
     const ender = openCallSignal(signal, timeoutMs);
     try {
       return await call(project, question, ender.signal);
@@ -140,12 +157,31 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
   return { ask: (...asked) => generations.run(() => ask(...asked)) };
 }
 
+/** Waits for a place among judges, then among the project's calls. */
 async function enter(
+  { places, concurrency }: Pick<JudgeCallsOptions, "places" | "concurrency">,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<Release> {
+  const leave = await places.enter(owner, signal);
+  try {
+    const release = await enterCalls(concurrency, owner, signal);
+    return () => {
+      release();
+      leave();
+    };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+async function enterCalls(
   concurrency: Concurrency,
   owner: Owner,
   signal: AbortSignal,
 ): Promise<Release> {
-  const untilMs = performance.now() + turnWaitMs;
+  const untilMs = performance.now() + judgeWaitMsMax;
   for (;;) {
     signal.throwIfAborted();
     try {

@@ -8,6 +8,7 @@ import { createFairPlaces } from "../../base/fair-places.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { memoryOf } from "../../base/json-memory.ts";
+import { providerModelsBytesMax, providerModelsMax } from "../../base/tenant-limits.ts";
 import { type AnswerMemory, currentAnswer } from "../calls/answer-memory.ts";
 import type { Outbound } from "../calls/outbound.ts";
 import type { Connection, ProviderType } from "../provider.ts";
@@ -45,11 +46,7 @@ const rememberedMs = 60_000;
 const failureRememberedMs = 5_000;
 const timeoutMs = 5_000;
 const rememberedBytesMax = 32_000_000;
-/** Models of one provider, and of one answer. */
-const modelsMax = 5_000;
 const answerModelsMax = 20_000;
-/** Of a provider's list. */
-const listBytesMax = 2_000_000;
 const containersMax = 100_000;
 /** Lists that are asked for at a time: a project may have hundreds of providers. */
 const asking = {
@@ -125,7 +122,7 @@ export function createModels({ routing, outbound, answerMemory }: ModelsOptions)
     const answer = parseList(await readList(body));
     const items = isJsonObject(answer) ? answer[api.member ?? "data"] : undefined;
     if (statusCode !== 200 || !isJsonArray(items)) throw new Error("no list of models");
-    const models = items.slice(0, modelsMax).filter(isJsonObject);
+    const models = items.slice(0, providerModelsMax).filter(isJsonObject);
     return models.flatMap((model) => toModel(connection, model));
   }
 
@@ -153,7 +150,7 @@ async function readList(body: AsyncIterable<Buffer>): Promise<Buffer> {
   for await (const chunk of body) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > listBytesMax) throw new Error("no list of models: it is too long");
+    if (bytes > providerModelsBytesMax) throw new Error("no list of models: it is too long");
   }
   return Buffer.concat(chunks);
 }

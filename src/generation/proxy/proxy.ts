@@ -15,7 +15,7 @@ import { speaksOpenAi, type Target } from "../provider.ts";
 import type { Generations, Place } from "../record/generations.ts";
 import type { Routing } from "../routing/routing.ts";
 import { type ReadAnswer, readWholeAnswer } from "./answer-reader.ts";
-import { type CallSignal, openCallSignal } from "./call-signal.ts";
+import { type CallSignal, clientGoneText, openCallSignal } from "./call-signal.ts";
 import { type CallEnd, type RunningCall, toGeneration } from "./recording.ts";
 import type { CallHeaders } from "./request-headers.ts";
 import { choicesAsked, modelOf } from "./request.ts";
@@ -288,6 +288,6 @@ function failureOf(
     return { text: `${known.reason}: ${known.message}`, thrown: known };
   }
   const isGone = call.signal.aborted || (cause instanceof Error && cause.name === "AbortError");
-  const text = isGone ? "CLIENT_GONE: the client went away" : "INTERNAL: the service failed";
+  const text = isGone ? clientGoneText(ended) : "INTERNAL: the service failed";
   return { text, thrown: cause };
 }

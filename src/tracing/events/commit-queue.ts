@@ -7,18 +7,10 @@ import {
   commitWaitingBytesMax,
   commitWaitingBytesOfProjectMax,
 } from "../../base/limits.ts";
+import { commitGroupEventsMax, commitWaitMsMax } from "../../base/tenant-limits.ts";
 import type { Place, Turns } from "../../postgres/turns.ts";
 import type { Outcome } from "./merge.ts";
 import { sizeOfSet, type WriteSet } from "./write-set.ts";
-
-// Past this a statement gains nothing more and only delays those in it.
-const eventsPerCommitMax = 1_000;
-
-/**
- * How long a request waits for its commit. A database that hangs would otherwise hold it until its
- * client has long gone; what commits later all the same is merged with the client's next try.
- */
-const waitMsMax = 30_000;
 
 /** Outcomes of a request's writes, in their order. */
 export type Outcomes = readonly Outcome[];
@@ -88,7 +80,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
   /** Takes waiting requests, one of each project in turn; the project whose place it is begins. */
   function takeGroup(projectId: string, place: Place): Waiting[] {
     const group: Waiting[] = [];
-    let room = { events: eventsPerCommitMax, bytes: commitGroupBytesMax };
+    let room = { events: commitGroupEventsMax, bytes: commitGroupBytesMax };
     let projects = [projectId, ...[...queues.keys()].filter((id) => id !== projectId)];
     while (projects.length > 0) {
       projects = projects.filter((id) => {
@@ -143,8 +135,8 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
       startWorker(projectId);
       const timer = setTimeout(() => {
         remove(projectId, one);
-        reject(new ServiceError("DATABASE_UNAVAILABLE", `no commit in ${waitMsMax} ms`));
-      }, options.waitMs ?? waitMsMax);
+        reject(new ServiceError("DATABASE_UNAVAILABLE", `no commit in ${commitWaitMsMax} ms`));
+      }, options.waitMs ?? commitWaitMsMax);
       return promise.finally(() => clearTimeout(timer));
     },
     size() {

@@ -4,6 +4,7 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
+import { filterFieldLengthMax, filtersMax } from "../../base/tenant-limits.ts";
 import { type Bucket, buckets } from "../events/event.ts";
 import { kinds, numberKinds, scalarKinds } from "../fields/kind.ts";
 import type { ProjectFields } from "../fields/fields.ts";
@@ -58,10 +59,6 @@ type FilterType = (typeof filterTypes)[number];
 /** What a value is compared as. An id is a string. */
 type ValueType = "string" | "number" | "boolean" | "datetime";
 
-/** A request's filters are one conjunction; more than these are no one's question. */
-const filtersMax = 100;
-const fieldLengthMax = 1_000;
-
 /** Tells whether any filter names a path into a bucket, so that the catalogue is needed. */
 export function needsCatalogue(filters: readonly FilterInput[]): boolean {
   return filters.some(({ field }) => bucketOf(field) !== undefined);
@@ -112,7 +109,7 @@ function parseBucketFilter(
   bucket: Bucket,
   fields: ProjectFields,
 ): Condition {
-  if (filter.field.length > fieldLengthMax) {
+  if (filter.field.length > filterFieldLengthMax) {
     throw invalid({ field: `${filter.field.slice(0, 50)}…` }, "the name is too long");
   }
   const found = findField(filter.field, bucket, fields);

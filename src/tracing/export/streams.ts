@@ -3,6 +3,7 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import { streamsMax, streamsOfProjectMax } from "../../base/limits.ts";
+import { streamChunkBytesMax, streamChunkEventsMax } from "../../base/tenant-limits.ts";
 import type { Projections, SelectedEvent } from "../events/event-row.ts";
 import { findRows, type Found, type ReadContext } from "../events/sized-read.ts";
 import type { RowSource } from "../events/sized-store.ts";
@@ -40,10 +41,6 @@ export type StreamsOptions = {
   /** Events that one statement looks at. */
   readonly walkedMax?: number;
 };
-
-/** A chunk is so many events, and about so many bytes; a larger event is one by itself. */
-const chunkEventsMax = 500;
-const chunkBytesMax = 2_000_000;
 
 export function createStreams(options: StreamsOptions): Streams {
   const { walkedMax = walkedMaxDefault } = options;
@@ -115,7 +112,7 @@ async function* readChunks(
   walkedMax: number,
 ): AsyncGenerator<Found, void, undefined> {
   const find = (source: RowSource, rowsMax: number): Promise<Found> => {
-    const bounds = { rowsMax, bytesMax: chunkBytesMax, admit: () => undefined };
+    const bounds = { rowsMax, bytesMax: streamChunkBytesMax, admit: () => undefined };
     return findRows(context, { source, projections, ...bounds });
   };
   if (hasOwnIndex(query.conditions)) {
@@ -131,11 +128,11 @@ async function* readChunks(
     const end = await findPlace(context.read, query, { after, walked: walkedMax });
     for (let isFull = true; isFull;) {
       const chunk = await find(
-        eventsIn(query, { after, end, limit: chunkEventsMax }),
-        chunkEventsMax,
+        eventsIn(query, { after, end, limit: streamChunkEventsMax }),
+        streamChunkEventsMax,
       );
       const last = chunk.rows.at(-1);
-      isFull = chunk.rows.length === chunkEventsMax;
+      isFull = chunk.rows.length === streamChunkEventsMax;
       after = isFull && last ? toPlace(last) : end;
       yield chunk;
     }

@@ -2,6 +2,7 @@
 // of its values. Source: docs/decisions.md, 16 and 17.
 
 import type { ProjectId } from "../../base/ids.ts";
+import { fieldsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { type Bucket, buckets, type EventType, type StoredEvent } from "../events/event.ts";
 import { formatKinds, kinds } from "./kind.ts";
@@ -87,7 +88,6 @@ export type FieldCatalogueOptions = {
   readonly knownFieldsMax?: number;
 };
 
-const fieldsMaxDefault = 20_000;
 // About 200 bytes each.
 const knownFieldsMaxDefault = 200_000;
 
@@ -116,7 +116,7 @@ type KnownProject = {
 
 /** Makes the catalogue of a database. */
 export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatalogue {
-  const { database, fieldsMax = fieldsMaxDefault } = options;
+  const { database, fieldsMax = fieldsOfProjectMax } = options;
   const { knownFieldsMax = knownFieldsMaxDefault } = options;
   const projects = new Map<string, KnownProject>();
 

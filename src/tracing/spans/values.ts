@@ -10,6 +10,7 @@ import {
   setOwn,
 } from "../../base/json.ts";
 import { eventValuesMax, nestingDepthMax } from "../../base/limits.ts";
+import { parsedAttributeLengthMax } from "../../base/tenant-limits.ts";
 
 /**
  * Levels an attribute's value may nest. Below the limit of a bucket, since a value may come to
@@ -35,7 +36,7 @@ export function parseJsonText(value: JsonValue): JsonValue {
  * and 5 a number. Text that is no JSON, or cannot be kept as JSON, comes back as it is.
  */
 export function parseScalarText(value: JsonValue): JsonValue {
-  if (typeof value !== "string" || value.length > parsedLengthMax) return value;
+  if (typeof value !== "string" || value.length > parsedAttributeLengthMax) return value;
   if (mayHoldMore(value, eventValuesMax)) return value;
   try {
     const parsed = JSON.parse(value) as JsonValue;
@@ -45,12 +46,6 @@ export function parseScalarText(value: JsonValue): JsonValue {
     return value;
   }
 }
-
-/**
- * Longest text of an attribute that is read as JSON, in UTF-16 units; a longer one stays text. It
- * is read in one piece, while others wait.
- */
-const parsedLengthMax = 8_000_000;
 
 /** Tells whether a JSON text may hold more values: counts the marks before them, in texts too. */
 function mayHoldMore(text: string, valuesMax: number): boolean {

@@ -15,23 +15,23 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** An object or array larger than a piece, and where it may be cut. */
-export type LargeContainer = {
+/** A value larger than a piece: a text, or an object or array and where it may be cut. */
+export type LargeValue = {
   readonly start: number;
   /** Where the text before it begins and ends: its name, where it is a member of an object. */
   readonly name: readonly [start: number, end: number];
-  /** Index behind the closing bracket. */
+  /** Index behind the closing bracket or quote. */
   readonly end: number;
   /** Indexes of commas between its members, about a piece apart. */
   readonly cuts: readonly number[];
-  /** Large containers that are its members, in order. */
-  readonly large: readonly LargeContainer[];
+  /** Large values that are its members, and large names of members, in order. */
+  readonly large: readonly LargeValue[];
 };
 
 export type JsonScan = {
   readonly tally: Tally;
   /** Outermost container; undefined where it is no larger than a piece. */
-  readonly root: LargeContainer | undefined;
+  readonly root: LargeValue | undefined;
   /** Index of the first bracket that does not fit, or the length where one is not closed. */
   readonly faultAt: number | undefined;
 };
@@ -72,7 +72,7 @@ type Levels = {
   readonly nameEnd: number[];
   readonly lastCut: number[];
   readonly cuts: (number[] | undefined)[];
-  readonly large: (LargeContainer[] | undefined)[];
+  readonly large: (LargeValue[] | undefined)[];
 };
 
 type Scan = {
@@ -86,10 +86,12 @@ type Scan = {
   at: number;
   /** Whether `at` is inside a text, at a character that no backslash stands before. */
   isInText: boolean;
-  /** Where the last text begins, and ends. */
+  /** Where the last text begins, and ends, and the one before it. */
   textStart: number;
   textEnd: number;
-  root: LargeContainer | undefined;
+  priorStart: number;
+  priorEnd: number;
+  root: LargeValue | undefined;
   faultAt: number | undefined;
 };
 
@@ -104,7 +106,7 @@ function createScan(body: Buffer, pieceBytes: number): Scan {
     large: [],
   };
   const tally: Tally = { containers: 0, values: 1, memory: 0 };
-  const text = { isInText: false, textStart: 0, textEnd: 0 };
+  const text = { isInText: false, textStart: 0, textEnd: 0, priorStart: 0, priorEnd: 0 };
   const outcome = { root: undefined, faultAt: undefined };
   return { body, pieceBytes, tally, levels, depth: 0, commas: 0, at: 0, ...text, ...outcome };
 }
@@ -117,6 +119,8 @@ function advance(scan: Scan, limit: number): void {
   for (; at < limit; at += 1) {
     const byte = body[at] as number;
     if (byte === quote) {
+      scan.priorStart = scan.textStart;
+      scan.priorEnd = scan.textEnd;
       scan.textStart = at;
       at = passText(scan, at + 1, limit) - 1;
     } else if (byte === comma) {
@@ -142,7 +146,15 @@ function passText(scan: Scan, start: number, limit: number): number {
   scan.isInText = end < 0;
   if (end < 0) return ~end;
   scan.textEnd = end + 1;
+  if (scan.textEnd - scan.textStart > scan.pieceBytes) noteLargeText(scan);
   return end + 1;
+}
+
+function noteLargeText({ levels, depth, ...scan }: Scan): void {
+  if (depth === 0) return;
+  const name = [scan.priorStart, scan.priorEnd] as const;
+  const text = { start: scan.textStart, end: scan.textEnd, name, cuts: [], large: [] };
+  (levels.large[depth - 1] ??= []).push(text);
 }
 
 function open(scan: Scan, at: number): void {
@@ -173,7 +185,7 @@ function close(scan: Scan, at: number, byte: number): void {
   scan.commas = levels.commas[depth] ?? 0;
   scan.depth = depth;
   if (at - start <= scan.pieceBytes) return;
-  const container: LargeContainer = {
+  const container: LargeValue = {
     ...{ start, end: at + 1 },
     name: [levels.nameStart[depth] ?? 0, levels.nameEnd[depth] ?? 0],
     cuts: levels.cuts[depth] ?? [],

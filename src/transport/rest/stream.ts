@@ -63,6 +63,8 @@ export type StreamOptions = {
   readonly writeContext: WriteContext;
   /** What the handler set before its first message. */
   readonly headers: Headers;
+  /** Called when the answer breaks off, before its messages are ended. */
+  readonly onBroken: (error: unknown) => void;
 };
 
 /**
@@ -85,6 +87,7 @@ export async function writeStream(
     for (let next = first; !next.done; next = await iterator.next()) await sink.write(next.value);
     await sink.end();
   } catch (error) {
+    options.onBroken(error);
     onGone();
     // A client that reads nothing reads no error either.
     if (!exchange.response.writableNeedDrain) await tellError(sink, encoder, error);

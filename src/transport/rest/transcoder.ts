@@ -153,6 +153,7 @@ async function answer(
       encoders: [...streamEncoders, httpBodyEncoder],
       writeContext,
       headers: context.responseHeader,
+      onBroken: (error) => context.abort(error),
     });
     return;
   }

@@ -52,6 +52,7 @@ export async function backfill({ resumed, ...input }: BackfillRunInput): Promise
           return { ...progress, state: `failed: ${error}` };
         }
       } else if (next.kind !== "again") return progress;
+      if (next.kind === "again" && next.pauseMs !== undefined) await sleep(next.pauseMs);
       if (!workflowInfo().continueAsNewSuggested) continue;
       await continueAsNew<typeof backfill>({ ...input, resumed: progress });
     }

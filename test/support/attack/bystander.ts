@@ -34,6 +34,9 @@ const memoryEveryMs = 20;
 /** Longer than any time that a test accepts. */
 const requestTimeoutMs = 8_000;
 
+/** Delay of this thread's own timer by which a pause of the whole machine is known. */
+const pauseMsMin = 300;
+
 const { url, pid, key } = workerData as BystanderOptions;
 
 const observed = {
@@ -45,6 +48,8 @@ const observed = {
 };
 const ended = new AbortController();
 const pending = new Set<Promise<void>>();
+/** Times in which this thread, which has hardly any work, did not run. */
+const pauses: { readonly fromMs: number; readonly toMs: number }[] = [];
 
 function readMemory(): number {
   try {
@@ -82,7 +87,13 @@ function post(authorization: string): Promise<Timed> {
 /** Begins a request at each tick, whether or not those before are answered. */
 async function every(ms: number, into: Timed[], request: () => Promise<Timed>): Promise<void> {
   while (!ended.signal.aborted) {
-    const asked = request().then((timed) => void into.push(timed));
+    const fromMs = performance.now();
+    const asked = request().then(async (timed) => {
+      const toMs = performance.now();
+      // A pause is known once this thread's timer has run after it.
+      await delay(memoryEveryMs);
+      if (!wasPaused(fromMs, toMs)) into.push(timed);
+    });
     pending.add(asked);
     void asked.finally(() => pending.delete(asked));
     await delay(ms, undefined, { signal: ended.signal }).catch(() => undefined);
@@ -92,8 +103,16 @@ async function every(ms: number, into: Timed[], request: () => Promise<Timed>): 
 async function watchMemory(): Promise<void> {
   while (!ended.signal.aborted) {
     observed.memoryMax = Math.max(observed.memoryMax, readMemory());
+    const fromMs = performance.now();
     await delay(memoryEveryMs, undefined, { signal: ended.signal }).catch(() => undefined);
+    const toMs = performance.now();
+    if (toMs - fromMs > memoryEveryMs + pauseMsMin) pauses.push({ fromMs, toMs });
   }
+}
+
+/** Tells whether the machine let this thread wait in that time: then it says nothing. */
+function wasPaused(fromMs: number, toMs: number): boolean {
+  return pauses.some((pause) => pause.fromMs < toMs && fromMs < pause.toMs);
 }
 
 /** A key of the right shape that no one has. */

@@ -63,6 +63,8 @@ export type Answer = {
   readonly reason: string;
   readonly message: string;
   readonly retryAfter: string | undefined;
+  /** First characters of the body's end, for answers that succeed in part. */
+  readonly text: string;
   readonly bytes: number;
   /** Why the answer is not whole; empty where it is. */
   readonly failure: string;
@@ -130,10 +132,13 @@ export function compressOnce(encoding: Encoding, body: Buffer): Promise<Buffer> 
   return bytes;
 }
 
+const textCharactersMax = 400;
+
 function readAnswer(answer: HttpAnswer, { kind }: Protocol): Answer {
   const { status, headers, bytes, failure } = answer;
   const retryAfter = headers["retry-after"];
-  return { status, code: undefined, retryAfter, bytes, failure, ...wordsOf(answer, kind) };
+  const text = answer.tail.toString("latin1", 0, textCharactersMax);
+  return { status, code: undefined, retryAfter, text, bytes, failure, ...wordsOf(answer, kind) };
 }
 
 type Words = Partial<Answer> & Pick<Answer, "reason" | "message">;

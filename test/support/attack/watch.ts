@@ -82,15 +82,43 @@ export async function flood(
 }
 
 /**
+ * Sends a call alone until it is not told to come later, so that its answer says what is wrong with
+ * it; a flood may consist of nothing but such answers.
+ */
+export async function sendAlone({ url }: AttackedService, call: Call): Promise<Answer> {
+  const client = openAttackClient(url);
+  try {
+    for (;;) {
+      const answer = await client.call(call);
+      if (!isLater(answer)) return answer;
+      await delay(Number(answer.retryAfter) * 1_000);
+    }
+  } finally {
+    client.close();
+  }
+}
+
+/** Tells whether an answer says that the caller has to come later. */
+export function isLater({ reason, status, retryAfter }: Answer): boolean {
+  return retryAfter === "1" && (reason === "OVERLOADED" || status === 503);
+}
+
+/**
  * Returns the first answers that are no refusals: that neither name the limit nor say that the
- * caller has to come later. Those count only where some of them name the limit.
+ * caller has to come later.
  */
 export function othersThanRefusals(answers: readonly Answer[], limit: RegExp): readonly Answer[] {
-  const isNamed = ({ message }: Answer): boolean => limit.test(message);
-  const isLater = ({ reason, status, retryAfter }: Answer): boolean =>
-    retryAfter === "1" && (reason === "OVERLOADED" || status === 503);
-  const others = answers.filter((one) => !isNamed(one) && !isLater(one));
-  return answers.some(isNamed) ? others.slice(0, 3) : answers.slice(0, 3);
+  return answers.filter((one) => !limit.test(one.message) && !isLater(one)).slice(0, 3);
+}
+
+/** Floods the service with a call, then sends it alone; returns all answers, the last alone. */
+export async function floodAndAsk(
+  service: AttackedService,
+  call: Call,
+  count: number,
+): Promise<readonly Answer[]> {
+  const answers = await flood(service, call, count);
+  return [...answers, await sendAlone(service, call)];
 }
 
 /** Returns in words which of the bounds an attack broke; an empty list where it broke none. */
@@ -100,6 +128,10 @@ export function harmIn(seen: Observations, service: AttackedService): readonly s
   const mute = seen.health.filter(({ status, ms }) => status !== 200 || ms > healthMsMax).length;
   const unchecked = seen.keyChecks.filter(({ status, ms }) => status !== 404 || ms > writeMsMax);
   const faults = [
+    {
+      is: seen.writes.length === 0 && !service.hasEnded(),
+      what: "the machine stood still: nothing was seen",
+    },
     { is: service.hasEnded(), what: `the service ended: ${service.output().slice(-2_000)}` },
     { is: growth > memoryGrowthMax, what: `memory grew by ${toMb(growth)} MB` },
     { is: mute > 0, what: `/healthz was late ${mute} times` },

@@ -1,7 +1,9 @@
 // Tests judges before stand-ins of every kind of provider: what they send, what they make of
 // answers, and which failures are theirs.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import type { ProjectScope } from "../../../src/access/scope.ts";
+import { createUuid, type ProjectId } from "../../../src/base/ids.ts";
 import type { RunnableDefinition } from "../../../src/evaluation/runner/runner.ts";
 import {
   aJudge,
@@ -243,5 +245,46 @@ describe("what is not a judge's failure", () => {
     release();
 
     expect(await running).toMatchObject({ kind: "score", score: 4 });
+  });
+});
+
+describe("calls of judges", () => {
+  const other = { ...judgingProject, orgId: "another", projectId: createUuid() as ProjectId };
+  const sibling = { ...judgingProject, projectId: createUuid() as ProjectId };
+
+  test("of an organization leave places to others, of a project to its siblings", async () => {
+    // Places: three of an organization, and two of a project.
+    const { judge } = givenJudges(standIn, { judgeCallsMax: 4 });
+    const ended = new AbortController();
+    const slow = aJudge({ model_name: "llama3-slow-60000" });
+    const runSlowly = (project: ProjectScope) => judge.open(project, slow, ended.signal).run(event);
+
+    const attack = [judgingProject, judgingProject, judgingProject, sibling, sibling];
+    const running = Promise.allSettled(attack.map(runSlowly));
+    await vi.waitUntil(() => standIn.running() === 3);
+    const quick = judge.open(other, aJudge(), signal);
+    const scores = [await quick.run(event), await quick.run(event)];
+
+    expect(scores).toMatchObject([{ score: 4 }, { score: 4 }]);
+    expect(standIn.running()).toBe(3);
+    ended.abort(new Error("enough"));
+    await running;
+  });
+
+  test("wait, organization by organization, and go on where one of theirs ends", async () => {
+    const { judge } = givenJudges(standIn, { judgeCallsMax: 1 });
+    const models = Array.from({ length: 4 }, (_, at) => `llama3-slow-${50 + at}+echo`);
+
+    const order: string[] = [];
+    const runAs = async (project: ProjectScope, model: string) => {
+      await judge.open(project, aJudge({ model_name: model }), signal).run(event);
+      order.push(project.orgId);
+    };
+    await Promise.all([
+      ...models.map((model) => runAs(judgingProject, model)),
+      runAs(other, "llama3-echo"),
+    ]);
+
+    expect(order.slice(0, 3)).toContain("another");
   });
 });

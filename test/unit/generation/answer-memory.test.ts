@@ -2,19 +2,16 @@
 
 import { describe, expect, test } from "vitest";
 import type { ServiceError } from "../../../src/base/errors.ts";
-import {
-  answerBytesMax,
-  createAnswerMemory,
-  keeperOf,
-} from "../../../src/generation/calls/answer-memory.ts";
+import { modelAnswerBytesMax } from "../../../src/base/tenant-limits.ts";
+import { createAnswerMemory, keeperOf } from "../../../src/generation/calls/answer-memory.ts";
 
 const owner = { orgId: "o", projectId: "p" };
 const overloaded = expect.objectContaining({ reason: "OVERLOADED" }) as ServiceError;
 
 describe("keeperOf", () => {
   test("refuses an answer that is too large by itself", () => {
-    const keep = keeperOf(createAnswerMemory(4 * answerBytesMax).open(owner));
-    keep(answerBytesMax);
+    const keep = keeperOf(createAnswerMemory(4 * modelAnswerBytesMax).open(owner));
+    keep(modelAnswerBytesMax);
 
     expect(() => keep(1)).toThrow(expect.objectContaining({ reason: "PROVIDER_FAILED" }));
   });

@@ -90,6 +90,7 @@ describe("decodeJson in pieces", () => {
 
   test("refuses what JSON.parse refuses", async () => {
     const parts = ["{", "}", "[", "]", ",", ":", '"a"', '"b\\""', "12345", "null", " ", "[1,2,3]"];
+    parts.push("-", "1", "0.5e", '"abcdefghijkl"', '"\\u0061bcdefgh"', '"a\tbcdefghi"');
     const texts = fc.array(fc.constantFrom(...parts), { maxLength: 24 }).map((all) => all.join(""));
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {

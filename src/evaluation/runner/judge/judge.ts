@@ -4,6 +4,7 @@
 import type { ProjectScope } from "../../../access/scope.ts";
 import { type JsonObject, present } from "../../../base/json.ts";
 import { toStorableText } from "../../../base/storable-text.ts";
+import { judgeAnswerCharactersMax } from "../../../base/tenant-limits.ts";
 import type {
   JudgeAnswer,
   JudgeCalls,
@@ -24,8 +25,6 @@ export type Judge = {
 const concurrency = 8;
 /** Of an answer, what is kept. */
 const keptCharactersMax = 10_000;
-/** A longer answer is no judgement. */
-const answerCharactersMax = 1_000_000;
 
 export function createJudge({ calls }: { readonly calls: JudgeCalls }): Judge {
   return {
@@ -119,8 +118,8 @@ function toFailure({ reason, message }: JudgeRefusal, output: string): RunResult
 function toResult(answer: JudgeAnswer, definition: RunnableDefinition, output: string): RunResult {
   const text = toStorableText(answer.text);
   const judge = toJudgeCall({ ...answer, text });
-  if (text.length > answerCharactersMax) {
-    const message = `the answer has more than ${answerCharactersMax} characters`;
+  if (text.length > judgeAnswerCharactersMax) {
+    const message = `the answer has more than ${judgeAnswerCharactersMax} characters`;
     return failure("NO_SCORE", message, output, judge);
   }
   const parsed = parseAnswer(text, definition);

@@ -3,6 +3,7 @@
 
 import { ServiceError } from "../../../base/errors.ts";
 import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
+import { inspectionsWaitingMax, inspectionWaitMsMax } from "../../../base/tenant-limits.ts";
 import { parseInspection } from "./answers.ts";
 import type { Inspection } from "./answers.ts";
 import type { SandboxLimits } from "./launch.ts";
@@ -24,7 +25,13 @@ export type InspectorOptions = {
 };
 
 /** Inspections run one after another; each takes milliseconds, and the worst of them seconds. */
-const turns = { max: 1, orgMax: 1, projectMax: 1, waitMs: 30_000, waitersMax: 200 };
+const turns = {
+  max: 1,
+  orgMax: 1,
+  projectMax: 1,
+  waitMs: inspectionWaitMsMax,
+  waitersMax: inspectionsWaitingMax,
+};
 const refusal = "too much code is being checked; try again";
 
 /** So long an idle process is kept. */

@@ -4,6 +4,7 @@
 import { ServiceError } from "../../../base/errors.ts";
 import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
 import type { Logger } from "../../../base/logger.ts";
+import { sandboxWaitMsMax, sandboxWaitingPerPlaceMax } from "../../../base/tenant-limits.ts";
 import type { Inspection } from "./answers.ts";
 import { createBlanks } from "./blanks.ts";
 import { createInspector } from "./inspector.ts";
@@ -59,10 +60,6 @@ export type PythonSandbox = {
   close(): Promise<void>;
 };
 
-/** Longest wait of an evaluation for a place. */
-const placeWaitMs = 10_000;
-/** Evaluations that wait, for each place: by then the last of them waits longer than it may. */
-const waitersByPlace = 8;
 const refusal = "as many Python evaluators run as may; try again";
 
 /** Owner of the works that name none. */
@@ -82,8 +79,8 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
     // One stays free for another organization, and one more for another project.
     orgMax: Math.max(1, processesMax - 1),
     projectMax: Math.max(1, processesMax - 2),
-    waitMs: placeWaitMs,
-    waitersMax: processesMax * waitersByPlace,
+    waitMs: sandboxWaitMsMax,
+    waitersMax: processesMax * sandboxWaitingPerPlaceMax,
     refusal,
   });
   const inspector = createInspector({ limits, take: blanks.take });

@@ -5,8 +5,9 @@
 
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { chatChoicesMax } from "../../../base/tenant-limits.ts";
 import type { Target } from "../../provider.ts";
-import { choicesMax, type Fields, untranslatable } from "./fields.ts";
+import { type Fields, untranslatable } from "./fields.ts";
 import { toPrompt } from "./messages.ts";
 import { toSchema, toToolChoice, toTools } from "./tools.ts";
 
@@ -34,8 +35,8 @@ export function toCallOptions(request: Fields, target: Target): LanguageModelV4C
 /** Returns how many choices are asked for. */
 export function toChoices(request: Fields): number {
   const count = request.integer("n") ?? 1;
-  if (count >= 1 && count <= choicesMax) return count;
-  return request.refuse("n", `must be 1 to ${choicesMax} for this provider`);
+  if (count >= 1 && count <= chatChoicesMax) return count;
+  return request.refuse("n", `must be 1 to ${chatChoicesMax} for this provider`);
 }
 
 export function isUsageWanted(request: Fields): boolean {

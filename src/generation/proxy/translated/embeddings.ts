@@ -8,6 +8,7 @@ import {
   InvalidArgumentError,
 } from "@ai-sdk/provider";
 import { isJsonObject, type JsonObject, present } from "../../../base/json.ts";
+import { embeddingInputsMax } from "../../../base/tenant-limits.ts";
 import { ProviderError } from "../../provider-error.ts";
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "../../providers/ai-sdk-error.ts";
@@ -16,9 +17,6 @@ import type { Usage } from "../../usage.ts";
 import type { ProxyRequest, WholeAnswer } from "../upstream.ts";
 import { type Fields, fieldsOf, untranslatable } from "./fields.ts";
 import { toWholeAnswer } from "./whole-answer.ts";
-
-/** As many as OpenAI's API takes at once. */
-const inputsMax = 2_048;
 
 /** Calls that run at a time, for providers that take few inputs in one. */
 export const parallelMax = 8;
@@ -50,8 +48,8 @@ function toValues(request: Fields): readonly string[] {
   const input = request.value("input");
   if (typeof input === "string") return [input];
   const items = request.list("input") ?? request.refuse("input", "must be given");
-  if (items.length < 1 || items.length > inputsMax) {
-    request.refuse("input", `must hold 1 to ${inputsMax} texts`);
+  if (items.length < 1 || items.length > embeddingInputsMax) {
+    request.refuse("input", `must hold 1 to ${embeddingInputsMax} texts`);
   }
   return items.map(({ value }, index) => {
     if (typeof value === "string") return value;
@@ -99,7 +97,7 @@ async function embedAll(
 ): Promise<readonly EmbeddingModelV4Result[]> {
   const ended = new AbortController();
   const abortSignal = AbortSignal.any([signal, ended.signal]);
-  const batches = chunksOf(values, (await model.maxEmbeddingsPerCall) ?? inputsMax);
+  const batches = chunksOf(values, (await model.maxEmbeddingsPerCall) ?? embeddingInputsMax);
   const parallel = (await model.supportsParallelCalls) ? parallelMax : 1;
   const results: EmbeddingModelV4Result[] = [];
   try {

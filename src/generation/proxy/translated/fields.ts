@@ -5,9 +5,6 @@
 import { ServiceError } from "../../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 
-/** Most choices of one request, each of which is a call of the model. */
-export const choicesMax = 16;
-
 /** A value and where it stands, such as `messages[0].content`. */
 export type Item = { readonly path: string; readonly value: JsonValue };
 

@@ -3,12 +3,12 @@
 // Source: docs/decisions.md, 20, 21; docs/generations.md.
 
 import { isJsonArray } from "../../../base/json.ts";
+import { chatChoicesMax } from "../../../base/tenant-limits.ts";
 import type { LanguageModels } from "../../providers/language-models.ts";
 import { choicesAsked } from "../request.ts";
 import type { CallUpstream, ProxyRequest } from "../upstream.ts";
 import { callChat } from "./chat.ts";
 import { callEmbeddings, parallelMax } from "./embeddings.ts";
-import { choicesMax } from "./fields.ts";
 
 export type TranslatedOptions = { readonly languageModels: LanguageModels };
 
@@ -21,7 +21,7 @@ export function createTranslated({ languageModels }: TranslatedOptions): CallUps
 
 /** Returns how many calls of the provider a request makes at a time. */
 export function translatedCalls({ operation, body }: ProxyRequest): number {
-  if (operation === "chat") return Math.min(choicesAsked({ body }), choicesMax);
+  if (operation === "chat") return Math.min(choicesAsked({ body }), chatChoicesMax);
   const { input } = body;
   return isJsonArray(input) ? Math.min(Math.max(input.length, 1), parallelMax) : 1;
 }

@@ -1,0 +1,164 @@
+// Attacks by small bodies that become much work or many stored bytes: attributes that many events
+// share, long lists of numbers, small updates to large events. A second tenant does not notice.
+// Source: docs/limits.md.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { join, jsonList, lengthField, repeat } from "../support/attack/bytes.ts";
+import { type Answer, type Call, type ProtocolName } from "../support/attack/protocols.ts";
+import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
+import { floodAndAsk, isLater, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
+
+const timeoutMs = 120_000;
+
+let service: AttackedService;
+beforeAll(async () => {
+  service = await startAttackedService();
+});
+afterAll(() => service.stop());
+
+type Row = {
+  readonly protocol: ProtocolName;
+  readonly method: Call["method"];
+  readonly rest?: string;
+  readonly body: () => Buffer;
+};
+
+async function attack(rows: readonly Row[], count: number): Promise<readonly Answer[]> {
+  return underAttack(service, async () => {
+    const all: Answer[] = [];
+    for (const { body, rest = "", ...row } of rows) {
+      const call = { ...row, rest, body: body(), encoding: "gzip" } as const;
+      all.push(
+        ...(await floodAndAsk(service, { ...call, key: service.attacker.ingestionKey }, count)),
+      );
+    }
+    return all;
+  });
+}
+
+const { export: exportTraces } = TraceService.method;
+const { createEventBatch, createEvent } = EventService.method;
+
+/** Bytes of one attribute of the resource, and spans that share it. */
+const attributeBytes = 40_000_000;
+const spanCount = 2_000;
+
+const spanIds = Array.from({ length: spanCount }, (_, index) => (index + 1).toString(16));
+const traceId = "0af7651916cd43dd8448eb211c80319c";
+const startedAt = 1_760_000_000_000_000_000n;
+
+function spanInJson(id: string): object {
+  return { traceId, spanId: id.padStart(16, "0"), startTimeUnixNano: String(startedAt) };
+}
+
+function spanInProtobuf(id: string): Buffer {
+  const startTime = Buffer.alloc(9);
+  startTime.writeUInt8(7 * 8 + 1);
+  startTime.writeBigUInt64LE(startedAt, 1);
+  const ids = [Buffer.from(traceId, "hex"), Buffer.from(id.padStart(16, "0"), "hex")] as const;
+  return join(lengthField(1, ids[0]), lengthField(2, ids[1]), startTime);
+}
+
+function largeResourceInProtobuf(bytes: number): Buffer {
+  const value = lengthField(2, lengthField(1, repeat("a", bytes)));
+  const resource = lengthField(1, lengthField(1, join(lengthField(1, "large"), value)));
+  const spanFields = join(...spanIds.map((id) => lengthField(2, spanInProtobuf(id))));
+  const spans = lengthField(2, spanFields);
+  return lengthField(1, join(resource, spans));
+}
+
+function largeResourceInJson(bytes: number): Buffer {
+  const text = repeat("a", bytes);
+  const attribute = join('{"key":"large","value":{"stringValue":"', text, '"}}');
+  const spans = JSON.stringify(spanIds.map(spanInJson));
+  const resource = join('{"attributes":[', attribute, "]}");
+  return join(
+    '{"resourceSpans":[{"resource":',
+    resource,
+    ',"scopeSpans":[{"spans":',
+    spans,
+    "}]}]}",
+  );
+}
+
+const otlpRows = (bytes: number): readonly Row[] => [
+  {
+    protocol: "OTLP/HTTP Protobuf",
+    method: exportTraces,
+    body: () => largeResourceInProtobuf(bytes),
+  },
+  { protocol: "OTLP/HTTP JSON", method: exportTraces, body: () => largeResourceInJson(bytes) },
+  { protocol: "gRPC", method: exportTraces, body: () => largeResourceInProtobuf(bytes) },
+  { protocol: "Connect JSON", method: exportTraces, body: () => largeResourceInJson(bytes) },
+];
+
+/** Returns the answers that neither refuse the spans by name nor say to come later. */
+function othersThanRejections(answers: readonly Answer[], limit: RegExp): readonly Answer[] {
+  return answers.filter((one) => !limit.test(one.text) && !isLater(one)).slice(0, 3);
+}
+
+test("40 MB that 2,000 spans share are refused", { timeout: timeoutMs }, async () => {
+  const answers = await attack(otlpRows(attributeBytes), 2);
+
+  expect(othersThanRejections(answers, /64000 bytes/)).toEqual([]);
+});
+
+test("60 kB that 2,000 spans share are stored a few times", { timeout: timeoutMs }, async () => {
+  const before = await databaseBytes();
+
+  const answers = await attack(otlpRows(60_000), 2);
+
+  // Of 120 MB that the spans of a request would have, 16 are stored.
+  expect(othersThanRejections(answers, /more than 16000000/)).toEqual([]);
+  const stored = answers.length * 16_000_000;
+  expect((await databaseBytes()) - before).toBeLessThan(2 * stored);
+});
+
+function databaseBytes(): Promise<number> {
+  return service.database.transaction(async (sql) => {
+    const [row] = await sql<{ bytes: string }[]>`
+      select pg_database_size(current_database()) as bytes`;
+    return Number(row?.bytes);
+  });
+}
+
+const numbers = (count: number): Buffer =>
+  join('{"event":{"event_type":"tool","inputs":{"list":', jsonList("[0]", count), "}}}");
+
+test("lists of numbers in 5 kB hold up no one else", { timeout: timeoutMs }, async () => {
+  const rows = (["Connect JSON", "gRPC JSON", "REST over HTTP/2"] as const).map((protocol) => ({
+    protocol,
+    method: createEvent,
+    rest: "POST /events",
+    body: () => numbers(1_500_000),
+  }));
+
+  const answers = await attack(rows, 3);
+
+  expect(othersThanRefusals(answers, /more than 500000 values/)).toEqual([]);
+});
+
+test("small updates to large events are stored or refused", { timeout: timeoutMs }, async () => {
+  const event = { event_type: "tool", source: "attack", inputs: {} };
+  const ids = ["a large event", "another one", "a third one"];
+  const stored = ids.map((id) => ({ ...event, event_id: id, inputs: { text: largeText } }));
+  const updated = Array.from({ length: 30 }, (_, index) => ({
+    ...event,
+    event_id: ids[index % ids.length],
+    metadata: { [`update ${index}`]: index },
+  }));
+  const rows = [...stored.map((one) => [one]), updated].map((events) => ({
+    protocol: "REST over HTTP/1.1" as const,
+    method: createEventBatch,
+    rest: "POST /events/batch",
+    body: () => Buffer.from(JSON.stringify({ events })),
+  }));
+
+  const answers = await attack(rows, 3);
+
+  expect(answers.filter((one) => one.status !== 200 && !isLater(one)).slice(0, 3)).toEqual([]);
+});
+
+const largeText = "x".repeat(10_000_000);

@@ -1,0 +1,66 @@
+// Answers that an attacker asks for and does not read, or reads slowly.
+
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+
+export type UnreadRequest = {
+  readonly path: string;
+  readonly key: string;
+  readonly json: object;
+};
+
+export type Unread = {
+  /** First bytes of each answer, at most what the system buffers: the rest stays unread. */
+  heads(): readonly string[];
+  /** Whether the service has closed each connection. */
+  areClosed(): boolean;
+  /** Reads so many bytes of each answer every second. */
+  drip(bytes: number): void;
+  close(): void;
+};
+
+type Open = { readonly socket: Socket; head: string; isClosed: boolean };
+
+/** Sends a request on so many connections, and reads no answer beyond its first bytes. */
+export function openUnread(url: string, request: UnreadRequest, count: number): Unread {
+  const { hostname, port } = new URL(url);
+  const opened = Array.from({ length: count }, () => {
+    const socket = connect({ host: hostname, port: Number(port) });
+    const open: Open = { socket, head: "", isClosed: false };
+    socket.once("data", (chunk: Buffer) => {
+      open.head = chunk.toString("latin1");
+      socket.pause();
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => (open.isClosed = true));
+    socket.write(textOf(request));
+    return open;
+  });
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    heads: () => opened.map(({ head }) => head),
+    areClosed: () => opened.every(({ isClosed }) => isClosed),
+    drip(bytes) {
+      timer = setInterval(() => {
+        for (const { socket } of opened) socket.read(bytes);
+      }, 1_000);
+    },
+    close() {
+      clearInterval(timer);
+      for (const { socket } of opened) socket.destroy();
+    },
+  };
+}
+
+function textOf({ path, key, json }: UnreadRequest): string {
+  const body = JSON.stringify(json);
+  return [
+    `POST ${path} HTTP/1.1`,
+    "host: localhost",
+    `authorization: Bearer ${key}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "",
+    body,
+  ].join("\r\n");
+}

@@ -1,0 +1,68 @@
+// When the garbage of large requests is collected, and that V8 does collect it.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createGarbageCounter } from "../../../src/base/garbage.ts";
+
+describe("createGarbageCounter", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const large = 10_000_000;
+
+  test("collects once for large pieces that are freed together", async () => {
+    const collect = vi.fn(() => Promise.resolve());
+    const garbage = createGarbageCounter(collect);
+
+    for (let count = 0; count < 20; count += 1) garbage.note(large);
+    await vi.advanceTimersByTimeAsync(1_000);
+
+    expect(collect).toHaveBeenCalledTimes(1);
+  });
+
+  test("collects again for what is freed later", async () => {
+    const collect = vi.fn(() => Promise.resolve());
+    const garbage = createGarbageCounter(collect);
+
+    for (let count = 0; count < 2; count += 1) {
+      garbage.note(2 * large);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+
+    expect(collect).toHaveBeenCalledTimes(2);
+  });
+
+  test("does not wait for ever while more is freed", async () => {
+    const collect = vi.fn(() => Promise.resolve());
+    const garbage = createGarbageCounter(collect);
+
+    for (let count = 0; count < 50; count += 1) {
+      garbage.note(large);
+      await vi.advanceTimersByTimeAsync(50);
+    }
+
+    expect(collect.mock.calls.length).toBeGreaterThan(2);
+  });
+
+  test("leaves small pieces to V8", async () => {
+    const collect = vi.fn(() => Promise.resolve());
+    const garbage = createGarbageCounter(collect);
+
+    for (let count = 0; count < 10_000; count += 1) garbage.note(100_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+
+    expect(collect).not.toHaveBeenCalled();
+  });
+});
+
+const collected = Promise.withResolvers<string>();
+/** Tells of nothing once it is garbage itself. */
+const registry = new FinalizationRegistry((name: string) => collected.resolve(name));
+
+test("V8 collects what is no longer held", async () => {
+  const garbage = createGarbageCounter();
+  (() => registry.register({ list: [1] }, "a list"))();
+
+  garbage.note(64_000_000);
+
+  expect(await collected.promise).toBe("a list");
+});
