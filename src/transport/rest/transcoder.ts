@@ -126,17 +126,13 @@ async function readRequest(
   }
   const json = bytes.length > 0 ? await decodeJson(bytes, body.memory) : undefined;
   const read = binding.read({ variables, query: exchange.query, body: json });
-  // Each fault is a message, a cause with the item's path, and a part of the answer.
-  body.memory.grow(read.itemFaults.length * faultBytes);
+  body.memory.grow(read.bytes);
   values.set(itemFaultsKey, read.itemFaults);
   body.memory.shrink(bytes.length);
   return read.message;
 }
 
 const noBytes = Buffer.alloc(0);
-
-/** Bytes that a fault of one item takes until it is answered; measured. */
-const faultBytes = 600;
 
 async function answer(
   { interceptors, streamEncoders }: TranscoderOptions,
