@@ -5,6 +5,7 @@ import type { ModelEvent, TracingService } from "../../../gen/waggle/compat/v0/t
 import { ServiceError } from "../../base/errors.ts";
 import { createPacer } from "../../base/pacer.ts";
 import { itemFaultsOf, memoryOf, projectOf } from "../../transport/context.ts";
+import { faultBytes } from "../../transport/decode/tally.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { type BatchItem, joinFault } from "../events/batch.ts";
 import { originOf, reserveBatch, toBatchItems } from "../events/handlers.ts";
@@ -70,13 +71,19 @@ async function toModelItems(
 ): Promise<BatchItem[]> {
   reserveBatch(context, calls.length);
   const faults = itemFaultsOf(context, "model_events");
-  const pacer = createPacer(memoryOf(context).holder);
+  const memory = memoryOf(context);
+  const pacer = createPacer(memory.holder);
   const items: BatchItem[] = [];
   for (const [index, call] of calls.entries()) {
     if (pacer.due()) await pacer.rest();
     const fault = faults.get(index);
-    if (fault === undefined) items.push(toModelItem(call, index));
-    else items.push({ index, fault: joinFault(`model_events[${index}]`, fault) });
+    if (fault !== undefined) {
+      items.push({ index, fault: joinFault(`model_events[${index}]`, fault) });
+      continue;
+    }
+    const item = toModelItem(call, index);
+    if ("fault" in item) memory.grow(faultBytes);
+    items.push(item);
   }
   return items;
 }

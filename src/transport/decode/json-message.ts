@@ -8,6 +8,7 @@ import {
   fromJson,
   type JsonValue,
   type Message,
+  ScalarType,
 } from "@bufbuild/protobuf";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -172,6 +173,9 @@ export function messageBytesOf(
     if (field.oneof) bytes += oneofBytes;
     if (isLooseField(field)) watch.loose(value);
     else if (Array.isArray(value)) watch.list(field, value);
+    // Base64 in JSON: four characters for three bytes.
+    if (field.scalar === ScalarType.BYTES && typeof value === "string")
+      bytes += value.length * 0.75;
     if (!field.message) continue;
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     for (const item of items) bytes += messageBytesOf(field.message, item, watch, depth + 1);

@@ -22,6 +22,9 @@ export const containerBytes = 72;
 /** Bytes for the header and the slot of a text or number, besides the text itself. */
 export const valueBytes = 24;
 
+/** Bytes that the fault of one item takes: its message, its cause, and its part of the answer. */
+export const faultBytes = 600;
+
 /** Throws MALFORMED_BODY, naming the limit, where a count is past it. */
 export function checkTally({ containers, values }: Tally): void {
   if (containers > containersMax) {

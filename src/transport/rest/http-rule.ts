@@ -30,7 +30,12 @@ export type RequestParts = {
   readonly body: unknown;
 };
 
-export type ReadRequest = { readonly message: Message; readonly itemFaults: readonly ItemFault[] };
+export type ReadRequest = {
+  readonly message: Message;
+  readonly itemFaults: readonly ItemFault[];
+  /** Bytes of memory that both take, beside the JSON that was read. */
+  readonly bytes: number;
+};
 
 export type RestBinding = {
   readonly method: DescMethod;
@@ -68,9 +73,11 @@ function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
     body,
     answerField: responseBody === "" ? undefined : fieldNamed(method.output, responseBody),
     read(parts) {
-      const context: ReadContext = { isStrict, itemFaults: [], loose: { count: 0 } };
+      const made = { bytes: 0 };
+      const context: ReadContext = { isStrict, itemFaults: [], loose: { count: 0 }, made };
       try {
-        return { message: assemble(parts, context), itemFaults: context.itemFaults };
+        const message = assemble(parts, context);
+        return { message, itemFaults: context.itemFaults, bytes: made.bytes };
       } catch (error) {
         if (!(error instanceof FieldFault)) throw error;
         throw new ServiceError("INVALID_ARGUMENT", error.text, { cause: error });

@@ -14,7 +14,8 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { isJsonObject } from "../../base/json.ts";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import type { ItemFault } from "../context.ts";
-import { countLoose } from "../decode/tally.ts";
+import { shapeOf } from "../decode/protobuf-shape.ts";
+import { countLoose, faultBytes } from "../decode/tally.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import {
   isAnswerOnly,
@@ -35,6 +36,8 @@ export type ReadContext = {
   readonly itemFaults: ItemFault[];
   /** Values so far of fields that take any value and are no buckets. */
   readonly loose: { count: number };
+  /** Bytes of memory that messages and faults take so far, beside the JSON that was read. */
+  readonly made: { bytes: number };
 };
 
 export type MessageReader = (value: unknown, context: ReadContext) => Message;
@@ -62,9 +65,11 @@ export function messageReader(message: DescMessage): MessageReader {
   const known = compiled.get(message);
   if (known) return known;
   const keys = new Map<string, KeyReader>();
+  const { bytes } = shapeOf(message);
   const reader: MessageReader = (value, context) => {
     if (!isJsonObject(value)) throw new FieldFault("must be an object");
     const result = create(message);
+    context.made.bytes += bytes;
     for (const key in value) {
       const item = value[key];
       const known = keys.get(key);
@@ -198,6 +203,7 @@ function lenientListReader(field: string, message: DescMessage, read: ValueReade
       } catch (error) {
         if (!(error instanceof FieldFault)) throw error;
         context.itemFaults.push({ field, index, message: error.text });
+        context.made.bytes += faultBytes;
         return create(message);
       }
     });

@@ -126,6 +126,7 @@ async function readRequest(
   }
   const json = bytes.length > 0 ? await decodeJson(bytes, body.memory) : undefined;
   const read = binding.read({ variables, query: exchange.query, body: json });
+  body.memory.grow(read.bytes);
   values.set(itemFaultsKey, read.itemFaults);
   body.memory.shrink(bytes.length);
   return read.message;

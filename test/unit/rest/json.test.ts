@@ -19,14 +19,17 @@ import {
 } from "../../../gen/waggle/v1/export_pb.js";
 import { FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
 import type { ItemFault } from "../../../src/transport/context.ts";
+import { faultBytes } from "../../../src/transport/decode/tally.ts";
 import { FieldFault } from "../../../src/transport/rest/field-fault.ts";
 import { messageReader } from "../../../src/transport/rest/json-reader.ts";
 import { messageWriter, type WriteContext } from "../../../src/transport/rest/json-writer.ts";
 
 function read(desc: DescMessage, json: unknown, isStrict = false) {
   const itemFaults: ItemFault[] = [];
-  const message = messageReader(desc)(json, { isStrict, itemFaults, loose: { count: 0 } });
-  return { message: message as Message & Record<string, unknown>, itemFaults };
+  const made = { bytes: 0 };
+  const context = { isStrict, itemFaults, loose: { count: 0 }, made };
+  const message = messageReader(desc)(json, context);
+  return { message: message as Message & Record<string, unknown>, itemFaults, made };
 }
 
 function faultOf(desc: DescMessage, json: unknown, isStrict = false): string {
@@ -181,6 +184,17 @@ describe("messageReader", () => {
       },
       { field: "events", index: 2, message: "must be an object" },
     ]);
+  });
+
+  test("counts the memory of messages and of faults", () => {
+    const event = { event_type: "tool", inputs: {} };
+    const bytesOf = (events: readonly unknown[]) =>
+      read(CreateEventBatchRequestSchema, { events }).made.bytes;
+    const one = bytesOf([event]) - bytesOf([]);
+
+    expect(one).toBeGreaterThanOrEqual(80);
+    expect(bytesOf(Array.from({ length: 100 }, () => event)) - bytesOf([])).toBe(100 * one);
+    expect(bytesOf(["no event"]) - bytesOf([])).toBe(faultBytes);
   });
 
   test("names the field of a fault in the older name of a lenient list", () => {

@@ -16,6 +16,7 @@ import {
   ExportEventsRequestSchema,
   StreamEventsResponseSchema,
 } from "../../../gen/waggle/v1/export_pb.js";
+import { CreateChatCompletionRequestSchema } from "../../../gen/waggle/v1/llm_proxy_pb.js";
 import { createByteBudget } from "../../../src/base/byte-budget.ts";
 import { listItemsMax } from "../../../src/base/limits.ts";
 import { messageFromJson } from "../../../src/transport/decode/json-message.ts";
@@ -111,6 +112,15 @@ describe("messageFromJson", () => {
 
     if (outer === "unknown") expect(got).toMatchObject({ events: [] });
     else expect(got).toMatchObject({ reason: "MALFORMED_BODY" });
+  });
+
+  test("takes the memory of bytes, which JSON has as base64", async () => {
+    const memory = createByteBudget(Infinity).open();
+    const data = Buffer.alloc(300_000).toString("base64");
+
+    await messageFromJson(CreateChatCompletionRequestSchema, { httpBody: { data } }, memory);
+
+    expect(memory.bytes()).toBeGreaterThanOrEqual(300_000);
   });
 
   test("takes the memory of the messages that it makes", async () => {
