@@ -85,11 +85,8 @@ export function originOf(context: HandlerContext): Required<Origin> {
   return { bytes: memoryOf(context).bytes() };
 }
 
-/**
- * Bytes that an event of a batch takes besides its decoded values: its message, what is written of
- * it and its outcome.
- */
-const batchItemBytes = 1_000;
+/** Bytes that an event of a batch takes besides its message: what is written, and its outcome. */
+const batchItemBytes = 400;
 
 /** Takes the memory of a batch's events. Throws BODY_TOO_LARGE where there can never be so much. */
 export function reserveBatch(context: HandlerContext, count: number): void {
