@@ -7,6 +7,7 @@ import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "../base/logger.ts";
+import { environmentOfChild } from "../config.ts";
 import { isReadyMessage, mallocEnvironment } from "./supervised.ts";
 
 export type SuperviseOptions = {
@@ -125,7 +126,7 @@ type End = {
 
 /** Runs the program once, with our flags of Node and our standard streams. */
 async function run(script: string, words: readonly string[], signals: Signals): Promise<End> {
-  const child = fork(script, words, { env: { ...mallocEnvironment, ...process.env } });
+  const child = fork(script, words, { env: environmentOfChild(mallocEnvironment) });
   signals.receiver = child;
   let readyAtMs: number | undefined;
   let logLevel: string | undefined;

@@ -1,8 +1,9 @@
-// `npm run bench -- ingest|read|access|gateway|evaluate`: measures the whole service here and
+// `npm run bench -- ingest|read|access|gateway|evaluate|blocking`: measures the whole service here and
 // prints tables. Results are kept in docs/benchmarks.md.
 
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";
+import { benchBlocking } from "./blocking.ts";
 import { benchEvaluate, evaluateParts } from "./evaluate.ts";
 import { benchGateway, gatewayParts } from "./gateway.ts";
 import { benchIngest } from "./ingest.ts";
@@ -14,6 +15,7 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
        npm run bench -- access [--rounds N] [--runs N]
        npm run bench -- gateway [--rounds N] [--requests N] [--only PART] [--node FLAG]…
        npm run bench -- evaluate [--rounds N] [--runs N] [--events N] [--seconds N] [--only PART]
+       npm run bench -- blocking [--rounds N]
 loads: ${loadNames.join(", ")}; parts of gateway: ${gatewayParts.join(", ")};
 parts of evaluate: ${evaluateParts.join(", ")}`;
 
@@ -70,6 +72,9 @@ switch (positionals[0]) {
       only: evaluateParts.find((part) => part === values.only),
       nodeFlags: values.node,
     });
+    break;
+  case "blocking":
+    await benchBlocking({ rounds: Number(values.rounds) });
     break;
   default:
     console.error(usage);

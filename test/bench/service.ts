@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Credentials, credentialsPath } from "../../src/commands/credentials.ts";
+import { mallocEnvironment } from "../../src/commands/supervised.ts";
 import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 
 export type BenchService = {
@@ -59,7 +60,10 @@ export async function startService(
       "off",
       ...flags,
     ],
-    { env: { PATH: process.env["PATH"], TZ: "UTC" }, stdio: ["ignore", log.fd, log.fd] },
+    {
+      env: { ...mallocEnvironment, PATH: process.env["PATH"], TZ: "UTC" },
+      stdio: ["ignore", log.fd, log.fd],
+    },
   );
   await log.close();
   try {
