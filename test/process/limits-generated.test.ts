@@ -8,6 +8,7 @@ import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Attack, attacks } from "../support/attack/generated/attacks.ts";
+import { found } from "../support/attack/generated/found.ts";
 import { send } from "../support/attack/generated/send.ts";
 import {
   type AttackedService,
@@ -101,6 +102,12 @@ async function findingsOfSeed(seed: number): Promise<readonly string[]> {
   }
   return findings;
 }
+
+test("attacks that did harm once do none", { timeout: 300_000 }, async () => {
+  const findings = await findingsIn(found);
+
+  expect(findings.join("\n\n")).toBe("");
+});
 
 test(
   "generated attacks harm no other tenant",
