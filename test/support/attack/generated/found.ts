@@ -15,7 +15,7 @@ export const found: readonly Attack[] = [
     isFilled: true,
     copies: 1,
     rounds: 1,
-    enlargements: [{ ...enlarged, path: "project_id", operation: "nest", bytes: 11_471 }],
+    enlargements: [{ ...enlarged, path: "project_id", operation: "nest", bytes: 15_000 }],
   },
   // A message of a stream that is no Protobuf: Internal.
   {
