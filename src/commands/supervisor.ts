@@ -7,7 +7,7 @@ import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "../base/logger.ts";
-import { isReadyMessage } from "./supervised.ts";
+import { isReadyMessage, mallocEnvironment } from "./supervised.ts";
 
 export type SuperviseOptions = {
   /** File of the program that is the service. */
@@ -125,7 +125,7 @@ type End = {
 
 /** Runs the program once, with our flags of Node and our standard streams. */
 async function run(script: string, words: readonly string[], signals: Signals): Promise<End> {
-  const child = fork(script, words);
+  const child = fork(script, words, { env: { ...mallocEnvironment, ...process.env } });
   signals.receiver = child;
   let readyAtMs: number | undefined;
   let logLevel: string | undefined;

@@ -91,7 +91,7 @@ const otlpRows = (bytes: number): readonly Row[] => [
   },
   { protocol: "OTLP/HTTP JSON", method: exportTraces, body: () => largeResourceInJson(bytes) },
   { protocol: "gRPC", method: exportTraces, body: () => largeResourceInProtobuf(bytes) },
-  { protocol: "Connect JSON", method: exportTraces, body: () => largeResourceInJson(bytes) },
+  { protocol: "gRPC-Web", method: exportTraces, body: () => largeResourceInProtobuf(bytes) },
 ];
 
 /** Returns the answers that neither refuse the spans by name nor say to come later. */

@@ -3,6 +3,7 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { EventService } from "../../../gen/waggle/v1/event_pb.js";
 import { itemFaultsOf, memoryOf, projectOf } from "../../transport/context.ts";
+import { reserveDecoded } from "../../transport/decode/tally.ts";
 import { fromEvent, fromSessionStart } from "./event-input.ts";
 import { toEventMessage } from "./event-message.ts";
 import { type BatchItem, joinFault } from "./batch.ts";
@@ -84,12 +85,21 @@ export function originOf(context: HandlerContext): Required<Origin> {
   return { bytes: memoryOf(context).bytes() };
 }
 
+/** Bytes that an event of a batch takes besides its message: what is written, and its outcome. */
+const batchItemBytes = 400;
+
+/** Takes the memory of a batch's events. Throws BODY_TOO_LARGE where there can never be so much. */
+export function reserveBatch(context: HandlerContext, count: number): void {
+  reserveDecoded(count * batchItemBytes, memoryOf(context));
+}
+
 /** Puts the faults that the transport found beside the items that it could read. */
 export function toBatchItems(
   context: HandlerContext,
   field: string,
   inputs: readonly EventInput[],
 ): BatchItem[] {
+  reserveBatch(context, inputs.length);
   const faults = itemFaultsOf(context, field);
   return inputs.map((input, index) => {
     const fault = faults.get(index);

@@ -8,7 +8,7 @@ import { itemFaultsOf, memoryOf, projectOf } from "../../transport/context.ts";
 import { faultBytes } from "../../transport/decode/tally.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { type BatchItem, joinFault } from "../events/batch.ts";
-import { originOf, toBatchItems } from "../events/handlers.ts";
+import { originOf, reserveBatch, toBatchItems } from "../events/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toModelEvent } from "./model-event.ts";
 
@@ -69,6 +69,7 @@ async function toModelItems(
   context: HandlerContext,
   calls: readonly ModelEvent[],
 ): Promise<BatchItem[]> {
+  reserveBatch(context, calls.length);
   const faults = itemFaultsOf(context, "model_events");
   const memory = memoryOf(context);
   const pacer = createPacer(memory.holder);

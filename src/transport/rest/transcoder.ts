@@ -7,6 +7,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import { isJsonObject } from "../../base/json.ts";
+import { reserveDecoded } from "../decode/tally.ts";
 import { decodeJson } from "../decode/json.ts";
 import { accessRuleOf, bodyClassAt } from "../access-rules.ts";
 import {
@@ -126,9 +127,9 @@ async function readRequest(
   }
   const json = bytes.length > 0 ? await decodeJson(bytes, body.memory) : undefined;
   const read = binding.read({ variables, query: exchange.query, body: json });
-  body.memory.grow(read.bytes);
   values.set(itemFaultsKey, read.itemFaults);
   body.memory.shrink(bytes.length);
+  reserveDecoded(read.bytes, body.memory);
   return read.message;
 }
 

@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { vi } from "vitest";
 import type { KeyKind } from "../../../src/access/principal.ts";
+import { mallocEnvironment } from "../../../src/commands/supervised.ts";
 import { createOrgKey } from "../../../src/commands/credentials.ts";
 import type { LocalProject } from "../../../src/controlplane/projects/local-projects.ts";
 import type { Database } from "../../../src/postgres/database.ts";
@@ -92,7 +93,7 @@ async function serve(databaseUrl: string, flags: readonly string[]): Promise<Ser
   const ports = ["--port", "0", "--operator-port", "0", "--log-level", "warn"];
   const words = [...nodeFlags(), main, "serve", "--database-url", databaseUrl, ...ports, ...flags];
   const child = spawn(process.execPath, words, {
-    env: { PATH: process.env["PATH"], TZ: "UTC" },
+    env: { PATH: process.env["PATH"], TZ: "UTC", ...mallocEnvironment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const chunks: string[] = [];
