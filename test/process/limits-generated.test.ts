@@ -69,7 +69,10 @@ async function findingsIn(batch: readonly Attack[]): Promise<readonly string[]> 
   const findings: string[] = [];
   await restart();
   for (const some of batch.length > 1 ? [...batch.map((one) => [one]), batch] : [batch]) {
-    if (findings.length > 0 && some === batch) break;
+    if (some === batch && batch.length > 1) {
+      if (findings.length > 0) break;
+      await restart();
+    }
     const again = await harmOf(some);
     if (again.length === 0) continue;
     findings.push(describe(again, some));
