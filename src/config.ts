@@ -318,11 +318,6 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
   });
 }
 
-/** Returns the environment of a process that this one starts: its own, and defaults for it. */
-export function environmentOfChild(defaults: Environment): Environment {
-  return { ...defaults, ...process.env };
-}
-
 /** Settings whose variable is known by this name elsewhere too. */
 const namedElsewhere = /^(database-url|temporal-.+)$/;
 

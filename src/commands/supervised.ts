@@ -7,16 +7,6 @@ export function isReadyMessage(message: unknown): message is ReadyMessage {
   return (message as Partial<ReadyMessage> | null)?.kind === "ready";
 }
 
-/**
- * Settings of glibc's malloc for a service; other systems ignore them. By default it keeps what
- * large requests have freed, in an arena for each thread: 100 MB and more after a busy minute.
- */
-export const mallocEnvironment = {
-  MALLOC_ARENA_MAX: "2",
-  // Larger pieces go back to the system at once.
-  MALLOC_MMAP_THRESHOLD_: "1048576",
-} as const;
-
 /** Tells the supervisor that the service is ready: a crash is worth a restart from now on. */
 export function reportReady(logLevel: string): void {
   const message: ReadyMessage = { kind: "ready", logLevel };

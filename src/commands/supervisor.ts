@@ -7,8 +7,7 @@ import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "../base/logger.ts";
-import { environmentOfChild } from "../config.ts";
-import { isReadyMessage, mallocEnvironment } from "./supervised.ts";
+import { isReadyMessage } from "./supervised.ts";
 
 export type SuperviseOptions = {
   /** File of the program that is the service. */
@@ -124,9 +123,9 @@ type End = {
   readonly logLevel: string | undefined;
 };
 
-/** Runs the program once, with our flags of Node and our standard streams. */
+/** Runs the program once, with our flags of Node, environment and standard streams. */
 async function run(script: string, words: readonly string[], signals: Signals): Promise<End> {
-  const child = fork(script, words, { env: environmentOfChild(mallocEnvironment) });
+  const child = fork(script, words);
   signals.receiver = child;
   let readyAtMs: number | undefined;
   let logLevel: string | undefined;

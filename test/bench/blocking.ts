@@ -56,9 +56,11 @@ function filled(load: ReturnType<typeof batch>): Buffer {
 function requests(): readonly Request[] {
   const events = { path: "/events/batch", contentType: json };
   const connect = { path: "/waggle.v1.EventService/CreateEventBatch", contentType: json };
-  const numbers = `{"events":[{"event_type":"tool","source":"bench","inputs":{"list":[${"0,".repeat(490_000)}0]}}]}`;
+  const event = { event_type: "tool", source: "bench" };
+  const list = Array.from({ length: 490_000 }, () => 0);
+  const numbers = JSON.stringify({ events: [{ ...event, inputs: { list } }] });
   const text = JSON.stringify({
-    events: [{ event_type: "tool", source: "bench", inputs: { text: "é".repeat(29_000_000) } }],
+    events: [{ ...event, inputs: { text: "é".repeat(29_000_000) } }],
   });
   const empty = `{"events":[${"{},".repeat(99_999)}{}]}`;
   const small = filled(batch(60_000, 256));
@@ -91,7 +93,9 @@ function requests(): readonly Request[] {
       name: "a page of 3,000 events, REST",
       path: "/v1/events/export",
       contentType: json,
-      body: Buffer.from('{"limit":3000,"filters":[{"field":"source","operator":"is","value":"bench"}]}'),
+      body: Buffer.from(
+        '{"limit":3000,"filters":[{"field":"source","operator":"is","value":"bench"}]}',
+      ),
     },
   ];
 }

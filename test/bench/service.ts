@@ -2,14 +2,13 @@
 // folder with its embedded Postgres.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { chmod, mkdtemp, open, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Credentials, credentialsPath } from "../../src/commands/credentials.ts";
-import { mallocEnvironment } from "../../src/commands/supervised.ts";
 import { findRunningPostgres } from "../../src/embedded/postgres.ts";
+import { readStartCommand } from "../support/start-command.ts";
 
 export type BenchService = {
   readonly pid: number;
@@ -24,13 +23,6 @@ export type BenchService = {
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
 const startTimeoutMs = 60_000;
 
-/** What package.json gives Node on `npm start`. */
-function startFlags(): readonly string[] {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
-  return scripts.start.match(/--\S+(?= .*src\/main)/g) ?? [];
-}
-
 /**
  * Starts the service; `nodeFlags` are for a profile, as `--cpu-prof --cpu-prof-dir=…`, `flags` are
  * the service's own.
@@ -39,6 +31,7 @@ export async function startService(
   nodeFlags: readonly string[] = [],
   flags: readonly string[] = [],
 ): Promise<BenchService> {
+  const command = readStartCommand();
   const folder = await mkdtemp(join(tmpdir(), "waggle-bench-"));
   // Postgres, which does not run as root, must be able to get in.
   await chmod(folder, 0o755);
@@ -46,7 +39,7 @@ export async function startService(
   const child = spawn(
     process.execPath,
     [
-      ...startFlags(),
+      ...command.flags,
       ...nodeFlags,
       mainPath,
       "start-once",
@@ -61,7 +54,7 @@ export async function startService(
       ...flags,
     ],
     {
-      env: { ...mallocEnvironment, PATH: process.env["PATH"], TZ: "UTC" },
+      env: { ...command.environment, PATH: process.env["PATH"], TZ: "UTC" },
       stdio: ["ignore", log.fd, log.fd],
     },
   );

@@ -5,13 +5,13 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { vi } from "vitest";
 import type { KeyKind } from "../../../src/access/principal.ts";
-import { mallocEnvironment } from "../../../src/commands/supervised.ts";
 import { createOrgKey } from "../../../src/commands/credentials.ts";
 import type { LocalProject } from "../../../src/controlplane/projects/local-projects.ts";
 import type { Database } from "../../../src/postgres/database.ts";
 import { createTestDatabase } from "../database.ts";
 import { givenAKey } from "../keys.ts";
 import { givenAProject } from "../project.ts";
+import { readStartCommand } from "../start-command.ts";
 
 const root = new URL("../../../", import.meta.url);
 const startTimeoutMs = 30_000;
@@ -77,23 +77,17 @@ async function givenATenant(database: Database, name: string): Promise<AttackTen
   };
 }
 
-/** What package.json gives to Node on `npm start`. */
-function nodeFlags(): readonly string[] {
-  const text = readFileSync(new URL("package.json", root), "utf8");
-  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
-  return scripts.start.match(/--\S+(?= .*src\/main)/g) ?? [];
-}
-
 type Server = Pick<AttackedService, "url" | "pid" | "hasEnded" | "output"> & {
   stop(): Promise<void>;
 };
 
 async function serve(databaseUrl: string, flags: readonly string[]): Promise<Server> {
   const main = new URL("src/main.ts", root).pathname;
+  const { flags: flagsOfNode, environment } = readStartCommand();
   const ports = ["--port", "0", "--operator-port", "0", "--log-level", "warn"];
-  const words = [...nodeFlags(), main, "serve", "--database-url", databaseUrl, ...ports, ...flags];
+  const words = [...flagsOfNode, main, "serve", "--database-url", databaseUrl, ...ports, ...flags];
   const child = spawn(process.execPath, words, {
-    env: { PATH: process.env["PATH"], TZ: "UTC", ...mallocEnvironment },
+    env: { PATH: process.env["PATH"], TZ: "UTC", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const chunks: string[] = [];
