@@ -9,7 +9,7 @@ import { runInNewContext } from "node:vm";
 type Collect = (options: { type: "major"; execution: "async" }) => Promise<void>;
 
 /** Garbage of smaller requests dies young, which costs next to nothing. */
-const largeBytesMin = 1_000_000;
+const largeBytesMin = 4_000_000;
 
 /** Bytes of garbage that are worth a collection, which takes some 50 ms. */
 const garbageBytesMin = 16_000_000;

@@ -16,6 +16,8 @@ export function readStartCommand(): StartCommand {
   const settings = scripts.start.matchAll(/\b(MALLOC_\w+)=(\d+)/g);
   return {
     flags: scripts.start.match(/--\S+(?= .*src\/main)/g) ?? [],
-    environment: Object.fromEntries(Array.from(settings, ([, name = "", value = ""]) => [name, value])),
+    environment: Object.fromEntries(
+      Array.from(settings, ([, name = "", value = ""]) => [name, value]),
+    ),
   };
 }
