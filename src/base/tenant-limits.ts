@@ -116,6 +116,12 @@ export const streamChunkBytesMax = 2 * MB;
 /** Streams of one HTTP/2 connection; clients open another when they need more. */
 export const streamsOfConnectionMax = 256;
 
+/** Bytes of the header lines of a request, as HTTP/2 counts them; Node's own bound of HTTP/1.1. */
+export const headerBytesMax = 16_384;
+
+/** Connections of a process to its port; more are closed at once. */
+export const connectionsMax = 10_000;
+
 /** Longest time of the headers of a request, and of an idle HTTP/2 connection. */
 export const headersTimeoutMs = 30_000;
 export const http2IdleTimeoutMs = 120_000;

@@ -6,7 +6,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import { constants, type Http2ServerRequest } from "node:http2";
 import type { Credentials } from "../access/authenticate.ts";
 import type { Reservation } from "../base/byte-budget.ts";
-import { compressBody, encodingFor } from "./compression.ts";
+import { compressBody, type Encoding, encodingFor } from "./compression.ts";
 import { endAnswer } from "./write.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -26,6 +26,8 @@ export type Answer = {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: Uint8Array;
+  /** Compresses the body; given for one that is the same each time, and compressed once. */
+  readonly compress?: (encoding: Encoding) => Promise<Uint8Array>;
 };
 
 /**
@@ -96,7 +98,8 @@ export async function writeAnswer(
   const { request, response } = exchange;
   memory?.grow(answer.body.length);
   const encoding = encodingFor(answer.body.length, headerOf(request, "accept-encoding"));
-  const body = encoding ? await compressBody(encoding, answer.body) : answer.body;
+  const compress = answer.compress ?? ((name: Encoding) => compressBody(name, answer.body));
+  const body = encoding ? await compress(encoding) : answer.body;
   if (response.destroyed || response.headersSent) return;
   const isUnread = hasUnreadBody(request);
   if (isUnread && request.httpVersionMajor < 2) response.setHeader("connection", "close");

@@ -6,10 +6,14 @@ import type { Principal } from "../access/principal.ts";
 import { createSharedBudget, type Reservation, type Share } from "../base/byte-budget.ts";
 import { createGarbageCounter } from "../base/garbage.ts";
 import { anonymousBytesInFlightMax, organizationShare, projectShare } from "../base/limits.ts";
+import type { BodyClassName } from "./access-rules.ts";
 
 export type Memory = {
-  /** Opens the reservation of a call; `principal` is undefined where no caller is asked for. */
-  open(principal: Principal | undefined): Reservation;
+  /**
+   * Opens the reservation of a call; `principal` is undefined where no caller is asked for. Without
+   * one, calls that anyone may make (health, reflection) and pages of the sign-in have half each.
+   */
+  open(principal: Principal | undefined, bodyClass?: BodyClassName): Reservation;
 };
 
 /** Returns the memory of a process: `bytesMax` for known callers. */
@@ -20,8 +24,11 @@ export function createMemory(bytesMax: number): Memory {
   );
   const anonymous = createSharedBudget(anonymousBytesInFlightMax, "requests without a key");
   return {
-    open: (principal) =>
-      principal ? known.open(sharesOf(principal)) : anonymous.open([{ holder: "anyone", part: 1 }]),
+    open(principal, bodyClass) {
+      if (principal) return known.open(sharesOf(principal));
+      const holder = bodyClass === "open" ? "open calls" : "pages";
+      return anonymous.open([{ holder, part: 0.5 }]);
+    },
   };
 }
 
@@ -31,6 +38,7 @@ function sharesOf(principal: Principal): readonly Share[] {
   }
   const { level, id, orgId } = principal.root;
   const own = { holder: `${level} ${id}`, part: projectShare };
-  if (level === "org" || orgId === undefined) return [own];
-  return [own, { holder: `all of org ${orgId}`, part: organizationShare }];
+  const organization = level === "org" ? id : orgId;
+  if (organization === undefined) return [own];
+  return [own, { holder: `all of org ${organization}`, part: organizationShare }];
 }

@@ -3,8 +3,9 @@
 // framing. Source: ARCHITECTURE.md, "The way a request goes".
 
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { ConnectError, ContextValues, Interceptor } from "@connectrpc/connect";
+import type { ContextValues, Interceptor } from "@connectrpc/connect";
 import type { Reservation } from "../base/byte-budget.ts";
+import { ServiceError } from "../base/errors.ts";
 import type { BodyClassName, BodyLimits } from "./access-rules.ts";
 import { readBody } from "./body.ts";
 import { type CallContext, createCallContext } from "./connect-adapter.ts";
@@ -12,7 +13,7 @@ import { memoryKey, principalKey } from "./context.ts";
 import { type Exchange, credentialsOf, headerOf, headersOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import type { Memory } from "./memory.ts";
-import type { ErrorMapper } from "./interceptors/errors.ts";
+import { type ErrorMapper, serviceErrorOf } from "./interceptors/errors.ts";
 import { type CallLog, protocolKey } from "./interceptors/log.ts";
 
 /** What every protocol needs of the transport. */
@@ -33,8 +34,8 @@ export type PlainCall = {
   readonly values: ContextValues;
   /** Answers the call, once the gate let it pass. */
   readonly answer: (context: CallContext, body: CallBody) => Promise<void>;
-  /** Answers a failure, of the gate as of the work. */
-  readonly answerError: (error: ConnectError) => Promise<void>;
+  /** Answers a failure, of the gate as of the work; `memory` counts what is written. */
+  readonly answerError: (error: unknown, memory: Reservation | undefined) => Promise<void>;
 };
 
 /** The body of a call, and the memory for it. */
@@ -75,14 +76,30 @@ export async function servePlainCall(
     values.set(memoryKey, memory);
     await answer(context, bodyOf(options, exchange, memory));
   } catch (error) {
-    // At once, so that a refused call makes room for the others while its answer is written.
-    memory?.release();
     const mapped = options.mapError(error);
+    // At once, so that a refused call makes room for the others while its answer is written. What
+    // an error lists (the faults of a batch) is alive until then.
+    if (serviceErrorOf(mapped).details === undefined) memory?.shrink(memory.bytes());
     options.callLog.end({ method, protocol, values, startedAtMs, error: mapped });
-    await answerError(mapped);
+    await writeFailure(mapped, answerError, memory);
   } finally {
     context.abort(callEnded);
     memory?.release();
+  }
+}
+
+/** Answers with an error; where there is no memory for its answer, with that. */
+async function writeFailure(
+  error: unknown,
+  answerError: PlainCall["answerError"],
+  memory: Reservation | undefined,
+): Promise<void> {
+  try {
+    await answerError(error, memory);
+  } catch (late) {
+    if (!(late instanceof ServiceError)) throw late;
+    memory?.release();
+    await answerError(late, undefined);
   }
 }
 

@@ -5,6 +5,7 @@
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import { createUuid } from "../base/ids.ts";
 import type { Logger } from "../base/logger.ts";
+import { compressBody, type Encoding } from "./compression.ts";
 import { connectionKey, requestIdKey } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import {
@@ -95,6 +96,8 @@ type FixedTable = Readonly<Record<string, (exchange: Exchange) => Promise<void>>
 const jsonType = "application/json";
 
 function fixedTable({ readiness, openapi }: RoutesOptions): FixedTable {
+  const compress = compressedOnce(openapi);
+  const document = { status: 200, headers: { "content-type": jsonType }, body: openapi, compress };
   const fixed: FixedTable = {
     "/healthz": (exchange) => writeJson(exchange, 200, { status: "ok" }),
     "/readyz": async (exchange) => {
@@ -106,10 +109,19 @@ function fixedTable({ readiness, openapi }: RoutesOptions): FixedTable {
       };
       await writeJson(exchange, ready ? 200 : 503, body);
     },
-    "/openapi.json": (exchange) =>
-      writeAnswer(exchange, { status: 200, headers: { "content-type": jsonType }, body: openapi }),
+    "/openapi.json": (exchange) => writeAnswer(exchange, document),
   };
   return Object.assign(Object.create(null) as object, fixed);
+}
+
+/** Unread answers of one document share its bytes, and cost no work. */
+function compressedOnce(body: Uint8Array): (encoding: Encoding) => Promise<Uint8Array> {
+  const compressed = new Map<Encoding, Promise<Uint8Array>>();
+  return (encoding) => {
+    const known = compressed.get(encoding) ?? compressBody(encoding, body);
+    compressed.set(encoding, known);
+    return known;
+  };
 }
 
 async function writeJson(exchange: Exchange, status: number, body: unknown): Promise<void> {

@@ -121,7 +121,7 @@ async function openMemory(
   method: DescMethod,
   values: ContextValues,
 ): Promise<void> {
-  const memory = options.memory.open(values.get(principalKey));
+  const memory = options.memory.open(values.get(principalKey), rpcBodyClassOf(method));
   values.set(memoryKey, memory);
   if (!read) {
     openStreamed(exchange, method, memory);

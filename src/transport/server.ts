@@ -12,6 +12,8 @@ import type { Logger } from "../base/logger.ts";
 import {
   headersTimeoutMs,
   http2IdleTimeoutMs,
+  connectionsMax,
+  headerBytesMax,
   streamsOfConnectionMax,
 } from "../base/tenant-limits.ts";
 
@@ -58,6 +60,7 @@ export function createTransportServer(options: TransportServerOptions): Transpor
     socket.once("close", () => sockets.delete(socket));
     sniff(socket, http1, http2);
   });
+  tcp.maxConnections = connectionsMax;
 
   return {
     async listen({ host, port }) {
@@ -174,8 +177,17 @@ function createHttp2Server(
   sessions: Set<ServerHttp2Session>,
   isClosing: () => boolean,
 ): Http2Server {
-  const server = createHttp2({ settings: { maxConcurrentStreams: streamsOfConnectionMax } });
+  const server = createHttp2({
+    settings: {
+      maxConcurrentStreams: streamsOfConnectionMax,
+      maxHeaderListSize: headerBytesMax,
+    },
+  });
   server.on("request", (request, response) => {
+    if (headerBytesOf(request.rawHeaders) > headerBytesMax) {
+      response.writeHead(431).end();
+      return;
+    }
     guard(options, () => options.listener(request, response as unknown as NodeResponse));
   });
   server.on("session", (session) => {
@@ -188,6 +200,14 @@ function createHttp2Server(
   });
   server.on("sessionError", (error) => options.logger.debug({ err: error }, "HTTP/2 session"));
   return server;
+}
+
+/** A line counts for 32 bytes besides its texts. */
+const overheadBytes = 16;
+
+/** Node advertises the bound of a header list, and takes larger ones. Source: RFC 9113, 6.5.2. */
+function headerBytesOf(rawHeaders: readonly string[]): number {
+  return rawHeaders.reduce((bytes, text) => bytes + text.length + overheadBytes, 0);
 }
 
 /** A listener that throws would end the process; this one answers for the connection alone. */

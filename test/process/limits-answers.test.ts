@@ -16,7 +16,8 @@ import {
 } from "../support/attack/protocols.ts";
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
 import { streamsOfProjectMax } from "../../src/base/limits.ts";
-import { openUnread, type Unread } from "../support/attack/unread.ts";
+import { compress } from "../support/attack/bytes.ts";
+import { openUnread, openUnreadStreams, type Unread } from "../support/attack/unread.ts";
 import { floodAndAsk, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
 
 const timeoutMs = 120_000;
@@ -204,4 +205,59 @@ test("exports that are read slowly hold up no one else", { timeout: timeoutMs },
   });
 
   expect(got.others).toEqual([]);
+});
+
+/** Each has an answer of 4.5 MB. */
+const faultyCount = 12;
+
+test("unread answers that list faults count too", { timeout: timeoutMs }, async () => {
+  const events = Array.from({ length: 100_000 }, () => ({ event_type: 1 }));
+  const body = await compress("gzip", Buffer.from(JSON.stringify({ events })));
+  const headers = {
+    ":path": "/events/batch",
+    authorization: `Bearer ${service.attacker.ingestionKey}`,
+    "content-type": "application/json",
+    "content-encoding": "gzip",
+  };
+
+  const statuses = await underAttack(service, async () => {
+    const unread = openUnreadStreams(service.url, { method: "POST", headers, body }, faultyCount);
+    await vi.waitUntil(() => unread.statuses().length === faultyCount, waiting);
+    unread.close();
+    return unread.statuses();
+  });
+
+  expect(new Set(statuses)).toEqual(new Set([400, 503]));
+});
+
+test("unread API documents share their bytes", { timeout: timeoutMs }, async () => {
+  const headers = { ":path": "/openapi.json", "accept-encoding": "gzip" };
+
+  const statuses = await underAttack(service, async () => {
+    const connections = Array.from({ length: 20 }, () =>
+      openUnreadStreams(service.url, { method: "GET", headers }, 200),
+    );
+    const all = (): readonly number[] => connections.flatMap((one) => one.statuses());
+    await vi.waitUntil(() => all().length === 4_000, waiting);
+    for (const one of connections) one.close();
+    return all();
+  });
+
+  expect(new Set(statuses)).toEqual(new Set([200]));
+});
+
+test("header lines past their limit end the stream", { timeout: timeoutMs }, async () => {
+  const lines = Array.from({ length: 40 }, (_, index) => {
+    return [`x-${index}`, "h".repeat(1_400)] as const;
+  });
+  const headers: Record<string, string> = { ...Object.fromEntries(lines), ":path": "/healthz" };
+
+  const statuses = await underAttack(service, async () => {
+    const unread = openUnreadStreams(service.url, { method: "GET", headers }, 200);
+    await delay(1_000);
+    unread.close();
+    return unread.statuses();
+  });
+
+  expect(statuses.filter((status) => status === 200)).toEqual([]);
 });

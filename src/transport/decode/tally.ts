@@ -23,7 +23,7 @@ export const containerBytes = 72;
 export const valueBytes = 24;
 
 /** Bytes that the fault of one item takes: its message, its cause, and its part of the answer. */
-export const faultBytes = 600;
+export const faultBytes = 800;
 
 /** Throws MALFORMED_BODY, naming the limit, where a count is past it. */
 export function checkTally({ containers, values }: Tally): void {

@@ -4,6 +4,7 @@
 
 import type { ContextValues } from "@connectrpc/connect";
 import type { ExportTraceServiceResponse } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import type { Reservation } from "../../base/byte-budget.ts";
 import { outcomes } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
 import { invokeUnary, type MethodImplSpec } from "../connect-adapter.ts";
@@ -52,13 +53,20 @@ function serve(
       const { request, rejected } = await parseTraceRequest(contentType, bytes, body.memory);
       const message = await invokeUnary(spec, context, request, options.interceptors);
       const response = addRejected(message as ExportTraceServiceResponse, rejected);
-      await write(exchange, 200, formatTraceResponse(contentType, response));
+      await write(exchange, 200, formatTraceResponse(contentType, response), {
+        memory: body.memory,
+      });
     },
-    answerError: (error) => writeError(exchange, contentType, error),
+    answerError: (error, memory) => writeError(exchange, contentType, error, memory),
   });
 }
 
-async function writeError(exchange: Exchange, contentType: string, error: unknown): Promise<void> {
+async function writeError(
+  exchange: Exchange,
+  contentType: string,
+  error: unknown,
+  memory: Reservation | undefined,
+): Promise<void> {
   if (exchange.response.destroyed || exchange.response.headersSent) return;
   const known = serviceErrorOf(error);
   // Denied is denied alike on every route: the fixed body, whatever the exporter speaks.
@@ -69,18 +77,21 @@ async function writeError(exchange: Exchange, contentType: string, error: unknow
   }
   const { status } = outcomes[known.reason];
   const formatted = formatTraceError(contentType, status, publicMessageOf(known));
-  await write(exchange, status, formatted, failureHeadersOf(known));
+  await write(exchange, status, formatted, { headers: failureHeadersOf(known), memory });
 }
+
+type WriteOptions = {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Counts the answer until it is written. */
+  readonly memory?: Reservation | undefined;
+};
 
 async function write(
   exchange: Exchange,
   status: number,
   { contentType, body }: { readonly contentType: string; readonly body: Uint8Array },
-  headers: Readonly<Record<string, string>> = {},
+  { headers = {}, memory }: WriteOptions = {},
 ): Promise<void> {
-  await writeAnswer(exchange, {
-    status,
-    headers: { ...headers, "content-type": contentType },
-    body,
-  });
+  const all = { ...headers, "content-type": contentType };
+  await writeAnswer(exchange, { status, headers: all, body }, memory);
 }

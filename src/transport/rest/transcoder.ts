@@ -18,6 +18,7 @@ import {
 } from "../connect-adapter.ts";
 import { itemFaultsKey, memoryOf, parsedBodyKey, requestDigestKey } from "../context.ts";
 import { encodeJson } from "../encode/json.ts";
+import type { Reservation } from "../../base/byte-budget.ts";
 import { type Exchange, headerOf, type NodeRequest, writeAnswer } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
 import { isWrite } from "../interceptors/idempotency.ts";
@@ -103,7 +104,8 @@ function serve(
       const request = await readRequest(exchange, match, values, body);
       await answer(options, exchange, match.target, context, request);
     },
-    answerError: (error) => writeError(exchange, spec.method, error, answerHeader),
+    answerError: (error, memory) =>
+      writeError(exchange, spec.method, error, { header: answerHeader, memory }),
   });
 }
 
@@ -197,14 +199,11 @@ async function writeError(
   exchange: Exchange,
   method: DescMethod,
   error: unknown,
-  header: Headers,
+  { header, memory }: { readonly header: Headers; readonly memory: Reservation | undefined },
 ): Promise<void> {
   if (exchange.response.destroyed || exchange.response.headersSent) return;
   const format = accessRuleOf(method).hasOpenAiErrors ? openAiErrorAnswer : errorAnswer;
   const { status, headers, body } = format(serviceErrorOf(error));
-  await writeAnswer(exchange, {
-    status,
-    headers: { ...Object.fromEntries(header), "content-type": jsonType, ...headers },
-    body,
-  });
+  const all = { ...Object.fromEntries(header), "content-type": jsonType, ...headers };
+  await writeAnswer(exchange, { status, headers: all, body }, memory);
 }

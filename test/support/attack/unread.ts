@@ -1,5 +1,6 @@
 // Answers that an attacker asks for and does not read, or reads slowly.
 
+import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 
@@ -63,4 +64,28 @@ function textOf({ path, key, json }: UnreadRequest): string {
     "",
     body,
   ].join("\r\n");
+}
+
+export type UnreadStreams = {
+  /** Status of each answer that has begun. */
+  statuses(): readonly number[];
+  close(): void;
+};
+
+/** Sends a request on so many HTTP/2 streams of one connection whose window takes no byte. */
+export function openUnreadStreams(
+  url: string,
+  { method, headers, body }: { method: string; headers: Record<string, string>; body?: Buffer },
+  count: number,
+): UnreadStreams {
+  const session = connectHttp2(url, { settings: { initialWindowSize: 0 } });
+  session.on("error", () => undefined);
+  const statuses: number[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const stream = session.request({ ...headers, ":method": method });
+    stream.on("error", () => undefined);
+    stream.on("response", (got) => statuses.push(Number(got[":status"])));
+    stream.end(body);
+  }
+  return { statuses: () => statuses, close: () => session.destroy() };
 }
