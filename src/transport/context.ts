@@ -76,6 +76,21 @@ export function memoryOf(context: Pick<HandlerContext, "values">): Reservation {
   return context.values.get(memoryKey) ?? createByteBudget(Infinity).open();
 }
 
+/** Work of a handler, which may go on when its call has ended: its client left, or it was late. */
+export type Work = { readonly ended: Promise<unknown>; isEnded: boolean };
+
+export const workKey = createContextKey<Work | undefined>(undefined, {
+  description: "the work of a unary call's handler",
+});
+
+/** Gives a call's memory back once nothing works with it any more. */
+export function releaseAfterWork(values: ContextValues, memory: Reservation | undefined): void {
+  const work = values.get(workKey);
+  const release = (): void => memory?.release();
+  if (!work || work.isEnded) release();
+  else void work.ended.then(release, release);
+}
+
 /** Runs the effect of a generation, now or together with what else has to be kept with it. */
 export type CommitEffect = (effect: () => Promise<void>) => Promise<void>;
 

@@ -9,7 +9,7 @@ import { ServiceError } from "../base/errors.ts";
 import type { BodyClassName, BodyLimits } from "./access-rules.ts";
 import { readBody } from "./body.ts";
 import { type CallContext, createCallContext } from "./connect-adapter.ts";
-import { memoryKey, principalKey } from "./context.ts";
+import { memoryKey, principalKey, releaseAfterWork, workKey } from "./context.ts";
 import { type Exchange, credentialsOf, headerOf, headersOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import type { Memory } from "./memory.ts";
@@ -78,13 +78,14 @@ export async function servePlainCall(
   } catch (error) {
     const mapped = options.mapError(error);
     // At once, so that a refused call makes room for the others while its answer is written. What
-    // an error lists (the faults of a batch) is alive until then.
-    if (serviceErrorOf(mapped).details === undefined) memory?.shrink(memory.bytes());
+    // an error lists (the faults of a batch) is alive until then, and work that goes on for longer.
+    const isOver = values.get(workKey)?.isEnded ?? true;
+    if (isOver && serviceErrorOf(mapped).details === undefined) memory?.shrink(memory.bytes());
     options.callLog.end({ method, protocol, values, startedAtMs, error: mapped });
     await writeFailure(mapped, answerError, memory);
   } finally {
     context.abort(callEnded);
-    memory?.release();
+    releaseAfterWork(values, memory);
   }
 }
 

@@ -18,7 +18,13 @@ import type { Logger } from "../base/logger.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
 import { rpcCompressions } from "./compression.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
-import { answerMetadataKey, memoryKey, principalKey, requestDigestKey } from "./context.ts";
+import {
+  answerMetadataKey,
+  memoryKey,
+  principalKey,
+  releaseAfterWork,
+  requestDigestKey,
+} from "./context.ts";
 import {
   credentialsOf,
   discardRest,
@@ -192,7 +198,7 @@ async function serve(
     options.logger.debug({ err: error }, "an RPC answer could not be written");
     breakOff(response);
   } finally {
-    values.get(memoryKey)?.release();
+    releaseAfterWork(values, values.get(memoryKey));
   }
 }
 

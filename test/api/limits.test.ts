@@ -349,4 +349,46 @@ describe("bytes in flight", () => {
     for (const { socket } of holders) socket.destroy();
     await own.stop();
   });
+
+  test("of a client that left count until the work has ended", async () => {
+    const begun = Promise.withResolvers<undefined>();
+    const seen = Promise.withResolvers<undefined>();
+    const ending = Promise.withResolvers<undefined>();
+    let isFirst = true;
+    const own = await startTransport({
+      bytesInFlightMax: 100_000,
+      events: {
+        async createEvent(_request, { signal }) {
+          if (!isFirst) return { success: true };
+          isFirst = false;
+          begun.resolve(undefined);
+          await once(signal, "abort");
+          seen.resolve(undefined);
+          await ending.promise;
+          return { success: true };
+        },
+      },
+    });
+    const post = (signal?: AbortSignal) =>
+      fetch(`${own.url}/events`, {
+        method: "POST",
+        headers: { authorization },
+        body: eventOf(20_000),
+        ...(signal && { signal }),
+      });
+    const leaving = new AbortController();
+    const left = post(leaving.signal).catch(() => undefined);
+    await begun.promise;
+    leaving.abort();
+    await left;
+    await seen.promise;
+
+    expect((await post()).status).toBe(503);
+
+    ending.resolve(undefined);
+    let response = await post();
+    for (let round = 0; response.status === 503 && round < 50; round += 1) response = await post();
+    expect(response.status).toBe(200);
+    await own.stop();
+  });
 });

@@ -3,9 +3,10 @@
 // Source: docs/decisions.md, 10.
 
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
+import type { ContextValues, Interceptor } from "@connectrpc/connect";
 import { ServiceError } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
+import { type Work, workKey } from "../context.ts";
 
 /** Longest times of unary calls. */
 export type Deadlines = {
@@ -38,12 +39,21 @@ export function createDeadlineInterceptor(deadlines: Deadlines): Interceptor {
       signal.addEventListener("abort", onAbort, { once: true });
     });
     try {
-      return await Promise.race([next(request), ended]);
+      return await Promise.race([started(next(request), request.contextValues), ended]);
     } finally {
       clearTimeout(timer);
       if (onAbort) signal.removeEventListener("abort", onAbort);
     }
   };
+}
+
+/** Notes the work for its call, whose memory it holds to its own end. */
+function started<T>(ended: Promise<T>, values: ContextValues): Promise<T> {
+  const work: Work = { ended, isEnded: false };
+  const end = (): void => void (work.isEnded = true);
+  ended.then(end, end);
+  values.set(workKey, work);
+  return ended;
 }
 
 function timeoutOf(method: DescMethod, deadlines: Deadlines): number {
