@@ -42,7 +42,7 @@ import { loadManifest } from "./access/roles/manifest.ts";
 import { isProject } from "./access/scope.ts";
 import { createEntrance } from "./access/sign-in/entrance.ts";
 import { createSignInPages } from "./access/sign-in/pages.ts";
-import { ingestionTimeoutMs } from "./base/limits.ts";
+import { ingestionTimeoutMs, unaryTimeoutMs } from "./base/limits.ts";
 import type { Logger } from "./base/logger.ts";
 import type { Config } from "./config.ts";
 import { createControlplane } from "./controlplane/controlplane.ts";
@@ -100,9 +100,6 @@ export type App = {
   /** Refuses new work, ends the running requests within the drain time, and stores what waits. */
   close(): Promise<void>;
 };
-
-/** Longest time of a call that is no stream; a client may set a shorter one. */
-const unaryTimeoutMs = 120_000;
 
 /** A generation that took all of its time still has to be stored and answered. */
 const commitSlackMs = 35_000;

@@ -25,39 +25,10 @@ export type ByteBudget = {
   bytesInFlight(): number;
 };
 
+/** Returns a budget without shares. */
 export function createByteBudget(bytesMax: number): ByteBudget {
-  let inFlight = 0;
-  return {
-    bytesInFlight: () => inFlight,
-    open() {
-      let held = 0;
-      let isReleased = false;
-      return {
-        grow(bytes) {
-          if (inFlight + bytes > bytesMax) {
-            throw new ServiceError("OVERLOADED", `more than ${bytesMax} bytes in flight`);
-          }
-          // Late work of a call that has ended: its bytes are garbage already.
-          if (isReleased) return;
-          held += bytes;
-          inFlight += bytes;
-        },
-        shrink(bytes) {
-          const given = Math.min(bytes, held);
-          held -= given;
-          inFlight -= given;
-        },
-        release() {
-          isReleased = true;
-          inFlight -= held;
-          held = 0;
-        },
-        bytes: () => held,
-        bytesMax,
-        holder: undefined,
-      };
-    },
-  };
+  const budget = createSharedBudget(bytesMax, "bytes in flight");
+  return { ...budget, open: () => budget.open([]) };
 }
 
 /** A holder of bytes, and the part of a budget that all its calls may hold together. */
@@ -69,8 +40,8 @@ export type SharedBudget = {
   bytesInFlight(): number;
 };
 
-/** Holds all that the holders hold. */
-const all = "all";
+/** Bytes that one holder has, in all its open reservations. */
+type Counter = { bytes: number; reservations: number };
 
 /**
  * Returns a budget in which no holder takes more than its part, however many calls it has. `what`
@@ -81,52 +52,62 @@ export function createSharedBudget(
   what: string,
   onFreed: (bytes: number) => void = () => undefined,
 ): SharedBudget {
-  const held = new Map<string, number>();
-  const heldBy = (holder: string): number => held.get(holder) ?? 0;
+  const whole: Counter = { bytes: 0, reservations: 0 };
+  const counters = new Map<string, Counter>();
 
-  function add(holders: Iterable<string>, bytes: number): void {
-    for (const holder of holders) {
-      const sum = heldBy(holder) + bytes;
-      if (sum > 0) held.set(holder, sum);
-      else held.delete(holder);
-    }
+  function join(holder: string): Counter {
+    const counter = counters.get(holder) ?? { bytes: 0, reservations: 0 };
+    counter.reservations += 1;
+    counters.set(holder, counter);
+    return counter;
+  }
+
+  function leave(holder: string): void {
+    const counter = counters.get(holder);
+    if (counter === undefined) return;
+    counter.reservations -= 1;
+    if (counter.reservations === 0) counters.delete(holder);
   }
 
   function open(shares: readonly Share[]): Reservation {
-    const limits = new Map([[all, bytesMax]]);
-    for (const { holder, part } of shares) limits.set(holder, bytesMax * part);
+    const limits = [{ counter: whole, max: bytesMax }];
+    for (const { holder, part } of shares) {
+      limits.push({ counter: join(holder), max: bytesMax * part });
+    }
     let own = 0;
     let isReleased = false;
 
     function shrink(bytes: number): void {
       const given = Math.min(bytes, own);
       own -= given;
-      add(limits.keys(), -given);
+      for (const { counter } of limits) counter.bytes -= given;
       onFreed(given);
     }
 
     return {
       grow(bytes) {
-        for (const [holder, max] of limits) {
-          if (heldBy(holder) + bytes > max) throw overloaded(what, max);
+        for (const { counter, max } of limits) {
+          if (counter.bytes + bytes > max) throw overloaded(what, max);
         }
         // Late work of a call that has ended: its bytes are garbage already.
         if (isReleased) return;
         own += bytes;
-        add(limits.keys(), bytes);
+        for (const { counter } of limits) counter.bytes += bytes;
       },
       shrink,
       release() {
+        if (isReleased) return;
         isReleased = true;
         shrink(own);
+        for (const { holder } of shares) leave(holder);
       },
       bytes: () => own,
-      bytesMax: Math.min(...limits.values()),
+      bytesMax: Math.min(...limits.map(({ max }) => max)),
       holder: shares[0]?.holder,
     };
   }
 
-  return { open, bytesInFlight: () => heldBy(all) };
+  return { open, bytesInFlight: () => whole.bytes };
 }
 
 function overloaded(what: string, max: number): ServiceError {

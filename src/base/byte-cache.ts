@@ -1,5 +1,5 @@
-// A map bounded in bytes and in age, of which one owner has half at most: what each of its entries
-// takes depends on what that owner sends. The least recently used entry goes first.
+// A cache with a maximum size in bytes and an expiry time for each entry. One owner may use half of
+// it. The least recently used entry is evicted first.
 
 export type ByteCache<T> = {
   find(key: string): T | undefined;
@@ -19,7 +19,7 @@ export type EntrySize = {
 };
 
 export type ByteCacheOptions = {
-  /** Of all entries, in bytes. */
+  /** Maximum bytes of all entries. */
   readonly bytesMax: number;
   readonly now: () => number;
 };

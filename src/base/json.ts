@@ -39,20 +39,6 @@ export function present(fields: Readonly<Record<string, JsonValue | undefined>>)
 }
 
 /**
- * Tells whether `value` nests at most `depthMax` levels of objects and arrays; a scalar is level 0.
- * Stops at the first branch that is too deep, so a hostile value costs no deep recursion.
- */
-export function isWithinDepth(value: unknown, depthMax: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  if (depthMax === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => isWithinDepth(item, depthMax - 1));
-  for (const key in value) {
-    if (!isWithinDepth((value as Record<string, unknown>)[key], depthMax - 1)) return false;
-  }
-  return true;
-}
-
-/**
  * Returns the value of a JSON text; undefined where it is none, which is for the caller to judge.
  */
 export function tryParseJson(text: string): JsonValue | undefined {

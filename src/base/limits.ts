@@ -173,6 +173,9 @@ export const statementTimeoutsMs = {
   selections: 60_000,
 } as const;
 
+/** Longest time of a call that is no stream and runs no model; a client may set a shorter one. */
+export const unaryTimeoutMs = 120_000;
+
 /** Bytes of the requests that one commit stores; a larger request is a commit by itself. */
 export const commitGroupBytesMax = 8 * MB;
 

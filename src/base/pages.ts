@@ -2,12 +2,12 @@
 // Called by the handlers and services of the control plane's lists. Cursors are opaque to clients
 // and hold nothing secret. Source: docs/spec.md, "Control plane"; docs/decisions.md, 28.
 
+import { pageLimitMax } from "./field-limits.ts";
 import { ServiceError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 
 /** A page of fewer costs more round trips than rows; one of more holds a connection too long. */
 const pageLimitDefault = 100;
-const pageLimitMax = 1_000;
 
 /** A row's place in a list: when it was created, in Unix microseconds, then its id. */
 export type Position = { readonly createdAtUs: number; readonly id: string };

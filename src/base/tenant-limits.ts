@@ -148,11 +148,35 @@ export const sessionsOfPersonMax = 200;
  */
 export const signInAttemptsMax = 20_000;
 
+/** Longest time until the first bytes of a connection say which protocol it speaks. */
+export const sniffTimeoutMs = 10_000;
+
+/** Longest time of a whole HTTP/1.1 request; a body that stalls is cut far sooner. */
+export const requestTimeoutMs = 300_000;
+
+/** Longest idle time of an HTTP/1.1 connection: load balancers close theirs first, after 60 s. */
+export const keepAliveTimeoutMs = 75_000;
+
+/**
+ * Maximum answers that wait for their clients to read them; the oldest one is broken off then. Each
+ * takes some 8 kB, also where no key was sent.
+ */
+export const unreadAnswersMax = 4_000;
+
+/**
+ * Maximum commits of one request that has a value which Postgres refuses: a bad event among 100,000
+ * is found in 34. Events that are not tried by then are refused together.
+ */
+export const valueFaultCommitsMax = 100;
+
 /** Lookups of keys in flight, abandoned ones included; made-up keys must not pile up. */
 export const keyLookupsMax = 2_000;
 
 /** Part of the connections to a database for lookups of keys and the control plane. */
 export const callersConnectionsShare = 1 / 4;
+
+/** Part of the connections for commits that one project may hold. */
+export const projectCommitsShare = 3 / 5;
 
 /** Part of the connections for reads that one project may hold. */
 export const projectReadsShare = 1 / 2;

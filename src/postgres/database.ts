@@ -7,6 +7,7 @@ import type postgres from "postgres";
 import { endsConnection } from "./faults.ts";
 import { type ColumnTypes, openPools, type PoolOptions, type PoolWithTurns } from "./pools.ts";
 import { createRead, type Read, type ReaderOptions } from "./reader.ts";
+import { readOrigin } from "./statement-origins.ts";
 import type { Turns } from "./turns.ts";
 
 export type { PoolOptions as OpenDatabaseOptions } from "./pools.ts";
@@ -199,7 +200,7 @@ function guard(
   return new Proxy(sql, {
     apply(target, self, words) {
       assertConnected();
-      return Reflect.apply(target, self, words) as unknown;
+      return readOrigin(Reflect.apply(target, self, words));
     },
     get(target, name) {
       assertConnected();

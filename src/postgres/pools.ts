@@ -9,7 +9,12 @@ import {
   transactionsWaitingMax,
   transactionWaitMsMax,
 } from "../base/limits.ts";
-import { callersConnectionsShare, projectReadsShare } from "../base/tenant-limits.ts";
+import {
+  callersConnectionsShare,
+  projectCommitsShare,
+  projectReadsShare,
+} from "../base/tenant-limits.ts";
+import { withPlainOrigins } from "./statement-origins.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
 export type ColumnTypes = { bigint: number };
@@ -74,7 +79,7 @@ export function openPools(options: PoolOptions): Pools {
   return {
     // Control-plane transactions leave a connection for the lookups of keys.
     callers: { connections: callers, turns: transactionTurns(Math.max(1, sizes.callers - 1)) },
-    commits: { connections: commits, turns: transactionTurns(sizes.commits) },
+    commits: { connections: commits, turns: commitTurns(sizes.commits) },
     reads: { connections: reads, turns: readTurns(sizes.reads) },
     close: () => closeAll([callers, commits, reads]),
   };
@@ -95,22 +100,32 @@ async function closeAll(pools: readonly Pool[]): Promise<void> {
   await Promise.all(pools.map((pool) => pool.end({ timeout: closeTimeoutSeconds })));
 }
 
-/** One connection is left for other owners where there are two. */
-function transactionTurns(places: number): Turns {
+/** A project commits on some of the connections: on more, its groups of events become smaller. */
+function commitTurns(places: number): Turns {
+  const ofProject = Math.min(places - 1, Math.ceil(places * projectCommitsShare));
+  return transactionTurns(places, Math.max(1, ofProject));
+}
+
+/** By default, one connection is left for other owners where there are two. */
+function transactionTurns(places: number, placesPerOwner = Math.max(1, places - 1)): Turns {
   return createTurns({
     places,
-    placesPerOwner: Math.max(1, places - 1),
+    placesPerOwner,
     waitingMax: transactionsWaitingMax,
     waitMsMax: transactionWaitMsMax,
     what: "transactions",
   });
 }
 
-/** A project reads on half of the connections, so that two slow ones do not stop the others. */
+/**
+ * A project reads on half of the connections and an organization on all but one, so that slow reads
+ * of its projects do not stop other organizations.
+ */
 function readTurns(places: number): Turns {
   return createTurns({
     places,
     placesPerOwner: Math.max(1, Math.floor(places * projectReadsShare)),
+    placesPerOrganization: Math.max(1, places - 1),
     waitingMax: readsWaitingMax,
     waitMsMax: readWaitMsMax,
     what: "reads",
@@ -119,7 +134,7 @@ function readTurns(places: number): Turns {
 
 function openPool(options: PoolOptions, size: number, timeoutMs: number): Pool {
   const { url, host } = splitSocketFolder(options.url);
-  return postgres<{ bigint: postgres.PostgresType<number> }>(url, {
+  const pool = postgres<{ bigint: postgres.PostgresType<number> }>(url, {
     ...(host === undefined ? {} : { host }),
     max: size,
     connect_timeout: options.connectTimeoutSeconds ?? connectTimeoutSecondsDefault,
@@ -135,6 +150,7 @@ function openPool(options: PoolOptions, size: number, timeoutMs: number): Pool {
     },
     types: { bigint: bigintAsNumber },
   });
+  return withPlainOrigins(pool);
 }
 
 /** Microseconds and counts stay far below 2^53, so bigint columns are plain numbers in our code. */

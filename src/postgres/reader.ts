@@ -11,6 +11,8 @@ import type { PoolWithTurns } from "./pools.ts";
 export type ReaderOptions = {
   /** The project that is read for. */
   readonly owner: string;
+  /** Organization of the project; absent where it is not known. */
+  readonly organization?: string | undefined;
   /** The caller; aborting it cancels the statement, or its place in the queue. */
   readonly signal?: AbortSignal | undefined;
   /** Which time-out applies. Default `reads`. */
@@ -42,7 +44,7 @@ export type CreateReadOptions = ReaderOptions & {
 };
 
 export function createRead(options: CreateReadOptions): Read {
-  const { pool, ambient, begin, owner, signal, kind = "reads" } = options;
+  const { pool, ambient, begin, owner, organization, signal, kind = "reads" } = options;
   const timeoutMs = options.timeoutMs ?? statementTimeoutsMs[kind];
   const isLonger = options.timeoutMs === undefined && kind !== "reads";
 
@@ -66,7 +68,7 @@ export function createRead(options: CreateReadOptions): Read {
             beganAtMs = performance.now();
             return run(statement);
           },
-          { signal },
+          { organization, signal },
         );
       } catch (error) {
         signal?.throwIfAborted();

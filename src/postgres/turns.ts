@@ -1,5 +1,6 @@
-// Turns at a few places, such as the connections of a pool: an owner has only some of them, and
-// owners that wait take turns, so that a flood of one delays the others by one piece of work.
+// Turns at a few places, such as the connections of a pool. One owner (a project) may hold some of
+// them, and so may all owners of one organization. Owners that wait take turns, so that a flood of
+// one delays the others by one piece of work.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ServiceError } from "../base/errors.ts";
@@ -14,6 +15,8 @@ export type Place = {
 };
 
 export type RunOptions = {
+  /** Organization of the owner; absent where it is not known. */
+  readonly organization?: string | undefined;
   /** Ends the waiting: its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
   /** Waits without limits of its own, for a queue that has limits for what is in it. */
@@ -37,6 +40,8 @@ export type Turns = {
 export type TurnsOptions = {
   readonly places: number;
   readonly placesPerOwner: number;
+  /** Of all owners of one organization. Default: all places. */
+  readonly placesPerOrganization?: number;
   /** Of one owner. */
   readonly waitingMax: number;
   readonly waitMsMax: number;
@@ -46,45 +51,49 @@ export type TurnsOptions = {
 
 type Waiting = { readonly grant: () => void };
 
+/** Whose place it is. */
+type Holder = { readonly owner: string; readonly organization: string | undefined };
+
+/** Waiting work of one owner, in the order in which it came. */
+type Queue = { readonly organization: string | undefined; readonly waiting: Set<Waiting> };
+
 /** Stands for the owner of work that has none; no id is empty. */
 const ownerless = "";
 
 export function createTurns(options: TurnsOptions): Turns {
-  const { places, placesPerOwner } = options;
-  /** Places that each owner has; owners without one are absent. */
-  const taken = new Map<string, number>();
-  /** In the order of their turns. */
-  const queues = new Map<string, Set<Waiting>>();
+  const { places, placesPerOwner, placesPerOrganization = places } = options;
+  const taken = createCounts();
+  const takenByOrganization = createCounts();
+  /** By owner, in the order of their turns. */
+  const queues = new Map<string, Queue>();
   const inside = new AsyncLocalStorage<Taken>();
   let free = places;
 
-  const hasRoom = (owner: string): boolean =>
-    owner === ownerless || (taken.get(owner) ?? 0) < placesPerOwner;
+  const hasRoom = ({ owner, organization }: Holder): boolean =>
+    owner === ownerless ||
+    (taken.of(owner) < placesPerOwner &&
+      (organization === undefined || takenByOrganization.of(organization) < placesPerOrganization));
 
-  function count(owner: string, change: 1 | -1): void {
-    const now = (taken.get(owner) ?? 0) + change;
-    if (now === 0) taken.delete(owner);
-    else taken.set(owner, now);
-  }
-
-  function take(owner: string): Taken {
+  function take({ owner, organization }: Holder): Taken {
     free -= 1;
-    count(owner, 1);
+    taken.add(owner, 1);
+    if (organization !== undefined) takenByOrganization.add(organization, 1);
     const owners = [owner];
     let isHeld = true;
     return {
       isHeld: () => isHeld,
       join(other) {
         if (owners.includes(other)) return true;
-        if (!hasRoom(other)) return false;
+        if (!hasRoom({ owner: other, organization: undefined })) return false;
         owners.push(other);
-        count(other, 1);
+        taken.add(other, 1);
         return true;
       },
       leave() {
         isHeld = false;
         free += 1;
-        for (const one of owners) count(one, -1);
+        for (const one of owners) taken.add(one, -1);
+        if (organization !== undefined) takenByOrganization.add(organization, -1);
         grantNext();
       },
     };
@@ -93,27 +102,28 @@ export function createTurns(options: TurnsOptions): Turns {
   function grantNext(): void {
     for (const [owner, queue] of queues) {
       if (free === 0) return;
-      if (!hasRoom(owner)) continue;
-      const [next] = queue;
+      if (!hasRoom({ owner, organization: queue.organization })) continue;
+      const [next] = queue.waiting;
       queues.delete(owner);
       if (next === undefined) continue;
-      queue.delete(next);
+      queue.waiting.delete(next);
       // Behind the other owners.
-      if (queue.size > 0) queues.set(owner, queue);
+      if (queue.waiting.size > 0) queues.set(owner, queue);
       next.grant();
     }
   }
 
-  async function wait(owner: string, { signal, isPatient = false }: RunOptions): Promise<Taken> {
+  async function wait(holder: Holder, { signal, isPatient = false }: RunOptions): Promise<Taken> {
     signal?.throwIfAborted();
-    const queue = queues.get(owner) ?? new Set();
-    if (!isPatient && queue.size >= options.waitingMax) throw tooMany(options);
+    const { owner, organization } = holder;
+    const queue = queues.get(owner) ?? { organization, waiting: new Set() };
+    if (!isPatient && queue.waiting.size >= options.waitingMax) throw tooMany(options);
     queues.set(owner, queue);
     const { promise, resolve, reject } = Promise.withResolvers<Taken>();
-    const waiting: Waiting = { grant: () => resolve(take(owner)) };
-    queue.add(waiting);
+    const waiting: Waiting = { grant: () => resolve(take(holder)) };
+    queue.waiting.add(waiting);
     const leave = (error: unknown): void => {
-      queue.delete(waiting);
+      queue.waiting.delete(waiting);
       reject(error);
     };
     const onAbort = (): void => leave(signal?.reason);
@@ -140,11 +150,25 @@ export function createTurns(options: TurnsOptions): Turns {
   return {
     placesPerOwner,
     run(given, work, runOptions = {}) {
-      const owner = given ?? ownerless;
+      const holder = { owner: given ?? ownerless, organization: runOptions.organization };
       const outer = inside.getStore();
       if (outer?.isHeld()) return work(outer);
-      if (free > 0 && hasRoom(owner)) return runIn(take(owner), work);
-      return wait(owner, runOptions).then((place) => runIn(place, work));
+      if (free > 0 && hasRoom(holder)) return runIn(take(holder), work);
+      return wait(holder, runOptions).then((place) => runIn(place, work));
+    },
+  };
+}
+
+/** Returns counts by name; a name with none takes no memory. */
+function createCounts() {
+  const counts = new Map<string, number>();
+  const of = (name: string): number => counts.get(name) ?? 0;
+  return {
+    of,
+    add(name: string, change: 1 | -1): void {
+      const now = of(name) + change;
+      if (now === 0) counts.delete(name);
+      else counts.set(name, now);
     },
   };
 }
@@ -159,9 +183,11 @@ function tooMany({ what, waitingMax }: TurnsOptions): ServiceError {
   return new ServiceError("OVERLOADED", `${waitingMax} ${what} of the project wait; try again`);
 }
 
-function tooLong({ what, placesPerOwner, waitMsMax }: TurnsOptions): ServiceError {
+function tooLong(options: TurnsOptions): ServiceError {
+  const { what, places, placesPerOwner, placesPerOrganization = places, waitMsMax } = options;
   return new ServiceError(
     "OVERLOADED",
-    `the project has ${placesPerOwner} ${what} at a time, and none ended in ${waitMsMax} ms`,
+    `the project has ${placesPerOwner} ${what} at a time, its organization ` +
+      `${placesPerOrganization}, and none ended in ${waitMsMax} ms`,
   );
 }

@@ -34,7 +34,10 @@ export function createMemory(bytesMax: number): Memory {
 
 function sharesOf(principal: Principal): readonly Share[] {
   if (principal.kind === "user") {
-    return [{ holder: `user ${principal.actor.id}`, part: projectShare }];
+    return [
+      { holder: `user ${principal.actor.id}`, part: projectShare },
+      { holder: "all users", part: organizationShare },
+    ];
   }
   const { level, id, orgId } = principal.root;
   const own = { holder: `${level} ${id}`, part: projectShare };

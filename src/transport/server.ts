@@ -10,10 +10,13 @@ import { createHttp1Connections, type Http1Connections } from "./http1-connectio
 import type { RequestListener } from "./routes.ts";
 import type { Logger } from "../base/logger.ts";
 import {
-  headersTimeoutMs,
-  http2IdleTimeoutMs,
   connectionsMax,
   headerBytesMax,
+  headersTimeoutMs,
+  http2IdleTimeoutMs,
+  keepAliveTimeoutMs,
+  requestTimeoutMs,
+  sniffTimeoutMs,
   streamsOfConnectionMax,
 } from "../base/tenant-limits.ts";
 
@@ -38,12 +41,6 @@ export type TransportServer = {
 /** What a client of HTTP/2 without TLS sends first. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
-/** A connection that has not said which protocol it speaks. */
-const sniffTimeoutMs = 10_000;
-/** A whole HTTP/1.1 request, at any pace; a stalled body is cut far sooner (body.ts). */
-const requestTimeoutMs = 300_000;
-/** Above the idle time-outs of usual load balancers (60 s), so that they close first. */
-const keepAliveTimeoutMs = 75_000;
 const connectionsCheckMs = 5_000;
 /** Behind the drain time, for telling clients whose calls are ended. */
 const lastWordsMs = 500;

@@ -6,6 +6,7 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import { ServiceError } from "../base/errors.ts";
 import { answerStallMs } from "../base/limits.ts";
+import { unreadAnswersMax } from "../base/tenant-limits.ts";
 import type { NodeResponse } from "./exchange.ts";
 
 /** Bytes of one write; the client must read as many within the stall time. */
@@ -39,9 +40,16 @@ export async function writePieces(
 /** Ends an answer; resolves when its last byte is on its way, or the client has gone. */
 export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Promise<void> {
   try {
-    if (bytes) await writePieces(response, response, bytes);
-    const target = streamOf(response) ?? response;
+    const stream = streamOf(response);
+    const isOneWrite = !stream && !response.destroyed && bytes && bytes.length <= pieceBytes;
+    if (isOneWrite) {
+      // With its header, and most often at once.
+      response.end(bytes);
+      if (response.socket?.writableLength === 0) return;
+    } else if (bytes) await writePieces(response, response, bytes);
+    const target = stream ?? response;
     if (response.destroyed || target.writableFinished) return;
+    noteUnread(response);
     await settled(response, (done) => {
       target.once("finish", done);
       response.end();
@@ -51,7 +59,21 @@ export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Pro
     if (error === clientGone) return;
     if (!(error instanceof ServiceError)) throw error;
     breakOff(response);
+  } finally {
+    unread.delete(response);
   }
+}
+
+/** Answers that have ended and are not on their way yet, the oldest first. */
+const unread = new Set<NodeResponse>();
+
+/** Limits their number: one connection can leave hundreds of answers unread. */
+function noteUnread(response: NodeResponse): void {
+  unread.add(response);
+  const [oldest] = unread;
+  if (unread.size <= unreadAnswersMax || oldest === undefined) return;
+  unread.delete(oldest);
+  breakOff(oldest);
 }
 
 /** Ends an answer in a way that no client takes for its end. */

@@ -16,8 +16,14 @@ import {
 } from "../support/attack/protocols.ts";
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
 import { streamsOfProjectMax } from "../../src/base/limits.ts";
+import { streamsOfConnectionMax, unreadAnswersMax } from "../../src/base/tenant-limits.ts";
 import { compress } from "../support/attack/bytes.ts";
-import { openUnread, openUnreadStreams, type Unread } from "../support/attack/unread.ts";
+import {
+  openUnread,
+  openUnreadStreams,
+  type Unread,
+  type UnreadStreams,
+} from "../support/attack/unread.ts";
 import { floodAndAsk, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
 
 const timeoutMs = 120_000;
@@ -244,6 +250,33 @@ test("unread API documents share their bytes", { timeout: timeoutMs }, async () 
   });
 
   expect(new Set(statuses)).toEqual(new Set([200]));
+});
+
+test("unread answers without a key are limited in number", { timeout: timeoutMs }, async () => {
+  const headers = { ":path": "/v1/sessions" };
+  const surplus = 2_000;
+  const count = Math.ceil((unreadAnswersMax + surplus) / streamsOfConnectionMax);
+
+  const { statuses, brokenOff } = await underAttack(service, async () => {
+    const connections: UnreadStreams[] = [];
+    for (let at = 0; at < count; at += 1) {
+      const one = openUnreadStreams(
+        service.url,
+        { method: "GET", headers },
+        streamsOfConnectionMax,
+      );
+      connections.push(one);
+      await vi.waitUntil(() => one.statuses().length === streamsOfConnectionMax, waiting);
+    }
+    const brokenOff = (): number => connections.reduce((sum, one) => sum + one.brokenOff(), 0);
+    await vi.waitUntil(() => brokenOff() >= surplus, waiting);
+    const statuses = connections.flatMap((one) => one.statuses());
+    for (const one of connections) one.close();
+    return { statuses, brokenOff: brokenOff() };
+  });
+
+  expect(new Set(statuses)).toEqual(new Set([404]));
+  expect(brokenOff).toBeGreaterThanOrEqual(surplus);
 });
 
 test("header lines past their limit end the stream", { timeout: timeoutMs }, async () => {

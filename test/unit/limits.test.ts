@@ -3,11 +3,12 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import * as fieldLimits from "../../src/base/field-limits.ts";
 import * as requestLimits from "../../src/base/limits.ts";
 import * as tenantLimits from "../../src/base/tenant-limits.ts";
 import { settings } from "../../src/config.ts";
 
-const limits = { ...requestLimits, ...tenantLimits };
+const limits = { ...requestLimits, ...tenantLimits, ...fieldLimits };
 
 type Row = { readonly name: string; readonly value: number; readonly setting: string };
 
@@ -41,7 +42,7 @@ const fallbacks = new Map(
     .map(([name, { fallback }]) => [name, Number(fallback)]),
 );
 
-test("the page has every limit of base/limits.ts and base/tenant-limits.ts, with its value", () => {
+test("the page has every limit of the three lists of base, with its value", () => {
   const want = flatten(limits).map(([name, value]) => ({ name, value }));
 
   const got = want.map(({ name }) => ({

@@ -62,7 +62,7 @@ export function revokeWithCreated(
 ): Promise<RevokedWithCreated> {
   const { actor } = revoker;
   const revokedBy = describeActor(actor);
-  return options.database.transaction(async (sql) => {
+  const revokeAll = async (sql: Sql): Promise<RevokedWithCreated> => {
     // Creation of a key holds its creator: behind this lock every created key is there to be seen.
     const key = await lockKey(sql, name);
     const isRevoked = await store.revokeKey(sql, key.id, revokedBy);
@@ -72,7 +72,9 @@ export function revokeWithCreated(
     if (keys.length === 0) throw alreadyRevoked();
     await announce(options, { keys, actor, withKeyId: key.id });
     return { key: await getKey(sql, key.id), createdCount: created.length };
-  });
+  };
+  // Thousands of keys take a while: one caller leaves a connection to the others.
+  return options.database.transaction(revokeAll, { owner: actor.id });
 }
 
 /** Revokes at most `limit` keys that are rooted at a scope or inside it; returns how many. */

@@ -2,6 +2,7 @@
 // role where. Read once at start, from the built-in roles.yaml or the file that an operator names.
 // Source: docs/spec.md, Authentication, 6; docs/decisions.md, 33.
 
+import { groupLengthMax } from "../../base/field-limits.ts";
 import { readFile, stat } from "node:fs/promises";
 import { LineCounter, parseDocument } from "yaml";
 import { isUuid } from "../../base/ids.ts";
@@ -45,7 +46,6 @@ const builtIn = { path: new URL("./roles.yaml", import.meta.url), source: "roles
 /** A manifest is written by people; something larger is another file. */
 const bytesMax = 1_000_000;
 const titleLengthMax = 256;
-const groupLengthMax = 256;
 const rolePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
 const adminRoles: Readonly<Record<ScopeLevel, string>> = {

@@ -1,6 +1,7 @@
 // Claims of an identity provider → the identity of a person.
 // Source: OpenID Connect Core 1.0, 2, 5.1; docs/spec.md, Authentication, 6.
 
+import { groupLengthMax, groupsMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { parseEmail } from "../users/users.ts";
 
@@ -18,9 +19,6 @@ export type Identity = {
   /** End of the ID token, in Unix milliseconds. */
   readonly tokenExpiresAtMs: number;
 };
-
-const groupsMax = 1_000;
-const groupLengthMax = 256;
 
 export type IdentityOptions = {
   /** Claim that lists the person's groups. */
@@ -45,9 +43,9 @@ export function mergeClaims(idToken: Claims, more: Claims): Claims {
 }
 
 /**
- * Throws SIGN_IN_REFUSED, naming the claim, when a verified ID token has an unusable claim: a `sub`
- * that is no text of 1 to 255 ASCII characters, or an `exp`, `iat` or `auth_time` that is no number
- * of seconds from 1970 up to the year 10000.
+ * Throws SIGN_IN_REFUSED, naming the claim, when a claim of a verified ID token is invalid. `sub`
+ * must have 1 to 255 ASCII characters; `exp`, `iat` and `auth_time` must be seconds from 1970 up to
+ * the year 10000.
  */
 export function assertUsable(idToken: Claims): void {
   const { sub, exp, iat, auth_time: authTime } = idToken;

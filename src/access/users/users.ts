@@ -2,6 +2,7 @@
 // provider calls them from their first sign-in on. Called by members/members.ts and sign-in.
 // Source: docs/spec.md, Authentication, 6.
 
+import { emailLengthMax, personNameLengthMax } from "../../base/field-limits.ts";
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
@@ -60,10 +61,8 @@ export type UsersOptions = {
   readonly audit: Pick<Audit, "append">;
 };
 
-const emailLengthMax = 254;
 /** Without what nobody sees: controls, zero-width characters, marks that turn the text around. */
 const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}]+$/u;
-const nameLengthMax = 256;
 /** Each attempt that ends without a result saw somebody else make the same person. */
 const attemptsMax = 3;
 /** Postgres manual, appendix A. */
@@ -199,6 +198,10 @@ function actorOf({ userId, email }: User): Actor {
 
 /** What Postgres takes of a name that came from elsewhere. */
 function storableName(name: string | undefined): string | null {
-  const text = (name ?? "").toWellFormed().replaceAll("\0", "").trim().slice(0, nameLengthMax);
+  const text = (name ?? "")
+    .toWellFormed()
+    .replaceAll("\0", "")
+    .trim()
+    .slice(0, personNameLengthMax);
   return text === "" ? null : text.toWellFormed();
 }

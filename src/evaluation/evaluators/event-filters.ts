@@ -2,12 +2,11 @@
 // type and the name of events among them. Called by to-definition.ts; read back for older clients.
 // Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.
 
+import { metricEventNameLengthMax } from "../../base/field-limits.ts";
 import { metricFilterBytesMax } from "../../base/tenant-limits.ts";
 import { eventColumns, type FilterInput, parseFilters } from "../../tracing/export/filter.ts";
 import type { Filters } from "./definition.ts";
 import { assertText, refuse } from "./fields.ts";
-
-const eventNameCharactersMax = 1_000;
 
 /** The fields of events that older clients name beside the filters. */
 export type OlderFilter = "event_type" | "event_name";
@@ -67,7 +66,7 @@ export function withOlderFilter(
   if (field === "event_type" && !eventTypes.includes(value)) {
     refuse(field, `must be ${eventTypes.join(", ")} or all`);
   }
-  assertText(field, value, eventNameCharactersMax);
+  assertText(field, value, metricEventNameLengthMax);
   const filter = { field, operator: "is", value, type: "string" };
   const index = filters.findIndex((one) => isOlder(one, field));
   if (index === -1) return [...filters, filter];

@@ -2,13 +2,11 @@
 // checked against the return type. Called by to-definition.ts and by trials.
 // Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
 
+import { categoriesMax, categoryLengthMax } from "../../base/field-limits.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Category, ScoreType, Threshold } from "./definition.ts";
 import { assertText, refuse } from "./fields.ts";
 import type { ThresholdFields } from "./fields.ts";
-
-const categoriesMax = 100;
-const categoryCharactersMax = 200;
 
 /**
  * Returns the threshold that fields say; null where they say none. Fails with INVALID_ARGUMENT
@@ -67,7 +65,7 @@ function assertPassing(
   if (type === "float" || type === "boolean") refuse(field, `is for categories; ${hints[type]}`);
   if (passing.length > categoriesMax) refuse(field, `at most ${categoriesMax} are allowed`);
   for (const one of passing) {
-    assertText(field, one, categoryCharactersMax);
+    assertText(field, one, categoryLengthMax);
     if (type === "string" || categories?.some(({ category }) => category === one)) continue;
     refuse(field, `holds ${JSON.stringify(one)}, which is none of categories`);
   }
@@ -90,7 +88,7 @@ export function parseCategories(
   const seen = new Set<string>();
   return given.map(({ category, score }, index) => {
     const field = `categories[${index}]`;
-    assertText(`${field}.category`, category, categoryCharactersMax);
+    assertText(`${field}.category`, category, categoryLengthMax);
     if (category.trim() === "") refuse(`${field}.category`, "must not be blank");
     // A judge's answer is read in any case.
     const key = category.trim().toLowerCase();

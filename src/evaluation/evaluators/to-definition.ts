@@ -2,6 +2,12 @@
 // Called by evaluators.ts and versions.ts; pure.
 // Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22 and 23.
 
+import {
+  metricDescriptionLengthMax,
+  metricNameLengthMax,
+  savedModelLengthMax,
+  scaleMax,
+} from "../../base/field-limits.ts";
 import type { Definition, EvaluatorType, Filters } from "./definition.ts";
 import { parseEventFilters, withOlderFilter } from "./event-filters.ts";
 import {
@@ -23,11 +29,7 @@ export type GivenDefinition = {
   readonly criteriaField: string;
 };
 
-const nameCharactersMax = 200;
-const descriptionCharactersMax = 10_000;
-const modelCharactersMax = 256;
 const samplingDefault = 10;
-const scaleMax = 1_000;
 /** Control characters, lone surrogates, line and paragraph separators. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
@@ -73,7 +75,7 @@ function parseName(name: string): string {
   if (name === "") return missing("name");
   if (name.trim() !== name) refuse("name", "must neither begin nor end with a blank");
   if (unprintable.test(name)) refuse("name", "must not hold control characters");
-  assertText("name", name, nameCharactersMax);
+  assertText("name", name, metricNameLengthMax);
   const suffix = ["_explanation", "_failure"].find((one) => name.endsWith(one));
   if (suffix !== undefined) {
     refuse("name", `must not end in ${suffix}, under which metrics hold something else`);
@@ -103,7 +105,7 @@ function toCriteria(
 }
 
 function parseDescription(description: string): string {
-  assertText("description", description, descriptionCharactersMax);
+  assertText("description", description, metricDescriptionLengthMax);
   return description;
 }
 
@@ -160,7 +162,7 @@ function parseModel(
 ): string {
   const text = orBefore(fields[field], before?.[field]) ?? "";
   if (text.trim() === "") refuse(field, "is required for type LLM");
-  assertText(field, text, modelCharactersMax);
+  assertText(field, text, savedModelLengthMax);
   return text;
 }
 

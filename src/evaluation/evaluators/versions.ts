@@ -1,6 +1,7 @@
 // Versions of evaluators: what each was, and how one becomes the one that runs again.
 // Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
 
+import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import type { ProjectId } from "../../base/ids.ts";
@@ -58,9 +59,6 @@ export type EvaluatorVersions = {
   /** Makes a new version out of an old one and deploys it; fails as `deploy` does. */
   restore(whose: Whose, name: string): Promise<EvaluatorVersion>;
 };
-
-const pageLimitMax = 1_000;
-const messageCharactersMax = 1_000;
 
 export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
   const { database } = parts;
@@ -129,7 +127,7 @@ async function planVersion(
   { message, fields, isDeployed }: NewVersion,
 ): Promise<Plan> {
   if (message.trim() === "") refuse("message", "must not be blank");
-  assertText("message", message, messageCharactersMax);
+  assertText("message", message, versionMessageLengthMax);
   const revision = await inContent(() =>
     toRevision(parts, owner, toDefinition(fields, before.definition, parts), before),
   );

@@ -2,6 +2,7 @@
 // workspace or project. Called by handlers.ts and by routing.
 // Source: docs/decisions.md, 21, 28, 34; docs/generations.md.
 
+import { savedModelLengthMax } from "../../base/field-limits.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import { describeActor } from "../../access/principal.ts";
@@ -59,7 +60,6 @@ export type AliasesOptions = {
   readonly scopes: Pick<Scopes, "hold">;
 };
 
-const modelLengthMax = 256;
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 export function createAliases(options: AliasesOptions): Aliases {
@@ -162,7 +162,7 @@ function assertAlias(name: string, targets: readonly string[]): void {
 function isTarget(target: string): boolean {
   const slash = target.indexOf("/");
   const model = target.slice(slash + 1);
-  const isModel = model.length <= modelLengthMax && isModelName(model);
+  const isModel = model.length <= savedModelLengthMax && isModelName(model);
   return isCredentialName(target.slice(0, Math.max(slash, 0))) && isModel;
 }
 

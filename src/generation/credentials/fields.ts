@@ -1,6 +1,7 @@
 // What may be said of a provider: which settings and secrets each one takes and needs, and their
 // forms. Called by credentials.ts. Source: docs/generations.md; the providers' own documentation.
 
+import { baseUrlLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { providerTypes, secretNames } from "../provider.ts";
 import type { ProviderType, SecretName, Secrets } from "../provider.ts";
@@ -57,7 +58,6 @@ const settingForms: Readonly<Record<Exclude<SettingName, "base_url">, readonly [
 /** They travel in headers. */
 const secretForm = /^[\x21-\x7e]{1,8192}$/;
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-const urlLengthMax = 2_048;
 
 /** Returns the provider. Fails with INVALID_ARGUMENT naming those there are. */
 export function parseProvider(text: string): ProviderType {
@@ -141,7 +141,7 @@ export function secretsOf(fields: CredentialFields): Secrets {
 
 /** Returns a URL that paths are put behind, without a slash at its end. */
 function parseBaseUrl(text: string): string {
-  const url = text.length <= urlLengthMax && URL.canParse(text) ? new URL(text) : undefined;
+  const url = text.length <= baseUrlLengthMax && URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
     return refuse(
       "base_url",

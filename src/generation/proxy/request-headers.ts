@@ -1,6 +1,7 @@
 // What the headers of a proxied call say of how it is recorded. Called by handlers.ts.
 // Source: docs/decisions.md, 21; W3C Trace Context, 3.2 (traceparent).
 
+import { callHeaderLengthMax, callTimeoutMsMax } from "../../base/field-limits.ts";
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
@@ -21,8 +22,6 @@ export type CallHeaders = {
 };
 
 const prefix = "x-waggle-";
-const nameCharsMax = 1_000;
-const timeoutMsMax = 3_600_000;
 
 /** Fails with INVALID_ARGUMENT naming the header. */
 export function parseCallHeaders(headers: Pick<Headers, "get">): CallHeaders {
@@ -51,8 +50,8 @@ function parseId(name: string, text: string | undefined): string | undefined {
 }
 
 function parseName(name: string, text: string | undefined): string | undefined {
-  if (text === undefined || text.length <= nameCharsMax) return text;
-  throw invalid(name, `must have at most ${nameCharsMax} characters`);
+  if (text === undefined || text.length <= callHeaderLengthMax) return text;
+  throw invalid(name, `must have at most ${callHeaderLengthMax} characters`);
 }
 
 function parseMetadata(text: string | undefined): JsonObject {
@@ -71,8 +70,8 @@ function parseMetadata(text: string | undefined): JsonObject {
 function parseTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const timeoutMs = Number(text);
-  if (/^\d+$/.test(text) && timeoutMs >= 1 && timeoutMs <= timeoutMsMax) return timeoutMs;
-  throw invalid("timeout-ms", `must be a whole number from 1 to ${timeoutMsMax}`);
+  if (/^\d+$/.test(text) && timeoutMs >= 1 && timeoutMs <= callTimeoutMsMax) return timeoutMs;
+  throw invalid("timeout-ms", `must be a whole number from 1 to ${callTimeoutMsMax}`);
 }
 
 /** The versions to come add fields behind these; version ff is none. */

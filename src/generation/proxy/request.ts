@@ -1,13 +1,13 @@
 // Checks what the proxy itself needs of a request; all else is for the provider to judge.
 // Called by handlers.ts and proxy.ts. Source: docs/decisions.md, 21.
 
+import { modelLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import type { ProxyRequest } from "./upstream.ts";
 
-const modelCharsMax = 1_000;
 /** Of an event's bucket, one level is the name that a part of the request gets there. */
 const depthMax = nestingDepthMax - 1;
 
@@ -19,7 +19,7 @@ export function parseProxyRequest(
 ): ProxyRequest {
   if (!isJsonObject(json)) throw invalid("the body", "must be a JSON object");
   const { model, messages, input, stream = false } = json;
-  if (typeof model !== "string" || model === "" || model.length > modelCharsMax) {
+  if (typeof model !== "string" || model === "" || model.length > modelLengthMax) {
     throw invalid("model", "must name a model, such as `openai/gpt-4o-mini`, or an alias");
   }
   if (operation === "chat" && !(isJsonArray(messages) && messages.length > 0)) {

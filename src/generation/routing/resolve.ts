@@ -1,6 +1,7 @@
 // What a model's name stands for among the providers that a project may use. Called by routing.ts.
 // Source: docs/decisions.md, 20, 21.
 
+import { modelLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { type Connection, providerTypes, type Route, type Target } from "../provider.ts";
 import { guessType } from "./guess.ts";
@@ -17,7 +18,6 @@ export type Providers = {
   readonly aliases: readonly Alias[];
 };
 
-const modelCharactersMax = 512;
 /** In messages. */
 const namesMax = 20;
 
@@ -52,12 +52,12 @@ function usable(targets: Route["targets"]): Route["targets"] {
 
 /** Tells whether a request may name a model so: it becomes part of headers, addresses, events. */
 export function isModelName(text: string): boolean {
-  return text !== "" && text.length <= modelCharactersMax && !/[^\x21-\x7e]/.test(text);
+  return text !== "" && text.length <= modelLengthMax && !/[^\x21-\x7e]/.test(text);
 }
 
 function assertName(field: string, text: string): void {
   if (isModelName(text)) return;
-  const wanted = `1 to ${modelCharactersMax} visible ASCII characters`;
+  const wanted = `1 to ${modelLengthMax} visible ASCII characters`;
   throw new ServiceError("INVALID_ARGUMENT", `${field}: must be ${wanted}`);
 }
 

@@ -2,16 +2,11 @@
 // stored. Limits are checked before (event-limits.ts): this is for values that no rule foresaw.
 // Source: docs/decisions.md, 9.
 
+import { valueFaultCommitsMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import type { Refusal } from "./merge.ts";
 import type { WriteSet } from "./write-set.ts";
-
-/**
- * Commits that one request may take: a bad write among 100,000 is found in 34. What is not tried
- * by then is refused together.
- */
-const attemptsMax = 100;
 
 /** Applies the writes of one request and returns what became of them. */
 export type ApplySet = (set: WriteSet) => Promise<Outcomes>;
@@ -48,7 +43,7 @@ async function applyHalves(
       outcomes.push(await apply(half));
     } catch (error) {
       if (!isValueFault(error)) throw error;
-      const isFound = writes.length === 1 || spent.attempts >= attemptsMax;
+      const isFound = writes.length === 1 || spent.attempts >= valueFaultCommitsMax;
       outcomes.push(
         isFound ? writes.map(() => refusalOf(error)) : await applyHalves(half, apply, spent),
       );

@@ -2,18 +2,21 @@
 // makes the sessions, and keeps totals and field catalogue, all in one transaction. A write that
 // cannot be stored is refused alone. Source: docs/decisions.md, 5, 6, 9, 17 and 18.
 
+import { commitGroupBytesMax } from "../../base/limits.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
 import { applyTotals } from "../sessions/totals-change.ts";
 import type { Outcomes } from "./commit-queue.ts";
-import { collectEntries, type Entries, toSubmitted } from "./entries.ts";
+import { collectEntries, type Entries, type Entry, toSubmitted } from "./entries.ts";
 import type { EstimateCost } from "./event.ts";
 import type { Change, Refusal } from "./merge.ts";
 import {
   type Faults,
   foldEntry,
+  type Merged,
   mergeIntoHeld,
+  type MergeOptions,
   rowLengthMax,
   type ToEvent,
   tooLarge,
@@ -63,6 +66,7 @@ export async function applyWrites(
   const submitted = sets.map(toSubmitted);
   const refused = new Map<Change, Refusal>();
   const large = new Set<Change>();
+  const isSmall = isSmallCommit(sets);
   for (let attempt = 1; ; attempt += 1) {
     const isLarge = submitted.map(({ changes }) => changes.some(({ change }) => large.has(change)));
     const here = submitted.filter((_, index) => isLarge[index] === false);
@@ -70,7 +74,7 @@ export async function applyWrites(
     try {
       // A step, since a caller whose writes fail may go on with others.
       const sightings = await database.step((sql) =>
-        apply(sql, derivations, entries, sets.length === 1),
+        apply(sql, derivations, entries, { isAlone: sets.length === 1, isSmall }),
       );
       derivations.fields.confirm(sightings);
       return submitted.map(({ changes }, index) =>
@@ -86,20 +90,31 @@ export async function applyWrites(
   }
 }
 
+type CommitSize = {
+  /** The commit is of one request. */
+  readonly isAlone: boolean;
+  /** Its requests say how much memory they hold, and it is not more than a group may have. */
+  readonly isSmall: boolean;
+};
+
+function isSmallCommit(sets: readonly WriteSet[]): boolean {
+  const bytes = sets.reduce((sum, set) => sum + (set.bytes ?? Infinity), 0);
+  return bytes <= commitGroupBytesMax;
+}
+
 async function apply(
   sql: Sql,
   { fields, estimateCost, onWritten }: Derivations,
   entries: Entries,
-  isAlone: boolean,
+  { isAlone, isSmall }: CommitSize,
 ): Promise<FieldSighting[]> {
   const pacer = createPacer();
   const toEvent: ToEvent = (eventId, given, startMs) =>
     toStoredEvent(eventId, given, startMs, estimateCost);
   const options = { toEvent, pacer, isAlone };
-  // Both are sent before an answer is waited for.
-  const [inserted] = await Promise.all([insertNew(sql, entries, options), planForAnyProject(sql)]);
+  const inserted = await insertNew(sql, entries, { ...options, isSmall });
   const remaining = [...entries].filter(([key]) => !inserted.keys.has(key));
-  const merged = await mergeIntoHeld(
+  const merged = await mergeRemaining(
     sql,
     remaining.map(([, entry]) => entry),
     options,
@@ -107,7 +122,9 @@ async function apply(
   const faults = joinFaults(inserted, merged);
   if (faults.refusals.size > 0 || faults.large.size > 0) throw new Undone(faults);
   const changes = [...inserted.changes, ...merged.changes];
-  await widenSessions(sql, await timesOf(changes, pacer));
+  const times = await timesOf(changes, pacer);
+  if (times.length > 0 && remaining.length === 0) await planForAnyProject(sql);
+  await widenSessions(sql, times);
   await applyTotals(sql, changes);
   const sightings = await sightingsOf(fields, changes, pacer);
   for (const [projectId, group] of Map.groupBy(sightings, (sighting) => sighting.projectId)) {
@@ -116,6 +133,22 @@ async function apply(
   await onWritten?.(sql, changes);
   return sightings;
 }
+
+async function mergeRemaining(
+  sql: Sql,
+  entries: readonly Entry[],
+  options: MergeOptions,
+): Promise<Merged> {
+  if (entries.length === 0) return noneMerged;
+  // Both are sent before an answer is waited for.
+  const [, merged] = await Promise.all([
+    planForAnyProject(sql),
+    mergeIntoHeld(sql, entries, options),
+  ]);
+  return merged;
+}
+
+const noneMerged: Merged = { refusals: new Map(), large: new Set(), changes: [] };
 
 function joinFaults(a: Faults, b: Faults): Faults {
   return {
@@ -173,7 +206,7 @@ type Inserted = Faults & {
 async function insertNew(
   sql: Sql,
   entries: Entries,
-  { toEvent, pacer, isAlone }: { toEvent: ToEvent; pacer: Pacer; isAlone: boolean },
+  { toEvent, pacer, isAlone, isSmall }: MergeOptions & CommitSize,
 ): Promise<Inserted> {
   const made = new Map<string, WrittenChange>();
   const rows: Row[] = [];
@@ -190,7 +223,7 @@ async function insertNew(
   const onTooLong = (row: Row): unknown => tooLong.push(row);
   const keys = new Set<string>();
   const changes: WrittenChange[] = [];
-  for await (const { text } of toStatements(rows, { pacer, rowLengthMax, onTooLong })) {
+  for await (const { text } of toStatements(rows, { pacer, rowLengthMax, onTooLong, isSmall })) {
     for (const { project_id, event_id } of await insertRows(sql, text)) {
       const key = `${project_id} ${event_id}`;
       keys.add(key);

@@ -28,6 +28,8 @@ export type RowStatementsOptions = {
   readonly rowLengthMax: number;
   /** Called for each longer row, which is left out. */
   readonly onTooLong: (row: Row) => void;
+  /** All rows together are a few megabytes: they are written at once, without a look at each. */
+  readonly isSmall?: boolean;
 };
 
 /**
@@ -39,6 +41,10 @@ export async function* toStatements(
   options: RowStatementsOptions,
 ): AsyncGenerator<Statement> {
   if (rows.length === 0) return;
+  if (options.isSmall === true && rows.length <= rowsPerStatementMax) {
+    yield { text: escapeJson(JSON.stringify(rows)), rows };
+    return;
+  }
   if (rows.length <= rowsPerStatementMax) {
     const whole = await readGroup(rows, 0, options);
     if (whole.end === rows.length) {

@@ -22,6 +22,8 @@ import {
 
 /** The call that reads; without one, nothing is cancelled, and memory is not counted. */
 export type Reading = {
+  /** Organization of the project. */
+  readonly organization?: string;
   readonly signal?: AbortSignal | undefined;
   /** Holds what is read until it is given back, at the latest when the call ends. */
   readonly memory?: Reservation | undefined;
@@ -38,9 +40,10 @@ export type ReadContext = {
 export function createReadContext(
   database: Pick<Database, "reader">,
   projectId: string,
-  { signal, memory = createByteBudget(Infinity).open() }: Reading = {},
+  { organization, signal, memory = createByteBudget(Infinity).open() }: Reading = {},
 ): ReadContext {
-  return { projectId, read: database.reader({ owner: projectId, signal }), memory };
+  const read = database.reader({ owner: projectId, organization, signal });
+  return { projectId, read, memory };
 }
 
 export type ReadRequest = RowShape & {

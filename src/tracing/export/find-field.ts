@@ -3,7 +3,7 @@
 
 import type { Bucket } from "../events/event.ts";
 import type { ProjectFields } from "../fields/fields.ts";
-import { pathDepthMax, pathLengthMax } from "../fields/known-fields.ts";
+import { fieldPathDepthMax, fieldPathLengthMax } from "../../base/field-limits.ts";
 import { kinds } from "../fields/kind.ts";
 import {
   anyItem,
@@ -57,8 +57,8 @@ export function findField(name: string, bucket: Bucket, fields: ProjectFields): 
     name !== bucket &&
     (!fields.isComplete ||
       (isInOpen && types === 0 && !hasInside) ||
-      name.length > pathLengthMax ||
-      depthOf(name) > pathDepthMax);
+      name.length > fieldPathLengthMax ||
+      depthOf(name) > fieldPathDepthMax);
   const inside = name.slice(bucket.length + 1);
   if (paths.size === 0 || isUnknown) {
     const guesses = name === bucket ? [[]] : splitName(inside, pathsMax);

@@ -89,7 +89,8 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
 
 /** Returns what a call reads with: its end cancels statements, and its memory holds the rows. */
 export function readingOf(context: HandlerContext): Required<Reading> {
-  return { signal: context.signal, memory: memoryOf(context) };
+  const { orgId } = projectOf(context);
+  return { organization: orgId, signal: context.signal, memory: memoryOf(context) };
 }
 
 /** Paths under which a project is accepted and ignored; elsewhere it names the key's own. */

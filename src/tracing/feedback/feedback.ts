@@ -1,6 +1,7 @@
 // Feedback on generations: the record of who said what, and what it changes on the generation's
 // event. Source: docs/spec.md, "Feedback"; docs/decisions.md, 6, 20, 23.
 
+import { taskLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -38,9 +39,6 @@ export type Feedback = ReturnType<typeof createFeedback>;
 
 /** Of the records of a page; the largest that one call can send is half of it. */
 const pageBytesMax = 16_000_000;
-
-/** As names are; longer text belongs in the items. */
-const taskLengthMax = 10_000;
 
 /** Item under which an event keeps what its outputs should have been. */
 const groundTruthItem = "ground_truth";

@@ -2,6 +2,7 @@
 // an event along it. The walk runs for every event that is stored: a known shape costs one look-up
 // a value, and paths are written out only where something new is seen. Called by fields.ts.
 
+import { fieldPathDepthMax, fieldPathLengthMax } from "../../base/field-limits.ts";
 import { kinds } from "./kind.ts";
 import { anyItem, joinItem, joinKey, parsePath } from "./path.ts";
 
@@ -30,10 +31,6 @@ export type Walk = {
  * shape: none of them is recorded, and the object is marked `open` instead.
  */
 const newPathsMax = 1_000;
-
-/** Longest stored path and deepest nesting that are recorded. */
-export const pathLengthMax = 500;
-export const pathDepthMax = 32;
 
 export function createKnownField(path: string): KnownField {
   return { path, types: 0, keys: undefined, items: undefined };
@@ -86,7 +83,7 @@ function visit(value: unknown, known: KnownField, depth: number, walk: Walk): vo
     noteKnown(known, kindOf(value), walk);
     return;
   }
-  if (depth > pathDepthMax) return;
+  if (depth > fieldPathDepthMax) return;
   const start = walk.added.length;
   let isEmpty = true;
   let skipsNew = walk.skipsNew;
@@ -116,12 +113,12 @@ function visit(value: unknown, known: KnownField, depth: number, walk: Walk): vo
 }
 
 function collect(value: unknown, path: string, depth: number, walk: Walk): void {
-  if (path.length > pathLengthMax) return;
+  if (path.length > fieldPathLengthMax) return;
   if (typeof value !== "object" || value === null) {
     noteNew(path, kindOf(value), walk);
     return;
   }
-  if (depth > pathDepthMax) return;
+  if (depth > fieldPathDepthMax) return;
   const start = walk.added.length;
   let isEmpty = true;
   let isCut = false;

@@ -4,7 +4,6 @@
 import {
   isJsonArray,
   isJsonObject,
-  isWithinDepth,
   type JsonValue,
   type MutableObject,
   setOwn,
@@ -40,7 +39,7 @@ export function parseScalarText(value: JsonValue): JsonValue {
   if (mayHoldMore(value, eventValuesMax)) return value;
   try {
     const parsed = JSON.parse(value) as JsonValue;
-    return isWithinDepth(parsed, valueDepthMax) && isFaithful(value, parsed) ? parsed : value;
+    return isFaithful(parsed, valueDepthMax) ? parsed : value;
   } catch {
     // Plain text, or text that merely starts like JSON.
     return value;
@@ -68,18 +67,19 @@ function firstVisible(text: string): string | undefined {
   return text[at];
 }
 
-// Integers past 2^53 and powers past 1e308 would change their value when read as numbers; such text
-// stays text.
-const largeNumber = /[0-9]{16}|[0-9]e\+?[0-9]{2}/i;
-function isFaithful(text: string, parsed: JsonValue): boolean {
-  return !largeNumber.test(text) || !hasUnsafeNumber(parsed);
-}
-
-function hasUnsafeNumber(value: JsonValue): boolean {
-  if (typeof value === "number") return !Number.isFinite(value) || Math.abs(value) > 2 ** 53 - 1;
-  if (isJsonArray(value)) return value.some(hasUnsafeNumber);
-  if (isJsonObject(value)) return Object.values(value).some(hasUnsafeNumber);
-  return false;
+/**
+ * Tells whether a parsed value can be kept in place of its text: it is within the depth, and no
+ * number lost digits, as integers past 2^53 and powers past 1e308 do.
+ */
+function isFaithful(value: unknown, depthMax: number): boolean {
+  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  if (typeof value !== "object" || value === null) return true;
+  if (depthMax === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => isFaithful(item, depthMax - 1));
+  for (const key in value) {
+    if (!isFaithful((value as Record<string, unknown>)[key], depthMax - 1)) return false;
+  }
+  return true;
 }
 
 type Node = Map<string, Node | Leaf>;

@@ -60,8 +60,37 @@ export async function scanJson(
     if (scan.at < body.length && pacer.due()) await pacer.rest();
   }
   const { tally, root, depth } = scan;
-  tally.memory = tally.containers * containerBytes + tally.values * valueBytes;
+  tally.memory = memoryOf(tally);
   return { tally, root, faultAt: scan.faultAt ?? (depth > 0 ? body.length : undefined) };
+}
+
+/**
+ * Counts the objects, arrays and single values of a JSON text that is too short for a list of
+ * `listItemsMax` items. Throws MALFORMED_BODY where it nests too deep.
+ */
+export function countJson(body: Buffer): Tally {
+  const tally: Tally = { containers: 0, values: 1, memory: 0 };
+  let depth = 0;
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at];
+    if (byte === quote) {
+      const end = endOfText(body, at + 1, body.length);
+      if (end < 0) break;
+      at = end;
+    } else if (byte === comma) tally.values += 1;
+    else if (byte === openBrace || byte === openBracket) {
+      tally.containers += 1;
+      depth += 1;
+      if (depth > bodyDepthMax) throw tooDeep();
+    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  }
+  checkTally(tally);
+  tally.memory = memoryOf(tally);
+  return tally;
+}
+
+function memoryOf({ containers, values }: Tally): number {
+  return containers * containerBytes + values * valueBytes;
 }
 
 /** Containers that are open, one entry a level: lists of numbers cost less than an object each. */

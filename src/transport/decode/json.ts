@@ -6,9 +6,9 @@
 import { isUtf8 } from "node:buffer";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { createPacer, type Pacer, startPacer } from "../../base/pacer.ts";
+import { type Pacer, startPacer } from "../../base/pacer.ts";
 import { describeJsonFault } from "./json-fault.ts";
-import { type LargeValue, type ScanSizes, scanJson } from "./json-scan.ts";
+import { countJson, type LargeValue, type ScanSizes, scanJson } from "./json-scan.ts";
 import { reserveDecoded } from "./tally.ts";
 
 /** Texts up to this size are parsed at once, in some 5 ms. */
@@ -17,8 +17,11 @@ const wholeBytesMax = 1_000_000;
 /** A larger text is parsed in pieces of 1 or 2 ms, and scanned in steps of less. */
 const usualSizes: ScanSizes = { pieceBytes: 262_144, stepBytes: 65_536 };
 
-/** Texts up to this size wait for no turn: they take less than a millisecond. */
-const unpacedBytesMax = 65_536;
+/**
+ * Texts up to this size are counted and parsed without waiting for a turn, in less than a
+ * millisecond.
+ */
+const smallBytesMax = 65_536;
 
 /**
  * Returns the value of a JSON text. Fails with MALFORMED_BODY, and with BODY_TOO_LARGE or
@@ -29,9 +32,13 @@ export async function decodeJson(
   memory: Reservation,
   { wholeBytes = wholeBytesMax, sizes = usualSizes } = {},
 ): Promise<unknown> {
-  const isPaced = body.length > unpacedBytesMax;
-  const pacer = isPaced ? await startPacer(memory.holder) : createPacer(memory.holder);
-  if (!isUtf8(body)) throw new ServiceError("MALFORMED_BODY", "the body must be UTF-8");
+  if (body.length <= Math.min(smallBytesMax, wholeBytes)) {
+    assertUtf8(body);
+    reserveDecoded(body.length + countJson(body).memory, memory);
+    return parseText(body.toString("utf8"), 0);
+  }
+  const pacer = await startPacer(memory.holder);
+  assertUtf8(body);
   const scanSizes = body.length <= wholeBytes ? { ...sizes, pieceBytes: Infinity } : sizes;
   const { tally, root, faultAt } = await scanJson(body, scanSizes, pacer);
   reserveDecoded(body.length + tally.memory, memory);
@@ -46,6 +53,10 @@ export async function decodeJson(
     }
   }
   return parseLarge(body, root, pacer);
+}
+
+function assertUtf8(body: Buffer): void {
+  if (!isUtf8(body)) throw new ServiceError("MALFORMED_BODY", "the body must be UTF-8");
 }
 
 /** What the members of a large container go into. */

@@ -17,6 +17,7 @@ import type { Principal } from "../../access/principal.ts";
 import { sessionCookie } from "../../access/sign-in/cookies.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
+import { idempotencyKeyLengthMax } from "../../base/field-limits.ts";
 import { accessRuleOf } from "../access-rules.ts";
 import {
   answerMetadataKey,
@@ -29,7 +30,7 @@ import {
 import { rpcNameOf } from "./log.ts";
 
 export const idempotencyHeader = "idempotency-key";
-const keyPattern = /^[\x20-\x7e]{1,255}$/;
+const keyPattern = /^[\x20-\x7e]+$/;
 
 /**
  * Returns where the answer of a call is kept: beside what it changes, which is in the project's
@@ -65,11 +66,11 @@ export function createIdempotencyInterceptor(options: IdempotencyOptions): Inter
       assertScopeIsThere(contextValues);
       return next(request);
     }
-    if (!keyPattern.test(key)) {
+    if (key.length > idempotencyKeyLengthMax || !keyPattern.test(key)) {
       assertScopeIsThere(contextValues);
       throw new ServiceError(
         "INVALID_ARGUMENT",
-        "Idempotency-Key: must be 1 to 255 printable ASCII characters",
+        `Idempotency-Key: must be 1 to ${idempotencyKeyLengthMax} printable ASCII characters`,
       );
     }
     const isOfKeysProject = rule.scope === "";

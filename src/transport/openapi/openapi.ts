@@ -3,17 +3,9 @@
 // Source: OpenAPI 3.1.
 
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
-import {
-  answerBytesMax,
-  bodyDepthMax,
-  bodyRateMin,
-  bodyTimeoutMs,
-  containersMax,
-  listItemsMax,
-  nestingDepthMax,
-  projectShare,
-  valuesMax,
-} from "../../base/limits.ts";
+import * as fieldLimits from "../../base/field-limits.ts";
+import * as requestLimits from "../../base/limits.ts";
+import * as tenantLimits from "../../base/tenant-limits.ts";
 import { accessRuleOf, bodyClassAt, type BodyLimits } from "../access-rules.ts";
 import { jsonKeyOf } from "../rest/field-names.ts";
 import { answersHttpBody, httpBodyField } from "../rest/http-body.ts";
@@ -26,18 +18,6 @@ import { type Components, fieldSchema, type Form, messageSchema, type Schema } f
 type Paths = Record<string, Record<string, Schema>>;
 
 const jsonType = "application/json";
-
-/** Limits of every request and answer, by the names that docs/limits.md has. */
-const requestLimits: Schema = {
-  containersMax,
-  valuesMax,
-  listItemsMax,
-  bodyDepthMax,
-  nestingDepthMax,
-  bodyRateMin,
-  bodyTimeoutMs,
-  answerBytesMax,
-};
 
 export type OpenApiOptions = {
   readonly version: string;
@@ -73,9 +53,12 @@ export function createOpenApiDocument(
         "Tracing and generation for LLM applications. The same calls answer as gRPC, gRPC-Web " +
         "and Connect. Every limit of `x-limits` holds for all of them; `x-body-bytes-max` is the " +
         "largest body of a call, after inflating.",
+      // By the names that docs/limits.md explains.
       "x-limits": {
         ...requestLimits,
-        requestMemoryBytesMax: bytesInFlightMax * projectShare,
+        ...tenantLimits,
+        ...fieldLimits,
+        requestMemoryBytesMax: bytesInFlightMax * requestLimits.projectShare,
       },
     },
     security: [{ bearer: [] }],

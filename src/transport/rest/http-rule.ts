@@ -18,7 +18,7 @@ import { accessRuleOf } from "../access-rules.ts";
 import type { ItemFault } from "../context.ts";
 import { FieldFault, withinField } from "./field-fault.ts";
 import { jsonKeyOf, requestKeysOf } from "./field-names.ts";
-import { fieldReader, messageReader, type ReadContext } from "./json-reader.ts";
+import { fieldReader, type ItemList, messageReader, type ReadContext } from "./json-reader.ts";
 import { type PathTemplate, parsePathTemplate } from "./path-template.ts";
 import { queryReader } from "./query.ts";
 import type { PathVariable } from "./route-trie.ts";
@@ -33,8 +33,10 @@ export type RequestParts = {
 export type ReadRequest = {
   readonly message: Message;
   readonly itemFaults: readonly ItemFault[];
-  /** Bytes of memory that both take, beside the JSON that was read. */
-  readonly bytes: number;
+  /** Lists of the message whose items are still to be read (`readItems`). */
+  readonly lists: readonly ItemList[];
+  /** Bytes of memory that message and faults take so far, beside the JSON that was read. */
+  readonly made: { readonly bytes: number };
 };
 
 export type RestBinding = {
@@ -74,10 +76,16 @@ function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
     answerField: responseBody === "" ? undefined : fieldNamed(method.output, responseBody),
     read(parts) {
       const made = { bytes: 0 };
-      const context: ReadContext = { isStrict, itemFaults: [], loose: { count: 0 }, made };
+      const context: ReadContext = {
+        isStrict,
+        itemFaults: [],
+        loose: { count: 0 },
+        made,
+        lists: [],
+      };
       try {
         const message = assemble(parts, context);
-        return { message, itemFaults: context.itemFaults, bytes: made.bytes };
+        return { message, itemFaults: context.itemFaults, lists: context.lists, made };
       } catch (error) {
         if (!(error instanceof FieldFault)) throw error;
         throw new ServiceError("INVALID_ARGUMENT", error.text, { cause: error });

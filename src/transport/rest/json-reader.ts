@@ -13,9 +13,11 @@ import {
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { isJsonObject } from "../../base/json.ts";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
+import { createPacer } from "../../base/pacer.ts";
+import type { Reservation } from "../../base/byte-budget.ts";
 import type { ItemFault } from "../context.ts";
 import { shapeOf } from "../decode/protobuf-shape.ts";
-import { countLoose, faultBytes } from "../decode/tally.ts";
+import { countLoose, faultBytes, reserveDecoded } from "../decode/tally.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import {
   isAnswerOnly,
@@ -38,7 +40,12 @@ export type ReadContext = {
   readonly loose: { count: number };
   /** Bytes of memory that messages and faults take so far, beside the JSON that was read. */
   readonly made: { bytes: number };
+  /** Lenient lists, whose items are read afterwards (`readItems`). */
+  readonly lists: ItemList[];
 };
+
+/** A list of many records, each of which is read by itself. */
+export type ItemList = { readonly length: number; readonly readItem: (index: number) => void };
 
 export type MessageReader = (value: unknown, context: ReadContext) => Message;
 
@@ -59,7 +66,8 @@ const compiled = new Map<DescMessage, MessageReader>();
  * Returns the reader of a message. It throws FieldFault for the first value that does not fit:
  * null means absent (but is a value of `google.protobuf.Value`), unknown keys are ignored unless
  * strict, both proto and JSON names are taken.
- * Faults inside `(lenient_items)` go to the context instead, with an empty message left in place.
+ * Items of `(lenient_items)` are read by `readItems`: their faults go to the context, with an empty
+ * message left in place.
  */
 export function messageReader(message: DescMessage): MessageReader {
   const known = compiled.get(message);
@@ -196,18 +204,51 @@ function listReader(read: ValueReader): ValueReader {
 
 /** Reads every item that can be read; the others become empty messages with their fault noted. */
 function lenientListReader(field: string, message: DescMessage, read: ValueReader): ValueReader {
-  return (value, context) =>
-    itemsOf(value).map((item, index) => {
+  return (value, context) => {
+    const items = itemsOf(value);
+    const result = new Array<unknown>(items.length);
+    const readItem = (index: number): void => {
       try {
-        return read(item, context);
+        result[index] = read(items[index], context);
       } catch (error) {
         if (!(error instanceof FieldFault)) throw error;
         context.itemFaults.push({ field, index, message: error.text });
         context.made.bytes += faultBytes;
-        return create(message);
+        result[index] = create(message);
       }
-    });
+    };
+    context.lists.push({ length: items.length, readItem });
+    return result;
+  };
 }
+
+/**
+ * Reads the items of lenient lists and gives other requests a turn on the way. Reserves the memory
+ * of the message as it grows; throws BODY_TOO_LARGE or OVERLOADED where there is none.
+ */
+export async function readItems(
+  lists: readonly ItemList[],
+  made: ReadContext["made"],
+  memory: Reservation,
+): Promise<void> {
+  const pacer = createPacer(memory.holder);
+  let reserved = 0;
+  const reserve = (): void => {
+    reserveDecoded(made.bytes - reserved, memory);
+    reserved = made.bytes;
+  };
+  for (const { length, readItem } of lists) {
+    for (let index = 0; index < length; index += 1) {
+      readItem(index);
+      if (made.bytes - reserved > reserveBytes) reserve();
+      if (pacer.due()) await pacer.rest();
+    }
+  }
+  reserve();
+}
+
+/** Memory that small items gather before they reserve it. */
+const reserveBytes = 65_536;
 
 function itemsOf(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw new FieldFault("must be an array");

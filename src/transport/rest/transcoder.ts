@@ -7,7 +7,6 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import { isJsonObject } from "../../base/json.ts";
-import { reserveDecoded } from "../decode/tally.ts";
 import { decodeJson } from "../decode/json.ts";
 import { accessRuleOf, bodyClassAt } from "../access-rules.ts";
 import {
@@ -29,6 +28,7 @@ import { isTextTimes } from "./export-times.ts";
 import { jsonKeyOf } from "./field-names.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
 import { openAiErrorAnswer } from "./openai-error.ts";
+import { readItems } from "./json-reader.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
 import { createRouteTrie, type RouteMatch } from "./route-trie.ts";
 import { type StreamEncoder, writeStream } from "./stream.ts";
@@ -129,9 +129,9 @@ async function readRequest(
   }
   const json = bytes.length > 0 ? await decodeJson(bytes, body.memory) : undefined;
   const read = binding.read({ variables, query: exchange.query, body: json });
-  values.set(itemFaultsKey, read.itemFaults);
   body.memory.shrink(bytes.length);
-  reserveDecoded(read.bytes, body.memory);
+  await readItems(read.lists, read.made, body.memory);
+  values.set(itemFaultsKey, read.itemFaults);
   return read.message;
 }
 

@@ -13,34 +13,30 @@ export type UnreadRequest = {
 export type Unread = {
   /** First bytes of each answer, at most what the system buffers: the rest stays unread. */
   heads(): readonly string[];
-  /** Whether the service has closed each connection. */
-  areClosed(): boolean;
   /** Reads so many bytes of each answer every second. */
   drip(bytes: number): void;
   close(): void;
 };
 
-type Open = { readonly socket: Socket; head: string; isClosed: boolean };
+type Open = { readonly socket: Socket; head: string };
 
 /** Sends a request on so many connections, and reads no answer beyond its first bytes. */
 export function openUnread(url: string, request: UnreadRequest, count: number): Unread {
   const { hostname, port } = new URL(url);
   const opened = Array.from({ length: count }, () => {
     const socket = connect({ host: hostname, port: Number(port) });
-    const open: Open = { socket, head: "", isClosed: false };
+    const open: Open = { socket, head: "" };
     socket.once("data", (chunk: Buffer) => {
       open.head = chunk.toString("latin1");
       socket.pause();
     });
     socket.on("error", () => undefined);
-    socket.on("close", () => (open.isClosed = true));
     socket.write(textOf(request));
     return open;
   });
   let timer: NodeJS.Timeout | undefined;
   return {
     heads: () => opened.map(({ head }) => head),
-    areClosed: () => opened.every(({ isClosed }) => isClosed),
     drip(bytes) {
       timer = setInterval(() => {
         for (const { socket } of opened) socket.read(bytes);
@@ -69,6 +65,8 @@ function textOf({ path, key, json }: UnreadRequest): string {
 export type UnreadStreams = {
   /** Status of each answer that has begun. */
   statuses(): readonly number[];
+  /** Streams that the service has ended with a fault. */
+  brokenOff(): number;
   close(): void;
 };
 
@@ -81,11 +79,12 @@ export function openUnreadStreams(
   const session = connectHttp2(url, { settings: { initialWindowSize: 0 } });
   session.on("error", () => undefined);
   const statuses: number[] = [];
+  let broken = 0;
   for (let at = 0; at < count; at += 1) {
     const stream = session.request({ ...headers, ":method": method });
-    stream.on("error", () => undefined);
+    stream.on("error", () => (broken += 1));
     stream.on("response", (got) => statuses.push(Number(got[":status"])));
     stream.end(body);
   }
-  return { statuses: () => statuses, close: () => session.destroy() };
+  return { statuses: () => statuses, brokenOff: () => broken, close: () => session.destroy() };
 }

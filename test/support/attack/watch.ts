@@ -20,7 +20,7 @@ const writePartMin = 0.95;
 const watchMsMin = 2_500;
 
 /** Times that each attack is made; more in a longer run. */
-export function roundsOf(): number {
+function roundsOf(): number {
   return Number(process.env["LIMITS_ROUNDS"] ?? 1);
 }
 
@@ -85,7 +85,7 @@ export async function flood(
  * Sends a call alone until it is not told to come later, so that its answer says what is wrong with
  * it; a flood may consist of nothing but such answers.
  */
-export async function sendAlone({ url }: AttackedService, call: Call): Promise<Answer> {
+async function sendAlone({ url }: AttackedService, call: Call): Promise<Answer> {
   const client = openAttackClient(url);
   try {
     for (;;) {

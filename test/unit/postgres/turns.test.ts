@@ -46,6 +46,21 @@ describe("turns", () => {
     expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
   });
 
+  test("the owners of one organization leave a place to the others", async () => {
+    const { turns, begun, run } = givenWork({ places: 3, placesPerOrganization: 2 });
+    const organization = "o";
+    const end = Promise.withResolvers<undefined>();
+    for (const owner of ["a", "b", "c"]) {
+      const work = (): Promise<undefined> => (begun.push(owner), end.promise);
+      void turns.run(owner, work, { organization });
+    }
+    void run("d", "d1");
+
+    expect(begun).toEqual(["a", "b", "d1"]);
+    end.resolve(undefined);
+    await vi.waitFor(() => expect(begun).toEqual(["a", "b", "d1", "c"]));
+  });
+
   test("work without an owner may take every place", () => {
     const { begun, run } = givenWork();
 
@@ -111,7 +126,8 @@ describe("turns", () => {
     const { begun, run, end } = givenWork({ waitMsMax: 10 });
     void run("a", "a1");
 
-    const message = "the project has 1 reads at a time, and none ended in 10 ms";
+    const message =
+      "the project has 1 reads at a time, its organization 2, and none ended in 10 ms";
     await expect(run("a", "a2")).rejects.toMatchObject({ reason: "OVERLOADED", message });
     await end("a1");
     void run("a", "a3");

@@ -21,14 +21,23 @@ import { FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
 import type { ItemFault } from "../../../src/transport/context.ts";
 import { faultBytes } from "../../../src/transport/decode/tally.ts";
 import { FieldFault } from "../../../src/transport/rest/field-fault.ts";
-import { messageReader } from "../../../src/transport/rest/json-reader.ts";
+import { type ItemList, messageReader } from "../../../src/transport/rest/json-reader.ts";
 import { messageWriter, type WriteContext } from "../../../src/transport/rest/json-writer.ts";
 
 function read(desc: DescMessage, json: unknown, isStrict = false) {
   const itemFaults: ItemFault[] = [];
   const made = { bytes: 0 };
-  const context = { isStrict, itemFaults, loose: { count: 0 }, made };
-  const message = messageReader(desc)(json, context);
+  const lists: ItemList[] = [];
+  const message = messageReader(desc)(json, {
+    isStrict,
+    itemFaults,
+    loose: { count: 0 },
+    made,
+    lists,
+  });
+  for (const { length, readItem } of lists) {
+    for (let index = 0; index < length; index += 1) readItem(index);
+  }
   return { message: message as Message & Record<string, unknown>, itemFaults, made };
 }
 

@@ -9,7 +9,6 @@ import {
   ExportTraceServiceResponseSchema,
 } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
-import { isWithinDepth } from "../../../src/base/json.ts";
 import { nestingDepthMax } from "../../../src/base/limits.ts";
 import { buckets } from "../../../src/tracing/events/event.ts";
 import { formatTraceError, formatTraceResponse } from "../../../src/transport/otlp/http.ts";
@@ -457,3 +456,9 @@ describe("any attributes at all", () => {
     );
   });
 });
+
+/** Tells whether a value nests at most so many levels of objects and arrays. */
+function isWithinDepth(value: unknown, depthMax: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depthMax > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depthMax - 1));
+}

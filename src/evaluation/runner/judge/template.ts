@@ -1,6 +1,7 @@
 // A judge's prompt: text with placeholders such as `{{ inputs.question }}`, parsed once and filled
 // for each event. Source: docs/evaluators.md; docs/decisions.md, 23.
 
+import { promptPathKeysMax } from "../../../base/field-limits.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import { promptCharactersMax } from "../../../base/limits.ts";
 import { buckets } from "../../../tracing/events/event.ts";
@@ -26,8 +27,6 @@ export type FilledTemplate = {
   readonly absent: readonly string[];
 };
 
-/** Keys may have dots in them, so that each further part doubles the ways to read a path. */
-const pathPartsMax = 16;
 /** Tries of keys in one filling: an event may have a value behind each way to read every path. */
 const triesMax = 200_000;
 
@@ -72,7 +71,7 @@ function parsePath(text: string): Path | string {
     return `names \`${root}\`, which is none of ${[...roots].join(", ")}`;
   }
   if (keys.includes("")) return "has a path with an empty part";
-  if (keys.length >= pathPartsMax) return `has a path of more than ${pathPartsMax} parts`;
+  if (keys.length >= promptPathKeysMax) return `has a path of more than ${promptPathKeysMax} parts`;
   return [root, ...keys];
 }
 

@@ -1,0 +1,68 @@
+// Limits of single fields of requests, headers and sign-ins. Limits of whole requests are in
+// limits.ts, those of tenants in tenant-limits.ts. docs/limits.md lists them all.
+
+/** Maximum items of one page of a list. */
+export const pageLimitMax = 1_000;
+
+/** Maximum length of an Idempotency-Key. */
+export const idempotencyKeyLengthMax = 255;
+
+/** Maximum length of an e-mail address. Source: RFC 5321, 4.5.3.1.3. */
+export const emailLengthMax = 254;
+
+/** Maximum length of a person's name; a longer one is cut. */
+export const personNameLengthMax = 256;
+
+/** Maximum groups that an identity provider may name for one person. */
+export const groupsMax = 1_000;
+
+/** Maximum length of a group's name. */
+export const groupLengthMax = 256;
+
+/** Maximum length of the base URL of a provider. */
+export const baseUrlLengthMax = 2_048;
+
+/** Maximum length of a model's name in a call. */
+export const modelLengthMax = 512;
+
+/** Maximum length of a model's name in an alias or a metric. */
+export const savedModelLengthMax = 256;
+
+/** Maximum length of the headers of a proxied call that name its session, event and user. */
+export const callHeaderLengthMax = 1_000;
+
+/** Longest time-out that the header of a proxied call may ask for, milliseconds. */
+export const callTimeoutMsMax = 3_600_000;
+
+/** Maximum length of `task` of a feedback. */
+export const taskLengthMax = 10_000;
+
+/** Maximum length of a metric's name. */
+export const metricNameLengthMax = 200;
+
+/** Maximum length of a metric's description. */
+export const metricDescriptionLengthMax = 10_000;
+
+/** Maximum length of the message of a metric's version. */
+export const versionMessageLengthMax = 1_000;
+
+/** Maximum `scale` of a metric. */
+export const scaleMax = 1_000;
+
+/** Maximum categories of a metric. */
+export const categoriesMax = 100;
+
+/** Maximum length of a category's name. */
+export const categoryLengthMax = 200;
+
+/** Maximum length of the event name that a metric of an older client filters by. */
+export const metricEventNameLengthMax = 1_000;
+
+/** Maximum keys on a path of a judge's prompt. Each key with a dot doubles the ways to read it. */
+export const promptPathKeysMax = 16;
+
+/** Maximum length of a path in the catalogue of fields; a longer one is not recorded. */
+export const fieldPathLengthMax = 500;
+
+/** Maximum depth of a path in the catalogue of fields; a deeper one is not recorded. */
+export const fieldPathDepthMax = 32;

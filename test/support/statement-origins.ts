@@ -1,0 +1,26 @@
+// Runs statements for a request, forgets it, and prints whether it is still in memory. A process of
+// its own, since Vitest reads the stack of every error. Arguments: the database's URL; where the
+// statements run.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { openDatabase, type Sql } from "../../src/postgres/database.ts";
+
+const [, , url = "", place = ""] = process.argv;
+const database = openDatabase({ url });
+
+// The driver's own statements, such as commit, keep the first transaction of the process.
+await database.transaction((sql) => sql`select 1`);
+
+async function runForARequest(): Promise<WeakRef<object>> {
+  const request = { events: ["e".repeat(1_000)] };
+  const count = (sql: Sql): Promise<unknown> => sql`select ${request.events.length}::int as count`;
+  if (place === "transaction") await database.transaction(count);
+  else await count(database.sql());
+  return new WeakRef(request);
+}
+
+const reference = await runForARequest();
+await delay(50);
+globalThis.gc?.();
+console.log(reference.deref() === undefined ? "forgotten" : "held");
+await database.close();
