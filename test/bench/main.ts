@@ -1,9 +1,10 @@
-// `npm run bench -- ingest|read|access|gateway|evaluate|blocking`: measures the whole service here
+// `npm run bench -- ingest|read|access|gateway|evaluate|blocking|compare`: measures the whole service here
 // and prints tables. Results are kept in docs/benchmarks.md.
 
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";
 import { benchBlocking } from "./blocking.ts";
+import { benchCompare } from "./compare.ts";
 import { benchEvaluate, evaluateParts } from "./evaluate.ts";
 import { benchGateway, gatewayParts } from "./gateway.ts";
 import { benchIngest } from "./ingest.ts";
@@ -16,6 +17,7 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
        npm run bench -- gateway [--rounds N] [--requests N] [--only PART] [--node FLAG]…
        npm run bench -- evaluate [--rounds N] [--runs N] [--events N] [--seconds N] [--only PART]
        npm run bench -- blocking [--rounds N]
+       npm run bench -- compare --tree FOLDER [--rounds N] [--events N] [--only LOAD]
 loads: ${loadNames.join(", ")}; parts of gateway: ${gatewayParts.join(", ")};
 parts of evaluate: ${evaluateParts.join(", ")}`;
 
@@ -28,6 +30,7 @@ const { values, positionals } = parseArgs({
     requests: { type: "string", default: "50000" },
     seconds: { type: "string", default: "60" },
     only: { type: "string" },
+    tree: { type: "string", default: "." },
     node: { type: "string", multiple: true, default: [] },
   },
 });
@@ -75,6 +78,14 @@ switch (positionals[0]) {
     break;
   case "blocking":
     await benchBlocking({ rounds: Number(values.rounds) });
+    break;
+  case "compare":
+    await benchCompare({
+      tree: values.tree,
+      rounds: Number(values.rounds),
+      events: Number(values.events ?? 6_000),
+      only: loadNames.find((name) => name === values.only),
+    });
     break;
   default:
     console.error(usage);

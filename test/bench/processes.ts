@@ -37,6 +37,19 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
   return (await readStat(pid))?.own ?? 0;
 }
 
+/** Returns the processor seconds of the threads of a process, counted in nanoseconds. */
+export async function threadSecondsOf(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const seconds = await Promise.all(
+    threads.map(async (thread) => {
+      // A thread may end meanwhile.
+      const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8").catch(() => "0");
+      return Number(text.split(" ")[0]) / 1e9;
+    }),
+  );
+  return seconds.reduce((sum, one) => sum + one, 0);
+}
+
 /** Returns the processor seconds of a process and its children, those that ended included. */
 export async function cpuSecondsOfTree(pid: number): Promise<number> {
   const [own, children] = await Promise.all([readStat(pid), childrenOf(pid)]);
