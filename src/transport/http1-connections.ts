@@ -47,7 +47,7 @@ export function createHttp1Connections(): Http1Connections {
       isDraining = true;
       for (const [socket, { responses, bytesReadBefore }] of connections) {
         if (responses.size === 0 && socket.bytesRead === bytesReadBefore) socket.destroySoon();
-        // Sends `connection: close`, if the answer's head is not yet written.
+        // Sends `connection: close` if the answer's head is not written.
         for (const response of responses) response.shouldKeepAlive = false;
       }
     },

@@ -137,7 +137,7 @@ async function writeJson(exchange: Exchange, status: number, body: unknown): Pro
 
 /**
  * Returns the connection of a request. With HTTP/2 it is the session, since each request has a
- * socket object of its own.
+ * separate socket object.
  */
 function connectionOf(request: NodeRequest): object {
   return "stream" in request ? (request.stream.session ?? request.socket) : request.socket;
@@ -155,9 +155,9 @@ function setRequestId(exchange: Exchange, values: ContextValues): void {
 }
 
 /**
- * Replaces a missing or invalid Host header, from which connect-node would build a URL and throw:
- * HTTP/1.0 allows no Host, HTTP/1.1 one that is no authority. The service never reads the host, so
- * any valid value works.
+ * Replaces a missing or invalid Host header, which HTTP/1.0 and HTTP/1.1 allow, because
+ * connect-node would build a URL from it and throw. The service never reads the host, so any valid
+ * value works.
  */
 function repairHost(request: NodeRequest): void {
   if (request.httpVersionMajor >= 2) return;

@@ -52,7 +52,7 @@ export function aChunk(input: Partial<EvaluateChunkInput> = {}): EvaluateChunkIn
   };
 }
 
-/** Returns the steps of a chunk of 100 events, of which each step scores `perStep`. */
+/** Returns the steps of a chunk of 100 events; each step scores `perStep` events. */
 export function stepsOf(perStep: number): () => Promise<ChunkStep> {
   let scored = 0;
   return async () => {

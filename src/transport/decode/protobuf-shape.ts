@@ -8,7 +8,7 @@ import { containerBytes, valueBytes } from "./tally.ts";
 export type Shape = {
   /** Fields by number; unknown fields are absent, since they are dropped. */
   readonly fields: ReadonlyMap<number, FieldShape>;
-  /** False for a `Value` and for a map entry, which are not objects of their own in JSON. */
+  /** False for a `Value` and for a map entry, which JSON does not write as separate objects. */
   readonly isContainer: boolean;
   /** Bytes of memory of an empty message. */
   readonly bytes: number;

@@ -161,7 +161,7 @@ function anEntry(end: number): Entry {
 }
 
 /**
- * Reads up to `fieldsMax` fields of an entry, of which the last key and value count. Returns
+ * Reads up to `fieldsMax` fields of an entry; the last key and the last value count. Returns
  * whether the entry is at its end.
  */
 function passEntry(cursor: Cursor, end: number, entry: Entry, fieldsMax: number): boolean {

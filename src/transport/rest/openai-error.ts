@@ -7,8 +7,9 @@ import { headersOf, publicMessageOf } from "../interceptors/errors.ts";
 import { type ErrorAnswer, notFoundAnswer } from "./error-body.ts";
 
 /**
- * Returns the answer for an error: the provider's own answer if there is one, else `{error:
- * {message, type, param, code}}` with our reason as code. Our 5xx has no message of its own.
+ * Returns the answer for an error: the provider's own answer if there is one, else the form
+ * `{error: {message, type, param, code}}` with our reason as code. The message of our 5xx is the
+ * reason.
  */
 export function openAiErrorAnswer(error: ServiceError): ErrorAnswer {
   if (error.reason === "NOT_FOUND") return notFoundAnswer();
