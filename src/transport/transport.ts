@@ -68,7 +68,7 @@ export type ServiceRouter = {
 };
 
 export type Transport = TransportServer & {
-  /** Every permission that some rpc requires. */
+  /** Permissions that the rpcs require. */
   readonly permissions: readonly string[];
 };
 

@@ -21,7 +21,6 @@ export type Process = {
   /** Returns everything printed so far, to either stream. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
-  /** Waits for the end. */
   ended(): Promise<Ended>;
 };
 

@@ -1,7 +1,6 @@
-// Decodes the bytes of a body to a JSON value, for every protocol: UTF-8 only, counted before it is
-// parsed, and parsed in pieces if it is large, so that other requests wait only milliseconds. A
-// worker thread would not help: cloning the value back costs as much as parsing it.
-// Source: docs/limits.md.
+// Decodes a body to a JSON value: UTF-8 only, counted first, and parsed in pieces if it is large,
+// so that other requests wait only milliseconds. A worker thread would not help: cloning the value
+// back costs as much as parsing it. Source: docs/limits.md.
 
 import { isUtf8 } from "node:buffer";
 import type { Reservation } from "../../base/byte-budget.ts";

@@ -14,7 +14,7 @@ export type Deadlines = {
    * client is asked to retry; the retry is merged with events that were stored anyway.
    */
   readonly ingestionTimeoutMs: number;
-  /** Maximum time of calls that run a model; their own time-outs are shorter. */
+  /** Maximum time of calls that run a model; it includes their own time-outs. */
   readonly generationTimeoutMs: number;
   /** Maximum time of all other calls. */
   readonly unaryTimeoutMs: number;

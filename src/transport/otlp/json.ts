@@ -1,7 +1,6 @@
-// Reads OTLP JSON to messages by hand: Protobuf's JSON reader would refuse its hex ids and its
-// senders' liberties. A malformed span is left out; a malformed object around spans fails the
-// request.
-// Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
+// Reads OTLP JSON to messages by hand, since Protobuf's JSON reader would refuse its hex ids and
+// its senders' liberties. A malformed span is left out; a malformed object around spans fails the
+// request. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
 
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import {

@@ -18,7 +18,6 @@ export type Usage = {
 export type Ask = {
   readonly model: string;
   readonly isStream: boolean;
-  /** Number of choices. */
   readonly choices: number;
   /** Names of the offered functions. */
   readonly tools: readonly string[];
