@@ -1,7 +1,9 @@
-// The weights of Accept and Accept-Encoding. Called by compression.ts and rest/stream.ts.
-// Source: RFC 9110, 12.4.2.
+// Parser of the weights in Accept and Accept-Encoding. Source: RFC 9110, 12.4.2.
 
-/** Returns what a header names, in lower case, with its weight: 1 unless `q` says, 0 is never. */
+/**
+ * Returns the names in a header, in lower case, with their weights. The weight is 1 if `q` is
+ * absent; 0 means not acceptable.
+ */
 export function parseWeights(header: string): ReadonlyMap<string, number> {
   return new Map(header.split(",").map(parseWeight));
 }

@@ -1,6 +1,5 @@
-// Who may call each rpc and how large its body may be, read from the `(waggle.v1.access)` option of
-// its proto; for services whose protos are not ours, from the table here.
-// Called by gate.ts, interceptors/authorize.ts, rpc.ts and the transcoder.
+// The access rule of each rpc: callers, body size and REST peculiarities. Read from the
+// `(waggle.v1.access)` option of our protos and, for third-party services, from the table below.
 // Source: docs/decisions.md, 35, 36.
 
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
@@ -12,32 +11,35 @@ import type { bodyBytesMaxDefault } from "../base/limits.ts";
 
 export type BodyClassName = keyof typeof bodyBytesMaxDefault;
 
-/** Bytes that a body of each class may have after inflating. */
+/** Maximum bytes of a body of each class, after inflating. */
 export type BodyLimits = { readonly [Name in BodyClassName]: number };
 
 export type AccessRule = {
   /** Dotted permission; empty on open services. */
   readonly permission: string;
-  /** Key kinds that may hold the permission; undefined means that no caller is asked for. */
+  /** Key kinds that may hold the permission; undefined if the rpc needs no caller. */
   readonly keyKinds: ReadonlySet<KeyKind> | undefined;
-  /** Class of REST bodies, save those of the batch paths. */
+  /** Class of REST bodies, except on the batch paths. */
   readonly bodyClass: BodyClassName;
   readonly isIngestion: boolean;
   readonly strictPaths: readonly string[];
   readonly textTimePaths: readonly string[];
   readonly batchPaths: readonly string[];
-  /** As `scope` of the option. */
+  /** Same meaning as `scope` of the option. */
   readonly scope: string;
   readonly isSecretAnswer: boolean;
-  /** Denied where data planes are assigned automatically. */
+  /** Whether the rpc is denied if data planes are assigned automatically. */
   readonly isManualOnly: boolean;
-  /** Runs a model, for longer than other calls may take and with no transaction open. */
+  /**
+   * Whether the rpc runs a model: it may exceed the deadline of other calls, and no transaction is
+   * open meanwhile.
+   */
   readonly isGeneration: boolean;
   /** Name of the rpc that answers a REST body with `"stream": true`; empty for none. */
   readonly streamTwin: string;
-  /** REST errors are shaped as the OpenAI API's. */
+  /** Whether REST errors have the shape of the OpenAI API's errors. */
   readonly hasOpenAiErrors: boolean;
-  /** It is about the key's project and changes the control database. */
+  /** Whether the rpc is about the key's project but changes the control database. */
   readonly isControlData: boolean;
 };
 
@@ -54,7 +56,7 @@ const bare = {
   isControlData: false,
 };
 
-/** Reveal nothing of any tenant, and tools call them without a key. */
+/** Rule of services that reveal nothing of any tenant and that tools call without a key. */
 const open: AccessRule = {
   ...bare,
   permission: "",
@@ -63,7 +65,7 @@ const open: AccessRule = {
   isIngestion: false,
 };
 
-/** Rules of services whose protos are copied unchanged and so carry no option of ours. */
+/** Rules of third-party services, whose protos are unchanged copies without our option. */
 const thirdPartyRules: Readonly<Record<string, AccessRule>> = {
   "opentelemetry.proto.collector.trace.v1.TraceService": {
     ...bare,
@@ -96,7 +98,7 @@ const bodyClassNames: Readonly<Record<BodyClass, BodyClassName>> = {
 
 const rules = new Map<DescMethod, AccessRule>();
 
-/** Returns the rule of an rpc. Throws for one that has none: start-up asks for every rule. */
+/** Returns the access rule of an rpc. Throws if the rpc has none; start-up reads every rule. */
 export function accessRuleOf(method: DescMethod): AccessRule {
   const known = rules.get(method);
   if (known) return known;
@@ -114,13 +116,13 @@ export function bodyClassAt(method: DescMethod, path: string): BodyClassName {
   return batchPaths.includes(path) ? "batch" : bodyClass;
 }
 
-/** Returns the body class of an rpc as such: what its most generous REST form takes, it takes. */
+/** Returns the body class of an rpc over RPC protocols: the largest class of its REST forms. */
 export function rpcBodyClassOf(method: DescMethod): BodyClassName {
   const { bodyClass, batchPaths } = accessRuleOf(method);
   return batchPaths.length > 0 ? "batch" : bodyClass;
 }
 
-/** Throws NOT_FOUND when no caller of this kind may call an rpc with this rule. */
+/** Throws NOT_FOUND if the rule allows no caller of this kind. */
 export function assertKindAllowed({ keyKinds, permission }: AccessRule, caller: Principal): void {
   if (keyKinds === undefined || isKindAllowed(caller, keyKinds)) return;
   throw new ServiceError("NOT_FOUND", `denied ${permission}`);

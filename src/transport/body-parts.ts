@@ -1,11 +1,11 @@
-// The parts of a request body, joined when it is whole, with little left behind. Called by body.ts.
+// Collects the parts of a request body and joins them at the end with little garbage.
 
 const noBytes = Buffer.alloc(0);
 
-/** Largest block that small parts of a body are copied into. */
+/** Maximum bytes of the block into which small parts of a body are copied. */
 const blockBytesMax = 1_000_000;
 
-/** Smallest part of a decoder that is kept as it is. */
+/** Minimum bytes of a decoder's part that is kept without a copy. */
 const keptBytesMin = 16_384;
 
 export type Gathered = {
@@ -15,9 +15,9 @@ export type Gathered = {
 };
 
 /**
- * Gathers the parts of a body, to be joined once: a buffer that grows leaves as many bytes behind
- * as it has. Small parts are copied, since each may hold all that was read with it; a decoder's
- * large ones are not.
+ * Gathers the parts of a body and joins them once, since a growing buffer leaves as much garbage as
+ * its own size. Small parts are copied, because each may hold the whole buffer that was read with
+ * it. Large parts of a decoder are not copied.
  */
 export function gather(isDecoded: boolean): Gathered {
   const parts: Buffer[] = [];
@@ -32,7 +32,7 @@ export function gather(isDecoded: boolean): Gathered {
   };
   return {
     add(chunk) {
-      // Most bodies are one part.
+      // Most bodies have one part.
       if (before + used === 0 || (isDecoded && chunk.length >= keptBytesMin)) {
         endBlock();
         parts.push(chunk);

@@ -1,5 +1,5 @@
-// Reads a request body: inflated through a counter, cut at the limit of its class, refused when too
-// many bytes are in flight, given up when it comes too slowly.
+// Reads a request body: inflates it through a counter, stops at the limit of its class, refuses it
+// when too many bytes are in flight, and gives up when it arrives too slowly.
 // Source: docs/limits.md; docs/decisions.md, 36.
 
 import type { Readable, Transform } from "node:stream";
@@ -16,19 +16,19 @@ import { bodyRateMin, bodyTimeoutMs } from "../base/limits.ts";
 import { gather } from "./body-parts.ts";
 
 export type ReadBodyOptions = {
-  /** Bytes after inflating, inclusive. */
+  /** Maximum bytes after inflating, inclusive. */
   readonly bytesMax: number;
-  /** Longest pause between two chunks. */
+  /** Maximum pause between two chunks. */
   readonly stallMs: number;
-  /** Takes the bytes as they arrive; the caller gives them back. */
+  /** Reservation that grows as bytes arrive; the caller releases it. */
   readonly reservation: Reservation;
-  /** Value of Content-Encoding; undefined for a body that is sent as it is. */
+  /** Value of Content-Encoding; undefined for an unencoded body. */
   readonly encoding: string | undefined;
-  /** Value of Content-Length; undefined where it is absent. */
+  /** Value of Content-Length; undefined if absent. */
   readonly declaredBytes: string | undefined;
 };
 
-/** How long a body may take. */
+/** Time limits of a body. */
 export type BodyTimes = {
   readonly stallMs: number;
   readonly timeoutMs: number;
@@ -37,10 +37,13 @@ export type BodyTimes = {
 
 const inflateChunkBytes = 65_536;
 
-/** Largest window that a body may ask for: 8 MB (RFC 9659, 3). Node's default is 128 MB. */
+/**
+ * Decoder options with the largest zstd window allowed: 8 MB (RFC 9659, 3). Node's default is 128
+ * MB.
+ */
 const zstdParams = { [constants.ZSTD_d_windowLogMax]: 23 };
 
-/** `deflate` is zlib's format (RFC 9110, 8.4.1.2). */
+/** Decoders by Content-Encoding. `deflate` is zlib's format (RFC 9110, 8.4.1.2). */
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: () => createGunzip({ chunkSize: inflateChunkBytes }),
   "x-gzip": () => createGunzip({ chunkSize: inflateChunkBytes }),
@@ -76,10 +79,12 @@ export async function readBody(source: Readable, options: ReadBodyOptions): Prom
   return gathered.join();
 }
 
-/** Bytes of a body that its decoder holds once more until the end of it: the largest windows. */
+/**
+ * Maximum window of each decoder: bytes of the output that it holds a second time until the end.
+ */
 const windowBytesMax: Readonly<Record<string, number>> = { br: 16_777_216, zstd: 8_388_608 };
 
-/** Returns the error of a body over its limit; the message names the limit and the way out. */
+/** Returns the error for a body over its limit; the message names the limit and the way out. */
 export function tooLarge(bytesMax: number): ServiceError {
   return new ServiceError(
     "BODY_TOO_LARGE",
@@ -104,7 +109,9 @@ function decoderOf(contentEncoding: string | undefined): Transform | undefined {
   return create();
 }
 
-/** Moves chunks from the request through the decoder to `write`, to the end or the first fault. */
+/**
+ * Moves chunks from the request through the decoder to `write` until the end or the first error.
+ */
 function pump(
   source: Readable,
   decoder: Transform | undefined,
@@ -135,7 +142,7 @@ function pump(
       else if (!decoder.write(chunk)) source.pause();
     };
     const onEnd = (): void => {
-      // All is here; the close that follows must not look like a cut while the decoder still works.
+      // The body is complete; the following close must not look like a cut while the decoder works.
       source.off("close", onCut).off("error", onCut);
       pace.end();
       if (decoder) decoder.end();
@@ -155,14 +162,14 @@ function pump(
 }
 
 type Pace = {
-  /** Notes bytes that have come. */
+  /** Counts bytes that arrived. */
   note(bytes: number): void;
   end(): void;
 };
 
 /**
- * Watches how fast a body comes: it may pause for the stall time; past the first stall time it must
- * have come at the smallest rate on average; in all it has the total time.
+ * Watches the speed of a body. No pause may exceed the stall time. After the first stall time the
+ * average rate must be at least `rateMin`. The whole body must arrive within the total time.
  */
 function watchPace(times: BodyTimes, onFault: (error: ServiceError) => void): Pace {
   const { stallMs, timeoutMs, rateMin } = times;

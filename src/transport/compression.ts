@@ -1,6 +1,5 @@
-// Compression of answers (REST) and of messages (RPC): which encoding a client takes, and the
-// encoders. zlib runs on its own threads. Called by exchange.ts, rest/stream.ts and rpc.ts.
-// Source: RFC 9110, 12.5.3.
+// Compression of answers (REST) and of messages (RPC): the choice of encoding and the encoders.
+// zlib runs on its own threads. Source: RFC 9110, 12.5.3.
 
 import type { Transform } from "node:stream";
 import { promisify } from "node:util";
@@ -23,15 +22,15 @@ import { tooLarge } from "./body.ts";
 import type { Compression } from "./connect-adapter.ts";
 import { toConnectError } from "./interceptors/errors.ts";
 
-/** Smaller answers gain nothing. */
+/** Minimum bytes of an answer that is compressed; smaller ones gain nothing. */
 const compressBytesMin = 1_024;
 
-/** Brotli's default of 11 is for files made once; 4 costs about what gzip does. */
+/** Brotli quality 4, which costs about as much as gzip; the default 11 is for files made once. */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 type Inflate = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>;
 
-/** In the order that the service prefers them, cheapest for their gain first. */
+/** Codecs in the service's order of preference: least cost for the gain first. */
 const codecs = {
   zstd: {
     compress: promisify(zstdCompress) as (bytes: Uint8Array) => Promise<Buffer>,
@@ -56,7 +55,7 @@ const codecs = {
 export type Encoding = keyof typeof codecs;
 const encodings = Object.keys(codecs) as readonly Encoding[];
 
-/** Returns the encoding for an answer of so many bytes, or undefined to send it as it is. */
+/** Returns the encoding for an answer of `bytes` bytes, or undefined to send it uncompressed. */
 export function encodingFor(
   bytes: number,
   acceptEncoding: string | undefined,
@@ -73,7 +72,9 @@ export function compressBody(encoding: Encoding, body: Uint8Array): Promise<Buff
   return codecs[encoding].compress(body);
 }
 
-/** An encoder of a stream; `flush` sends on what it holds, so that a slow stream still arrives. */
+/**
+ * Encoder of a stream. `flush` sends all bytes that it holds, so that a slow stream still arrives.
+ */
 export type StreamEncoder = { readonly transform: Transform; readonly flush: () => Promise<void> };
 
 export function createStreamEncoder(encoding: Encoding): StreamEncoder {
@@ -86,7 +87,7 @@ export function createStreamEncoder(encoding: Encoding): StreamEncoder {
   };
 }
 
-/** Message compression of the RPC protocols, with our limits and reasons on inflating. */
+/** Returns message compression for the RPC protocols, with our limits and error reasons. */
 export function rpcCompressions(): Compression[] {
   return (["gzip", "br", "zstd"] as const).map((name) => ({
     name,

@@ -1,6 +1,6 @@
-// The one file that imports @connectrpc/connect/protocol, which follows no semantic versioning (the
-// package is pinned exactly): how REST and OTLP call a method as Connect's own protocols do, and
-// the types of the router's handlers.
+// The only file that imports @connectrpc/connect/protocol, which does not follow semantic
+// versioning (the package is pinned exactly). REST and OTLP call methods through it as Connect's
+// protocols do.
 
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
@@ -34,7 +34,7 @@ export type CallContextInit = {
   readonly shutdownSignal: AbortSignal;
 };
 
-/** Returns the context of a call that came by a protocol other than Connect's own. */
+/** Returns the context of a call over a protocol other than Connect's own. */
 export function createCallContext(init: CallContextInit): CallContext {
   const context = createHandlerContext({
     service: init.method.parent,

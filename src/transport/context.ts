@@ -1,6 +1,5 @@
-// What a request carries beside its message: the caller, the scope, its id, faults of single batch
-// items, and whether it asked for a projection. Written by the gate and the REST reader, read by
-// handlers.
+// Context of a request beside its message: caller, scope, request id, errors of single batch items,
+// memory. The gate, the interceptors and the REST reader write it; handlers read it.
 
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Actor, Principal } from "../access/principal.ts";
@@ -27,24 +26,24 @@ export const connectionKey = createContextKey<object | undefined>(undefined, {
 });
 
 /**
- * Hash input of the request for Idempotency-Key: what the client sent, where the transport still
- * has the bytes (REST); undefined means the message itself is hashed.
+ * Hash of the request for Idempotency-Key, from the bytes that the client sent if the transport
+ * still has them; undefined if the message itself is to be hashed.
  */
 export const requestDigestKey = createContextKey<Buffer | undefined>(undefined, {
   description: "SHA-256 of the request as sent",
 });
 
 /**
- * Headers and trailers that the answer will carry. An interceptor that answers in the handler's
- * place returns these, since a protocol has put its own there (`content-type`, `grpc-status`).
+ * Headers and trailers of the answer. An interceptor that answers in the handler's place returns
+ * these, since the protocol has already set its own there (`content-type`, `grpc-status`).
  */
 export const answerMetadataKey = createContextKey<
   { readonly header: Headers; readonly trailer: Headers } | undefined
 >(undefined, { description: "headers and trailers of the answer" });
 
 /**
- * Why one item of a `(lenient_items)` field was not read. An empty message stands at `index` of the
- * field, so the other items keep their positions. `message` names the path inside the item:
+ * Reason why one item of a `(lenient_items)` field was not read. An empty message stands at `index`
+ * of the field, so the other items keep their positions. `message` names the path inside the item:
  * `start_time: must be a number …`.
  */
 export type ItemFault = {
@@ -62,28 +61,28 @@ export const parsedBodyKey = createContextKey<unknown>(undefined, {
   description: "the JSON of a body that passes as it is, where the transport has read it",
 });
 
-/** Memory of a call: what its request takes decoded, and what its work and answer take besides. */
+/** Memory of a call: the decoded request, and further memory of its work and its answer. */
 export const memoryKey = createContextKey<Reservation | undefined>(undefined, {
   description: "bytes that the call holds, released when its answer is written",
 });
 
 /**
  * Returns the memory of a call. Work that needs far more bytes than the request has (rows read, one
- * attribute copied into many events) takes them with `grow` first, which throws OVERLOADED when
- * there is no room. The transport gives everything back when the answer is written.
+ * attribute copied into many events) first calls `grow`, which throws OVERLOADED if there is no
+ * room. The transport releases everything when the answer is written.
  */
 export function memoryOf(context: Pick<HandlerContext, "values">): Reservation {
   return context.values.get(memoryKey) ?? createByteBudget(Infinity).open();
 }
 
-/** Work of a handler, which may go on when its call has ended: its client left, or it was late. */
+/** Work of a handler. It may outlive its call if the client left or the deadline passed. */
 export type Work = { readonly ended: Promise<unknown>; isEnded: boolean };
 
 export const workKey = createContextKey<Work | undefined>(undefined, {
   description: "the work of a unary call's handler",
 });
 
-/** Gives a call's memory back once nothing works with it any more. */
+/** Releases a call's memory, after its handler has ended if it still runs. */
 export function releaseAfterWork(values: ContextValues, memory: Reservation | undefined): void {
   const work = values.get(workKey);
   const release = (): void => memory?.release();
@@ -91,33 +90,33 @@ export function releaseAfterWork(values: ContextValues, memory: Reservation | un
   else void work.ended.then(release, release);
 }
 
-/** Runs the effect of a generation, now or together with what else has to be kept with it. */
+/** Runs the effect of a generation, either at once or in one transaction with the kept answer. */
 export type CommitEffect = (effect: () => Promise<void>) => Promise<void>;
 
 export const commitEffectKey = createContextKey<CommitEffect>((effect) => effect(), {
   description: "how a call that runs a model commits its effect; set for an Idempotency-Key",
 });
 
-/** Returns the caller. Throws when the gate has not run, which is a bug of the transport. */
+/** Returns the caller. Throws if the gate has not run, which is a bug of the transport. */
 export function principalOf(context: Pick<HandlerContext, "values">): Principal {
   const principal = context.values.get(principalKey);
   if (!principal) throw new Error("no principal in the context of a call");
   return principal;
 }
 
-/** Returns who calls, for the audit log. */
+/** Returns the actor for the audit log. */
 export function actorOf(context: Pick<HandlerContext, "values">): Actor {
   return principalOf(context).actor;
 }
 
-/** Returns the active scope that the call is about and in which its caller is allowed. */
+/** Returns the active scope of the call, for which its caller is authorized. */
 export function scopeOf(context: Pick<HandlerContext, "values">): Scope {
   const scope = context.values.get(scopeKey);
   if (!scope) throw new Error("no scope in the context of a call");
   return scope;
 }
 
-/** Returns the project that the call is about. */
+/** Returns the project of the call. */
 export function projectOf(context: Pick<HandlerContext, "values">): ProjectScope {
   const scope = scopeOf(context);
   if (!isProject(scope)) throw new Error("the call is about no project");
@@ -125,10 +124,9 @@ export function projectOf(context: Pick<HandlerContext, "values">): ProjectScope
 }
 
 /**
- * Returns the faults of single items by index, of the repeated field named. Handlers of batch rpcs
- * reject these indexes with these messages and pass the other items on; the message at such an
- * index is an empty placeholder. Always empty for RPC protocols, whose framing allows no such
- * fault.
+ * Returns the errors of single items of a repeated field, by index. Handlers of batch rpcs reject
+ * these items with these messages and process the others; the message at such an index is an empty
+ * placeholder. Always empty for RPC protocols, whose decoding has no errors of single items.
  */
 export function itemFaultsOf(
   context: { readonly values: ContextValues },

@@ -1,16 +1,16 @@
-// CORS for browser clients: off unless origins are configured. A preflight is answered before any
-// key is asked for, since browsers send none with it. Called by routes.ts.
-// Source: Fetch standard, CORS protocol.
+// CORS for browser clients: off unless origins are configured. Preflights are answered before
+// authentication, since browsers send no credentials with them. Source: Fetch standard, CORS
+// protocol.
 
 import { cors as connectCors } from "@connectrpc/connect";
 import type { NodeRequest, NodeResponse } from "./exchange.ts";
 import { headerOf } from "./exchange.ts";
 
 const allowedMethods = [...new Set([...connectCors.allowedMethods, "PUT", "PATCH", "DELETE"])];
-/** Of calls of models: where they are recorded. */
+/** `X-Waggle-` request headers of model calls: how the call is recorded, and its time-out. */
 const placeHeaders = ["Session-Id", "Parent-Id", "Name", "User", "Metadata", "Timeout-Ms"];
 const answeredHeaders = ["Generation-Id", "Session-Id", "Provider", "Model"];
-/** What the OpenAI clients add of themselves; a browser asks for each by its name. */
+/** `X-Stainless-` headers that OpenAI clients add; a browser asks for each by its name. */
 const stainlessHeaders = [
   ...["Arch", "Lang", "OS", "Package-Version", "Runtime", "Runtime-Version"],
   ...["Retry-Count", "Timeout", "Helper-Method", "Poll-Helper", "Custom-Poll-Interval"],
@@ -35,15 +35,21 @@ const exposedHeaders = [
   ...answeredHeaders.map((name) => `X-Waggle-${name}`),
 ];
 
-/** Browsers may keep a preflight's answer this long; Chromium takes two hours at most. */
+/** Time that browsers may cache a preflight's answer; Chromium caches for two hours at most. */
 const preflightSeconds = 7_200;
 
 export type Cors = {
-  /** Sets the headers of an answer; returns true when the request was a preflight, now answered. */
+  /**
+   * Sets the headers of an answer. Returns true if the request was a preflight, which is then
+   * answered.
+   */
   handle(request: NodeRequest, response: NodeResponse): boolean;
 };
 
-/** `origins` are exact, such as `https://app.example.org`; `*` is any; none turns CORS off. */
+/**
+ * Returns the CORS handler. Each origin is exact, such as `https://app.example.org`; `*` means any
+ * origin, and an empty list turns CORS off.
+ */
 export function createCors(origins: readonly string[]): Cors {
   const isAny = origins.includes("*");
   return {

@@ -1,6 +1,5 @@
 // One HTTP request with its answer, the same for HTTP/1.1 and HTTP/2, and how an answer is written:
-// compressed where the client takes it, with the connection closed behind a body left unread.
-// Called by routes.ts, the transcoder and the OTLP route.
+// compressed if the client accepts it, and with the connection closed after an unread body.
 
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest } from "node:http2";
@@ -10,14 +9,14 @@ import { compressBody, type Encoding, encodingFor } from "./compression.ts";
 import { endAnswer } from "./write.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
-/** HTTP/2's response has the methods of HTTP/1's; a union of the two could not be called. */
+/** Type of both responses: HTTP/2's has the methods of HTTP/1.1's, and a union is not callable. */
 export type NodeResponse = ServerResponse;
 
 export type Exchange = {
   readonly request: NodeRequest;
   readonly response: NodeResponse;
   readonly httpMethod: string;
-  /** Still percent-encoded, without the query. */
+  /** Path of the target, still percent-encoded, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
 };
@@ -26,13 +25,17 @@ export type Answer = {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: Uint8Array;
-  /** Compresses the body; given for one that is the same each time, and compressed once. */
+  /**
+   * Compresses the body in place of the default, for a body that never changes and is cached
+   * compressed.
+   */
   readonly compress?: (encoding: Encoding) => Promise<Uint8Array>;
 };
 
 /**
- * Body bytes thrown away behind an answer, and how long, so that the client gets to read it. Many
- * clients send all of a body before they look for an answer; this is the largest body of any class.
+ * Maximum body bytes, and maximum time, that are discarded after an early answer so that the client
+ * reads it. Many clients send the whole body before they read. The bytes are those of the largest
+ * body class.
  */
 const lingerBytesMax = 64_000_000;
 const lingerMs = 2_000;
@@ -50,7 +53,7 @@ export function createExchange(request: NodeRequest, response: NodeResponse): Ex
   };
 }
 
-/** Returns what a request says of its caller. */
+/** Returns the credentials of a request and the headers that verify its origin. */
 export function credentialsOf({ request, httpMethod }: Exchange): Credentials {
   return {
     httpMethod,
@@ -61,13 +64,13 @@ export function credentialsOf({ request, httpMethod }: Exchange): Credentials {
   };
 }
 
-/** Returns the text of a header that comes once; the first of several. */
+/** Returns the value of a header; the first one if there are several. */
 export function headerOf(request: NodeRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Returns the request headers as Fetch has them, without HTTP/2's pseudo-headers. */
+/** Returns the request headers as Fetch `Headers`, without HTTP/2's pseudo-headers. */
 export function headersOf(request: NodeRequest): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -77,7 +80,7 @@ export function headersOf(request: NodeRequest): Headers {
   return headers;
 }
 
-/** Tells whether the request has body bytes that nobody has read. */
+/** Returns whether the request has unread body bytes. */
 export function hasUnreadBody(request: NodeRequest): boolean {
   if (request.complete || request.readableEnded) return false;
   if (request.httpVersionMajor >= 2) return !request.readableEnded;
@@ -86,9 +89,9 @@ export function hasUnreadBody(request: NodeRequest): boolean {
 }
 
 /**
- * Writes a whole answer and resolves when it is on its way to the client, so that `memory` counts
- * it until then. A client that has gone is no failure; one that reads nothing is cut off. Fails
- * with OVERLOADED, before anything is written, where there is no memory for the answer.
+ * Writes a whole answer and resolves when it is on its way to the client; `memory` counts the
+ * answer until then. A disconnected client is not an error; a client that reads nothing is cut off.
+ * Fails with OVERLOADED, before anything is written, if there is no memory for the answer.
  */
 export async function writeAnswer(
   exchange: Exchange,
@@ -110,7 +113,7 @@ export async function writeAnswer(
     "content-length": body.length,
   });
   if (isUnread && request.httpVersionMajor < 2) {
-    // Closing at once would reset the connection and could take the answer from the client.
+    // Closing at once would reset the connection, and the client could lose the answer.
     response.write(body);
     await discardBody(request);
     await endAnswer(response);
@@ -121,11 +124,11 @@ export async function writeAnswer(
 }
 
 /**
- * Ends an HTTP/2 stream behind its answer, where the client still sends: half-open it would live as
- * long as the connection. The code says that nothing failed (RFC 9113, 8.1).
+ * Closes an HTTP/2 stream after its answer if the client still sends: a half-open stream would live
+ * as long as the connection. The code NO_ERROR says that nothing failed (RFC 9113, 8.1).
  */
 export function endStream(request: NodeRequest): void {
-  // The stream of a request that is over is no longer there.
+  // A finished request no longer has its stream.
   const { stream } = request as Partial<Pick<Http2ServerRequest, "stream">>;
   if (stream && hasUnreadBody(request) && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
 }
@@ -136,8 +139,8 @@ function varyOf(response: NodeResponse): string {
 }
 
 /**
- * Throws away what an iterator still has of a body, within the same bounds: closing a connection or
- * a stream with bytes unread could take the answer from the client.
+ * Discards the rest of a body, within the bounds of `discardBody`: closing a connection or a stream
+ * with unread bytes could lose the answer.
  */
 export async function discardRest(chunks: AsyncIterator<Uint8Array>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
@@ -151,13 +154,13 @@ export async function discardRest(chunks: AsyncIterator<Uint8Array>): Promise<vo
       bytes += next.value.length;
     }
   } catch {
-    // The body broke off: the client has gone, and no one is left to spare.
+    // The body broke off: the client has gone.
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Throws body bytes away until the end, a bound, or a moment of time. */
+/** Discards body bytes until the end of the body, the maximum bytes or the maximum time. */
 function discardBody(request: NodeRequest): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;

@@ -1,5 +1,5 @@
-// The gate: who calls, and may they, decided on headers before a byte of the body is read. RPC
-// protocols, REST and OTLP over HTTP all come through here.
+// The gate: authenticates the caller and checks its kind from the headers, before any byte of the
+// body is read. RPC protocols, REST and OTLP over HTTP all pass through it.
 // Source: docs/decisions.md, 14, 35.
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -14,16 +14,16 @@ export type GateCall = {
   readonly method: DescMethod;
   readonly protocol: string;
   readonly credentials: Credentials;
-  /** Receives the principal. */
+  /** Context of the call, in which the gate sets the principal. */
   readonly values: ContextValues;
 };
 
-/** Throws ServiceError NOT_FOUND on every denial and KEY_UNVERIFIABLE when no one can tell. */
+/** Throws NOT_FOUND on every denial, and KEY_UNVERIFIABLE if the key cannot be verified now. */
 export type Gate = (call: GateCall) => Promise<void>;
 
 export type GateOptions = {
   readonly authenticate: Authenticator;
-  /** Whether a deployment gives each organization its data plane by itself. */
+  /** Whether each organization gets its data plane automatically. */
   readonly isAssignmentAutomatic: boolean;
 };
 

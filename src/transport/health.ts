@@ -1,4 +1,4 @@
-// The standard gRPC health service, which tells what /readyz tells, with a limit on watches.
+// The standard gRPC health service: the state of /readyz, with a limit on watches.
 // Source: proto/third_party/grpc/health/v1/health.proto.
 
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
@@ -16,12 +16,13 @@ import { connectionKey } from "./context.ts";
 import type { Readiness } from "./routes.ts";
 
 /**
- * Returns the service. The empty name is the whole server; every rpc service is known by its full
- * name and shares its state. An unknown name is NOT_FOUND to Check and
- * SERVICE_UNKNOWN to Watch. Watches end when `closing` is aborted; one past the limits of
- * base/limits.ts fails with OVERLOADED.
+ * Returns the health service. The empty name means the whole server; every rpc service has its full
+ * name and the server's state. An unknown name is NOT_FOUND to Check and SERVICE_UNKNOWN to Watch.
+ * Watches end when `closing` is aborted. A watch over the limits of base/limits.ts fails with
+ * OVERLOADED.
  *
- * `readiness` is read for each call and, each second, for each watch, so it answers from memory.
+ * `readiness` is called for each call and, every second, for each watch, so it must answer from
+ * memory.
  */
 export function healthHandlers(
   readiness: () => Promise<Readiness>,
@@ -38,7 +39,7 @@ export function healthHandlers(
   return {
     async check({ service }) {
       const status = await statusOf(service);
-      // The health protocol's own word, not a denial of ours.
+      // The code that the health protocol prescribes, not a denial of the service.
       if (status === Status.SERVICE_UNKNOWN)
         throw new ConnectError("unknown service", Code.NotFound);
       return { status };
@@ -66,14 +67,14 @@ export function healthHandlers(
   };
 }
 
-/** Counts watches, and returns the function that ends the count of one. */
+/** Counts a watch and returns the function that ends it. */
 type Admission = (context: Pick<HandlerContext, "values">) => () => void;
 
 function createAdmission(): Admission {
   const byConnection = new WeakMap<object, number>();
   let total = 0;
   return ({ values }) => {
-    // Without a connection, as in a test of the handlers alone, only the process's limit holds.
+    // Tests of the handlers alone have no connection; then only the limit of the process applies.
     const connection = values.get(connectionKey) ?? {};
     const ofConnection = byConnection.get(connection) ?? 0;
     if (ofConnection >= healthWatchesPerConnectionMax) {
@@ -89,18 +90,21 @@ function createAdmission(): Admission {
   };
 }
 
-/** The limit stands in the details, since a 503 has no message. */
+/**
+ * Returns the error for one watch too many. The limit is in the details, since a 503 has no
+ * message.
+ */
 function refused(whose: string, max: number): ServiceError {
   const limit = `health watches ${whose}: ${max}`;
   return new ServiceError("OVERLOADED", limit, { details: { limit } });
 }
 
 type Ticker = {
-  /** Resolves with the next tick, which all waiting calls share, or when the signal is aborted. */
+  /** Resolves at the next tick, which all waiting calls share, or when the signal is aborted. */
   next(signal: AbortSignal): Promise<void>;
 };
 
-/** One timer for any number of watches; it runs only while one waits. */
+/** Returns a ticker: one timer for all watches, which runs only while a watch waits. */
 function createTicker(intervalMs: number): Ticker {
   const waiting = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;

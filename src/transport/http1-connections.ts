@@ -1,20 +1,20 @@
-// What runs on each HTTP/1.1 connection, so that a graceful end closes those, and only those, that
-// have nothing under way. Node's own `closeIdleConnections` takes an answer for done once its last
-// byte is queued, and cuts what the client has yet to read. Called by server.ts.
+// Tracks the requests on each HTTP/1.1 connection, so that a graceful end closes only idle ones.
+// Node's `closeIdleConnections` treats an answer as complete once its last byte is queued, and so
+// cuts bytes that the client has not read.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 export type Http1Connections = {
-  /** Notes a request; its connection counts as busy until the answer is out or broken off. */
+  /** Adds a request; its connection is busy until the answer is sent or broken off. */
   begin(request: IncomingMessage, response: ServerResponse): void;
-  /** Closes idle connections now and the others behind their answers. */
+  /** Closes idle connections now and the others after their answers. */
   drain(): void;
 };
 
 type Connection = {
   readonly responses: Set<ServerResponse>;
-  /** Bytes read when the last answer was out; more of them are the start of a next request. */
+  /** Bytes read when the last answer was sent; more bytes are the start of another request. */
   bytesReadBefore: number;
 };
 
@@ -47,7 +47,7 @@ export function createHttp1Connections(): Http1Connections {
       isDraining = true;
       for (const [socket, { responses, bytesReadBefore }] of connections) {
         if (responses.size === 0 && socket.bytesRead === bytesReadBefore) socket.destroySoon();
-        // Tells the client, where the head of its answer is still to be written.
+        // Sends `connection: close` if the answer's head is not written.
         for (const response of responses) response.shouldKeepAlive = false;
       }
     },

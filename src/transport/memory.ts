@@ -1,5 +1,5 @@
-// Memory of requests and answers: one budget for callers with a key or a sign-in, in which each
-// project has a share, and a small one of its own for everyone else.
+// Memory of requests and answers: one budget for callers with a key or a sign-in, with a share for
+// each project, and a small separate one for anonymous callers.
 // Source: docs/limits.md; docs/decisions.md, 36.
 
 import type { Principal } from "../access/principal.ts";
@@ -10,13 +10,13 @@ import type { BodyClassName } from "./access-rules.ts";
 
 export type Memory = {
   /**
-   * Opens the reservation of a call; `principal` is undefined where no caller is asked for. Without
-   * one, calls that anyone may make (health, reflection) and pages of the sign-in have half each.
+   * Opens the reservation of a call. `principal` is undefined for calls without a caller: then open
+   * calls (health, reflection) and the pages of sign-in may each hold half of the anonymous budget.
    */
   open(principal: Principal | undefined, bodyClass?: BodyClassName): Reservation;
 };
 
-/** Returns the memory of a process: `bytesMax` for known callers. */
+/** Returns the memory of a process. `bytesMax` is the budget of callers with a key or a sign-in. */
 export function createMemory(bytesMax: number): Memory {
   const garbage = createGarbageCounter();
   const known = createSharedBudget(bytesMax, "requests and answers", (bytes) =>

@@ -1,6 +1,5 @@
-// Plain HTTP pages beside the rpcs: sign-in. Records in and out, so that whoever answers them knows
-// nothing of Node's http. Called by routes.ts; the pages are given by app.ts.
-// Source: docs/decisions.md, 10, 36.
+// Plain HTTP pages beside the rpcs: sign-in. A page takes and returns records, so that its code
+// does not depend on Node's http. Source: docs/decisions.md, 10, 36.
 
 import type { ServiceError } from "../base/errors.ts";
 import { readBody } from "./body.ts";
@@ -17,7 +16,7 @@ export type PageRequest = {
   readonly origin: string | undefined;
   readonly host: string | undefined;
   readonly accept: string | undefined;
-  /** Empty for GET; at most the body of a call without a key. */
+  /** Request body: empty for GET; at most the size of an anonymous body. */
   readonly body: Buffer;
 };
 
@@ -30,9 +29,9 @@ export type PageAnswer = {
 export type Page = (request: PageRequest) => Promise<PageAnswer>;
 
 export type Pages = {
-  /** By method and path, such as `GET /auth/sign-in`. */
+  /** Pages by method and path, such as `GET /auth/sign-in`. */
   readonly routes: Readonly<Record<string, Page>>;
-  /** Returns what a failure looks like; NOT_FOUND never comes here: it has its one body. */
+  /** Returns the page for an error. NOT_FOUND never comes here, since it has one fixed body. */
   readonly toFailureAnswer: (
     failure: ServiceError,
     request: Pick<PageRequest, "accept">,
@@ -40,9 +39,9 @@ export type Pages = {
 };
 
 export type PageRoute = {
-  /** Tells whether a page has this method and path. */
+  /** Returns whether a page has this method and path. */
   matches(exchange: Exchange): boolean;
-  /** Answers a request that `matches`. */
+  /** Answers a request for which `matches` is true. */
   serve(exchange: Exchange): Promise<void>;
 };
 
@@ -106,7 +105,7 @@ async function readRequest(
           });
     return { httpMethod, path, query, cookie, origin, host, accept, body };
   } finally {
-    // Small, and read by the page at once: from here on it counts no longer.
+    // The body is small and the page reads it at once, so it no longer counts.
     reservation.release();
   }
 }

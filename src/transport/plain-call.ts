@@ -1,6 +1,6 @@
-// One call that comes as a plain HTTP request, by REST or by OTLP: gate, body, work, log and end
-// are the same for both. Called by the transcoder and the OTLP route; rpc.ts has Connect's own
-// framing. Source: ARCHITECTURE.md, "The way a request goes".
+// Serves a call that comes as a plain HTTP request, by REST or OTLP: gate, body, work, log and end.
+// rpc.ts does the same for Connect's framing.
+// Source: ARCHITECTURE.md, "The way a request goes".
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues, Interceptor } from "@connectrpc/connect";
@@ -16,7 +16,7 @@ import type { Memory } from "./memory.ts";
 import { type ErrorMapper, serviceErrorOf } from "./interceptors/errors.ts";
 import { type CallLog, protocolKey } from "./interceptors/log.ts";
 
-/** What every protocol needs of the transport. */
+/** Parts of the transport that every protocol needs. */
 export type CallOptions = {
   readonly gate: Gate;
   readonly interceptors: readonly Interceptor[];
@@ -32,24 +32,24 @@ export type PlainCall = {
   readonly method: DescMethod;
   readonly protocol: string;
   readonly values: ContextValues;
-  /** Answers the call, once the gate let it pass. */
+  /** Answers the call after the gate has let it pass. */
   readonly answer: (context: CallContext, body: CallBody) => Promise<void>;
-  /** Answers a failure, of the gate as of the work; `memory` counts what is written. */
+  /** Answers an error of the gate or of the work; `memory` counts the written bytes. */
   readonly answerError: (error: unknown, memory: Reservation | undefined) => Promise<void>;
 };
 
-/** The body of a call, and the memory for it. */
+/** Body of a call with its memory. */
 export type CallBody = {
   readonly memory: Reservation;
-  /** Reads the body, up to the limit of a class. */
+  /** Reads the body up to the limit of its class. */
   read(bodyClass: BodyClassName): Promise<Buffer>;
 };
 
-/** Made once: a stack that is never read would cost more than the rest of an abort. */
+/** Created once: an unused stack would cost more than the rest of an abort. */
 const clientGone = new DOMException("the client went away", "AbortError");
 const callEnded = new DOMException("the call has ended", "AbortError");
 
-/** Serves a call to its end, whichever it is; throws only what `answerError` throws. */
+/** Serves a call to its end, error or not; throws only if `answerError` throws. */
 export async function servePlainCall(
   options: CallOptions,
   exchange: Exchange,
@@ -77,8 +77,9 @@ export async function servePlainCall(
     await answer(context, bodyOf(options, exchange, memory));
   } catch (error) {
     const mapped = options.mapError(error);
-    // At once, so that a refused call makes room for the others while its answer is written. What
-    // an error lists (the faults of a batch) is alive until then, and work that goes on for longer.
+    // Frees the memory before the answer is written, so that a refused call makes room for others.
+    // Not if the error has details (the errors of a batch), which live until then, or if work still
+    // runs.
     const isOver = values.get(workKey)?.isEnded ?? true;
     if (isOver && serviceErrorOf(mapped).details === undefined) memory?.shrink(memory.bytes());
     options.callLog.end({ method, protocol, values, startedAtMs, error: mapped });
@@ -89,7 +90,7 @@ export async function servePlainCall(
   }
 }
 
-/** Answers with an error; where there is no memory for its answer, with that. */
+/** Answers with an error, or, if there is no memory for that answer, with OVERLOADED. */
 async function writeFailure(
   error: unknown,
   answerError: PlainCall["answerError"],

@@ -1,5 +1,5 @@
 // Server reflection, v1 and v1alpha, from the generated descriptors: generic clients (grpcurl,
-// Postman) see every service without a proto file. Composed by app.ts.
+// Postman) see every service without a proto file.
 // Source: proto/third_party/grpc/reflection/v1/reflection.proto.
 
 /* eslint-disable @typescript-eslint/no-deprecated -- most clients still ask in v1alpha first */
@@ -26,7 +26,7 @@ type Answer = NonNullable<
   MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]
 >;
 
-/** Returns the implementation; both versions of the protocol have the same messages. */
+/** Returns the implementation of both protocol versions, which have the same messages. */
 export function reflectionHandlers(
   services: () => readonly DescService[],
 ): ServiceImpl<typeof ServerReflection> & ServiceImpl<typeof alpha.ServerReflection> {
@@ -94,7 +94,7 @@ function answer(catalogue: Catalogue, { messageRequest }: Request): Answer {
   }
 }
 
-/** A symbol is a type, or a method, field or enum value inside one. */
+/** Returns the file of a symbol: a type, or a method, field or enum value inside a type. */
 function fileOfSymbol({ registry }: Catalogue, symbol: string): DescFile | undefined {
   const known = registry.get(symbol);
   if (known) return known.file;

@@ -1,6 +1,5 @@
-// Where each request goes: an RPC handler, a REST route, an OTLP path, a page, health and the API
-// document, else the fixed 404. The listener that transport.ts gives to server.ts.
-// Source: docs/decisions.md, 10.
+// The request listener: sends each request to an RPC handler, a REST route, an OTLP path, a page,
+// health or the API document, else answers the fixed 404. Source: docs/decisions.md, 10.
 
 import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import { createUuid } from "../base/ids.ts";
@@ -22,20 +21,20 @@ import { notFoundAnswer } from "./rest/error-body.ts";
 import type { Transcoder } from "./rest/transcoder.ts";
 import type { RpcServer } from "./rpc.ts";
 
-/** Whether the service can do its work now; `missing` names what it waits for. */
+/** Whether the service is ready; `missing` names the dependencies that it waits for. */
 export type Readiness = {
   readonly ready: boolean;
   readonly missing: readonly string[];
-  /** What is away for some callers only. */
+  /** Names of the clusters that are down. */
   readonly degraded: readonly string[];
 };
 
 export type RoutesOptions = {
   readonly rpc: RpcServer;
   readonly transcoder: Transcoder;
-  /** Undefined where the service takes no traces. */
+  /** OTLP route; undefined if the service takes no traces. */
   readonly otlp: OtlpRoute | undefined;
-  /** Undefined where the service has no pages of its own. */
+  /** Pages; undefined if the service has none. */
   readonly pages: PageRoute | undefined;
   readonly cors: Cors;
   readonly readiness: () => Promise<Readiness>;
@@ -49,11 +48,11 @@ export type RequestListener = (request: NodeRequest, response: NodeResponse) => 
 const requestIdHeader = "x-request-id";
 const requestIdPattern = /^[\x21-\x7e]{1,128}$/;
 
-/** Returns the listener. It never throws: what escapes every catch becomes a bare 500. */
+/** Returns the request listener. It never throws: an uncaught error becomes a bare 500. */
 export function createRequestListener(options: RoutesOptions): RequestListener {
   const fixed = fixedTable(options);
   return (request, response) => {
-    // Errors on a connection that broke; the reader or writer of the moment sees them too.
+    // Errors on a broken connection; the current reader or writer sees them too.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
     void dispatch(options, fixed, request, response).catch((error: unknown) => {
@@ -75,7 +74,7 @@ async function dispatch(
   const values = createContextValues();
   setRequestId(exchange, values);
   values.set(connectionKey, connectionOf(request));
-  // Unlike an Authorization header, a cookie does not keep shared caches from storing the answer.
+  // Unlike an Authorization header, a cookie does not stop shared caches from storing the answer.
   if (request.headers.cookie !== undefined) response.setHeader("cache-control", "no-store");
   if (options.cors.handle(request, response)) return;
   const handler = options.rpc.find(exchange);
@@ -114,7 +113,7 @@ function fixedTable({ readiness, openapi }: RoutesOptions): FixedTable {
   return Object.assign(Object.create(null) as object, fixed);
 }
 
-/** Unread answers of one document share its bytes, and cost no work. */
+/** Compresses a fixed document once per encoding, so that all its answers share the bytes. */
 function compressedOnce(body: Uint8Array): (encoding: Encoding) => Promise<Uint8Array> {
   const compressed = new Map<Encoding, Promise<Uint8Array>>();
   return (encoding) => {
@@ -136,12 +135,18 @@ async function writeJson(exchange: Exchange, status: number, body: unknown): Pro
   });
 }
 
-/** An HTTP/2 request has a socket object of its own, so its connection is the session. */
+/**
+ * Returns the connection of a request. With HTTP/2 it is the session, since each request has a
+ * separate socket object.
+ */
 function connectionOf(request: NodeRequest): object {
   return "stream" in request ? (request.stream.session ?? request.socket) : request.socket;
 }
 
-/** Takes the caller's id where it is printable, and says it back, to find the logs by. */
+/**
+ * Sets the request id: the caller's if it is printable, else a new one. The answer repeats it, so
+ * that callers can find the logs.
+ */
 function setRequestId(exchange: Exchange, values: ContextValues): void {
   const given = headerOf(exchange.request, requestIdHeader);
   const requestId = given !== undefined && requestIdPattern.test(given) ? given : createUuid();
@@ -150,8 +155,9 @@ function setRequestId(exchange: Exchange, values: ContextValues): void {
 }
 
 /**
- * HTTP/1.0 allows a request without Host, HTTP/1.1 one that is no authority; connect-node builds a
- * URL of it and throws. Nothing here reads the host, so any valid one will do.
+ * Replaces a missing or invalid Host header, which HTTP/1.0 and HTTP/1.1 allow, because
+ * connect-node would build a URL from it and throw. The service never reads the host, so any valid
+ * value works.
  */
 function repairHost(request: NodeRequest): void {
   if (request.httpVersionMajor >= 2) return;

@@ -1,6 +1,6 @@
 // The answer of a gRPC, gRPC-Web or Connect call: large messages are encoded in pieces, and bytes
-// are written with backpressure and counted until they are on their way. Source: docs/limits.md;
-// gRPC over HTTP/2, "Responses".
+// are written with backpressure and counted until they are sent.
+// Source: docs/limits.md; gRPC over HTTP/2, "Responses".
 
 import type { OutgoingHttpHeaders } from "node:http";
 import { create, type DescMethod, type Message, toJson } from "@bufbuild/protobuf";
@@ -21,10 +21,10 @@ import { endAnswer, writePieces } from "./write.ts";
 
 type UniversalAnswer = Awaited<ReturnType<UniversalHandler>>;
 
-/** JSON of an answer that was encoded in pieces; Connect has written `{}` in its place. */
+/** JSON of an answer that was encoded in pieces; Connect writes `{}` in its place. */
 const jsonKey = createContextKey<Buffer | undefined>(undefined, { description: "JSON answer" });
 
-/** Encodes large answers in pieces before Connect encodes them at once. */
+/** Encodes large answers in pieces, before Connect would encode them at once. */
 export function largeAnswers(
   framingOf: (values: ContextValues) => Framing | undefined,
 ): Interceptor {
@@ -53,7 +53,7 @@ async function encodeUnary(
     return { ...response, message: await toPieces(output, response.message, holder) };
   }
   values.set(jsonKey, await encodeJsonInPieces(toJson(output, response.message), holder));
-  // Connect cannot write a message without its defaults, even where nothing of it is sent.
+  // Connect needs a message with its defaults, although none of its bytes are sent.
   return { ...response, message: create(output) };
 }
 
@@ -68,7 +68,7 @@ async function* inPieces(
   }
 }
 
-/** Writes an answer to its end. Fails where the client has gone or reads nothing. */
+/** Writes an answer to its end. Fails if the client has gone or reads nothing. */
 export async function writeRpcAnswer(
   { request, response }: Exchange,
   answer: UniversalAnswer,
@@ -103,7 +103,7 @@ export async function writeRpcAnswer(
   }
 }
 
-/** Returns the bytes of the answer's first message, in the place of the empty one. */
+/** Returns the bytes of the answer's first message, in place of the empty one. */
 function replaced(answer: UniversalAnswer, json: Buffer): Buffer {
   if (!isEnveloped(answer)) return json;
   const head = Buffer.alloc(envelopeBytes);
@@ -111,14 +111,14 @@ function replaced(answer: UniversalAnswer, json: Buffer): Buffer {
   return Buffer.concat([head, json]);
 }
 
-/** Connect's unary answers carry the message bare; all others come in envelopes. */
+/** Returns whether messages come in envelopes: all do except Connect's unary answers. */
 function isEnveloped({ header }: UniversalAnswer): boolean {
   return !/^application\/(json|proto)\b/i.test(header?.get("content-type") ?? "");
 }
 
 /**
- * Connect percent-encodes more of `grpc-message` than gRPC asks for, and @grpc/grpc-js decodes no
- * more than gRPC asks for: its callers would read `limit%3A must be`.
+ * Decodes the characters of `grpc-message` that Connect percent-encodes beyond gRPC's rules.
+ * @grpc/grpc-js does not decode these, so its callers would read `limit%3A must be`.
  */
 function plainMessage(trailer: Headers): Headers {
   const message = trailer.get("grpc-message");
@@ -126,7 +126,7 @@ function plainMessage(trailer: Headers): Headers {
   return trailer;
 }
 
-/** gRPC over HTTP/2, "Percent-Encoded": printable ASCII other than `%` stands for itself. */
+/** Percent-encodes as gRPC over HTTP/2 says: printable ASCII except `%` stays as it is. */
 function formatGrpcMessage(message: string): string {
   return message.replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);
 }

@@ -1,6 +1,6 @@
-// The request message of a gRPC, gRPC-Web or Connect call, read and decoded by us: the same limits,
-// memory and decoders as REST and OTLP. Connect itself is then given an empty message, so that it
-// keeps only the framing of the answer. Source: docs/limits.md; gRPC over HTTP/2; Connect protocol.
+// Reads and decodes the request message of a gRPC, gRPC-Web or Connect call with the limits, memory
+// and decoders of REST and OTLP. Connect receives an empty message and only frames the answer.
+// Source: docs/limits.md; gRPC over HTTP/2; Connect protocol.
 
 import { Readable } from "node:stream";
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
@@ -15,10 +15,10 @@ import { holdsViews } from "./decode/protobuf-shape.ts";
 import { type Exchange, headerOf } from "./exchange.ts";
 import type { CallOptions } from "./plain-call.ts";
 
-/** How the message of a request is carried. */
+/** Codec and framing of a request message. */
 export type Framing = {
   readonly codec: "json" | "proto";
-  /** gRPC, gRPC-Web and streams of Connect put a flag and a length before each message. */
+  /** Whether a flag and a length precede each message, as in gRPC, gRPC-Web and Connect streams. */
   readonly isEnveloped: boolean;
   /** Header that names the compression of the message. */
   readonly encodingHeader: "content-encoding" | "grpc-encoding" | "connect-content-encoding";
@@ -27,12 +27,12 @@ export type Framing = {
 /** Bytes before each message of an enveloped body: a flag and a length. */
 export const envelopeBytes = 5;
 
-/** A flag of an envelope: the message is compressed. The others belong to answers. */
+/** Envelope flag of a compressed message. The other flags belong to answers. */
 const compressedFlag = 1;
 
 const compressions: ReadonlySet<string> = new Set(["gzip", "br", "zstd"]);
 
-/** Returns how a request carries its message; undefined where Connect has to refuse it. */
+/** Returns the framing of a request; undefined if Connect has to refuse it. */
 export function framingOf({ request, httpMethod, query }: Exchange): Framing | undefined {
   if (httpMethod === "GET") {
     const codec = codecOf(query.get("encoding") ?? "");
@@ -57,9 +57,7 @@ function codecOf(name: string): Framing["codec"] | undefined {
   return name === "json" || name === "proto" ? name : undefined;
 }
 
-/**
- * Returns the compression that a request names; "identity" for none, undefined for a foreign one.
- */
+/** Returns the compression of a request; "identity" for none, undefined for an unknown one. */
 export function compressionOf(exchange: Exchange, { encodingHeader }: Framing): string | undefined {
   const isGet = exchange.httpMethod === "GET";
   const name = isGet
@@ -69,7 +67,7 @@ export function compressionOf(exchange: Exchange, { encodingHeader }: Framing): 
   return compressions.has(name) ? name : undefined;
 }
 
-/** Returns the bytes of an empty message in the same framing, for Connect to read. */
+/** Returns an empty message in the same framing, for Connect to read. */
 export function emptyMessage({ codec, isEnveloped }: Framing): Uint8Array {
   const message = Buffer.from(codec === "json" ? "{}" : "");
   if (!isEnveloped) return message;
@@ -79,8 +77,8 @@ export function emptyMessage({ codec, isEnveloped }: Framing): Uint8Array {
 }
 
 /**
- * Reads and decodes the one message of a request. Fails as bodies of REST do: BODY_TOO_LARGE,
- * BODY_TIMEOUT, OVERLOADED, MALFORMED_BODY.
+ * Reads and decodes the one message of a request. Fails with the reasons of REST bodies:
+ * BODY_TOO_LARGE, BODY_TIMEOUT, OVERLOADED, MALFORMED_BODY.
  */
 export async function readRpcMessage(
   exchange: Exchange,
@@ -123,7 +121,7 @@ type Limits = {
   readonly reservation: Reservation;
 };
 
-/** Reads a body of one envelope, and inflates what is in it. */
+/** Reads a body of one envelope and inflates its message. */
 async function readEnvelope(
   { request }: Exchange,
   compression: string,
@@ -153,13 +151,13 @@ async function readEnvelope(
 }
 
 async function inflate(bytes: Buffer, compression: string, limits: Limits): Promise<Buffer> {
-  // Clients send no bytes at all for an empty message, compressed or not.
+  // Clients send no bytes for an empty message, compressed or not.
   if (compression === "identity" || bytes.length === 0) return bytes;
   const source = Readable.from([bytes], { objectMode: false });
   return readBody(source, { ...limits, encoding: compression, declaredBytes: undefined });
 }
 
-/** The message of a GET stands in its query, as text or as base64 for URLs. */
+/** Returns the message of a GET from its query: text, or base64 for URLs. */
 function messageOfQuery({ query }: Exchange): Buffer {
   const text = query.get("message") ?? "";
   return Buffer.from(text, query.get("base64") === "1" ? "base64url" : "utf8");

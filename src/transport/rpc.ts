@@ -1,6 +1,6 @@
-// gRPC, gRPC-Web and Connect: the router's handlers behind our limits. The request is read and
-// decoded here (rpc-request.ts) and handed on beside Connect, which keeps the framing of the
-// answer. Source: docs/limits.md; docs/decisions.md, 36.
+// gRPC, gRPC-Web and Connect: the router's handlers behind our limits. rpc-request.ts reads and
+// decodes the request, an interceptor passes the message on, and Connect frames the answer.
+// Source: docs/limits.md; docs/decisions.md, 36.
 
 import { createHash } from "node:crypto";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
@@ -51,16 +51,18 @@ export type RpcOptions = CallOptions & {
 };
 
 export type RpcServer = {
-  /** Returns the handler of a request; none where path, HTTP method or content type is foreign. */
+  /**
+   * Returns the handler of a request; undefined for an unknown path, HTTP method or content type.
+   */
   find(exchange: Exchange): UniversalHandler | undefined;
-  /** Answers a request that `find` knows; never throws. */
+  /** Answers a request for which `find` returned the handler; never throws. */
   serve(exchange: Exchange, handler: UniversalHandler, values: ContextValues): Promise<void>;
 };
 
-/** What the gate needs of a call, to read its request once the caller is known. */
+/** State of a call with which the gate reads the request after it has authenticated the caller. */
 type RpcCall = {
   readonly exchange: Exchange;
-  /** Undefined where Connect refuses the request, or reads it itself. */
+  /** Undefined if Connect refuses the request or reads it itself. */
   readonly read: { readonly framing: Framing; readonly compression: string } | undefined;
   readonly startedAtMs: number;
 };
@@ -73,7 +75,10 @@ const messageKey = createContextKey<Message | undefined>(undefined, {
 
 const answersInPieces = largeAnswers((values) => values.get(callKey)?.read?.framing);
 
-/** Requests larger than this are told apart by their bytes for Idempotency-Key, not by content. */
+/**
+ * Maximum message bytes that Idempotency-Key hashes by content; it hashes larger ones by their
+ * bytes.
+ */
 const hashedMessageBytesMax = 1_000_000;
 
 export function createRpcServer(options: RpcOptions): RpcServer {
@@ -95,7 +100,8 @@ export function createRpcServer(options: RpcOptions): RpcServer {
         await options.gate({ method, protocol: protocolName, credentials, values });
         await openMemory(options, call, method, values);
       } catch (error) {
-        // At once, so that a refused call makes room for the others while its answer is written.
+        // Frees the memory before the answer is written, so that a refused call makes room for
+        // others.
         values.get(memoryKey)?.release();
         const { startedAtMs } = call;
         options.callLog.end({ method, protocol: protocolName, values, startedAtMs, error });
@@ -120,7 +126,7 @@ export function createRpcServer(options: RpcOptions): RpcServer {
   };
 }
 
-/** Opens the memory of a call whose caller is known, and reads its request into it. */
+/** Opens the memory of a call with a known caller and reads the request into it. */
 async function openMemory(
   options: RpcOptions,
   { exchange, read }: RpcCall,
@@ -144,7 +150,8 @@ async function openMemory(
 }
 
 /**
- * Connect reads a stream of messages by itself, and refuses a compression that it does not know.
+ * Reserves memory for a stream of messages, which Connect reads itself. Throws MALFORMED_BODY for a
+ * unary or server-streaming call with a foreign content type; Connect refuses unknown compressions.
  */
 function openStreamed(exchange: Exchange, method: DescMethod, memory: Reservation): void {
   if (!isReadByUs(method)) memory.grow(streamedCallBytes);
@@ -157,7 +164,7 @@ function isReadByUs({ methodKind }: DescMethod): boolean {
   return methodKind === "unary" || methodKind === "server_streaming";
 }
 
-/** Puts the decoded message in the place of the empty one that Connect has read. */
+/** Replaces the empty message that Connect has read by the decoded one. */
 const decodedMessage: Interceptor = (next) => (request) => {
   const message = request.contextValues.get(messageKey);
   if (!message) return next(request);
@@ -189,12 +196,12 @@ async function serve(
         : { body: streamed(bytes, options) }),
     });
     await writeRpcAnswer(exchange, answer, values, discard);
-    // gRPC's status follows the last byte of an answer, and must not wait for this.
+    // The status of gRPC follows the last byte of the answer and must not wait for the discarding.
     if (request.httpVersionMajor >= 2 && hasUnreadBody(request)) {
       void discard().then(() => endStream(request));
     }
   } catch (error) {
-    // Here the answer itself failed to be written; there is no one left to tell.
+    // The answer itself could not be written, so no error can be sent either.
     options.logger.debug({ err: error }, "an RPC answer could not be written");
     breakOff(response);
   } finally {
@@ -209,7 +216,7 @@ function readingOf(exchange: Exchange, method: DescMethod): RpcCall["read"] {
   return compression === undefined || !framing ? undefined : { framing, compression };
 }
 
-/** What Connect is to see of a request whose message is read by us: an empty one. */
+/** Returns the request for Connect, with an empty message in place of the one that we read. */
 function withoutMessage(
   { httpMethod, query }: Exchange,
   { url, header }: { readonly url: string; readonly header: Headers },
@@ -226,8 +233,8 @@ function withoutMessage(
 }
 
 /**
- * Passes on the bytes that a client streams to a call that takes a stream. Fails with BODY_TIMEOUT
- * where none come for the stall time, or where the stream takes too long in all. Unary calls come
+ * Passes on the bytes of a client's stream to a method that takes a stream. Fails with BODY_TIMEOUT
+ * if no bytes arrive within the stall time or if the whole stream takes too long. Unary calls come
  * here only to be refused by Connect.
  */
 async function* streamed(

@@ -1,5 +1,5 @@
-// One port for HTTP/1.1 and HTTP/2 without TLS: the first bytes of a connection say which. Owns the
-// sockets, their time-outs, and the graceful end. Called by transport.ts.
+// One port for HTTP/1.1 and HTTP/2 without TLS, told apart by the first bytes of a connection. Owns
+// the sockets, their time-outs, and the graceful end.
 // Source: RFC 9113, 3.3 and 3.4; docs/decisions.md, 36.
 
 import { createServer as createHttp1, type Server as Http1Server } from "node:http";
@@ -23,26 +23,26 @@ import {
 export type TransportServerOptions = {
   readonly listener: RequestListener;
   readonly logger: Logger;
-  /** How long running requests may go on after `close` is called. */
+  /** Maximum time that running requests may go on after `close` is called. */
   readonly drainTimeoutMs: number;
-  /** Called when `close` begins, for streams that have no end of their own. */
+  /** Called when `close` begins, to end endless streams. */
   readonly onClosing: () => void;
-  /** Called when the drain time is over, before what still runs is cut off. */
+  /** Called when the drain time is over, before the remaining calls are cut off. */
   readonly onDrainEnd: () => void;
 };
 
 export type TransportServer = {
-  /** Starts accepting. Fails with the system's error when the address is taken. */
+  /** Starts accepting connections. Fails with the system's error if the address is taken. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string }>;
-  /** Stops accepting, lets running requests end, and cuts the rest off after the drain time-out. */
+  /** Stops accepting, lets running requests end, and cuts off the rest after the drain time-out. */
   close(): Promise<void>;
 };
 
-/** What a client of HTTP/2 without TLS sends first. */
+/** First bytes that a client of HTTP/2 without TLS sends. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 const connectionsCheckMs = 5_000;
-/** Behind the drain time, for telling clients whose calls are ended. */
+/** Time after the drain time-out for sending errors to the clients of the calls that it ended. */
 const lastWordsMs = 500;
 
 export function createTransportServer(options: TransportServerOptions): TransportServer {
@@ -62,7 +62,7 @@ export function createTransportServer(options: TransportServerOptions): Transpor
   return {
     async listen({ host, port }) {
       await listening(tcp, host, port);
-      // http1 never listens itself; without this event its time-outs are never checked.
+      // http1 never listens itself; without this event Node never checks its time-outs.
       http1.emit("listening");
       const address = tcp.address() as AddressInfo;
       const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
@@ -75,10 +75,10 @@ export function createTransportServer(options: TransportServerOptions): Transpor
       const closed = new Promise<void>((resolve) => {
         tcp.close(() => resolve());
       });
-      // Of HTTP/2 this sends GOAWAY: open streams end, new ones go elsewhere.
+      // Sends GOAWAY on HTTP/2: open streams end, and new ones need another connection.
       for (const session of sessions) session.close();
       http1Connections.drain();
-      // Opened ahead of need, and silent so far.
+      // Connections that clients opened in advance and that have sent nothing.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       const cut = (): void => {
         for (const socket of sockets) socket.destroy();
@@ -89,7 +89,7 @@ export function createTransportServer(options: TransportServerOptions): Transpor
       }, options.drainTimeoutMs);
       await closed;
       clearTimeout(timer);
-      // Not before: it would cut answers that are still on their way out.
+      // Only now: an earlier close would cut answers that are still being sent.
       http1.close();
     },
   };
@@ -106,8 +106,8 @@ function listening(tcp: Server, host: string, port: number): Promise<void> {
 }
 
 /**
- * Hands a connection to HTTP/2 or HTTP/1 by its first bytes. Reads on `readable` and puts the bytes
- * back: a `data` listener would leave the socket flowing and lose what comes next.
+ * Hands a connection to HTTP/2 or HTTP/1.1 by its first bytes. It reads on `readable` and puts the
+ * bytes back, since a `data` listener would leave the socket flowing and lose the next bytes.
  */
 function sniff(socket: Socket, http1: Http1Server, http2: Http2Server): void {
   let seen = Buffer.alloc(0);
@@ -151,7 +151,7 @@ function createHttp1Server(
     connections.begin(request, response);
     guard(options, () => options.listener(request, response));
   });
-  // Absent a handler Node writes its own page; a broken request gets a bare status and the end.
+  // Without a handler Node writes its own page. A broken request gets a bare status and is closed.
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
@@ -190,7 +190,7 @@ function createHttp2Server(
   server.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
-    // Closing waits for open streams, so only a truly idle connection goes.
+    // `close` waits for open streams, so it ends only idle connections.
     session.setTimeout(http2IdleTimeoutMs, () => session.close());
     session.on("error", () => session.destroy());
     if (isClosing()) session.close();
@@ -199,15 +199,18 @@ function createHttp2Server(
   return server;
 }
 
-/** A line counts for 32 bytes besides its texts. */
+/** Bytes added to each text: a header line counts 32 bytes more than its name and value. */
 const overheadBytes = 16;
 
-/** Node advertises the bound of a header list, and takes larger ones. Source: RFC 9113, 6.5.2. */
+/**
+ * Returns the size of a header list. Node advertises its limit but accepts larger lists.
+ * Source: RFC 9113, 6.5.2.
+ */
 function headerBytesOf(rawHeaders: readonly string[]): number {
   return rawHeaders.reduce((bytes, text) => bytes + text.length + overheadBytes, 0);
 }
 
-/** A listener that throws would end the process; this one answers for the connection alone. */
+/** Runs the listener and logs its exceptions, which would otherwise end the process. */
 function guard(options: TransportServerOptions, listen: () => void): void {
   try {
     listen();

@@ -1,5 +1,5 @@
-// Composes the transport: the services' method implementations behind one gate and one row of
-// interceptors, under every protocol, on one port. Called by app.ts.
+// Composes the transport: the services' method implementations behind one gate and one chain of
+// interceptors, over every protocol, on one port.
 // Source: ARCHITECTURE.md, "The way a request goes".
 
 import type { DescService } from "@bufbuild/protobuf";
@@ -40,7 +40,7 @@ import { createTransportServer, type TransportServer } from "./server.ts";
 
 export type TransportOptions = Deadlines &
   GateOptions & {
-    /** Adds the services; each rpc of them answers under every protocol. */
+    /** Adds the services, whose rpcs answer over every protocol. */
     readonly services: (router: ServiceRouter) => void;
     readonly findScope: FindScope;
     /** Finds archived scopes too. */
@@ -59,7 +59,7 @@ export type TransportOptions = Deadlines &
     readonly bytesInFlightMax: number;
     readonly bodyStallMs: number;
     readonly drainTimeoutMs: number;
-    /** Whether calls make OpenTelemetry spans of the service's own. */
+    /** Whether calls create OpenTelemetry spans about the service itself. */
     readonly isTracing: boolean;
   };
 
@@ -68,7 +68,7 @@ export type ServiceRouter = {
 };
 
 export type Transport = TransportServer & {
-  /** Every permission that a call asks for. */
+  /** Permissions that the rpcs require. */
   readonly permissions: readonly string[];
 };
 

@@ -13,14 +13,15 @@ import type { NodeResponse } from "./exchange.ts";
 const pieceBytes = 262_144;
 
 /**
- * Thrown where a client has gone before its answer was whole. Made once: its stack is of no use.
+ * Error for a client that disconnected before its answer was complete. Created once: its stack is
+ * of no use.
  */
 const clientGone = new DOMException("the client went away", "AbortError");
 
 /**
- * Writes bytes and resolves when the target takes more. Fails with
- * DEADLINE_EXCEEDED where the client reads nothing, and with an AbortError where it has gone.
- * `response` is what the client reads, behind an encoder where there is one.
+ * Writes bytes and resolves when the target takes more. Fails with DEADLINE_EXCEEDED if the client
+ * reads nothing, and with an AbortError if it has gone. `response` is the client's response;
+ * `target` is the response itself or an encoder in front of it.
  */
 export async function writePieces(
   target: Writable,
@@ -37,13 +38,13 @@ export async function writePieces(
   }
 }
 
-/** Ends an answer; resolves when its last byte is on its way, or the client has gone. */
+/** Ends an answer; resolves when its last byte is on its way, or if the client has gone. */
 export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Promise<void> {
   try {
     const stream = streamOf(response);
     const isOneWrite = !stream && !response.destroyed && bytes && bytes.length <= pieceBytes;
     if (isOneWrite) {
-      // With its header, and most often at once.
+      // Sends head and body in one write, most often at once.
       response.end(bytes);
       if (response.socket?.writableLength === 0) return;
     } else if (bytes) await writePieces(response, response, bytes);
@@ -64,10 +65,10 @@ export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Pro
   }
 }
 
-/** Answers that have ended and are not on their way yet, the oldest first. */
+/** Answers that have ended but are not yet sent, the oldest first. */
 const unread = new Set<NodeResponse>();
 
-/** Limits their number: one connection can leave hundreds of answers unread. */
+/** Limits the number of unread answers: one connection can leave hundreds of them. */
 function noteUnread(response: NodeResponse): void {
   unread.add(response);
   const [oldest] = unread;
@@ -76,20 +77,23 @@ function noteUnread(response: NodeResponse): void {
   breakOff(oldest);
 }
 
-/** Ends an answer in a way that no client takes for its end. */
+/** Ends an answer so that every client notices that it is incomplete. */
 export function breakOff(response: NodeResponse): void {
   const stream = streamOf(response);
-  // Destroying an HTTP/2 answer would reset it with NO_ERROR, which reads as a clean end.
+  // Destroying an HTTP/2 answer would reset it with NO_ERROR, which looks like a clean end.
   if (stream) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else response.destroy();
 }
 
-/** HTTP/2's response says that it has finished only when its stream is closed on both sides. */
+/**
+ * Returns the stream of an HTTP/2 answer, undefined for HTTP/1.1. The HTTP/2 response itself
+ * finishes only when both sides of its stream are closed.
+ */
 function streamOf(response: NodeResponse): ServerHttp2Stream | undefined {
   return (response as NodeResponse & { readonly stream?: ServerHttp2Stream }).stream;
 }
 
-/** Waits for an event of a target, as long as the client reads and is there. */
+/** Waits for an event of a target. Fails if the client disconnects or reads nothing. */
 export function settled(
   response: NodeResponse,
   listen: (done: () => void) => () => void,

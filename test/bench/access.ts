@@ -1,5 +1,5 @@
-// What a key costs a request, and how soon a revoked key is refused by another server. Called by
-// main.ts. The peers of the same run: the same call without authentication, and a bare NOTIFY.
+// The cost of a key per request, and the delay until another server refuses a revoked key.
+// Baselines of the same run: the same call without authentication, and a bare NOTIFY.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { Agent, request } from "node:http";
@@ -53,9 +53,9 @@ export async function benchAccess(options: AccessOptions): Promise<void> {
 }
 
 /**
- * The same call over the same transport, once behind the real authenticator with the key in memory,
- * once behind one that knows the caller without looking. One request at a time over one connection,
- * both in turn, so that noise hits both.
+ * Measures the same call over the same transport, once with the real authenticator and a cached
+ * key, once with an authenticator that knows the caller. Sends one request at a time over one
+ * connection, both ways in turn, so that noise affects both.
  */
 async function benchOverhead(
   { databaseUrl, credentials: { project_api_key: key } }: BenchService,
@@ -79,7 +79,7 @@ async function benchOverhead(
     for (let round = 0; round <= rounds; round += 1) {
       const calls = [callAt(open.url), callAt(real.url)] as const;
       const [openUs, keyUs] = await timeInTurn(calls, requests);
-      // The first is for warming up.
+      // The first round warms up.
       if (round > 0) rows.push([String(round), openUs, keyUs, keyUs - openUs, keyUs / openUs]);
     }
   } finally {

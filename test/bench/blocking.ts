@@ -1,6 +1,6 @@
 // `npm run bench -- blocking`: the longest time for which one request holds the event loop, for the
-// largest and the most laborious requests of each kind. The peer of the same run: JSON.parse of the
-// same bytes at once, which nothing can interrupt. Called by main.ts.
+// largest and costliest requests of each kind. Baseline of the same run: JSON.parse of the same
+// bytes at once, which cannot be interrupted.
 
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -120,7 +120,7 @@ function parseMs({ body, contentType }: Request): number | string {
   return performance.now() - startedAtMs;
 }
 
-/** Returns the longest delay of the event loop since the last look, as the service measured it. */
+/** Returns the longest delay of the event loop since the last call, as the service measured it. */
 async function readLagMs(url: string): Promise<number> {
   const text = await (await fetch(url)).text();
   const [, seconds] = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text) ?? [];

@@ -1,17 +1,18 @@
-// The baseline of `bench ingest`: the rows that the service has stored, by server-side COPY FROM a
-// file over two connections in parallel, into the same table and indexes of a database beside it.
-// Called by ingest.ts.
+// The baseline of `bench ingest`: the rows that the service stored, loaded by server-side COPY FROM
+// a file over two parallel connections, into the same table and indexes of a second database.
 
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 
-/** Start times in microseconds: from, to excluded. */
+/** Start times in microseconds: from inclusive, to exclusive. */
 export type TimeRange = { readonly fromUs: number; readonly toUs: number };
 
 export type CopyBaseline = {
-  /** Copies the rows of a time range; returns how many and the seconds without making the files. */
+  /**
+   * Copies the rows of a time range; returns their number and the seconds without making the files.
+   */
   run(range: TimeRange): Promise<{ readonly rows: number; readonly seconds: number }>;
   close(): Promise<void>;
 };
@@ -19,17 +20,17 @@ export type CopyBaseline = {
 const connections = 2;
 const databaseName = "bench_copy";
 
-/** The columns of events but `model`, which Postgres makes itself. */
+/** Columns of events except `model`, which Postgres generates. */
 const columns =
   "project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids, " +
   "error, start_time_us, end_time_us, duration_ms, config, inputs, outputs, metadata, metrics, " +
   "feedback, user_properties";
 
-/** Makes the second database on the server of the first. Files go to a folder below `folder`. */
+/** Creates the second database on the server of the first. Files go to a folder below `folder`. */
 export async function createCopyBaseline(url: string, folder: string): Promise<CopyBaseline> {
   const files = join(folder, "copy");
   await mkdir(files);
-  // Written and read by the server's account.
+  // The server's account writes and reads it.
   await chmod(files, 0o777);
   const source = openDatabase({ url, connectionsMax: connections, statementTimeoutMs: 0 });
   await source.sql().unsafe(`create database ${databaseName}`);

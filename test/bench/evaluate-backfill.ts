@@ -1,5 +1,4 @@
-// Part `backfill` of `bench evaluate`: evaluations a second from end to end, over events that are
-// stored already. Called by evaluate.ts.
+// Part `backfill` of `bench evaluate`: end-to-end evaluations per second over stored events.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { checkCommitted, checkScored } from "./scored.ts";
@@ -58,7 +57,7 @@ type Answer = { readonly data: { readonly id: string; readonly state: string } }
 
 async function backfill(scoring: Scoring, { id }: MadeMetric, range: EventRange): Promise<void> {
   const { fromUs, toUs } = microsecondsOf(range);
-  // Both are included.
+  // Both bounds are inclusive.
   const dateRange = { $gte: fromUs / 1_000, $lte: toUs / 1_000 - 1 };
   const path = `/v1/metrics/${id}/backfills`;
   let { data } = (await scoring.call(`POST ${path}`, { dateRange })) as Answer;

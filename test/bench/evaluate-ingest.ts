@@ -1,5 +1,5 @@
-// Part `ingest` of `bench evaluate`: what enabled evaluators take from the rate at which events are
-// stored, with the load of `bench ingest`, in turns. Called by evaluate.ts.
+// Part `ingest` of `bench evaluate`: the slowdown of ingestion by enabled evaluators, with the load
+// of `bench ingest`, in turns.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadResult } from "./generator.ts";
@@ -25,13 +25,13 @@ const fieldsOf: Readonly<Record<Way, Readonly<Record<string, unknown>>>> = {
   "100 %": { enabled_in_prod: true, sampling_percentage: 100 },
 };
 
-/** Every process has heard of a change by then. */
+/** Time within which every process learns of a change. */
 const settleMs = 1_000;
 
 type Turn = {
   readonly http: LoadResult & { readonly range: EventRange };
   readonly cpu: Cpu;
-  /** From the first request until everything was scored. */
+  /** Seconds from the first request until everything is scored. */
   readonly scoredSeconds: number;
 };
 
@@ -47,7 +47,7 @@ export async function benchIngestBeside(
   // The first round warms up code and caches and is not counted.
   for (let number = 0; number <= rounds; number += 1) {
     const turns: Partial<Record<Way, Turn>> = {};
-    // None is always the one behind the scoring of another.
+    // The order rotates, so that no way always follows the scoring of another.
     for (const way of [...ways.slice(number % 3), ...ways.slice(0, number % 3)]) {
       await scoring.call(`PUT /v1/metrics/${metric.id}`, fieldsOf[way]);
       await delay(settleMs);

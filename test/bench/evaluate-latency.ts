@@ -1,6 +1,5 @@
-// Part `latency` of `bench evaluate`: from the acknowledgement of an event's commit to its scores,
-// at a fixed rate, by the times in the database and, for some events, by reading them over the API.
-// Called by evaluate.ts.
+// Part `latency` of `bench evaluate`: the time from the acknowledgement of an event to its scores,
+// at a fixed rate. Uses times of the database and, for some events, reads over the API.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { loads, newRun } from "./loads.ts";
@@ -21,14 +20,17 @@ import { patch } from "./template.ts";
 
 export type LatencyOptions = {
   readonly seconds: number;
-  /** Events a second. */
+  /** Events per second. */
   readonly rate: number;
 };
 
 const evaluatorCounts = [0, 1, 3];
 const warmUpSeconds = 5;
 const sessionEvents = 10;
-/** One event in so many milliseconds is also read over the API, so often. */
+/**
+ * Interval at which one event is also read over the API, the interval of these reads, and their
+ * time-out.
+ */
 const sampleEveryMs = 1_000;
 const samplePollMs = 25;
 const sampleTimeoutMs = 120_000;
@@ -70,7 +72,7 @@ async function runAtRate(
   const sent = await send(scoring, metrics, options);
   const cpu = cpuBetween(before, await scoring.cpu());
   const { events } = sent.range;
-  // The warm-up's scores count too.
+  // Scores of the warm-up count too.
   const expected = (events + options.rate * warmUpSeconds) * metrics.length;
   await waitForRuns(scoring, metrics, expected);
   await waitForQuiet(scoring);
@@ -86,13 +88,13 @@ type Sent = {
   readonly range: EventRange;
   readonly acknowledged: ReadonlyMap<string, number>;
   readonly ackMs: readonly number[];
-  /** When all scores of an event were first read over the API. */
+  /** Time at which all scores of an event were first read over the API. */
   readonly read: ReadonlyMap<string, number>;
 };
 
 type Event = { readonly session_id: string; readonly parent_id: string };
 
-/** Sends single events when it is time to, whatever is answered. */
+/** Sends single events on schedule, regardless of the answers. */
 async function send(
   scoring: Scoring,
   metrics: readonly MadeMetric[],

@@ -1,5 +1,5 @@
-// Part `sandbox` of `bench evaluate`: one process of the sandbox by itself, cold and warm, beside
-// the same function run by plain `python3` over the same lines of JSON. Called by evaluate.ts.
+// Part `sandbox` of `bench evaluate`: one sandbox process alone, cold and warm, beside the same
+// function in plain `python3` over the same lines of JSON.
 
 import { execFile } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -19,10 +19,10 @@ import { evaluatorCode } from "./scoring.ts";
 import { formatTable, median } from "./table.ts";
 
 export type SandboxOptions = {
-  /** Evaluations of a round. */
+  /** Evaluations per round. */
   readonly events: number;
   readonly rounds: number;
-  /** Starts of each kind. */
+  /** Number of starts of each kind. */
   readonly runs: number;
 };
 
@@ -31,7 +31,7 @@ const warmUpMs = 120_000;
 
 export async function benchSandbox(options: SandboxOptions): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-bench-"));
-  // The processes, which do not run as root, must be able to read what is in it.
+  // The processes do not run as root and must be able to read the folder.
   await chmod(folder, 0o755);
   try {
     await benchStarts(folder, options.runs);
@@ -51,7 +51,10 @@ function openSandbox(cacheFolder: string): PythonSandbox {
   });
 }
 
-/** From the opening to the first result, and to the last of a whole chunk. */
+/**
+ * Measures the time from opening an evaluator to the last result: of one event, or of a whole
+ * chunk.
+ */
 async function benchStarts(folder: string, runs: number): Promise<void> {
   const kept = join(folder, "kept");
   const plans = [
@@ -106,7 +109,7 @@ async function becomesWarm(sandbox: PythonSandbox): Promise<void> {
   }
 }
 
-/** Time for the ends of processes to be noticed: the next start is not charged with them. */
+/** Waits until ended processes are noticed, so that the next start does not count them. */
 async function childrenEnd(): Promise<void> {
   await delay(200);
 }
@@ -123,7 +126,7 @@ type WarmRound = {
   readonly plainCpu: number;
 };
 
-/** Rounds of both alternate. */
+/** Measures the warm sandbox and python3; their rounds alternate. */
 async function benchWarm(folder: string, { events, rounds }: SandboxOptions): Promise<void> {
   const list = Array.from({ length: events }, (_, number) => eventOf(number));
   const linesPath = join(folder, "events.jsonl");
@@ -185,7 +188,7 @@ async function evaluate(session: PythonSession, event: JsonObject): Promise<unkn
   throw new Error(`the evaluator failed: ${outcome.reason}: ${outcome.message}`);
 }
 
-/** An event as evaluators see it. */
+/** Returns an event as evaluators see it. */
 function eventOf(number: number): JsonObject {
   const id = String(number).padStart(12, "0");
   return {
@@ -204,7 +207,7 @@ type PlainResult = {
   readonly results: readonly number[];
 };
 
-/** Without the interpreter's own start. */
+/** Python loop that times itself, without the interpreter's start. */
 const plainLoop = `
 import json, sys, time
 scope = {}

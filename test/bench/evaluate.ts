@@ -1,6 +1,6 @@
-// `npm run bench -- evaluate`: evaluators on the whole service, with its worker, Temporal, Postgres
-// and sandboxes: how long a score takes, how many a second, what they take from ingestion. Fails
-// when an event was not scored, or scored twice. Called by main.ts.
+// `npm run bench -- evaluate`: evaluators in the whole service with its worker, Temporal, Postgres
+// and sandboxes: time to a score, scores per second, slowdown of ingestion. Fails if an event was
+// not scored, or scored twice.
 
 import { benchBackfill } from "./evaluate-backfill.ts";
 import { benchIngestBeside } from "./evaluate-ingest.ts";
@@ -15,11 +15,11 @@ export type EvaluatePart = (typeof evaluateParts)[number];
 
 export type EvaluateOptions = {
   readonly rounds: number;
-  /** Starts of a sandbox, each way. */
+  /** Number of starts of a sandbox, for each kind. */
   readonly runs: number;
-  /** Evaluations of a round in the sandbox, of a backfill, and events of a turn of ingestion. */
+  /** Evaluations per round in the sandbox and per backfill, and events per turn of ingestion. */
   readonly events: number;
-  /** Of the part at a fixed rate, with each number of evaluators. */
+  /** Seconds of the part at a fixed rate, for each number of evaluators. */
   readonly seconds: number;
   readonly only: EvaluatePart | undefined;
   readonly nodeFlags: readonly string[];
@@ -45,7 +45,7 @@ export async function benchEvaluate(options: EvaluateOptions): Promise<void> {
   }
 }
 
-/** The first use of the sandbox makes its snapshot. */
+/** Runs one evaluation, because the first use of the sandbox makes its snapshot. */
 async function warmUp(scoring: Scoring): Promise<void> {
   const { id } = await scoring.make();
   const event = { event_type: "model", event_name: "warm-up", outputs: { content: "words" } };

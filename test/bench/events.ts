@@ -1,5 +1,4 @@
-// Events for the benches: like those of an agent, of a wanted size, the same in every run. Times
-// and ids are marks that template.ts finds again. Called by loads.ts and fill.ts.
+// Events for the benches: like an agent's, of a given size, the same in every run.
 
 const words = (
   "the model answered that a customer order was shipped to another warehouse because of late " +
@@ -7,7 +6,7 @@ const words = (
   "Friday when delivery retry policy expires unless user account has premium plan or credit"
 ).split(" ");
 
-/** Pseudo-random whole numbers, the same for the same seed (mulberry32). */
+/** Returns a generator of pseudo-random integers, the same for the same seed (mulberry32). */
 export function createRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -34,7 +33,7 @@ const tools = ["search_orders", "refund", "lookup_customer", "send_mail"];
 
 export const tokensMax = 4_000;
 
-/** One step of an agent: kind, name and payload. Every second is a model call. */
+/** Returns one step of an agent: kind, name and payload. Every second step is a model call. */
 export function payloadOf(random: Random, index: number, bytes: number) {
   const isModel = index % 2 === 0;
   const model = models[random(models.length)] ?? "";

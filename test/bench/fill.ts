@@ -1,6 +1,6 @@
-// Fills a database for `bench read`: events of several projects by SQL, from payloads made here,
-// with the totals that the recorder would keep. The catalogue is the recorder's own, from one
-// batch over HTTP that holds every payload. Called by read.ts.
+// Fills a database for `bench read`: events of several projects by SQL, from generated payloads,
+// with the totals that the recorder would keep. The recorder itself makes the catalogue, from one
+// batch over HTTP with every payload.
 
 import { createHash, randomUUID } from "node:crypto";
 import { formatUuid } from "../../src/base/ids.ts";
@@ -11,7 +11,7 @@ import type { BenchService } from "./service.ts";
 export type Filled = {
   readonly longSessionId: string;
   readonly payloadSessionId: string;
-  /** A customer of some twenty of a million events. */
+  /** A customer with about twenty of a million events. */
   readonly customer: string;
 };
 
@@ -20,11 +20,11 @@ const payloadBytes = 1_700;
 export const longSessionEvents = 100_000;
 export const payloadSessionEvents = 5_000;
 const sessionEvents = 50;
-/** Of each of the other projects. */
+/** Events in each of the other projects. */
 const otherEvents = 100_000;
 const otherProjects = 3;
 
-/** Stores `events` events in the service's project, and some in others beside it. */
+/** Stores `events` events in the service's project, and some in other projects. */
 export async function fill(sql: Sql, service: BenchService, events: number): Promise<Filled> {
   const { project_id: projectId } = service.credentials;
   await recordCatalogue(service);
@@ -58,7 +58,7 @@ function listPayloads() {
   }));
 }
 
-/** The same payloads over HTTP, into a session of their own. */
+/** Sends the same payloads over HTTP, into a separate session. */
 async function recordCatalogue({ credentials }: BenchService): Promise<void> {
   const events = listPayloads().map((payload, index) => ({
     ...payload,
@@ -79,7 +79,7 @@ async function recordCatalogue({ credentials }: BenchService): Promise<void> {
   if (!response.ok) throw new Error(`the service answered ${response.status}`);
 }
 
-// Event n of a session hangs below event n - n % 10 of it, so that trees are three levels deep.
+// The parent of event n of a session is its event n - n % 10, so that trees have three levels.
 async function insertEvents(sql: Sql, projectId: string, events: number): Promise<void> {
   const split = longSessionEvents + payloadSessionEvents;
   await sql`
@@ -145,7 +145,7 @@ async function insertSessions(sql: Sql): Promise<void> {
     on conflict do nothing`;
 }
 
-/** The id that the SQL above makes of the same text. */
+/** Returns the id that the SQL above makes from the same text. */
 function idOf(text: string): string {
   return formatUuid(createHash("md5").update(text).digest("hex"));
 }

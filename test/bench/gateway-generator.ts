@@ -1,6 +1,6 @@
-// The load generator of `gateway`, a process of its own: chat completions over keep-alive
-// connections, either each sending its next when the last is answered, or at a fixed rate whatever
-// is answered. Takes a GatewayJob as its argument and prints a GatewayResult. Run by gateway.ts.
+// The load generator of `gateway`, a separate process: chat completions over keep-alive
+// connections, either each in turn after the last answer, or at a fixed rate regardless of answers.
+// Takes a GatewayJob as its argument and prints a GatewayResult.
 
 import { connect } from "node:net";
 import { answer } from "./stand-in.ts";
@@ -12,13 +12,13 @@ export type GatewayJob = {
   readonly model: string;
   readonly isStream: boolean;
   readonly requests: number;
-  /** Connections that are always busy, or requests a second. */
+  /** Number of always busy connections, or requests per second. */
   readonly pace: { readonly concurrency: number } | { readonly rate: number };
 };
 
 export type GatewayResult = {
   readonly seconds: number;
-  /** To the last byte, and to the first of the body. */
+  /** Times to the last byte, and to the first byte of the body. */
   readonly lastP50Ms: number;
   readonly lastP99Ms: number;
   readonly firstP50Ms: number;
@@ -91,7 +91,7 @@ async function sendInTurn(
   await Promise.all(Array.from({ length: concurrency }, work));
 }
 
-/** Sends when it is time to; where no connection is free, one more is opened. */
+/** Sends on schedule; if no connection is free, opens another one. */
 async function sendAtRate(
   job: GatewayJob,
   rate: number,
@@ -103,7 +103,7 @@ async function sendAtRate(
   const faults: unknown[] = [];
   const sendOne = async (): Promise<void> => {
     const dueMs = performance.now();
-    // The one that rested longest: none rests until the server closes it.
+    // The connection idle for longest, so that the server closes none of them as idle.
     const send = free.shift() ?? (await openConnection(job));
     const waitedMs = performance.now() - dueMs;
     const { firstMs, lastMs } = await send(request);
@@ -156,14 +156,14 @@ function openConnection({ url, isStream }: GatewayJob): Promise<Send> {
   });
 }
 
-/** An answer that is being read. */
+/** State of reading an answer. */
 type Reading = {
   readonly sentAtMs: number;
   readonly resolve: (times: Times) => void;
   readonly reject: (error: Error) => void;
   readonly pieces: string[];
   length: number;
-  /** The last characters, where the end of a chunked body shows. */
+  /** Last characters, which show the end of a chunked body. */
   tail: string;
   head?: Head | undefined;
   firstMs?: number;
@@ -173,7 +173,7 @@ type Head = { readonly end: number; readonly bodyLength: number | undefined };
 
 const chunkedEnd = "\r\n0\r\n\r\n";
 
-/** Takes a piece of an answer; true where it is the last. */
+/** Adds a piece of an answer; returns true if it is the last. */
 function read(reading: Reading, piece: string): boolean {
   reading.pieces.push(piece);
   reading.length += piece.length;
@@ -194,7 +194,7 @@ function findHead(pieces: readonly string[]): Head | undefined {
   return { end: end + 4, bodyLength: length === undefined ? undefined : Number(length) };
 }
 
-/** Not only status 200: the whole answer, and the end of the stream. */
+/** Returns whether an answer is right: status 200, the whole text, and the end of a stream. */
 function isRight(text: string, isStream: boolean): boolean {
   if (!text.startsWith("200", 9) || !text.includes('"finish_reason":"stop"')) return false;
   if (!isStream) return text.includes(answer);

@@ -1,5 +1,5 @@
-// `npm run bench -- gateway`: what the LLM proxy adds to a chat completion, direct to a stand-in
-// and through the service in turn, with every generation stored. Called by main.ts.
+// `npm run bench -- gateway`: the time that the LLM proxy adds to a chat completion, direct to a
+// stand-in and through the service in turn, with every generation stored.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ export type GatewayPart = (typeof gatewayParts)[number];
 
 export type GatewayOptions = {
   readonly rounds: number;
-  /** Requests of the part that looks at memory. */
+  /** Requests of the part `memory`. */
   readonly requests: number;
   readonly only: GatewayPart | undefined;
   readonly nodeFlags: readonly string[];
@@ -24,7 +24,7 @@ export type GatewayOptions = {
 
 type Load = Pick<GatewayJob, "model" | "isStream" | "pace" | "requests">;
 
-/** Both ways of the same load, and the processor seconds of the way through the service. */
+/** Results of the same load both ways, and the processor seconds of the way through the service. */
 type Round = {
   readonly direct: GatewayResult;
   readonly through: GatewayResult;
@@ -37,7 +37,7 @@ type Bench = {
   readonly options: GatewayOptions;
   /** Sends a load to the stand-in. */
   sendDirect(load: Load): Promise<GatewayResult>;
-  /** Sends a load through the service, and counts it. */
+  /** Sends a load through the service and counts its requests. */
   sendThrough(load: Load): Promise<GatewayResult>;
 };
 
@@ -74,7 +74,7 @@ export async function benchGateway(options: GatewayOptions): Promise<void> {
 const rate = 200;
 const rateSeconds = 20;
 
-/** A fixed rate, far below what the service can do: what a request waits longer. */
+/** Measures the added latency at a fixed rate far below the service's capacity. */
 async function benchRate(bench: Bench): Promise<void> {
   const rows = [];
   for (const isStream of [false, true]) {
@@ -86,7 +86,7 @@ async function benchRate(bench: Bench): Promise<void> {
   console.log(formatTable(["", ...latencyHead, ...processorHead], rows));
 }
 
-/** Connections that are always busy: what is added to each, and how many requests get through. */
+/** Measures added latency and throughput with always busy connections. */
 async function benchTurns(bench: Bench): Promise<void> {
   const rows = [];
   for (const isStream of [false, true]) {
@@ -113,7 +113,7 @@ async function benchTurns(bench: Bench): Promise<void> {
   console.log(formatTable(head, rows));
 }
 
-/** A provider that takes its time, as they do. */
+/** Measures the added latency with a provider as slow as real ones. */
 async function benchSlow(bench: Bench): Promise<void> {
   const plans = [
     ["100 ms to the answer, 1 at a time", "slow-100", false, 1, 100],
@@ -131,7 +131,7 @@ async function benchSlow(bench: Bench): Promise<void> {
 
 const samples = 10;
 
-/** Many requests in a row, half of them streams: memory must not grow with their number. */
+/** Sends many requests, half of them streams: memory must not grow with their number. */
 async function benchMemory(bench: Bench): Promise<void> {
   const { service, options } = bench;
   const requests = Math.ceil(options.requests / samples / 2);
@@ -173,7 +173,7 @@ function nameOf(isStream: boolean): string {
 
 const latencyHead = ["direct p50 ms", "direct p99 ms", "added p50", "added p99", "added to first"];
 
-/** Differences are those of a round, so that noise hits both. */
+/** Returns latencies. Differences are taken within a round, so that noise affects both ways. */
 function latencies(rounds: readonly Round[]): number[] {
   const added = (of: (result: GatewayResult) => number): number =>
     median(rounds.map(({ direct, through }) => of(through) - of(direct)));
@@ -188,14 +188,14 @@ function latencies(rounds: readonly Round[]): number[] {
 
 const processorHead = ["service µs", "Postgres µs"];
 
-/** Microseconds of processor a request. */
+/** Returns the microseconds of processor time per request. */
 function processor(rounds: readonly Round[], { requests }: Load): number[] {
   const each = (of: (round: Round) => number): number =>
     median(rounds.map((round) => (of(round) / requests) * 1e6));
   return [each(({ serviceCpu }) => serviceCpu), each(({ postgresCpu }) => postgresCpu)];
 }
 
-/** Fails unless every request that was answered is there as an event. */
+/** Fails unless every request through the service is stored as an event. */
 async function checkStored({ databaseUrl }: BenchService, sent: number): Promise<void> {
   const database = openDatabase({ url: databaseUrl, connectionsMax: 1 });
   try {

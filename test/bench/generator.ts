@@ -1,6 +1,5 @@
-// The load generator, a process of its own: keep-alive connections that each send the next request
-// when the last is answered. Takes a Job as its argument and prints a LoadResult.
-// Run by run-load.ts.
+// The load generator, a separate process: keep-alive connections that each send the next request
+// after the last answer. Takes a Job as its argument and prints a LoadResult.
 
 import { connect } from "node:net";
 import { type LoadName, loads, newRun } from "./loads.ts";
@@ -12,7 +11,7 @@ export type Job = {
   readonly key: string;
   readonly connections: number;
   readonly requests: number;
-  /** Number of the first event; each has its own start time. */
+  /** Number of the first event; each number has a different start time. */
   readonly firstEvent: number;
 };
 
@@ -37,7 +36,7 @@ async function main(job: Job): Promise<LoadResult> {
 
   async function work(number: number): Promise<void> {
     const send = await openConnection(hostname, Number(port));
-    // Its own bodies, since the last one may still be on its way when another is written.
+    // Separate bodies per connection, since one may still be on its way when the next is written.
     const templates = Array.from({ length: templatesEach }, (_, seed) => {
       const body = load.body(number * templatesEach + seed + 1, run);
       return { ...body, request: withHead(job, load.contentType, load.path, body.bytes.length) };
@@ -86,7 +85,7 @@ function withHead(job: Job, contentType: string, path: string, length: number): 
   );
 }
 
-/** Answered and whole: a batch that stored some only, or spans that were refused, is a fault. */
+/** Throws unless everything was stored: partly stored batches and rejected spans are errors. */
 function checkStored({ status, body }: Answer): void {
   if (status === 200 && (body === "" || body.includes('"success":true'))) return;
   throw new Error(`the service answered ${status}: ${body.slice(0, 500)}`);

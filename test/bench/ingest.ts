@@ -1,5 +1,5 @@
-// `npm run bench -- ingest`: acknowledged events a second over HTTP, beside the same rows by COPY.
-// Rounds of both alternate, so that whatever else the machine does touches both. Called by main.ts.
+// `npm run bench -- ingest`: acknowledged events per second over HTTP, beside the same rows by
+// COPY. Rounds of both alternate, so that noise of the machine affects both.
 
 import { createCopyBaseline, type CopyBaseline } from "./copy-baseline.ts";
 import type { LoadResult } from "./generator.ts";
@@ -13,7 +13,7 @@ import { firstStartMs } from "./template.ts";
 
 export type IngestOptions = {
   readonly rounds: number;
-  /** Events of a round of the first load; the others take a share of it. */
+  /** Events per round of the first load; other loads have a share of it. */
   readonly events: number;
   readonly only: LoadName | undefined;
   readonly nodeFlags: readonly string[];
@@ -33,7 +33,7 @@ const connections = 8;
 type Round = {
   readonly http: LoadResult;
   readonly copy: { readonly rows: number; readonly seconds: number };
-  /** Processor seconds while the service took the round, and Postgres' while it copied. */
+  /** Processor seconds during the service's part of the round, and Postgres' during the copy. */
   readonly serviceCpu: number;
   readonly postgresCpu: number;
   readonly copyCpu: number;

@@ -1,6 +1,5 @@
-// The most memory that clients can make the service use: batches of nearly the largest size, all at
-// once. What is over the bytes in flight is refused, at times with the connection.
-// Called by ingest.ts.
+// The maximum memory that clients can make the service use: batches of nearly the largest size at
+// once. Batches over the bytes in flight are refused, sometimes by closing the connection.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { batch, newRun } from "./loads.ts";
@@ -8,11 +7,11 @@ import { peakMemoryMb } from "./processes.ts";
 import type { BenchService } from "./service.ts";
 import { patch } from "./template.ts";
 
-/** 64 MB is the limit of a batch. */
+/** Batches just below the limit of 64 MB. */
 const load = batch(29_000, 2_048);
 const batchesEach = 2;
 
-/** Sends batches over each connection until the service took them; returns a line of results. */
+/** Sends batches over each connection until the service stores them; returns a line of results. */
 export async function sendLargestBodies(
   service: BenchService,
   connections: number,
@@ -45,7 +44,7 @@ export async function sendLargestBodies(
   );
 }
 
-/** Returns false when the service is full. */
+/** Sends a batch; returns false if the service is full. */
 async function post({ credentials }: BenchService, body: Buffer<ArrayBuffer>): Promise<boolean> {
   let response: Response;
   try {
@@ -58,7 +57,8 @@ async function post({ credentials }: BenchService, body: Buffer<ArrayBuffer>): P
       body,
     });
   } catch {
-    // The refusal closes the connection behind it, and may be lost under a body still on its way.
+    // A refusal closes the connection, and its answer may be lost while the body is still being
+    // sent.
     return false;
   }
   const text = await response.text();

@@ -1,4 +1,4 @@
-// The loads of `bench ingest`: which requests are sent. Called by generator.ts and ingest.ts.
+// The loads of `bench ingest`: the requests that it sends.
 
 import { randomBytes } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -11,7 +11,7 @@ export type Load = {
   readonly path: string;
   readonly contentType: string;
   readonly events: number;
-  /** Makes a body; the seed decides its texts. Ids end in `run`, 8 hexadecimal digits. */
+  /** Makes a body; the seed determines its texts. Ids end in `run`, 8 hexadecimal digits. */
   readonly body: (seed: number, run: string) => Template;
 };
 
@@ -42,7 +42,7 @@ export function newRun(): string {
   return randomBytes(4).toString("hex");
 }
 
-/** Returns the load of batches of so many events of so many bytes. */
+/** Returns the load of batches of `events` events with `bytes` bytes each. */
 export function batch(events: number, bytes: number): Load {
   return {
     path: "/events/batch",
@@ -75,7 +75,7 @@ function eventOf(
   };
 }
 
-/** A request of the standard exporter: one resource, one scope, GenAI attributes. */
+/** Returns a request of the standard exporter: one resource, one scope, GenAI attributes. */
 function spans(seed: number, run: string): Template {
   const random = createRandom(seed);
   const end = Buffer.from(run, "hex");

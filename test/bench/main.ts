@@ -1,5 +1,5 @@
-// `npm run bench -- ingest|read|access|gateway|evaluate|blocking|compare`: measures the whole service here
-// and prints tables. Results are kept in docs/benchmarks.md.
+// `npm run bench -- ingest|read|access|gateway|evaluate|blocking|compare`: measures the service on
+// this machine and prints tables. docs/benchmarks.md keeps results.
 
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";

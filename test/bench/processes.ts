@@ -1,9 +1,8 @@
-// What the kernel counts of processes: processor time and peak memory, from /proc. Called by the
-// benches, which therefore need Linux.
+// Processor time and memory of processes, from /proc; the benches therefore need Linux.
 
 import { readdir, readFile } from "node:fs/promises";
 
-/** Of a kernel built as nearly all are (CONFIG_HZ of user space, `getconf CLK_TCK`). */
+/** Clock ticks per second on nearly all kernels (CONFIG_HZ of user space, `getconf CLK_TCK`). */
 const ticksPerSecond = 100;
 
 type Stat = { readonly parent: number; readonly own: number; readonly ended: number };
@@ -11,7 +10,7 @@ type Stat = { readonly parent: number; readonly own: number; readonly ended: num
 async function readStat(pid: number): Promise<Stat | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  // The name, in parentheses, may hold spaces; what follows it are numbers.
+  // The name, in parentheses, may contain spaces; only numbers follow it after the state.
   const fields = text
     .slice(text.lastIndexOf(")") + 2)
     .split(" ")
@@ -50,19 +49,19 @@ export async function threadSecondsOf(pid: number): Promise<number> {
   return seconds.reduce((sum, one) => sum + one, 0);
 }
 
-/** Returns the processor seconds of a process and its children, those that ended included. */
+/** Returns the processor seconds of a process and its children, including ended children. */
 export async function cpuSecondsOfTree(pid: number): Promise<number> {
   const [own, children] = await Promise.all([readStat(pid), childrenOf(pid)]);
   const inside = await Promise.all(children.map(cpuSecondsOf));
   return (own?.own ?? 0) + (own?.ended ?? 0) + inside.reduce((sum, one) => sum + one, 0);
 }
 
-/** Returns the highest resident memory that a process ever had, in megabytes. */
+/** Returns the maximum resident memory of a process since its start, in megabytes. */
 export function peakMemoryMb(pid: number): Promise<number> {
   return readStatusMb(pid, /^VmHWM:\s+(\d+) kB/m);
 }
 
-/** Returns the resident memory of a process now, in megabytes. */
+/** Returns the current resident memory of a process, in megabytes. */
 export function memoryMb(pid: number): Promise<number> {
   return readStatusMb(pid, /^VmRSS:\s+(\d+) kB/m);
 }
@@ -72,7 +71,9 @@ async function readStatusMb(pid: number, pattern: RegExp): Promise<number> {
   return Math.round(Number(pattern.exec(status)?.[1]) / 1_024);
 }
 
-/** Returns the proportional memory of a process and its children now (shared pages once), in MB. */
+/**
+ * Returns the current proportional memory of a process and its children (shared pages once), in MB.
+ */
 export async function memoryOfTreeMb(pid: number): Promise<number> {
   const sizes = await Promise.all(
     [pid, ...(await childrenOf(pid))].map(async (one) => {

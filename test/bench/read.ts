@@ -1,5 +1,5 @@
 // `npm run bench -- read`: reads over HTTP from a project of a million events, beside the time that
-// Postgres takes for the same statements. Called by main.ts.
+// Postgres takes for the same statements.
 
 import type { ProjectId } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
@@ -23,9 +23,9 @@ export type ReadOptions = {
 type Read = {
   readonly title: string;
   readonly request: { readonly path: string; readonly body?: object };
-  /** What the service asks of Postgres for it. */
+  /** Runs the statements that the service sends to Postgres for the read. */
   readonly statements: (database: Database) => Promise<unknown>;
-  /** Tells from the answer that it was the right one. */
+  /** Returns whether the answer is right. */
   readonly check: (answer: string) => boolean;
 };
 
@@ -54,10 +54,10 @@ export async function benchRead({ runs, events, nodeFlags }: ReadOptions): Promi
   }
 }
 
-/** Reading records nothing. */
+/** Recorder for sessions that only read. */
 const noRecorder = {} as Recorder;
 
-/** The first answer warms up and is not counted. */
+/** Measures a read; the first answer warms up and is not counted. */
 async function measure(service: BenchService, { request, check, title }: Read, runs: number) {
   const times: number[] = [];
   let bytes = 0;

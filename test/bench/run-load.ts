@@ -1,4 +1,4 @@
-// Runs the generator as a child process and returns what it measured. Called by ingest.ts.
+// Runs the generator as a child process and returns its result.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -6,7 +6,7 @@ import type { Job, LoadResult } from "./generator.ts";
 
 const generatorPath = new URL("./generator.ts", import.meta.url).pathname;
 
-/** Sends the requests of a job; fails when one was not stored. */
+/** Sends the requests of a job; fails if one was not stored. */
 export async function runLoad(job: Job): Promise<LoadResult> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     generatorPath,

@@ -1,14 +1,14 @@
-// Waits for scores and counts them: each event has exactly one of each evaluator that was to run,
-// with the right value, and none of the others. Called by the parts of evaluate.ts.
+// Waits for scores and counts them: each event must have exactly one right score of each evaluator
+// that runs on it, and none of the others.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { type EventRange, type MadeMetric, microsecondsOf, type Scoring } from "./scoring.ts";
 
 const pollMs = 250;
-/** Nothing was scored for so long: nothing will be. */
+/** Maximum time without progress; after it no further score is expected. */
 const stillMs = 90_000;
 
-/** Waits until metrics have ended so many runs, all of them together since they were made. */
+/** Waits until metrics together have ended `expected` runs since they were created. */
 export async function waitForRuns(
   scoring: Scoring,
   metrics: readonly MadeMetric[],
@@ -30,7 +30,9 @@ export async function waitForRuns(
   }
 }
 
-/** By the chunks, which are few, so that looking costs nothing. */
+/**
+ * Returns the number of ended runs. It counts by chunks, which are few, so that polling is cheap.
+ */
 async function countEnded(scoring: Scoring, metrics: readonly MadeMetric[]): Promise<number> {
   const { project_id: projectId } = scoring.service.credentials;
   const [row] = await scoring.database.sql()<{ readonly ended: number }[]>`
@@ -40,7 +42,7 @@ async function countEnded(scoring: Scoring, metrics: readonly MadeMetric[]): Pro
   return row?.ended ?? 0;
 }
 
-/** Waits until nothing of the project waits to be looked at or runs. */
+/** Waits until no event of the project waits for evaluators and no chunk runs. */
 export async function waitForQuiet({ service, database }: Scoring): Promise<void> {
   const { project_id: projectId } = service.credentials;
   const deadline = Date.now() + stillMs;
@@ -64,7 +66,7 @@ type Counts = {
   readonly merged: number;
 };
 
-/** Fails unless each event of a range was scored once by a metric, or with `isRun` false, never. */
+/** Throws unless a metric scored each event of a range once, or never if `isRun` is false. */
 export async function checkScored(
   { service, database }: Scoring,
   { id, name }: MadeMetric,
@@ -94,7 +96,7 @@ export async function checkScored(
   }
 }
 
-/** Fails unless metrics have committed exactly so many scores and no failure: none came twice. */
+/** Throws unless metrics committed exactly `expected` scores and no failure, so none twice. */
 export async function checkCommitted(
   { service, database }: Scoring,
   metrics: readonly MadeMetric[],

@@ -1,5 +1,4 @@
-// The service with its workflows, metrics over its API, and what became of their scores in its
-// database. Called by evaluate.ts and its parts.
+// The service with its workflows: metrics over its API, and their scores in its database.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,14 +12,14 @@ import { runLoad } from "./run-load.ts";
 import { type BenchService, startService } from "./service.ts";
 import { firstStartMs } from "./template.ts";
 
-/** Events by their numbers, which say when they start. */
+/** Range of event numbers, which determine the start times. */
 export type EventRange = { readonly first: number; readonly events: number };
 
 export type MadeMetric = { readonly id: string; readonly name: string };
 
-/** Processor seconds. */
+/** Processor seconds by process. */
 export type Cpu = {
-  /** With the worker, which runs in it. */
+  /** Service, including the worker, which runs in the same process. */
   readonly service: number;
   readonly postgres: number;
   readonly temporal: number;
@@ -29,7 +28,7 @@ export type Cpu = {
 
 export const cpuHead = ["service", "Postgres", "Temporal", "sandboxes"];
 
-/** Returns the columns of `cpuHead`; the kernel counts hundredths. */
+/** Returns the columns of `cpuHead`, rounded to hundredths as the kernel counts. */
 export function listCpu({ service, postgres, temporal, sandboxes }: Cpu): number[] {
   const seconds = [service, postgres, temporal, sandboxes];
   return seconds.map((used) => Math.round(used * 100) / 100);
@@ -38,22 +37,22 @@ export function listCpu({ service, postgres, temporal, sandboxes }: Cpu): number
 export type Scoring = {
   readonly service: BenchService;
   readonly database: Database;
-  /** Takes numbers for events that are to be sent. */
+  /** Reserves numbers for events to send. */
   take(events: number): EventRange;
-  /** Sends whole requests of a load with at least so many events, as `bench ingest` does. */
+  /** Sends whole requests of a load with at least `events` events, as `bench ingest` does. */
   load(load: LoadName, events: number): Promise<LoadResult & { readonly range: EventRange }>;
-  /** Calls a route, as `GET /v1/metrics`; fails unless it answers 200. */
+  /** Calls a route, such as `GET /v1/metrics`; throws unless it answers 200. */
   call(route: string, body?: unknown): Promise<Record<string, unknown>>;
-  /** Makes a metric of the trivial evaluator. */
+  /** Creates a metric with the trivial evaluator. */
   make(fields?: Readonly<Record<string, unknown>>): Promise<MadeMetric>;
   cpu(): Promise<Cpu>;
   stop(): Promise<void>;
 };
 
-/** The evaluator of all of these benches. */
+/** Evaluator of all these benches. */
 export const evaluatorCode = 'def evaluate(event):\n    return len(event["outputs"]["content"])\n';
 
-/** The sessions that come with the events have no outputs. */
+/** Excludes the sessions of the events, which have no outputs. */
 const filters = {
   filterArray: [{ field: "event_type", operator: "is not", value: "session", type: "string" }],
 };
@@ -136,13 +135,13 @@ function composeScoring({
         cpuSecondsOfTree(postgresPid),
         cpuSecondsOf(temporalPid),
       ]);
-      // All are children of the service; its tree does not have their children in turn.
+      // All are children of the service; its tree does not include grandchildren.
       return { service: own, postgres, temporal, sandboxes: tree - own - postmaster - temporal };
     },
   };
 }
 
-/** Returns what was used between two looks. */
+/** Returns the processor seconds between two measurements. */
 export function cpuBetween(before: Cpu, after: Cpu): Cpu {
   return {
     service: after.service - before.service,
@@ -164,13 +163,13 @@ async function workflowsRun({ folder }: BenchService): Promise<void> {
   }
 }
 
-/** Returns the bounds of start times: from, included, to, excluded. */
+/** Returns the bounds of start times: from inclusive, to exclusive. */
 export function microsecondsOf({ first, events }: EventRange): { fromUs: number; toUs: number } {
   const fromUs = (firstStartMs + first) * 1_000;
   return { fromUs, toUs: fromUs + events * 1_000 };
 }
 
-/** Returns the value below which such a share of the values is. */
+/** Returns the value below which this share of the values lies. */
 export function percentile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? NaN;
 }

@@ -1,4 +1,4 @@
-// The service as `npm start` runs it below its supervisor, a process of its own on a fresh data
+// The service as `npm start` runs it below its supervisor: a separate process on a fresh data
 // folder with its embedded Postgres.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -24,8 +24,8 @@ const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
 const startTimeoutMs = 60_000;
 
 /**
- * Starts the service; `nodeFlags` are for a profile, as `--cpu-prof --cpu-prof-dir=…`, `flags` are
- * the service's own.
+ * Starts the service. `nodeFlags` are for profiles, such as `--cpu-prof --cpu-prof-dir=…`; `flags`
+ * are the service's.
  */
 export async function startService(
   nodeFlags: readonly string[] = [],
@@ -33,7 +33,7 @@ export async function startService(
 ): Promise<BenchService> {
   const command = readStartCommand();
   const folder = await mkdtemp(join(tmpdir(), "waggle-bench-"));
-  // Postgres, which does not run as root, must be able to get in.
+  // Postgres does not run as root and must be able to enter the folder.
   await chmod(folder, 0o755);
   const log = await open(join(folder, "service.log"), "w");
   const child = spawn(

@@ -1,9 +1,9 @@
-// The stand-in of a model provider as a process of its own, so that its work is not that of the
-// generator. Prints its base URL; ends when its input does. Run by gateway.ts.
+// The stand-in of a model provider as a separate process, so that its work does not slow the
+// generator. Prints its base URL; ends when its input ends.
 
 import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 
-/** What every chat is answered: some 130 tokens, which a stream brings in 100 parts. */
+/** Answer to every chat: about 130 tokens, which a stream sends in 100 parts. */
 export const answer = Array.from({ length: 100 }, (_, index) => `word${index % 10}`).join(" ");
 
 if (import.meta.main) {

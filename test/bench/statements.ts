@@ -1,6 +1,6 @@
-// Postgres' own time for what a read asks of it: the service's code runs here on a connection that
-// notes its statements, and each is explained with ANALYZE and SERIALIZE: rows are made into
-// text as for a client but sent to nobody. Called by read.ts.
+// Postgres' own time for the statements of a read. The service's code runs here on a connection
+// that records its statements; each is explained with ANALYZE and SERIALIZE, which converts rows to
+// text as for a client but does not send them.
 
 import postgres from "postgres";
 import type { Database, Sql } from "../../src/postgres/database.ts";
@@ -12,7 +12,7 @@ type Statement = { readonly text: string; readonly parameters: readonly unknown[
 type Plan = { readonly "Planning Time": number; readonly "Execution Time": number };
 
 export type Explainer = {
-  /** Returns the milliseconds of all statements that `read` runs, each the median of `runs`. */
+  /** Returns the milliseconds of all statements of `read`, each the median of `runs` runs. */
   explain(read: (database: Database) => Promise<unknown>, runs: number): Promise<number>;
   close(): Promise<void>;
 };

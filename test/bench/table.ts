@@ -1,12 +1,11 @@
-// Tables for people, and what they need to judge the numbers: machine, commit, load. Called by the
-// benches.
+// Tables of results, and the data needed to judge the numbers: machine, commit, load.
 
 import { execFileSync } from "node:child_process";
 import { cpus, loadavg } from "node:os";
 
 type Cell = string | number;
 
-/** Returns a Markdown table whose columns line up; numbers are set to the right. */
+/** Returns a Markdown table with aligned columns; numbers are right-aligned. */
 export function formatTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((row) => row.map(formatCell));
   const widths = head.map((name, column) =>
@@ -30,7 +29,7 @@ function formatCell(cell: Cell): string {
   return String(Number(cell.toPrecision(3)));
 }
 
-/** Returns the middle of the values; of an even number, the mean of the two in the middle. */
+/** Returns the median: for an even number of values, the mean of the two middle ones. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -38,7 +37,7 @@ export function median(values: readonly number[]): number {
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? NaN) + high) / 2 : high;
 }
 
-/** Returns one line: where and on what these numbers were measured. */
+/** Returns one line with the machine, commit and load of the measurement. */
 export function describeMachine(): string {
   const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"]).toString().trim();
   const changes = execFileSync("git", ["status", "--porcelain", "--", "src"]).toString().trim();

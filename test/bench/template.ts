@@ -1,8 +1,7 @@
-// Request bodies made once and sent many times: the places of ids and times in the bytes are known,
-// and each sending writes new ones there. So the generator costs a fraction of what it measures.
-// Called by loads.ts and generator.ts.
+// Request bodies made once and sent many times: the positions of ids and times in the bytes are
+// known, and each sending overwrites them. So the generator costs a fraction of the measured work.
 
-/** What stands in a place: an event's or the session's id, or when the event began or ended. */
+/** Content of a slot: the id of an event or session, or the start or end time of an event. */
 type Kind = "event" | "session" | "start" | "end";
 type Slot = { readonly offset: number; readonly kind: Kind; readonly index: number };
 
@@ -13,7 +12,7 @@ export type Template = {
   readonly events: number;
 };
 
-/** Start times count up from here by a millisecond an event, so that rounds can be told apart. */
+/** Start time of event number 0. Each number adds a millisecond, so rounds can be told apart. */
 export const firstStartMs = 1_760_000_000_000;
 const durationMs = 250;
 
@@ -24,20 +23,23 @@ const letters: readonly (readonly [Kind, string])[] = [
   ["end", "e"],
 ];
 
-/** Places in text: 8 hexadecimal digits of an id, 13 digits of a time. */
+/** Marks in text: 8 hexadecimal digits of an id, 13 digits of a time. */
 export const textMarks = {
   id: (kind: "event" | "session", index: number) => `~${letterOf(kind)}${pad(index, 6)}`,
   time: (kind: "start" | "end", index: number) => `~${letterOf(kind)}${pad(index, 11)}`,
 };
 
-/** Places in bytes: the first 4 of an id, the 8 of a fixed64 time in nanoseconds. */
+/** Marks in bytes: the first 4 of an id, the 8 of a fixed64 time in nanoseconds. */
 export const byteMarks = {
   id: (kind: "event" | "session", index: number) => markBytes(kind, index),
   time: (kind: "start" | "end", index: number) =>
     Buffer.concat([markBytes(kind, index), Buffer.alloc(4)]).readBigUInt64LE(),
 };
 
-/** Makes a template of JSON text whose strings hold marks; a time's quotes become its own bytes. */
+/**
+ * Makes a template of JSON text whose strings contain marks. The quotes around a time's mark are
+ * removed, so that a time is a number.
+ */
 export function textTemplate(json: string, events: number): Template {
   const text = json.replace(/"(~[be]\d{11})"/g, "$1");
   const slots = [...text.matchAll(/~([isbe])(\d{6,11})/g)].map((match) => ({
@@ -48,7 +50,7 @@ export function textTemplate(json: string, events: number): Template {
   return { bytes: Buffer.from(text, "latin1"), slots, isText: true, events };
 }
 
-/** Makes a template of Protobuf bytes; UTF-8 text never holds the bytes that begin a mark. */
+/** Makes a template of Protobuf bytes; UTF-8 text never contains the first byte of a mark. */
 export function binaryTemplate(bytes: Uint8Array, events: number): Template {
   const buffer = Buffer.from(bytes);
   const slots: Slot[] = [];
@@ -60,7 +62,7 @@ export function binaryTemplate(bytes: Uint8Array, events: number): Template {
   return { bytes: buffer, slots, isText: false, events };
 }
 
-/** Writes the ids and times of the events from number `first` on. Ids are spread, as if random. */
+/** Writes the ids and times of the events from number `first` on. Ids are spread as if random. */
 export function patch(template: Template, first: number): void {
   const write = template.isText ? writeText : writeBinary;
   for (const { offset, kind, index } of template.slots) {
@@ -93,7 +95,7 @@ const writeBinary = {
     bytes.writeBigUInt64LE(BigInt(ms) * 1_000_000n, offset),
 };
 
-// An odd factor: another number for each of 2^32.
+// An odd factor gives each of the 2^32 numbers a different result.
 function spread(n: number): number {
   return Math.imul(n, 0x9e3779b1) >>> 0;
 }

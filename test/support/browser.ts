@@ -1,6 +1,5 @@
-// As much of a browser as sign-in needs: cookies by host, redirects followed one at a time, and
-// origins that lead to another address, as a proxy in front of the service would. Called by tests
-// of sign-in.
+// The parts of a browser that sign-in needs: cookies by host, redirects followed one at a time, and
+// origins at another address, as behind a proxy.
 
 export type Visit = {
   readonly method?: string;
@@ -9,7 +8,7 @@ export type Visit = {
 };
 
 export type BrowserAnswer = {
-  /** Where the browser is, by its own idea. */
+  /** Current address from the browser's point of view. */
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
@@ -17,16 +16,18 @@ export type BrowserAnswer = {
 };
 
 export type Browser = {
-  /** One request and its answer; redirects are not followed. */
+  /** Sends one request and returns its answer; redirects are not followed. */
   visit(url: string, visit?: Visit): Promise<BrowserAnswer>;
-  /** Visits and follows redirects until there is none, or one leads to where `stopAt` says. */
+  /**
+   * Visits and follows redirects until none is left, or until `stopAt` is true for the next one.
+   */
   follow(url: string, stopAt?: (url: string) => boolean): Promise<BrowserAnswer>;
-  /** Name and value of the cookies for an origin. */
+  /** Returns the cookies for an origin, name to value. */
   cookies(origin: string): ReadonlyMap<string, string>;
 };
 
 export type BrowserOptions = {
-  /** Real address of an origin, where they differ. */
+  /** Real addresses of origins, if they differ. */
   readonly addresses?: Readonly<Record<string, string>>;
   /** Changes an address before it is visited. */
   readonly rewrite?: (url: URL) => void;

@@ -1,30 +1,29 @@
-// The whole service with the stand-in as each of its providers, and chats on it over REST.
-// Called by tests of /chat.
+// The whole service with the stand-in as each of its providers, and chats over REST.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { startOpenAiStandIn, type StandIn } from "./openai-stand-in.ts";
 import type { ReadEvent } from "./read-back.ts";
 import { startService, type TestService } from "./service.ts";
 
-/** What requests to the stand-in are signed with; it stands nowhere else. */
+/** Key for requests to the stand-in; no other place contains it. */
 export const providerKey = "sk-of-the-operator-0123456789";
 
 export type ChatService = {
   readonly service: TestService;
   readonly standIn: StandIn;
-  /** Asks for a chat of the demo project; `body` adds to a small request and replaces of it. */
+  /** Sends a chat in the demo project; `body` extends or overrides a small request. */
   chat(
     body: Record<string, unknown>,
     init?: Pick<RequestInit, "headers" | "signal">,
   ): Promise<Response>;
   /** Returns the event of a generation. */
   readEvent(generationId: string): Promise<ReadEvent>;
-  /** Returns the only model event of a session, once it is stored. */
+  /** Returns the only model event of a session, after it is stored. */
   findEvent(sessionId: string): Promise<ReadEvent>;
   stop(): Promise<void>;
 };
 
-/** Starts it; every provider is named as its type, the compatible one `local`. */
+/** Starts the service; each provider is named by its type, the compatible one `local`. */
 export async function startChatService(
   flags: Readonly<Record<string, string>> = {},
 ): Promise<ChatService> {
@@ -108,14 +107,14 @@ function providersOf({ urls }: StandIn): string {
   });
 }
 
-/** Returns the JSON of an answer that must be 200. */
+/** Returns the JSON of an answer; throws unless its status is 200. */
 export async function bodyOf<T>(response: Response): Promise<T> {
   const text = await response.text();
   if (response.status !== 200) throw new Error(`${response.status} ${text}`);
   return JSON.parse(text) as T;
 }
 
-/** A generation as /chat answers it. */
+/** A generation in the form of the answers of /chat. */
 export type AnsweredGeneration = {
   readonly choices: readonly {
     readonly index: number;
@@ -130,7 +129,7 @@ export type AnsweredGeneration = {
   readonly timestamp: string;
 };
 
-/** Returns the data of a stream's events, and whether it ended in order. */
+/** Returns the data of a stream's events, and whether the stream ended in order. */
 export async function readEventStream(
   response: Response,
 ): Promise<{ readonly data: readonly string[]; readonly isWhole: boolean }> {
@@ -140,7 +139,7 @@ export async function readEventStream(
     const body = response.body?.pipeThrough(new TextDecoderStream());
     for await (const chunk of body ?? []) text += chunk;
   } catch {
-    // What a broken connection is to a client.
+    // A client sees a broken connection as an error.
     isWhole = false;
   }
   const data = text.split("\n\n").filter((event) => event !== "");

@@ -1,5 +1,5 @@
-// Every service of ours, for tests that hold something of all rpcs. test/tidy.test.ts holds that no
-// proto with a service is missing here.
+// Every service of ours, for tests about all rpcs. test/tidy.test.ts checks that no proto with a
+// service is missing.
 
 import type { DescFile, DescMethod } from "@bufbuild/protobuf";
 import { file_waggle_compat_v0_metric } from "../../gen/waggle/compat/v0/metric_pb.js";

@@ -1,5 +1,4 @@
-// The control plane's services on a test's database, with everything real behind them. Called by
-// tests of stores and services.
+// The control plane's services on a test's database, with real dependencies.
 
 import { createAudit } from "../../src/access/audit/audit.ts";
 import type { Audit } from "../../src/access/audit/audit.ts";
@@ -32,7 +31,7 @@ export type TestControlplaneOptions = {
   readonly clusterIds?: readonly string[];
 };
 
-/** Puts the services together; data planes are assigned by hand unless a test says otherwise. */
+/** Composes the services; data planes are assigned manually by default. */
 export async function aControlplane(options: TestControlplaneOptions): Promise<TestControlplane> {
   const { database, assignment = "manual", clusterIds = ["default", "eu", "us"] } = options;
   const audit = createAudit(database);
@@ -61,7 +60,7 @@ export async function aControlplane(options: TestControlplaneOptions): Promise<T
   return { ...controlplane, database, scopes, members, audit };
 }
 
-/** A key that may do everything in the control plane. */
+/** Returns a key that may do everything in the control plane. */
 export function aKeyPrincipal(root: Scope = systemScope): KeyPrincipal {
   return {
     kind: "control_plane",

@@ -1,4 +1,4 @@
-// Encryption keys, provider credentials and model aliases of a test. Called by tests.
+// Encryption keys, provider credentials and model aliases for tests.
 
 import { randomBytes } from "node:crypto";
 import { createAudit } from "../../src/access/audit/audit.ts";
@@ -20,10 +20,10 @@ import type { Database } from "../../src/postgres/database.ts";
 import { scopeIdOf } from "./tenants.ts";
 import type { KeyRoot } from "./tenants.ts";
 
-/** A key with its text as the setting has it. */
+/** A key with its text form in the setting. */
 export type TestEncryptionKey = EncryptionKey & { readonly text: string };
 
-/** Makes a key. */
+/** Makes a random key. */
 export function anEncryptionKey(id: string): TestEncryptionKey {
   const key = randomBytes(32);
   return { id, key, text: `${id}:${key.toString("base64")}` };
@@ -36,13 +36,13 @@ export type TestCredentials = {
 };
 
 export type TestCredentialsOptions = {
-  /** The one that seals first. */
+  /** Encryption keys; the first one seals. */
   readonly keys: readonly EncryptionKey[];
   readonly addressGuard?: Pick<AddressGuard, "assertAllowed">;
   readonly logger?: Pick<Logger, "error">;
 };
 
-/** Puts the services together on a test's database; every address is allowed unless said. */
+/** Composes the services on a test's database; every address is allowed by default. */
 export function createTestCredentials(
   database: Database,
   { keys, addressGuard, logger = createLogger("silent") }: TestCredentialsOptions,
@@ -61,7 +61,7 @@ export function createTestCredentials(
   };
 }
 
-/** Adds credentials without secrets to a tenant by SQL, and returns their id. */
+/** Adds a credential without secrets to a tenant by SQL, and returns its id. */
 export async function addCredential(
   database: Database,
   tenant: LocalProject,
@@ -77,7 +77,7 @@ export async function addCredential(
   return id;
 }
 
-/** Sets an alias of a tenant by SQL, and returns its name. */
+/** Adds an alias to a tenant by SQL, and returns its name. */
 export async function addAlias(
   database: Database,
   tenant: LocalProject,

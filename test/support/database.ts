@@ -1,4 +1,4 @@
-// A database of its own for a test file, copied from the migrated template. Called by tests.
+// A separate database for each test file, copied from the migrated template.
 
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
@@ -17,7 +17,7 @@ export type TestDatabase = {
   drop(): Promise<void>;
 };
 
-/** Makes a migrated, empty database; call `drop` in afterAll. */
+/** Creates a migrated, empty database; call `drop` in afterAll. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const url = await createDatabase(templateName);
   const database = openDatabase({ url });
@@ -37,7 +37,7 @@ export async function urlOf(database: Database): Promise<string> {
   return databaseUrl(inject("serverUrl"), row?.name ?? "");
 }
 
-/** Opens the clusters of a test; without URLs, the database itself is the only one. */
+/** Opens the clusters of a test; without URLs, the database itself is the only cluster. */
 export function openTestClusters(
   control: Database,
   urls: Readonly<Record<string, string>> = {},
@@ -52,7 +52,7 @@ export function openTestClusters(
   });
 }
 
-/** Makes a database and returns its URL; `template1` gives one without any migration. */
+/** Creates a database and returns its URL; `template1` gives one without migrations. */
 export async function createDatabase(template: "template1" | typeof templateName): Promise<string> {
   const name = `test_${randomBytes(6).toString("hex")}`;
   await onServer(
@@ -66,7 +66,7 @@ export async function dropDatabase(url: string): Promise<void> {
   await onServer((sql) => sql`drop database if exists ${sql(name)} with (force)`);
 }
 
-/** Returns a server's URL with the database exchanged. */
+/** Returns a server's URL with another database name. */
 export function databaseUrl(serverUrl: string, name: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
@@ -84,7 +84,7 @@ async function onServer(
   }
 }
 
-/** Ends the connections that listen for changes of access; returns how many there were. */
+/** Ends the connections that listen for access changes; returns their number. */
 export async function cutListeners(database: Database): Promise<number> {
   const rows = await database.sql()`
     select pg_terminate_backend(pid)

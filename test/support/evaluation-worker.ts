@@ -1,5 +1,5 @@
-// The worker of evaluators' workflows with answers that a test writes down in place of the
-// services, so that the workflows are tried on their own on a real Temporal. Called by tests.
+// The worker of evaluators' workflows with fixed answers in place of the services, so that
+// workflows are tested alone on a real Temporal.
 
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createLogger } from "../../src/base/logger.ts";
@@ -15,7 +15,7 @@ import { targetOf } from "./workflows.ts";
 
 export type Services = Chunks & Pick<BackfillRuns, "nextChunk" | "finish">;
 
-/** Starts it; what is not given here is not to be asked. */
+/** Starts the worker; a call to a service that is not given fails. */
 export async function startEvaluationWorker(
   temporal: { readonly address: string; readonly namespace: string },
   services: Partial<Services>,
@@ -42,7 +42,7 @@ export async function startEvaluationWorker(
   };
 }
 
-/** What a workflow of an evaluator begins with; every id is new. */
+/** Returns the input of an evaluator's workflow; every id is new. */
 export function aChunk(input: Partial<EvaluateChunkInput> = {}): EvaluateChunkInput {
   return {
     ...{ projectId: createUuid() as ProjectId, orgId: createUuid(), chunkId: createUuid() },
@@ -52,7 +52,7 @@ export function aChunk(input: Partial<EvaluateChunkInput> = {}): EvaluateChunkIn
   };
 }
 
-/** Answers of a chunk of 100 events, `perStep` of them in each. */
+/** Returns the steps of a chunk of 100 events; each step scores `perStep` events. */
 export function stepsOf(perStep: number): () => Promise<ChunkStep> {
   let scored = 0;
   return async () => {
@@ -62,7 +62,7 @@ export function stepsOf(perStep: number): () => Promise<ChunkStep> {
   };
 }
 
-/** An answer to a backfill of 200 events. */
+/** Returns an answer to a backfill of 200 events. */
 export function answerOf(
   next:
     | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }

@@ -1,5 +1,5 @@
-// The services of evaluation over a database of a test, without anything that runs evaluators: what
-// a runner would commit, a test commits by hand. Called by tests of stores.
+// The services of evaluation on a test's database, without a runner of evaluators: tests commit a
+// runner's results by hand.
 
 import { createAudit } from "../../src/access/audit/audit.ts";
 import { createAccessChanges } from "../../src/access/changes/changes.ts";
@@ -23,7 +23,7 @@ export const actor: Actor = { type: "user", id: createUuid(), name: "ada@example
 
 export type TestEvaluation = Awaited<ReturnType<typeof startEvaluation>>;
 
-/** Starts them on a database of their own; chunks have at most `chunkEventsMax` events. */
+/** Starts the services on a separate database; chunks have at most `chunkEventsMax` events. */
 export async function startEvaluation({ chunkEventsMax = 3 } = {}) {
   const testDatabase = await createTestDatabase();
   const { database } = testDatabase;
@@ -37,7 +37,7 @@ export async function startEvaluation({ chunkEventsMax = 3 } = {}) {
   };
 }
 
-/** Composes them over a database, which may be that of a whole service. */
+/** Composes the services on a database, which may be that of a whole service. */
 export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 } = {}) {
   const clusters = openTestClusters(database);
   const scopes = createScopes(database);
@@ -49,11 +49,11 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
     outbox: createOutbox(database),
     scores: createScores({ clusters, tracingOf: tracing.of, failuresMax: 10 }),
   };
-  // Each ends what the other has; the composition of the service has the same knot.
+  // Evaluators and backfills end each other's work; the service's composition has the same cycle.
   const knot: { backfills?: Backfills } = {};
   const evaluators = createEvaluators({
     ...parts,
-    // Judges only: no code is parsed.
+    // Only judges: no code is parsed.
     sandbox: { inspect: () => Promise.reject(new Error("no code in this test")) },
     codeBytesMax: 100_000,
     cancelBackfills: async (...of) => knot.backfills?.cancelOpenOf(...of),
@@ -63,7 +63,7 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
   return {
     ...{ ...parts, evaluators, backfills },
     runs: createBackfillRuns({ ...parts, evaluators, chunkEventsMax }),
-    /** Runs of backfills with another way to events, or other places. */
+    /** Returns runs of backfills with other access to events, or other places. */
     runsWith: (tracingOf: TracingOf, places = createBackfillPlaces()) =>
       createBackfillRuns({ ...parts, evaluators, chunkEventsMax, tracingOf, places }),
     async aProject(): Promise<ProjectScope> {

@@ -1,4 +1,4 @@
-// Events put into a database by SQL, past the service, so that readers are tested on their own.
+// Inserts events into a database by SQL, without the service, so that readers are tested alone.
 
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
@@ -6,7 +6,7 @@ import type { StoredEvent } from "../../src/tracing/events/event.ts";
 import { escapeJson } from "../../src/tracing/events/postgres-text.ts";
 import type { FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 
-/** Returns an event with defaults for what a test does not care about. */
+/** Returns an event with defaults for all fields that a test does not set. */
 export function anEvent(fields: Partial<StoredEvent> = {}): StoredEvent {
   return {
     event_id: createUuid(),
@@ -36,7 +36,7 @@ export function aProjectId(): ProjectId {
   return createUuid() as ProjectId;
 }
 
-/** Inserts events and, when a catalogue is given, records their fields in it. */
+/** Inserts events and, if a catalogue is given, records their fields in it. */
 export async function insertEvents(
   database: Database,
   projectId: string,
@@ -68,7 +68,7 @@ export async function insertEvents(
   catalogue?.confirm(sightings);
 }
 
-/** Inserts an update that waits for its event, which no reader may see. */
+/** Inserts an update that waits for its event and is invisible to readers. */
 export async function insertPending(
   database: Database,
   projectId: string,

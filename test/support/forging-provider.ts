@@ -1,5 +1,5 @@
-// An identity provider that signs the ID tokens of a test with a key that it publishes, as a faulty
-// or hostile provider would. Signs each browser in at once.
+// An identity provider that signs any ID token with a key that it publishes, as a faulty or hostile
+// provider would. It signs each browser in at once.
 
 import { createSign, generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
@@ -10,8 +10,8 @@ import { clientId } from "./identity-provider.ts";
 export type ForgingProvider = {
   readonly issuer: string;
   /**
-   * Claims of the next ID tokens, as JSON texts, in place of the good ones; undefined leaves one
-   * out. Texts, since JSON.stringify cannot write `1e999`, which is a number of JSON.
+   * Sets claims of the next ID tokens, in place of the valid ones; undefined leaves one out. Claims
+   * are JSON texts, since JSON.stringify cannot write `1e999`, which is a JSON number.
    */
   forge(claims: Readonly<Record<string, string | undefined>>): void;
   stop(): Promise<void>;
@@ -40,7 +40,7 @@ export async function startForgingProvider(): Promise<ForgingProvider> {
     return sign(payload);
   };
 
-  /** The code is the nonce, which the token has to repeat. */
+  /** Answers by path. The code is the nonce, which the token has to repeat. */
   const answers: Readonly<Record<string, (url: URL, body: string) => object | URL>> = {
     "/.well-known/openid-configuration": () => ({
       issuer,

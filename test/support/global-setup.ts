@@ -1,6 +1,6 @@
-// Starts one embedded Postgres for a test run and migrates the template that every test file's
-// database is copied from; has a Temporal ready for those that ask, and Python's memory, which
-// every sandbox starts from. Called by vitest.
+// Setup of a test run: starts one embedded Postgres and migrates the template of the test
+// databases, prepares a Temporal server for tests that ask for it, and makes Python's memory
+// snapshot, from which every sandbox starts.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { serveTemporal } from "./temporal-server.ts";
 declare module "vitest" {
   export interface ProvidedContext {
     serverUrl: string;
-    /** For test/support/temporal.ts. */
+    /** Address from which test/support/temporal.ts gets the Temporal server. */
     temporalStarterUrl: string;
   }
 }
@@ -29,7 +29,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const makingSnapshot = makeSnapshot();
   const server = await startPostgres({
     folder,
-    // Nothing of a test run has to survive a power cut.
+    // A test run need not survive a power failure.
     initdbArguments: ["--no-sync"],
     settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off" },
   });
@@ -49,7 +49,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** Takes seconds, once on a machine; a test that waited for it would take longer than it may. */
+/** Makes the snapshot, once per machine. It takes seconds, longer than a test may wait. */
 async function makeSnapshot(): Promise<void> {
   const sandbox = createSandbox(readConfig({}, {}), createLogger("fatal"));
   await sandbox.inspect("result = 1");

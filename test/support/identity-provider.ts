@@ -1,5 +1,5 @@
-// A real OpenID Connect provider on loopback, with accounts of its own. Whoever comes is signed in
-// as the account that `login_hint` names, without a form. Called by tests of sign-in.
+// A real OpenID Connect provider on loopback with fixed accounts. It signs every browser in as the
+// account in `login_hint`, without a form.
 
 import { generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
@@ -11,7 +11,7 @@ import { vi } from "vitest";
 
 export type Account = {
   readonly email?: string;
-  /** True unless it says otherwise; undefined leaves the claim out. */
+  /** True by default; undefined leaves the claim out. */
   readonly email_verified?: boolean | string | undefined;
   readonly name?: string;
   readonly groups?: readonly string[] | string;
@@ -19,11 +19,11 @@ export type Account = {
 
 export type IdentityProviderOptions = {
   readonly redirectUri: string;
-  /** By subject. A test may change them on the way. */
+  /** Accounts by subject; a test may change them during its run. */
   readonly accounts: Record<string, Account>;
-  /** Lifetime of ID tokens. */
+  /** Lifetime of ID tokens in seconds. */
   readonly idTokenSeconds?: number;
-  /** Whether the ID token itself carries e-mail and groups; else userinfo alone does. */
+  /** Whether the ID token itself contains e-mail and groups; else only userinfo does. */
   readonly isTokenFull?: boolean;
   readonly port?: number;
 };
@@ -31,7 +31,7 @@ export type IdentityProviderOptions = {
 export type IdentityProvider = {
   readonly issuer: string;
   readonly port: number;
-  /** Requests by path since the start, to see what was asked. */
+  /** Paths of all requests since the start. */
   readonly asked: readonly string[];
   stop(): Promise<void>;
 };
@@ -48,7 +48,7 @@ export async function startIdentityProvider(
   const server = createServer();
   const port = await listen(server, options.port ?? 0);
   const issuer = `http://127.0.0.1:${port}`;
-  // It warns that it forgets everything when it ends, as it should here.
+  // The provider warns that it keeps everything in memory, which is intended here.
   const warnings = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const provider = new Provider(issuer, configurationOf(options));
   warnings.mockRestore();

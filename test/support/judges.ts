@@ -1,4 +1,4 @@
-// Judges before stand-ins of providers, put together as the service does it. Used by tests.
+// Judges with stand-ins of providers, composed as in the service.
 
 import type { ProjectScope } from "../../src/access/scope.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
@@ -21,7 +21,7 @@ export const providerTypes: readonly ProviderType[] = [
   "openai_compatible",
 ];
 
-/** The project that asks; nothing of it is looked up. */
+/** Project of the calls; it is never looked up. */
 export const judgingProject: ProjectScope = {
   level: "project",
   id: "01900000-0000-7000-8000-000000000001",
@@ -39,7 +39,7 @@ export type Judges = {
   readonly concurrency: Concurrency;
 };
 
-/** Every provider is named as its type; nothing is waited for between tries. */
+/** Returns judges. Each provider is named by its type, and retries do not wait. */
 export function givenJudges(
   standIn: StandIn,
   limits: {
@@ -73,7 +73,7 @@ export function givenJudges(
   return { judge: createJudge({ calls }), calls, concurrency };
 }
 
-/** A judge that answers what it is asked, when the model plays `echo`. */
+/** Returns a judge that answers its prompt if the model plays `echo`. */
 export function aJudge(over: Partial<RunnableDefinition> = {}): RunnableDefinition {
   return {
     type: "LLM",

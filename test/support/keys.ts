@@ -1,4 +1,4 @@
-// Keys for a test, made as the command line makes them. Called by tests.
+// Keys for tests, created as the command line creates them.
 
 import { createLocalKeys, findOperator } from "../../src/commands/local-access.ts";
 import type { CreatedKey } from "../../src/access/keys/keys.ts";
@@ -8,7 +8,7 @@ import type { Scope } from "../../src/access/scope.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import type { Database } from "../../src/postgres/database.ts";
 
-/** Returns a project of a test as a scope. */
+/** Returns a test's project as a scope. */
 export function scopeOfProject(project: LocalProject): Scope & { readonly level: "project" } {
   const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
   return {
@@ -17,12 +17,12 @@ export function scopeOfProject(project: LocalProject): Scope & { readonly level:
   };
 }
 
-/** Returns the organization of a project of a test. */
+/** Returns the organization of a test's project as a scope. */
 export function scopeOfOrg({ orgId }: LocalProject): Scope {
   return { level: "org", id: orgId, name: orgId, orgId };
 }
 
-/** Makes a key, by default one of the project named by its kind. */
+/** Creates a key, by default a key of the project named after its kind. */
 export function givenAKey(
   database: Database,
   project: LocalProject,

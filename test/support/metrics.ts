@@ -1,4 +1,4 @@
-// Metrics over the whole service, for the tests of their routes. Called by tests.
+// Metrics in the whole service, for tests of their routes.
 
 import { createUuid } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
@@ -12,15 +12,15 @@ export type MetricAnswer = {
   readonly json: Readonly<Record<string, unknown>>;
 };
 
-/** A project with a key of its own, to call routes of metrics with. */
+/** A project with a key for calls of the routes of metrics. */
 export type MetricProject = Tenant & {
   readonly key: string;
   call(route: string, body?: unknown, headers?: Record<string, string>): Promise<MetricAnswer>;
-  /** Makes a metric, which has to work, and returns its id. */
+  /** Creates a metric, which must succeed, and returns its id. */
   make(body: Readonly<Record<string, unknown>>): Promise<string>;
 };
 
-/** Makes a project; `route` is the method and the path, such as `GET /v1/metrics`. */
+/** Creates a project. The routes of its calls are method and path, such as `GET /v1/metrics`. */
 export async function givenAMetricProject(service: TestService): Promise<MetricProject> {
   const tenant = await givenAProject(service.database);
   const options = { kind: "project", root: "project" } as const;
@@ -53,20 +53,20 @@ export async function givenAMetricProject(service: TestService): Promise<MetricP
   return { ...tenant, key, call, make };
 }
 
-/** Code that gives every event a score. */
+/** Code that scores every event. */
 export const anEvaluator = {
   name: "length",
   type: "PYTHON",
   criteria: "def evaluate(event):\n    return len(outputs['content'])\n",
 } as const;
 
-/** Has code parsed once, so that no test waits for the sandbox's first start. */
+/** Parses code once, so that no test waits for the sandbox's first start. */
 export async function warmSandbox(service: TestService): Promise<void> {
   const project = await givenAMetricProject(service);
   await project.make(anEvaluator);
 }
 
-/** Adds a question for people, or what `more` says, to a tenant by SQL, and returns its id. */
+/** Adds a question for people, changed by `more`, to a tenant by SQL, and returns its id. */
 export async function addMetric(
   database: Database,
   tenant: Tenant,
@@ -95,10 +95,10 @@ export async function addMetric(
   return id;
 }
 
-/** What makes a judge of a metric. */
+/** Fields that make a metric a judge. */
 export const aJudge = { type: "LLM", criteria: "Rate it: [[5]]", model_name: "m" } as const;
 
-/** Adds a backfill that runs to a metric by SQL, and returns its id. */
+/** Adds a running backfill to a metric by SQL, and returns its id. */
 export async function addBackfill(
   database: Database,
   tenant: Tenant,

@@ -1,7 +1,6 @@
-// A small HTTP server that speaks the APIs of model providers: OpenAI's (Azure's paths and any
-// compatible server's too), Mistral's, Anthropic's, Google's and Bedrock's. Used by fixtures, the
-// demo, benches and tests in place of a provider; listens on loopback only. Answers depend on the
-// request alone, so that recordings repeat; `stand-in/play.ts` says what the names of models do.
+// A small loopback HTTP server with the APIs of model providers: OpenAI (also Azure's paths and
+// compatible servers), Mistral, Anthropic, Google and Bedrock. Answers depend only on the request,
+// so that recordings repeat; `stand-in/play.ts` describes what model names do.
 
 import {
   createServer,
@@ -19,36 +18,36 @@ import { mistral, openAi, toOpenAiEmbeddings } from "./stand-in/openai.ts";
 import { type Exchange, performChat, performWhole, send } from "./stand-in/perform.ts";
 import { playsOf } from "./stand-in/play.ts";
 
-/** A request as it came. */
+/** A received request. */
 export type SeenRequest = {
   readonly method: string;
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The bytes of the body as text. */
+  /** Body as text. */
   readonly text: string;
-  /** The body; an empty record where it is no JSON. */
+  /** Body as JSON; an empty record if it is not JSON. */
   readonly body: Json;
-  /** As the body or the path names it; empty where neither does. */
+  /** Model in the body or the path; empty if neither names one. */
   readonly model: string;
-  /** Whether the client went away before the answer was whole. */
+  /** Whether the client disconnected before the answer was complete. */
   readonly isAborted: boolean;
-  /** Whether the answer, or as much as there will be of it, has been given. */
+  /** Whether the answer has ended, completely or not. */
   readonly isOver: boolean;
-  /** Bytes of the answer that were handed to the connection. */
+  /** Returns the bytes of the answer that were written to the connection. */
   sentBytes(): number;
 };
 
 export type StandIn = {
   /** Base URL for OpenAI's clients, ending in `/v1`. */
   readonly url: string;
-  /** What a provider's `base_url` is, by type. */
+  /** `base_url` of each provider, by type. */
   readonly urls: Readonly<Record<StandInApi, string>>;
-  /** What came so far, the last 1,000 of it, oldest first. */
+  /** The last 1,000 requests, oldest first. */
   readonly requests: readonly SeenRequest[];
-  /** Number of requests whose answer is not over. */
+  /** Returns the number of requests whose answer is not over. */
   running(): number;
-  /** Forgets what came. */
+  /** Forgets all requests. */
   clear(): void;
   stop(): Promise<void>;
 };
@@ -57,18 +56,18 @@ export type StandInApi =
   "openai" | "azure" | "anthropic" | "google" | "bedrock" | "mistral" | "openai_compatible";
 
 export type StandInOptions = {
-  /** Where given, a request whose key is none of these is refused with 401. */
+  /** Accepted keys, if given; a request with another key gets a 401. */
   readonly keys?: readonly string[];
-  /** Words of every answer, to tell stand-ins apart. */
+  /** Text of every answer, to distinguish stand-ins. */
   readonly text?: string;
 };
 
 const requestsMax = 1_000;
 
 /**
- * Starts the stand-in on `port` (0: any free one). A chat that offers tools and has no tool result
- * yet calls the first tool; any other gets a fixed reply. Lists of models play what the first part
- * of the base URL's path says (`http://127.0.0.1:1234/fail-500/v1`).
+ * Starts the stand-in on `port` (0: any free one). A chat with tools and without a tool result
+ * calls the first tool; other chats get a fixed reply. Lists of models play the first part of the
+ * base URL's path (`http://127.0.0.1:1234/fail-500/v1`).
  */
 export async function startOpenAiStandIn(port = 0, options: StandInOptions = {}): Promise<StandIn> {
   const seen = createSeen();
@@ -174,7 +173,7 @@ function toJson(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    // Not every request has a body; what needs one fails on its absence.
+    // Not every request has a body; a route that needs one fails without it.
     return {};
   }
 }
@@ -190,7 +189,7 @@ function isKeyRight({ headers, url = "" }: IncomingMessage, keys?: readonly stri
   const query = new URL(url, "http://localhost").searchParams.get("key");
   const given = [
     headers.authorization?.replace(/^Bearer /, ""),
-    // A signature names the access key's id.
+    // A signature contains the id of the access key.
     /Credential=([^/]+)\//.exec(headers.authorization ?? "")?.[1],
     ...["x-api-key", "api-key", "x-goog-api-key"].map((name) => headers[name]),
     query,
@@ -200,7 +199,7 @@ function isKeyRight({ headers, url = "" }: IncomingMessage, keys?: readonly stri
 
 type Route = {
   readonly dialect: Dialect;
-  /** Where the path names it. */
+  /** Model in the path, if there is one. */
   readonly model?: string;
   readonly perform: (exchange: Exchange) => Promise<void>;
 };
@@ -241,7 +240,7 @@ function wholeOf(dialect: Dialect, toAnswer: (body: Json, model: string) => Json
   };
 }
 
-/** Lists have no model: the first part of the path says what they play. */
+/** Returns the route of a list of models, which plays the first part of the path. */
 function findList(pathname: string, headers: IncomingHttpHeaders): Route | undefined {
   if (!pathname.endsWith("/models")) return undefined;
   const model = pathname.split("/")[1] ?? "";

@@ -1,4 +1,4 @@
-// The real service as a process of its own, as `npm start` runs it.
+// The real service as a separate process, as `npm start` runs it.
 
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -18,14 +18,16 @@ export type Ended = { readonly code: number | null; readonly output: string };
 
 export type Process = {
   readonly pid: number;
-  /** Everything printed so far, to either stream. */
+  /** Returns everything printed so far, to either stream. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
-  /** Waits for the end. */
   ended(): Promise<Ended>;
 };
 
-/** Makes an empty data folder; every process that still names it when the test ends is killed. */
+/**
+ * Creates an empty data folder. When the test ends, every process whose command line names the
+ * folder is killed.
+ */
 export async function givenADataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-process-"));
   onTestFinished(async () => {
@@ -39,12 +41,12 @@ export async function givenADataFolder(): Promise<string> {
   return folder;
 }
 
-/** Runs `waggle` with these words and no variable of ours from outside. */
+/** Runs `waggle` with these arguments and none of the test's environment variables except PATH. */
 export function run(...words: readonly string[]): Process {
   return runProgram(process.execPath, [mainPath, ...words]);
 }
 
-/** Runs a program whose end the test need not wait for. */
+/** Runs a program; it is killed at the end of the test. */
 export function runProgram(command: string, words: readonly string[]): Process {
   const child = spawn(command, words, {
     env: { PATH: process.env["PATH"], TZ: "UTC" },
@@ -75,24 +77,24 @@ async function waitForEnd(child: ChildProcess, output: () => string): Promise<En
 
 /**
  * Starts the service on a data folder, without workflows, and waits for its ready line. The process
- * is the supervisor: the service is the one of findServicePid.
+ * is the supervisor; findServicePid returns the service.
  */
 export async function start(folder: string, ...flags: readonly string[]): Promise<Process> {
   return becomeReady(run("start", ...startFlags(folder), ...flags));
 }
 
-/** As `start`, without a supervisor: the process is the service. */
+/** Starts the service as `start` does, but without a supervisor: the process is the service. */
 export async function startOnce(folder: string, ...flags: readonly string[]): Promise<Process> {
   return becomeReady(run("start-once", ...startFlags(folder), ...flags));
 }
 
-/** As `start`, on a terminal of its own, which `script` of util-linux makes. */
+/** Starts the service as `start` does, on a separate terminal made by `script` of util-linux. */
 export async function startOnATerminal(folder: string): Promise<Process> {
   const command = [process.execPath, mainPath, "start", ...startFlags(folder)].join(" ");
   return becomeReady(runProgram("script", ["-qefc", command, "/dev/null"]));
 }
 
-/** Tells whether this machine has a `script` that takes a command as startOnATerminal gives it. */
+/** Returns whether this machine has a `script` with the options of startOnATerminal. */
 export async function hasTerminals(): Promise<boolean> {
   return promisify(execFile)("script", ["--version"]).then(
     ({ stdout }) => stdout.includes("util-linux"),
@@ -100,7 +102,7 @@ export async function hasTerminals(): Promise<boolean> {
   );
 }
 
-/** The last flag of a name counts. */
+/** Returns default flags, which later flags of the same name override. */
 function startFlags(folder: string): readonly string[] {
   return ["--data", folder, "--port", "0", "--operator-port", "0", "--workflows", "off"];
 }
@@ -124,13 +126,13 @@ export async function readCredentials(folder: string): Promise<Credentials> {
   return JSON.parse(await readFile(join(folder, "credentials.json"), "utf8")) as Credentials;
 }
 
-/** Returns the pid of the Postgres of a data folder, or of the last one that was killed. */
+/** Returns the pid of a data folder's Postgres, or of the last one that was killed. */
 export async function findPostmaster(folder: string): Promise<number | undefined> {
   const text = await readFile(join(folder, "postgres/postmaster.pid"), "utf8").catch(() => "");
   return text === "" ? undefined : Number(text.split("\n")[0]);
 }
 
-/** Returns the pids of every process that names the data folder in its command line. */
+/** Returns the pids of all processes whose command line names the data folder. */
 export async function processesOf(folder: string): Promise<readonly number[]> {
   return (await commandsOf(folder)).map(({ pid }) => pid);
 }

@@ -1,5 +1,4 @@
-// A project of its own for a test, with the scopes above it. Called by tests of stores and
-// services.
+// A separate project for a test, with the scopes above it.
 
 import { createUuid } from "../../src/base/ids.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
@@ -7,7 +6,7 @@ import type { LocalProject } from "../../src/controlplane/projects/local-project
 import { insertScopes } from "../../src/controlplane/projects/store.ts";
 import type { Database } from "../../src/postgres/database.ts";
 
-/** Makes a project in an organization, data plane and workspace of its own. */
+/** Creates a project in a new organization, data plane and workspace. */
 export async function givenAProject(
   database: Database,
   projectName = "demo",
@@ -23,7 +22,7 @@ export async function givenAProject(
   return project;
 }
 
-/** Makes organization, data plane, workspace and project, and returns the project's id. */
+/** Creates organization, data plane, workspace and project, and returns the project's id. */
 export async function createTestProject(database: Database): Promise<ProjectId> {
   return (await givenAProject(database)).projectId;
 }

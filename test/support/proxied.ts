@@ -1,5 +1,5 @@
-// The whole service before stand-ins of providers, and calls through its proxy as bytes: what a
-// client of the OpenAI API would send and read. Used by tests of the proxy.
+// The whole service with stand-ins of providers, and raw calls through its proxy: the bytes that a
+// client of the OpenAI API sends and reads.
 
 import { request as httpRequest } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,18 +12,18 @@ export const providerKey = "sk-stand-in-0123456789";
 
 export type Proxied = {
   readonly service: TestService;
-  /** Behind the provider `up`. */
+  /** Stand-in of the provider `up`. */
   readonly standIn: StandIn;
-  /** Behind the provider `second`. */
+  /** Stand-in of the provider `second`. */
   readonly second: StandIn;
-  /** Sends a request to a path below `/v1` and reads all of the answer. */
+  /** Sends a request to a path below `/v1` and reads the whole answer. */
   post(path: string, body: object | string, headers?: Record<string, string>): Promise<Answer>;
   chat(body: object, headers?: Record<string, string>): Promise<Answer>;
-  /** Sends a chat, and gives what of the answer came by now. */
+  /** Sends a chat and gives access to the answer so far. */
   open(body: object, headers?: Record<string, string>): OpenCall;
-  /** The event of an answer's generation. */
+  /** Returns the event of an answer's generation. */
   eventOf(answer: Answer): Promise<ReadEvent>;
-  /** The last event that a call stored, by the text that its message says. */
+  /** Returns the newest event whose first message has this text. */
   eventSaying(text: string): Promise<ReadEvent>;
   stop(): Promise<void>;
 };
@@ -32,22 +32,22 @@ export type Answer = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** False where the connection broke in the middle. */
+  /** False if the connection broke during the answer. */
   readonly isWhole: boolean;
 };
 
 export type OpenCall = {
   text(): string;
-  /** Resolves when the text so far satisfies; fails after some seconds. */
+  /** Resolves when the text so far satisfies the condition; fails after some seconds. */
   until(isThere: (text: string) => boolean): Promise<void>;
-  /** Reads no more for now. */
+  /** Stops reading for now. */
   pause(): void;
-  /** Goes away. */
+  /** Disconnects. */
   leave(): void;
   readonly ended: Promise<Answer>;
 };
 
-/** `others` are base URLs of more providers, by name. */
+/** Starts the service; `others` are base URLs of more providers, by name. */
 export async function startProxied(
   flags: Readonly<Record<string, string>> = {},
   others: Readonly<Record<string, string>> = {},
@@ -65,7 +65,7 @@ export async function startProxied(
       second: at(second.url),
       deployed: { provider: "azure", base_url: standIn.urls.azure, api_key: providerKey },
       ...Object.fromEntries(Object.entries(others).map(([name, url]) => [name, at(url)])),
-      // Nothing listens there.
+      // No server listens there.
       down: at("http://127.0.0.1:9"),
     }),
     ...flags,
@@ -88,7 +88,7 @@ export async function startProxied(
       pause = () => void response.pause();
       response.setEncoding("utf8");
       response.on("data", (part: string) => (text += part));
-      // A break is told by `complete`.
+      // `complete` shows whether the connection broke.
       response.on("error", () => undefined);
       response.on("close", () => {
         const { statusCode = 0, complete: isWhole } = response;
@@ -97,9 +97,9 @@ export async function startProxied(
       });
     });
     request.on("error", reject);
-    // Whoever leaves waits for nothing.
+    // After `leave` no test waits for the answer.
     ended.catch(() => undefined);
-    // As bytes: Node would encode the headers as it does a text that follows them.
+    // Sent as bytes: before a text, Node would encode the headers like the text.
     request.end(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
     return {
       text: () => text,
@@ -156,14 +156,14 @@ export async function until(isTrue: () => boolean | Promise<boolean>): Promise<v
   expect.fail("what was waited for did not happen");
 }
 
-/** The last request that a stand-in has seen. */
+/** Returns the last request that a stand-in received. */
 export function lastOf({ requests }: StandIn): SeenRequest {
   const last = requests.at(-1);
   if (!last) throw new Error("no request came");
   return last;
 }
 
-/** Sends the same body to a provider itself. */
+/** Sends the same body directly to a provider. */
 export async function direct(standIn: StandIn, path: string, body: object): Promise<string> {
   const response = await fetch(`${standIn.url}${path}`, {
     method: "POST",

@@ -1,17 +1,16 @@
-// A TCP door before a test's Postgres that can be shut, opened again, or left hanging. Called by
-// tests of a database that goes away.
+// A TCP proxy before a test's Postgres that can be shut, opened again, or left hanging.
 
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
 export type Proxy = {
-  /** The URL of the database through the door, with a password that must never be shown. */
+  /** URL of the database through the proxy, with a password that must never be shown. */
   readonly url: string;
-  /** Ends every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   shut(): Promise<void>;
-  /** Takes connections again, on the same port. */
+  /** Accepts connections again, on the same port. */
   open(): Promise<void>;
-  /** Takes connections and passes nothing on, either way, until `open`. */
+  /** Accepts connections but forwards nothing, in either direction, until `open`. */
   hang(): void;
 };
 
@@ -19,7 +18,7 @@ export const proxyPassword = "s3cret-of-the-cluster";
 
 const postgresPort = 5432;
 
-/** Opens a door to the database of a unix-socket URL. */
+/** Starts a proxy to the database of a unix-socket URL. */
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const target = new URL(databaseUrl);
   const path = join(target.searchParams.get("host") ?? "", `.s.PGSQL.${postgresPort}`);

@@ -1,7 +1,6 @@
-// Reads over REST what a client has sent, as a program that knows only the API would. Called by
-// tests in test/clients and by the demo.
+// Reads a client's data back over REST, as a program that knows only the API would.
 
-/** An event of /v1/events/export, times in Unix milliseconds. */
+/** An event of /v1/events/export, with times in Unix milliseconds. */
 export type ReadEvent = {
   readonly event_id: string;
   readonly session_id: string;
@@ -23,7 +22,9 @@ export type Filter = { readonly field: string; readonly operator: string; readon
 
 export type ReadAccess = { readonly url: string; readonly key: string };
 
-/** Sends JSON and returns the JSON answer; any status other than 200 is an error that shows it. */
+/**
+ * Sends JSON and returns the JSON answer. Throws an error with the answer unless the status is 200.
+ */
 export async function callRest<T>(
   { url, key }: ReadAccess,
   method: string,
@@ -40,7 +41,9 @@ export async function callRest<T>(
   return JSON.parse(text) as T;
 }
 
-/** Returns the events that match, oldest first; sessions among them unless the filter says not. */
+/**
+ * Returns the matching events, oldest first, including sessions unless the filters exclude them.
+ */
 export async function readEvents(
   access: ReadAccess,
   filters: readonly Filter[],
@@ -51,7 +54,7 @@ export async function readEvents(
   return events.toReversed();
 }
 
-/** Makes the filter that most tests need. */
+/** Returns an equality filter. */
 export function is(field: string, value: unknown): Filter {
   return { field, operator: "is", value };
 }

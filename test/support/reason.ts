@@ -1,8 +1,8 @@
-// What a call that is to be refused was refused with. Used by tests of services.
+// The reason for which a call is refused, for tests.
 
 import { ServiceError } from "../../src/base/errors.ts";
 
-/** Returns the reason and message of a failure that has a reason, else `none`. */
+/** Returns the reason and message of a ServiceError, or `none` if the work succeeds. */
 export async function reasonOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;

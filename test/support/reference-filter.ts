@@ -1,5 +1,5 @@
-// What filters mean, written a second time in plain TypeScript over whole events in memory: the
-// property test compares it with SQL. Source: docs/decisions.md, 16.
+// A second implementation of filters, in plain TypeScript over events in memory, with which a
+// property test compares SQL. Source: docs/decisions.md, 16.
 
 import type { JsonValue } from "../../src/base/json.ts";
 import type { StoredEvent } from "../../src/tracing/events/event.ts";
@@ -13,7 +13,7 @@ export type ReferenceFilter = {
 
 const times: ReadonlySet<string> = new Set(["start_time", "end_time"]);
 
-/** Tells whether an event matches a filter whose type is given and fits. */
+/** Returns whether an event matches a filter, whose type must be given and fit. */
 export function matches(event: StoredEvent, filter: ReferenceFilter): boolean {
   const values = valuesAt(event, filter.field).filter((value) => value !== null);
   const { operator, value } = filter;
@@ -25,12 +25,14 @@ export function matches(event: StoredEvent, filter: ReferenceFilter): boolean {
   return values.some((found) => holds(found, positive, filter)) !== isNegated;
 }
 
-/** Tells whether any event holds a value of the filter's own type, so that no other is compared. */
+/**
+ * Returns whether any event has a value of the filter's type, without which nothing is compared.
+ */
 export function isTyped(events: readonly StoredEvent[], filter: ReferenceFilter): boolean {
   const { field, operator, type } = filter;
   if (type === "datetime") return true;
   const values = events.flatMap((event) => valuesAt(event, field));
-  // Only `contains` looks at the members of an array, which count as the field's own then.
+  // Only `contains` looks at the members of an array, and then they count as values of the field.
   const isArrayTyped = field === "children_ids" || operator.endsWith("contains");
   return values.some(
     (value) => typeof value === type || (type === "string" && isArrayTyped && Array.isArray(value)),
@@ -53,7 +55,7 @@ function holds(
     const at = microseconds(found);
     const bound = microseconds(value ?? null);
     if (at === undefined || bound === undefined) return false;
-    // A bound given in whole milliseconds covers all of that millisecond.
+    // A bound in whole milliseconds covers the whole millisecond.
     const width = bound % 1000 === 0 ? 1000 : 1;
     if (operator === "is") return at >= bound && at < bound + width;
     return operator === "after" || operator === "greater than" ? at >= bound + width : at < bound;
@@ -65,10 +67,10 @@ function holds(
   return type === "boolean" ? found === value : found === String(value);
 }
 
-/** Milliseconds or ISO text to microseconds; a time without a zone is UTC. */
+/** Converts milliseconds or ISO text to microseconds; a time without a zone is UTC. */
 function microseconds(value: JsonValue): number | undefined {
   if (typeof value === "number") return Math.floor(value * 1000);
-  // There is no year 0: it is no time.
+  // The year 0 does not exist, so such a text is not a time.
   if (typeof value !== "string" || value.startsWith("0000")) return undefined;
   const form =
     /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)([Zz]|[+-]\d\d:\d\d)?)?$/;
@@ -99,7 +101,7 @@ function valuesAt(event: StoredEvent, field: string): JsonValue[] {
   return found === undefined ? [] : [found];
 }
 
-/** The longest key that leads to something wins, then the next shorter one. */
+/** Returns the value at a path: the longest key with a value wins, then the next shorter one. */
 function first(value: JsonValue | undefined, parts: readonly string[]): JsonValue | undefined {
   if (parts.length === 0) return value;
   for (let length = parts.length; length > 0; length -= 1) {

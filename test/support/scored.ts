@@ -1,5 +1,5 @@
-// Evaluators, chunks and scores for tests of evaluation's stores and of what dispatches events:
-// real tracing and scores on a test's database, and evaluators as plain records.
+// Evaluators, chunks and scores for tests of evaluation's stores and of dispatching: real tracing
+// and scores on a test's database, with evaluators as plain records.
 
 import { createUuid } from "../../src/base/ids.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
@@ -21,7 +21,7 @@ export function givenScoring(
   return { tracing, scores };
 }
 
-/** Returns an evaluator that runs on every event, but for what a test says. */
+/** Returns an evaluator that runs on every event, except as a test changes it. */
 export function anEvaluator(
   projectId: ProjectId,
   {

@@ -1,4 +1,4 @@
-// The whole service in this process, on a database of its own and a free port. Called by tests.
+// The whole service in this process, on a separate database and a free port.
 
 import { createApp } from "../../src/app.ts";
 import type { KeyKind } from "../../src/access/principal.ts";
@@ -22,7 +22,7 @@ export type TestService = {
   readonly projectKey: string;
   readonly readOnlyKey: string;
   readonly ingestionKey: string;
-  /** Organization-level keys with what those of a first start may do. */
+  /** Organization-level keys with the permissions of the keys of a first start. */
   readonly controlPlaneKey: string;
   readonly dataPlaneKey: string;
   /** The project with the ids of the scopes above it. */
@@ -37,7 +37,7 @@ export type TestService = {
   stop(): Promise<void>;
 };
 
-/** Boots the service; `flags` are those of the command line, such as `{ "cors-origins": "*" }`. */
+/** Starts the service; `flags` are command-line flags, such as `{ "cors-origins": "*" }`. */
 export async function startService(
   flags: Readonly<Record<string, string>> = {},
 ): Promise<TestService> {

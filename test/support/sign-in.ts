@@ -1,5 +1,4 @@
-// The service with a real identity provider beside it, and browsers that go through both. Called by
-// tests of sign-in.
+// The service with a real identity provider, and browsers that go through both.
 
 import { clientId, clientSecret, startIdentityProvider } from "./identity-provider.ts";
 import type { IdentityProvider, IdentityProviderOptions } from "./identity-provider.ts";
@@ -9,13 +8,15 @@ import { startService, type TestService } from "./service.ts";
 export type SignInSetup = {
   readonly service: TestService;
   readonly provider: IdentityProvider;
-  /** Where browsers reach the service; a name that only they know. */
+  /** Address of the service for browsers; only they can resolve the name. */
   readonly origin: string;
-  /** Opens a browser whose person the provider knows as the account named. */
+  /** Opens a browser whose person has this account at the provider. */
   openBrowser(account?: string): Browser;
-  /** Signs a new browser in and returns it with the last answer before it left `/auth`. */
+  /** Signs a new browser in and returns it with the answer of the callback. */
   signIn(account: string): Promise<{ readonly browser: Browser; readonly answer: BrowserAnswer }>;
-  /** Opens the page that the provider sends a browser back to, without visiting it. */
+  /**
+   * Returns the address of the page to which the provider redirects a browser, without visiting it.
+   */
   callbackUrlOf(browser: Browser, path?: string): Promise<string>;
   stop(): Promise<void>;
 };
@@ -25,7 +26,7 @@ export type StartSignInOptions = Partial<IdentityProviderOptions> & {
   readonly flags?: Readonly<Record<string, string>>;
 };
 
-/** Starts both; stops the provider when the service does not start. */
+/** Starts both; stops the provider if the service does not start. */
 export async function startSignIn({
   origin = "http://waggle.test",
   flags = {},

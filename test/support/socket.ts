@@ -1,15 +1,15 @@
-// A bare TCP client: sends bytes as told and gathers what comes back. Called by tests of the port.
+// A bare TCP client that sends given bytes and collects the received ones.
 
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
 export type RawConnection = {
   readonly socket: Socket;
   send(bytes: string | Uint8Array): void;
-  /** Text received so far. */
+  /** Returns the text received so far. */
   received(): string;
-  /** Resolves with all text when the server closes, rejects after `timeoutMs`. */
+  /** Resolves with all text when the server closes; rejects after `timeoutMs`. */
   closed(timeoutMs: number): Promise<string>;
-  /** Resolves when the text received matches, rejects after `timeoutMs`. */
+  /** Resolves when the received text matches; rejects after `timeoutMs`. */
   until(pattern: RegExp, timeoutMs?: number): Promise<string>;
 };
 
@@ -52,7 +52,7 @@ export function openRaw(url: string): RawConnection {
   };
 }
 
-/** Returns a port that nothing listened on a moment ago. */
+/** Returns a port that was free a moment ago. */
 export async function aFreePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));

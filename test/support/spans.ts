@@ -1,4 +1,4 @@
-// Spans for tests: a builder with defaults, and the events that OTLP bodies become.
+// Spans for tests: a builder with defaults, and the events made from OTLP bodies.
 
 import type { JsonObject, JsonValue } from "../../src/base/json.ts";
 import type { Steps } from "../../src/base/paced.ts";
@@ -15,7 +15,7 @@ export type SpanParts = Partial<Omit<Span, "attributes" | "events" | "resource">
   readonly events?: readonly { readonly name: string; readonly attributes: JsonObject }[];
 };
 
-/** A root span of one second with nothing on it but what `parts` says. */
+/** Returns a root span of one second that is empty except for `parts`. */
 export function aSpan(parts: SpanParts = {}): Span {
   const { attributes = {}, resource = {}, events = [], ...rest } = parts;
   return {
@@ -49,7 +49,7 @@ function mapOf(values: JsonObject): Map<string, JsonValue> {
 
 const memory = { grow: () => undefined, bytes: () => 0 };
 
-/** Runs work in steps without a rest. */
+/** Runs work in steps without pauses. */
 export function runAtOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -57,12 +57,12 @@ export function runAtOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** What becomes of spans. */
+/** Returns the writes of spans. */
 export function writesOfSpans(spans: readonly Span[], source?: string): SpanWrites {
   return runAtOnce(toWrites(spans, { source, memory }));
 }
 
-/** The event of one span. */
+/** Returns the event of one span. */
 export function eventOf(parts: SpanParts, source?: string): EventWrite {
   const { writes } = writesOfSpans([aSpan(parts)], source);
   const event = writes.at(-1);
@@ -70,13 +70,13 @@ export function eventOf(parts: SpanParts, source?: string): EventWrite {
   return event;
 }
 
-/** Reads an OTLP body, with all the memory there is. */
+/** Reads an OTLP body with unlimited memory. */
 export function parseTraces(contentType: string, body: Uint8Array): Promise<TraceRequest> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return parseTraceRequest(contentType, bytes, createByteBudget(Infinity).open());
 }
 
-/** What becomes of an OTLP body. */
+/** Returns the writes of an OTLP body. */
 export async function writesOf(contentType: string, body: Uint8Array): Promise<SpanWrites> {
   const { request, rejected } = await parseTraces(contentType, body);
   const read = runAtOnce(readSpans(request));

@@ -1,4 +1,4 @@
-// How `npm start` runs Node, for tests and benches that start a service by themselves.
+// How `npm start` runs Node, for tests and benches that start a service themselves.
 
 import { readFileSync } from "node:fs";
 
@@ -9,7 +9,7 @@ export type StartCommand = {
   readonly environment: Readonly<Record<string, string>>;
 };
 
-/** Reads the script of package.json. */
+/** Reads the start command from the scripts of package.json. */
 export function readStartCommand(): StartCommand {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   const { scripts } = JSON.parse(text) as { scripts: { start: string } };

@@ -1,6 +1,6 @@
-// Runs statements for a request, forgets it, and prints whether it is still in memory. A process of
-// its own, since Vitest reads the stack of every error. Arguments: the database's URL; where the
-// statements run.
+// Runs statements for a request, drops the request, and prints whether it is still in memory. A
+// separate process, since Vitest reads the stack of every error. Arguments: URL of the database;
+// `transaction`, or any other word for single statements.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { openDatabase, type Sql } from "../../src/postgres/database.ts";

@@ -1,6 +1,6 @@
-// The Temporal server of a test run. Its program is fetched before any test, once for a machine;
-// the server is started when the first test asks for it, since most runs need none. Called by
-// test/support/global-setup.ts, in vitest's own process.
+// The Temporal server of a test run. Its program is fetched before the tests, once per machine. The
+// server starts, in vitest's own process, when the first test asks for it, since most runs need
+// none.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -11,23 +11,23 @@ import { startTemporal } from "../../src/embedded/temporal.ts";
 import type { EmbeddedTemporal, StartTemporalOptions } from "../../src/embedded/temporal.ts";
 import { findTemporal } from "../../src/embedded/temporal-binary.ts";
 
-/** Where the server is, or why there is none. */
+/** Address of the server, or the reason why there is none. */
 export type SharedTemporal =
   { readonly address: string; readonly missing?: never } | { readonly missing: string };
 
 export type TemporalStarter = {
-  /** Answers a GET with a SharedTemporal, once the server runs. */
+  /** Address that answers a GET with a SharedTemporal, once the server runs. */
   readonly url: string;
   stop(): Promise<void>;
 };
 
-/** Listens for test files, which run in other processes, to ask for the server. */
+/** Listens for requests for the server from test files, which run in other processes. */
 export async function serveTemporal(): Promise<TemporalStarter> {
   const stopping = new AbortController();
   const folder = await mkdtemp(join(tmpdir(), "waggle-temporal-"));
   const { signal } = stopping;
   const found = findTemporal({ ...temporalFrom(), folder, signal });
-  // A failure is told to the tests that ask.
+  // The tests that ask get the error.
   await found.catch(() => undefined);
   let starting: Promise<EmbeddedTemporal> | undefined;
   const starter = createServer((_, response) => {
@@ -59,7 +59,9 @@ function startShared(
   });
 }
 
-/** How tests come by the program: registries are reached from more places than an archive. */
+/**
+ * Returns the sources of the program: registries are reachable from more places than an archive.
+ */
 export function temporalFrom() {
   return {
     cliPath: process.env["TEMPORAL_CLI_PATH"],

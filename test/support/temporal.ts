@@ -1,4 +1,4 @@
-// A namespace of its own for a test file, on the Temporal server of the test run. Called by tests.
+// A separate namespace for a test file, on the Temporal server of the test run.
 
 import { randomBytes } from "node:crypto";
 import { msToTs } from "@temporalio/common/lib/time.js";
@@ -8,15 +8,15 @@ import type { SharedTemporal } from "./temporal-server.ts";
 
 export type TestTemporal = {
   readonly address: string;
-  /** Empty, and with our search attributes. */
+  /** Namespace that is empty except for our search attributes. */
   readonly namespace: string;
-  /** Leaves nothing of the namespace on the server's screen. Stop workers first. */
+  /** Deletes the namespace from the server. Stop workers first. */
   stop(): Promise<void>;
 };
 
 /**
- * Starts the server unless it runs, and makes a namespace; call `stop` in afterAll. Where there is
- * no server to be had, the answer is why: say so with `sayMissing` and skip.
+ * Starts the server unless it runs, and creates a namespace; call `stop` in afterAll. If no server
+ * is available, the answer is the reason: report it with `sayMissing` and skip.
  */
 export async function startTestTemporal(): Promise<
   (TestTemporal & { readonly missing?: never }) | { readonly missing: string }

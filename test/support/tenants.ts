@@ -1,5 +1,5 @@
-// A tenant with a credential of every kind, made by SQL so that a test of access does not lean on
-// the calls that it tests. Called by test/api/access.test.ts.
+// A tenant with a credential of every kind, created by SQL so that a test of access does not depend
+// on the calls under test.
 
 import { randomBytes } from "node:crypto";
 import { createUuid } from "../../src/base/ids.ts";
@@ -13,7 +13,7 @@ import type { Database } from "../../src/postgres/database.ts";
 /** A project with the scopes above it. */
 export type Tenant = LocalProject;
 
-/** Headers that say who calls. */
+/** Headers that identify the caller. */
 export type Credential = Readonly<Record<string, string>>;
 
 export type KeyRoot = "org" | "workspace" | "project";
@@ -54,7 +54,7 @@ export async function addKey(
   return { keyId, secret };
 }
 
-/** Adds a key and returns the header that carries it. */
+/** Adds a key and returns the header with it. */
 export async function withKey(
   database: Database,
   tenant: Tenant,
@@ -64,7 +64,7 @@ export async function withKey(
   return { authorization: `Bearer ${secret}` };
 }
 
-/** Returns the id of a tenant's scope of some level. */
+/** Returns the id of a tenant's scope of a level. */
 export function scopeIdOf(tenant: Tenant, level: ScopeLevel): string {
   const ids: Readonly<Record<ScopeLevel, string>> = {
     system: systemScopeId,
@@ -91,7 +91,7 @@ export async function addMember(
   return userId;
 }
 
-/** Signs a new person with a role in; `origin` is that of the service. */
+/** Signs in a new person with a role; `origin` is the service's. */
 export async function withSignIn(
   database: Database,
   tenant: Tenant,

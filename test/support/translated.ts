@@ -1,5 +1,5 @@
-// Requests to the stand-in's providers in the OpenAI API's form, by way of proxy/translated,
-// directly or over HTTP for OpenAI's own client. Used by its tests.
+// Requests to the stand-in's providers in the form of the OpenAI API through proxy/translated,
+// directly or over HTTP for OpenAI's own client.
 
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,10 +11,10 @@ import { createTranslated } from "../../src/generation/proxy/translated/translat
 import type { UpstreamAnswer } from "../../src/generation/proxy/upstream.ts";
 import type { StandIn } from "./openai-stand-in.ts";
 
-/** Providers that the proxy translates for; chats are translated for every provider. */
+/** Providers whose API the proxy translates; chats are translated for every provider. */
 export const translatedTypes = ["anthropic", "google", "bedrock", "mistral"] as const;
 
-/** A model of each that the SDK knows; a play of the stand-in may follow it. */
+/** A model of each provider that the SDK knows; a play of the stand-in may follow the name. */
 export const models = {
   anthropic: "claude-sonnet-4-5",
   google: "gemini-2.5-flash",
@@ -60,7 +60,7 @@ export function ask(
 
 export type OpenAiServer = { readonly client: OpenAI; stop(): Promise<void> };
 
-/** Serves a provider of the stand-in to OpenAI's client; the model is the request's. */
+/** Serves a provider of the stand-in to OpenAI's client; the request names the model. */
 export async function serveOpenAi(standIn: StandIn, type: ProviderType): Promise<OpenAiServer> {
   const server = createServer((request, response) => {
     const answering = async (): Promise<void> => {

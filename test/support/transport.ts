@@ -1,5 +1,5 @@
-// The transport alone, with hand-written keys and services, for tests of protocols and limits that
-// need no database. Called by tests in test/api.
+// The transport alone, with hand-written keys and services, for tests of protocols and limits
+// without a database.
 
 import type { ServiceImpl } from "@connectrpc/connect";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
@@ -11,13 +11,13 @@ import { bodyBytesMaxDefault } from "../../src/base/limits.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { createTransport, type TransportOptions } from "../../src/transport/transport.ts";
 
-/** Bearer values of the keys that the test transport knows, by kind. */
+/** Returns the bearer value of the test transport's key of a kind. */
 export const keyOf = (kind: KeyKind): string => `Bearer ${kind}`;
 
-/** Bearer value that the test transport cannot tell anything about. */
+/** Bearer value that the test transport cannot verify. */
 export const unverifiableKey = "Bearer unverifiable";
 
-/** Returns what the gate finds behind a key of a project. */
+/** Returns the principal of a project's key. */
 export function aKeyPrincipal(keyKind: KeyKind, projectId = "project"): Principal {
   return {
     kind: keyKind,
@@ -39,7 +39,7 @@ export function aKeyPrincipal(keyKind: KeyKind, projectId = "project"): Principa
   };
 }
 
-/** Bearer value of the key of another project, in the same organization. */
+/** Bearer value of the key of another project in the same organization. */
 export const otherProjectKey = "Bearer other-project";
 
 const principals = new Map([
@@ -49,7 +49,7 @@ const principals = new Map([
   [otherProjectKey, aKeyPrincipal("project", "other")] as const,
 ]);
 
-/** Event rpcs that answer without storing anything; single ones are replaced by a test. */
+/** Returns event rpcs that answer without storing anything; a test may replace single rpcs. */
 export function eventsThatAnswer(
   rpcs: Partial<ServiceImpl<typeof EventService>> = {},
 ): ServiceImpl<typeof EventService> {

@@ -1,8 +1,8 @@
-// Turns at commits for tests that say how many run at a time.
+// Turns at commits for tests of a given number of places.
 
 import { createTurns, type Turns } from "../../src/postgres/turns.ts";
 
-/** Returns turns at a few places, all but one of which an owner may take; at least one. */
+/** Returns turns at `places` places. One owner may take all but one, but at least one. */
 export function turnsAt(places: number): Turns {
   return createTurns({
     places,

@@ -1,4 +1,4 @@
-// The worker of workflows in this process, with a sandbox of its own. Called by tests.
+// The worker of workflows in this process, with a separate sandbox.
 
 import { createLogger } from "../../src/base/logger.ts";
 import { createSandbox } from "../../src/commands/sandbox.ts";
@@ -8,7 +8,7 @@ import { startWorkerApp, type WorkerAppOptions } from "../../src/worker-app.ts";
 
 export type TestWorker = { readonly metrics: Metrics; stop(): Promise<void> };
 
-/** Starts it; `flags` are those of the command line. */
+/** Starts the worker; `flags` are command-line flags. */
 export async function startWorker(
   parts: Pick<WorkerAppOptions, "target" | "database" | "clusters">,
   flags: Readonly<Record<string, string>> = {},

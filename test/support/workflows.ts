@@ -1,5 +1,4 @@
-// A tenant with events to archive, and what is asked of Temporal about it. Called by tests of
-// workflows.
+// A tenant with events to archive, and queries to Temporal about it.
 
 import { Client } from "@temporalio/client";
 import { createUuid } from "../../src/base/ids.ts";
@@ -17,7 +16,7 @@ export type TestDataplane = {
   readonly projects: readonly LocalProject[];
 };
 
-/** Makes a data plane in an organization that is there. */
+/** Creates a data plane in an existing organization. */
 export async function givenADataplane(
   database: Database,
   orgId: string,
@@ -46,7 +45,7 @@ export async function givenADataplane(
   return { orgId, dataplaneId, workspaceIds, projects };
 }
 
-/** Puts events into a project, with a hundredth of updates that wait for theirs. */
+/** Inserts events into a project; every hundredth is an update that waits for its event. */
 export async function givenEvents(
   database: Database,
   projectId: string,
@@ -72,7 +71,9 @@ export async function givenEvents(
     values (${projectId}, 'model', 'inputs.text', 1)`;
 }
 
-/** A number, and a sum over ids and contents: a lost, doubled or changed event changes them. */
+/**
+ * Number of events and a sum over ids and contents, which a lost, doubled or changed event changes.
+ */
 export type Fingerprint = { readonly count: number; readonly sum: string };
 
 export async function fingerprintOf(
@@ -92,7 +93,7 @@ export async function fingerprintOf(
   return row ?? { count: -1, sum: "" };
 }
 
-/** A Temporal without TLS. */
+/** Returns a Temporal without TLS. */
 export function targetOf(temporal: {
   readonly address: string;
   readonly namespace: string;
@@ -104,7 +105,7 @@ export function targetOf(temporal: {
   };
 }
 
-/** An operator's view of Temporal. */
+/** Opens an operator's view of Temporal. */
 export function openClient(temporal: { readonly address: string; readonly namespace: string }) {
   const connection = openConnection(temporal.address);
   const client = new Client({ connection, namespace: temporal.namespace });

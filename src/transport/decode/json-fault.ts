@@ -1,22 +1,21 @@
-// Where a text stops being JSON. JSON.parse says so only for some faults, and with an excerpt of
-// the text, which answers and logs must not hold. Called by json-body.ts after JSON.parse refused.
-// Source: RFC 8259.
+// Finds the position at which a text stops being JSON. JSON.parse names it only for some errors,
+// and then with an excerpt of the text, which answers and logs must not contain. Source: RFC 8259.
 
 type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end" | "nothing";
 
-/** A scan's place in the text; each step moves `at` and returns false where it meets a fault. */
+/** Position of a scan in the text; each step moves `at` and returns false at an error. */
 type Scan = { readonly text: string; at: number; expected: Expected; readonly open: ("{" | "[")[] };
 
 /** Returns a clause for a message, with the position as JSON.parse counts: UTF-16 units from 0. */
 export function describeJsonFault(text: string): string {
   const at = findJsonFault(text);
   const word = ["NaN", "Infinity"].find((one) => text.startsWith(one, at));
-  // The mistake of many JSON writers; worth its own words.
+  // A frequent mistake of JSON writers, so it has its own message.
   if (word) return `${word} at position ${at} is no JSON number`;
   return `unexpected ${at >= text.length ? "end" : "character"} at position ${at}`;
 }
 
-/** Returns the index of the first character that no JSON text could have there, or the length. */
+/** Returns the index of the first character that no JSON text can have there, or the length. */
 function findJsonFault(text: string): number {
   const scan: Scan = { text, at: 0, expected: "value", open: [] };
   do skipSpace(scan);
@@ -108,7 +107,7 @@ function stepString(scan: Scan): boolean {
   return false;
 }
 
-/** From the backslash to the last character of the escape. */
+/** Moves from the backslash to the last character of the escape. */
 function stepEscape(scan: Scan): boolean {
   scan.at += 1;
   const char = scan.text.charAt(scan.at);

@@ -1,6 +1,6 @@
-// A JSON value to a Protobuf message, as the JSON forms of Connect and gRPC have it: weighed before
-// it is read, and read part by part where it is large, so that other requests wait for milliseconds
-// only. Source: Protobuf JSON mapping; docs/limits.md.
+// Reads a Protobuf message from a JSON value, in the JSON form of Connect and gRPC. Its memory is
+// estimated first, and a large value is read in parts, so that other requests wait only
+// milliseconds. Source: Protobuf JSON mapping; docs/limits.md.
 
 import {
   type DescField,
@@ -23,21 +23,21 @@ import { countLoose, reserveDecoded, tooManyItems } from "./tally.ts";
 
 const readOptions = { ignoreUnknownFields: true, recursionLimit: messageDepthMax };
 
-/** Memory that small parts gather before they reserve it. */
+/** Bytes of memory that small parts collect before they reserve them. */
 const reserveBytes = 65_536;
 
 type Reading = {
   readonly pacer: Pacer;
-  /** Values of fields that take any value, in all parts so far. */
+  /** Number of values in free-form fields that are not buckets, in all parts so far. */
   readonly loose: { count: number };
-  /** Takes the memory of a part. */
+  /** Reserves the memory of a part. */
   reserve(bytes: number): void;
 };
 
 /**
- * Returns the message of a JSON value. Throws MALFORMED_BODY where the value does not fit,
- * INVALID_ARGUMENT where a list is too long, and BODY_TOO_LARGE or OVERLOADED where there is no
- * memory for the message.
+ * Returns the message of a JSON value. Throws MALFORMED_BODY if the value does not fit,
+ * INVALID_ARGUMENT if a list is too long, and BODY_TOO_LARGE or OVERLOADED if there is no memory
+ * for the message.
  */
 export async function messageFromJson(
   desc: DescMessage,
@@ -87,7 +87,10 @@ async function readMessage(
   return message;
 }
 
-/** Lists of messages, messages, and buckets; a large list of texts is read in milliseconds. */
+/**
+ * Returns whether a field can be read in parts: messages, lists of messages, and buckets. A large
+ * list of texts needs no parts, since it is read in milliseconds.
+ */
 function isDivisible(field: DescField): boolean {
   if (!field.message || field.fieldKind === "map") return false;
   return isStructField(field) || !field.message.typeName.startsWith("google.protobuf.");
@@ -112,7 +115,7 @@ async function readPart(
   return list;
 }
 
-/** A bucket is held as the JSON that it is. */
+/** Checks a bucket and returns it unchanged: buckets are held as JSON. */
 function asBucket(field: DescField, value: unknown): unknown {
   try {
     checkFreeForm(value);
@@ -138,10 +141,10 @@ function readNow(desc: DescMessage, json: unknown, reading: Reading): Message {
   }
 }
 
-/** What is looked at while a message is weighed. */
+/** Callbacks for the values of a message while its memory is estimated. */
 type Watch = {
   list(field: DescField, items: readonly unknown[]): void;
-  /** A value of a field that takes any value and is no bucket. */
+  /** Called with each value of a free-form field that is not a bucket. */
   loose(value: unknown): void;
 };
 
@@ -156,7 +159,7 @@ function watchOf({ loose }: Reading): Watch {
 
 const watchNothing: Watch = { list: () => undefined, loose: () => undefined };
 
-/** Returns the memory that a message takes beside its JSON, with which it shares its buckets. */
+/** Returns the memory of a message in addition to its JSON, with which it shares its buckets. */
 export function messageBytesOf(
   desc: DescMessage,
   json: unknown,
@@ -185,7 +188,7 @@ export function messageBytesOf(
 
 const fieldMaps = new Map<DescMessage, ReadonlyMap<string, DescField>>();
 
-/** Returns the fields of a message by both of their names. */
+/** Returns the fields of a message by proto name and by JSON name. */
 function fieldsOf(desc: DescMessage): ReadonlyMap<string, DescField> {
   const known = fieldMaps.get(desc);
   if (known) return known;

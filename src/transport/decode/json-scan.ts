@@ -1,6 +1,6 @@
-// One pass over the bytes of a JSON text before it is parsed: counts its values, and marks where a
-// large text can be cut into pieces. Gives other requests a turn on the way. Faults of the text
-// itself are left to JSON.parse. Source: RFC 8259; docs/limits.md.
+// One pass over the bytes of a JSON text before it is parsed: counts its values and marks positions
+// at which a large text can be cut into pieces. Other requests run in between. JSON.parse reports
+// errors of the text itself. Source: RFC 8259; docs/limits.md.
 
 import { ServiceError } from "../../base/errors.ts";
 import { bodyDepthMax, listItemsMax } from "../../base/limits.ts";
@@ -15,38 +15,38 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** A value larger than a piece: a text, or an object or array and where it may be cut. */
+/** A value larger than a piece: a text, or an object or array with the positions of its cuts. */
 export type LargeValue = {
   readonly start: number;
-  /** Where the text before it begins and ends: its name, where it is a member of an object. */
+  /** Start and end of the text before the value: its name, if it is a member of an object. */
   readonly name: readonly [start: number, end: number];
-  /** Index behind the closing bracket or quote. */
+  /** Index after the closing bracket or quote. */
   readonly end: number;
-  /** Indexes of commas between its members, about a piece apart. */
+  /** Indexes of commas between its members, about one piece apart. */
   readonly cuts: readonly number[];
-  /** Large values that are its members, and large names of members, in order. */
+  /** Large values among its members, and large names of members, in order. */
   readonly large: readonly LargeValue[];
 };
 
 export type JsonScan = {
   readonly tally: Tally;
-  /** Outermost container; undefined where it is no larger than a piece. */
+  /** Outermost container; undefined if it is no larger than a piece. */
   readonly root: LargeValue | undefined;
-  /** Index of the first bracket that does not fit, or the length where one is not closed. */
+  /** Index of the first bracket that does not match, or the length if a bracket is not closed. */
   readonly faultAt: number | undefined;
 };
 
-/** Sizes in bytes of what is done at once. */
+/** Bytes that are processed at once. */
 export type ScanSizes = {
-  /** Containers larger than this are marked. */
+  /** Size above which a container is marked. */
   readonly pieceBytes: number;
-  /** Scanned between two looks at the clock. */
+  /** Bytes scanned between two checks of the clock. */
   readonly stepBytes: number;
 };
 
 /**
  * Counts the objects, arrays and single values of a JSON text, and marks containers larger than a
- * piece. Throws MALFORMED_BODY where there are more, or deeper ones, than the limits allow.
+ * piece. Throws MALFORMED_BODY if their number or depth exceeds a limit.
  */
 export async function scanJson(
   body: Buffer,
@@ -66,7 +66,7 @@ export async function scanJson(
 
 /**
  * Counts the objects, arrays and single values of a JSON text that is too short for a list of
- * `listItemsMax` items. Throws MALFORMED_BODY where it nests too deep.
+ * `listItemsMax` items. Throws MALFORMED_BODY if it nests too deep.
  */
 export function countJson(body: Buffer): Tally {
   const tally: Tally = { containers: 0, values: 1, memory: 0 };
@@ -93,7 +93,7 @@ function memoryOf({ containers, values }: Tally): number {
   return containers * containerBytes + values * valueBytes;
 }
 
-/** Containers that are open, one entry a level: lists of numbers cost less than an object each. */
+/** Open containers as lists of numbers, one entry per level: cheaper than one object per level. */
 type Levels = {
   readonly start: number[];
   readonly commas: number[];
@@ -110,12 +110,12 @@ type Scan = {
   readonly tally: Tally;
   readonly levels: Levels;
   depth: number;
-  /** Commas so far of the container at hand. */
+  /** Number of commas so far in the innermost open container. */
   commas: number;
   at: number;
-  /** Whether `at` is inside a text, at a character that no backslash stands before. */
+  /** Whether `at` is inside a text; `at` is then not the escaped character after a backslash. */
   isInText: boolean;
-  /** Where the last text begins, and ends, and the one before it. */
+  /** Positions of the last text and of the text before it. */
   textStart: number;
   textEnd: number;
   priorStart: number;
@@ -169,7 +169,10 @@ function advance(scan: Scan, limit: number): void {
   scan.at = at;
 }
 
-/** Returns the index behind the text that `start` is in, or where in it the limit is. */
+/**
+ * Returns the index after the text that contains `start`, or an index in it if it reaches the
+ * limit.
+ */
 function passText(scan: Scan, start: number, limit: number): number {
   const end = endOfText(scan.body, start, limit);
   scan.isInText = end < 0;
@@ -205,7 +208,7 @@ function close(scan: Scan, at: number, byte: number): void {
   const { body, levels } = scan;
   const depth = scan.depth - 1;
   const start = levels.start[Math.max(0, depth)] ?? 0;
-  // In ASCII each closing bracket stands two behind the opening one.
+  // In ASCII the closing brackets of `{` and `[` are two codes after the opening ones.
   if (depth < 0 || (body[start] as number) + 2 !== byte) {
     scan.faultAt ??= at;
     return;
@@ -224,12 +227,15 @@ function close(scan: Scan, at: number, byte: number): void {
   else (levels.large[depth - 1] ??= []).push(container);
 }
 
-/** Texts longer than this are searched for their end by native code, which has a price per call. */
+/**
+ * Bytes of a text that are searched for its end here; then native code searches, at a cost per
+ * call.
+ */
 const shortTextBytes = 48;
 
 /**
- * Returns the index of the quote that ends a text. Where none does before the limit, returns the
- * complement of an index in the text that no backslash stands before.
+ * Returns the index of the quote that ends a text. If the text does not end before the limit,
+ * returns the complement of an index in it that is not an escaped character.
  */
 function endOfText(body: Buffer, start: number, limit: number): number {
   let at = start;

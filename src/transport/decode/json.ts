@@ -1,7 +1,6 @@
-// Bytes of a body to a JSON value, for every protocol: UTF-8 only, counted before it is parsed, and
-// parsed in pieces where it is large, so that other requests wait for milliseconds only. A worker
-// thread would not help: cloning the value back costs as much as parsing it.
-// Source: docs/limits.md.
+// Decodes a body to a JSON value: UTF-8 only, counted first, and parsed in pieces if it is large,
+// so that other requests wait only milliseconds. A worker thread would not help: cloning the value
+// back costs as much as parsing it. Source: docs/limits.md.
 
 import { isUtf8 } from "node:buffer";
 import type { Reservation } from "../../base/byte-budget.ts";
@@ -11,21 +10,21 @@ import { describeJsonFault } from "./json-fault.ts";
 import { countJson, type LargeValue, type ScanSizes, scanJson } from "./json-scan.ts";
 import { reserveDecoded } from "./tally.ts";
 
-/** Texts up to this size are parsed at once, in some 5 ms. */
+/** Maximum bytes of a text that is parsed at once, in about 5 ms. */
 const wholeBytesMax = 1_000_000;
 
-/** A larger text is parsed in pieces of 1 or 2 ms, and scanned in steps of less. */
+/** Sizes for larger texts: a piece is parsed in 1 to 2 ms, and a step is scanned in less. */
 const usualSizes: ScanSizes = { pieceBytes: 262_144, stepBytes: 65_536 };
 
 /**
- * Texts up to this size are counted and parsed without waiting for a turn, in less than a
- * millisecond.
+ * Maximum bytes of a text that is counted and parsed, in less than 1 ms, without waiting for a
+ * turn.
  */
 const smallBytesMax = 65_536;
 
 /**
- * Returns the value of a JSON text. Fails with MALFORMED_BODY, and with BODY_TOO_LARGE or
- * OVERLOADED where there is no memory for the value. Sizes are smaller in tests.
+ * Returns the value of a JSON text. Fails with MALFORMED_BODY, or with BODY_TOO_LARGE or OVERLOADED
+ * if there is no memory for the value. Tests pass smaller sizes.
  */
 export async function decodeJson(
   body: Buffer,
@@ -59,7 +58,7 @@ function assertUtf8(body: Buffer): void {
   if (!isUtf8(body)) throw new ServiceError("MALFORMED_BODY", "the body must be UTF-8");
 }
 
-/** What the members of a large container go into. */
+/** Container that receives the members of a large container. */
 type Target = { readonly list: unknown[] } | { readonly object: Record<string, unknown> };
 
 async function parseLarge(body: Buffer, node: LargeValue, pacer: Pacer): Promise<unknown> {
@@ -74,8 +73,8 @@ async function parseLarge(body: Buffer, node: LargeValue, pacer: Pacer): Promise
   while (from <= last) {
     if (pacer.due()) await pacer.rest();
     if (child && child.start < cut) {
-      // Null takes its place, so that the text around it is checked as it stands: unlike a digit it
-      // is no part of a number before it.
+      // `null` takes the child's place, so that the text around it is checked as it stands. Unlike
+      // a digit, `null` cannot join a number before it.
       addPiece(target, `${body.toString("utf8", from, child.start)}null`, from);
       setLast(body, target, child, await parseLarge(body, child, pacer));
       const behind = skipSpace(body, child.end);
@@ -85,7 +84,7 @@ async function parseLarge(body: Buffer, node: LargeValue, pacer: Pacer): Promise
       child = children.next().value;
     } else {
       const text = body.toString("utf8", from, cut);
-      // White space alone is an empty container where there is nothing else.
+      // A container with white space alone is empty and has no piece.
       if (from > node.start + 1 || cut < last || text.trim() !== "") addPiece(target, text, from);
       from = cut + 1;
     }
@@ -101,7 +100,9 @@ const colon = 0x3a;
 const backslash = 0x5c;
 const space = 0x20;
 
-/** A text without escapes is cut out of the body as it stands, which spares two copies of it. */
+/**
+ * Returns a large text. Without escapes it is cut out of the body, which avoids two copies of it.
+ */
 async function readText(body: Buffer, { start, end }: LargeValue, pacer: Pacer): Promise<unknown> {
   for (let from = start + 1; from < end - 1; from += textStepBytes) {
     const isPlain = body.subarray(from, Math.min(from + textStepBytes, end - 1)).every(isPlainByte);
@@ -127,7 +128,7 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Adds the members that a piece of a container's text has; it has at least one. */
+/** Adds the members in a piece of a container's text; a piece has at least one. */
 function addPiece(target: Target, text: string, at: number): void {
   if (text.trim() === "") throw fault(`unexpected character at byte ${at}`);
   const isList = "list" in target;
@@ -142,7 +143,7 @@ function setMember(object: Record<string, unknown>, key: string, piece: unknown)
   else Object.defineProperty(object, key, { ...dataProperty, value });
 }
 
-/** Puts the value of a large child where null stands for it. */
+/** Replaces the `null` of a large child by the child's value. */
 function setLast(body: Buffer, target: Target, { name }: LargeValue, value: unknown): void {
   if ("list" in target) {
     target.list[target.list.length - 1] = value;
@@ -154,7 +155,10 @@ function setLast(body: Buffer, target: Target, { name }: LargeValue, value: unkn
 
 const dataProperty = { enumerable: true, configurable: true, writable: true };
 
-/** Longer texts are not searched for their fault, which takes 50 times as long as parsing. */
+/**
+ * Maximum characters of a text in which an error is located: locating takes 50 times as long as
+ * parsing.
+ */
 const describedCharsMax = 1_000_000;
 
 function parseText(text: string, at: number): unknown {

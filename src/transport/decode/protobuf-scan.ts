@@ -1,7 +1,6 @@
-// One pass over the tags of a Protobuf message before it is decoded: counts its messages, values
-// and list items as JSON would count them, and gives other requests a turn on the way. Costs a few
-// nanoseconds a field; texts are passed over. Source: docs/limits.md; Protobuf encoding
-// specification.
+// One pass over the tags of a Protobuf message before it is decoded: counts messages, values and
+// list items as JSON would have them. Other requests run in between. Costs a few nanoseconds per
+// field; texts are skipped. Source: docs/limits.md; Protobuf encoding specification.
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
@@ -10,29 +9,29 @@ import { type FieldShape, type Shape, shapeOf } from "./protobuf-shape.ts";
 import { checkTally, type Tally, tooManyItems, tooManyLooseValues } from "./tally.ts";
 import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
 
-/** A message that is open. */
+/** An open message. */
 type Frame = {
   readonly shape: Shape;
   readonly end: number;
-  /** Items so far, by the number of the list. */
+  /** Number of items so far, by the field number of the list. */
   lists: Map<number, number> | undefined;
 };
 
 type Scan = {
   readonly cursor: Cursor;
   readonly tally: Tally;
-  /** Messages around the one at hand, the outermost first. */
+  /** Open messages around the current one, the outermost first. */
   readonly outer: Frame[];
   frame: Frame;
   looseValues: number;
 };
 
-/** Fields that are counted between two looks at the clock: well under a millisecond. */
+/** Number of fields counted between two checks of the clock: well under a millisecond. */
 const stepFields = 16_384;
 
 /**
- * Counts what a message holds. Throws MALFORMED_BODY where it is cut, where it has more messages or
- * values than the limits allow or nests too deep, and INVALID_ARGUMENT where a list is too long.
+ * Counts the contents of a message. Throws MALFORMED_BODY if the message is cut, nests too deep, or
+ * has more messages or values than the limits allow, and INVALID_ARGUMENT if a list is too long.
  */
 export async function countProtobuf(
   desc: DescMessage,
@@ -51,7 +50,7 @@ export async function countProtobuf(
   return tally;
 }
 
-/** Counts a step; returns false at the end of the outermost message. */
+/** Counts one step; returns false at the end of the outermost message. */
 function advance(scan: Scan): boolean {
   const { cursor, outer } = scan;
   for (let count = 0; count < stepFields; count += 1) {

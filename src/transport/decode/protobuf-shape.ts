@@ -1,45 +1,53 @@
-// What the scan of a Protobuf body needs to know of each message: its fields by number, and how
-// much memory protobuf-es takes for it. Compiled once for each message. Source: docs/limits.md.
+// Shape of each message for the scan of a Protobuf body: its fields by number, and the memory that
+// protobuf-es takes for it. Compiled once per message. Source: docs/limits.md.
 
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { containerBytes, valueBytes } from "./tally.ts";
 
 export type Shape = {
-  /** By field number; absent for unknown fields, which are dropped. */
+  /** Fields by number; unknown fields are absent, since they are dropped. */
   readonly fields: ReadonlyMap<number, FieldShape>;
-  /** False for a `Value` and for an entry of a map: JSON has no object of its own for them. */
+  /** False for a `Value` and for a map entry, which JSON does not write as separate objects. */
   readonly isContainer: boolean;
-  /** Bytes of memory that an empty message takes. */
+  /** Bytes of memory of an empty message. */
   readonly bytes: number;
 };
 
 export type FieldShape = {
   readonly name: string;
   readonly number: number;
-  /** The message of the field; undefined for scalars. Looked up late: messages hold themselves. */
+  /**
+   * Shape of the field's message; undefined for scalars. A function, since messages may be
+   * recursive.
+   */
   readonly message: (() => Shape) | undefined;
-  /** Whether the number of its items is limited: every list but the arrays of free-form values. */
+  /**
+   * Whether the number of items is limited: true for all lists except arrays of free-form values.
+   */
   readonly isList: boolean;
-  /** Bytes of an item of a packed list; undefined for other fields. */
+  /** Bytes of an item in a packed list; undefined for other fields. */
   readonly packedBytes: number | undefined;
-  /** Values that one scalar counts as: none for a key of a map, which is no value of JSON. */
+  /** Values that one scalar counts for: 0 for the key of a map, which is not a value in JSON. */
   readonly values: number;
-  /** Bytes of memory that the field takes besides its text or message. */
+  /** Bytes of memory of the field in addition to its text or message. */
   readonly bytes: number;
-  /** Whether it is a part of a `Value` outside of buckets, which is held as messages. */
+  /** Whether the field is part of a `Value` outside of buckets, which is held as messages. */
   readonly isLoose: boolean;
 };
 
-/** Measured on spans, events, links and attributes. */
+/**
+ * Bytes of a message, of a scalar's slot and of a list, measured on spans, events, links and
+ * attributes.
+ */
 const messageBytes = 80;
 const slotBytes = 8;
 const listBytes = 32;
-/** The object that says which member of a choice is set. */
+/** Bytes of the object that holds the set member of a oneof. */
 export const oneofBytes = 40;
-/** A view of the body. */
+/** Bytes of a view of the body, which a `bytes` field holds. */
 const byteArrayBytes = 96;
-/** A key and its place in an object of JSON. */
+/** Bytes of a key and its slot in a JSON object. */
 const entryBytes = 48;
 
 const shapes = { bucket: new Map<DescMessage, Shape>(), loose: new Map<DescMessage, Shape>() };
@@ -51,7 +59,7 @@ export function shapeOf(desc: DescMessage, isLoose = false): Shape {
   const fields = new Map<number, FieldShape>();
   const isContainer = desc.typeName !== "google.protobuf.Value";
   const shape: Shape = { fields, isContainer, bytes: bytesOf(desc, isLoose) };
-  // Set before the fields are read: a message may hold itself.
+  // Set before the fields are read, since a message may contain itself.
   shapes[isLoose ? "loose" : "bucket"].set(desc, shape);
   for (const field of desc.fields) fields.set(field.number, fieldShapeOf(field, isLoose));
   return shape;
@@ -83,12 +91,12 @@ function isFreeForm({ typeName }: DescMessage): boolean {
   return /^google\.protobuf\.(Value|ListValue|Struct)$/.test(typeName);
 }
 
-/** Tells whether a field takes any value of JSON and is held as messages. */
+/** Returns whether a field takes any JSON value and is held as messages. */
 export function isLooseField({ message }: DescField): boolean {
   return message !== undefined && isFreeForm(message) && message.name !== "Struct";
 }
 
-/** Tells whether a field is a bucket, which is held as JSON. */
+/** Returns whether a field is a bucket, which is held as JSON. */
 export function isStructField({ message, fieldKind }: DescField): boolean {
   return fieldKind === "message" && message?.typeName === "google.protobuf.Struct";
 }
@@ -111,7 +119,7 @@ function messageShapeOf(field: DescField, isLoose: boolean): (() => Shape) | und
   return () => (shape ??= shapeOf(message, isLoose));
 }
 
-/** Field 1 of a map's entry is the key, field 2 the value. */
+/** Returns the fields of a map's entry: field 1 is the key, field 2 the value. */
 function entryFields(
   field: DescField & { fieldKind: "map" },
   isLoose: boolean,
@@ -153,11 +161,11 @@ function packedBytesOf(field: DescField): number | undefined {
 
 const viewing = new Map<DescMessage, boolean>();
 
-/** Tells whether decoded messages hold views of the body, which keep all of it in memory. */
+/** Returns whether decoded messages hold views of the body, which keep the whole body in memory. */
 export function holdsViews(desc: DescMessage): boolean {
   const known = viewing.get(desc);
   if (known !== undefined) return known;
-  // A message that holds itself adds no view by that.
+  // A recursive message adds no further view.
   viewing.set(desc, false);
   const found = desc.fields.some(
     (field) =>

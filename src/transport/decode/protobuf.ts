@@ -1,6 +1,6 @@
-// Bytes of a body to a Protobuf message, for gRPC, gRPC-Web, Connect and OTLP: counted before it is
-// decoded, unknown fields dropped, and decoded in pieces where it is large, so that other requests
-// wait for milliseconds only. Source: docs/limits.md.
+// Decodes the bytes of a body to a Protobuf message, for gRPC, gRPC-Web, Connect and OTLP: counts
+// it first, drops unknown fields, and decodes a large one in pieces, so that other requests wait
+// only milliseconds. Source: docs/limits.md.
 
 import {
   create,
@@ -21,23 +21,23 @@ import { readStruct } from "./struct.ts";
 import { reserveDecoded } from "./tally.ts";
 import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
 
-/** Messages up to this size are decoded at once: a millisecond, or 40 of empty messages. */
+/** Maximum bytes of a message that is decoded at once: 1 ms, or 40 ms for empty messages. */
 const wholeBytesMax = 65_536;
 
 /** Bytes of a larger message that are decoded at once. */
 const pieceBytesDefault = 16_384;
 
-/** Bodies up to this size wait for no turn: they take less than a millisecond. */
+/** Maximum bytes of a body that does not wait for a turn; it takes less than a millisecond. */
 const unpacedBytesMax = 65_536;
 
-/** Fields that are read between two looks at the clock, where they are small. */
+/** Number of small fields that are read between two checks of the clock. */
 const stepFields = 256;
 
 const readOptions = { readUnknownFields: false, recursionLimit: messageDepthMax };
 
 /**
- * Returns the message of a body. Fails with MALFORMED_BODY, and with BODY_TOO_LARGE or OVERLOADED
- * where there is no memory for the message.
+ * Returns the message of a body. Fails with MALFORMED_BODY, or with BODY_TOO_LARGE or OVERLOADED if
+ * there is no memory for the message.
  */
 export async function decodeProtobuf<Desc extends DescMessage>(
   desc: Desc,
@@ -51,7 +51,7 @@ export async function decodeProtobuf<Desc extends DescMessage>(
   return (await parseProtobuf(desc, body, { pacer })) as MessageShape<Desc>;
 }
 
-/** Decodes a message that was counted before. The sizes are smaller in tests. */
+/** Decodes a message that is already counted. Tests pass smaller sizes. */
 export async function parseProtobuf(
   desc: DescMessage,
   body: Uint8Array,
@@ -73,7 +73,7 @@ type Pieces = { readonly pieceBytes: number; readonly pacer: Pacer };
 type Fields = Record<string, unknown>;
 
 /**
- * Merges the message that ends at `end`: runs of small fields at once, large ones by themselves.
+ * Merges the message that ends at `end`: runs of small fields together, large fields one by one.
  */
 async function mergeMessage(
   desc: DescMessage,
@@ -117,8 +117,8 @@ async function mergeMessage(
 }
 
 /**
- * Tells whether the value of a field is a message that can be merged by its own fields. Messages of
- * one scalar (`google.protobuf.StringValue`) are held as the scalar itself.
+ * Returns whether the value of a field is a message that can be merged field by field. Messages of
+ * one scalar (`google.protobuf.StringValue`) cannot: they are held as the scalar itself.
  */
 function isDivisible({ fieldKind, message }: DescField): boolean {
   if (!message || fieldKind === "map") return false;
@@ -149,7 +149,7 @@ async function mergeChild(
   }
 }
 
-/** Reads a message, merged into the one that was there before. Structs are plain JSON objects. */
+/** Reads a message and merges it into the previous value. Structs become plain JSON objects. */
 async function readChild(
   desc: DescMessage,
   before: unknown,

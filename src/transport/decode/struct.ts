@@ -1,5 +1,5 @@
-// Free-form values of Protobuf (`google.protobuf.Struct`, `Value`, `ListValue`) straight to JSON
-// values, in pieces. Going through their messages takes ten times the memory of the values.
+// Decodes free-form values of Protobuf (`google.protobuf.Struct`, `Value`, `ListValue`) directly to
+// JSON values, in pieces. Their messages would take ten times the memory of the values.
 // Source: google/protobuf/struct.proto.
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
@@ -8,15 +8,15 @@ import { type Cursor, lengthType, readEnd, readVarint, skipValue } from "./wire.
 
 type Json = Record<string, JsonValue>;
 
-/** Values up to this size are read at once, in well under a millisecond. */
+/** Maximum bytes of a value that is read at once, in well under a millisecond. */
 const wholeBytesMax = 65_536;
 
-/** Members that are read between two looks at the clock, where they are small. */
+/** Number of small members that are read between two checks of the clock. */
 const stepMembers = 256;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads a Struct that ends at `end` into an object, whose members of the same name it replaces. */
+/** Reads a Struct that ends at `end` into an object, and replaces members of the same name. */
 export async function readStruct(
   cursor: Cursor,
   end: number,
@@ -44,7 +44,10 @@ export async function readStruct(
   }
 }
 
-/** Awaiting each of a million numbers would cost more than reading them. */
+/**
+ * Reads a member, without a promise if it is small: awaiting each of a million numbers would cost
+ * more than reading them.
+ */
 function readMember(cursor: Cursor, end: number, pacer: Pacer): JsonValue | Promise<JsonValue> {
   const isSmall = end - cursor.at <= wholeBytesMax;
   return isSmall ? readValueNow(cursor, end) : readValue(cursor, end, pacer);
@@ -120,7 +123,7 @@ function readValueNow(cursor: Cursor, end: number): JsonValue {
   return value;
 }
 
-/** Reads a member that is no container; undefined for one that is not known. */
+/** Reads a member that is not a container; returns undefined for an unknown field. */
 function readScalar(cursor: Cursor, tag: number, end: number): JsonValue | undefined {
   const { bytes } = cursor;
   const start = cursor.at;
@@ -150,14 +153,17 @@ function tagOf(number: number): number {
   return (number << 3) | lengthType;
 }
 
-/** Where the key and the value of a map's entry are; an absent one is empty. */
+/** Positions of a map entry's key and value; an absent key or value is empty. */
 type Entry = { keyAt: number; keyEnd: number; valueAt: number; valueEnd: number };
 
 function anEntry(end: number): Entry {
   return { keyAt: end, keyEnd: end, valueAt: end, valueEnd: end };
 }
 
-/** Passes over fields of an entry, the last of which count; returns whether it is at the end. */
+/**
+ * Reads up to `fieldsMax` fields of an entry; the last key and the last value count. Returns
+ * whether the entry is at its end.
+ */
 function passEntry(cursor: Cursor, end: number, entry: Entry, fieldsMax: number): boolean {
   for (let count = 0; cursor.at < end; count += 1) {
     if (count >= fieldsMax) return false;
@@ -183,7 +189,7 @@ function placeAt({ bytes }: Cursor, at: number): Cursor {
   return { bytes, at };
 }
 
-/** Longer texts are worth the price of native decoding. */
+/** Maximum bytes of a text decoded here; for longer texts the cost of a native call pays off. */
 const shortTextBytes = 24;
 
 function readText(cursor: Cursor, end: number): string {

@@ -1,5 +1,5 @@
-// What a body holds, counted in its encoded bytes before anything is decoded: objects, single
-// values, levels. Refused past the limits; else its memory is reserved as the decoded size.
+// Counts of a body's objects, single values and memory, taken from its encoded bytes before it is
+// decoded. A body over a limit is refused; otherwise its decoded size is reserved.
 // Source: docs/limits.md.
 
 import type { Reservation } from "../../base/byte-budget.ts";
@@ -8,24 +8,24 @@ import { containersMax, listItemsMax, messageDepthMax, valuesMax } from "../../b
 
 /** Counts of one body. */
 export type Tally = {
-  /** Objects and arrays of JSON; messages of Protobuf. */
+  /** Objects and arrays of JSON, or messages of Protobuf. */
   containers: number;
   /** Texts, numbers, booleans and nulls. */
   values: number;
-  /** Bytes of memory that the decoded value takes, besides its texts. */
+  /** Bytes of memory of the decoded value in addition to its texts. */
   memory: number;
 };
 
-/** Bytes that V8 takes for an object or array of JSON with its slots. */
+/** Bytes that V8 takes for a JSON object or array with its slots. */
 export const containerBytes = 72;
 
-/** Bytes for the header and the slot of a text or number, besides the text itself. */
+/** Bytes for the header and the slot of a text or number, in addition to the text itself. */
 export const valueBytes = 24;
 
-/** Bytes that the fault of one item takes: its message, its cause, and its part of the answer. */
+/** Bytes for the error of one item: its message, its cause, and its part of the answer. */
 export const faultBytes = 800;
 
-/** Throws MALFORMED_BODY, naming the limit, where a count is past it. */
+/** Throws MALFORMED_BODY with the name of the limit if a count exceeds it. */
 export function checkTally({ containers, values }: Tally): void {
   if (containers > containersMax) {
     throw tooMany(`${containersMax} objects and arrays`);
@@ -33,31 +33,31 @@ export function checkTally({ containers, values }: Tally): void {
   if (values > valuesMax) throw tooMany(`${valuesMax} values`);
 }
 
-/** Returns the error of a list that is too long; the message names it. */
+/** Returns the error for a list that is too long; the message names the list. */
 export function tooManyItems(name: string): ServiceError {
   const message = `${name}: must have at most ${listItemsMax} items; send them in parts`;
   return new ServiceError("INVALID_ARGUMENT", message);
 }
 
-/** Returns the error of an object that is too large. */
+/** Returns the error for an object with too many members. */
 export function tooManyMembers(): ServiceError {
   const message = `the body has an object with more than ${listItemsMax} members`;
   return new ServiceError("MALFORMED_BODY", message);
 }
 
 /**
- * Counts the values of a free-form value that is no bucket. Throws MALFORMED_BODY where a request
- * has more of them than `listItemsMax`: protobuf-es holds each as a message.
+ * Counts the values in a free-form field that is not a bucket. Throws MALFORMED_BODY if a request
+ * has more than `listItemsMax`, since protobuf-es holds each as a message.
  */
 export function countLoose(value: unknown, loose: { count: number }, level = 0): void {
   loose.count += 1;
   if (loose.count > listItemsMax) throw tooManyLooseValues();
-  // Readers refuse what is deeper, and the stack has room for some thousand levels only.
+  // Readers refuse deeper values, and the stack has room for only some thousand levels.
   if (typeof value !== "object" || value === null || level > messageDepthMax) return;
   for (const member of Object.values(value)) countLoose(member, loose, level + 1);
 }
 
-/** Returns the error of a request with too many values outside of records and their buckets. */
+/** Returns the error for a request with too many values outside of records and their buckets. */
 export function tooManyLooseValues(): ServiceError {
   const message =
     `the body has more than ${listItemsMax} values in fields that take any value, such as ` +
@@ -70,8 +70,8 @@ function tooMany(what: string): ServiceError {
 }
 
 /**
- * Takes the memory of a decoded body. Throws BODY_TOO_LARGE where the call could never have it, and
- * OVERLOADED where others hold it now.
+ * Reserves the memory of a decoded body. Throws BODY_TOO_LARGE if the call may never hold as much,
+ * and OVERLOADED if other calls hold it now.
  */
 export function reserveDecoded(decodedBytes: number, memory: Reservation): void {
   if (memory.bytes() + decodedBytes > memory.bytesMax) {

@@ -1,5 +1,5 @@
-// Tags, lengths and values of the Protobuf wire format, by position in the bytes: what the scan and
-// the piecewise decoder share. Source: Protobuf encoding specification.
+// Tags, lengths and values of the Protobuf wire format by position in the bytes, for the scan and
+// the piecewise decoder. Source: Protobuf encoding specification.
 
 import { ServiceError } from "../../base/errors.ts";
 
@@ -8,10 +8,10 @@ export const bit64Type = 1;
 export const lengthType = 2;
 export const bit32Type = 5;
 
-/** A place in the bytes; reading moves it. */
+/** A position in the bytes; reading moves it. */
 export type Cursor = { readonly bytes: Uint8Array; at: number };
 
-/** Returns the next varint as an unsigned 32-bit number, higher bits dropped. */
+/** Returns the next varint as an unsigned 32-bit number; higher bits are dropped. */
 export function readVarint(cursor: Cursor): number {
   const { bytes } = cursor;
   let byte = bytes[cursor.at] ?? cut();
@@ -27,7 +27,7 @@ export function readVarint(cursor: Cursor): number {
   throw malformed("a number is longer than ten bytes");
 }
 
-/** Returns the end of a length-delimited value whose length comes next. */
+/** Reads the length of a length-delimited value and returns the end of the value. */
 export function readEnd(cursor: Cursor, limit: number): number {
   const length = readVarint(cursor);
   const end = cursor.at + length;
@@ -36,8 +36,8 @@ export function readEnd(cursor: Cursor, limit: number): number {
 }
 
 /**
- * Moves behind the value of a field; `limit` is the end of its message. Groups are refused: no
- * proto of this service has them, and the end of a large one is slow to find.
+ * Moves to the end of a field's value; `limit` is the end of its message. Groups are refused: no
+ * proto of this service has them, and the end of a large group is slow to find.
  */
 export function skipValue(cursor: Cursor, tag: number, limit: number): void {
   switch (tag & 7) {

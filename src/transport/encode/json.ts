@@ -1,22 +1,25 @@
-// A JSON value to the bytes of an answer: at once where it is small, member by member where it is
-// large, so that other requests wait for milliseconds only. Source: docs/limits.md.
+// Encodes a JSON value to the bytes of an answer: at once if it is small, member by member if it is
+// large, so that other requests wait only milliseconds. Source: docs/limits.md.
 
 import type { Reservation } from "../../base/byte-budget.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import { isLarge, pieceCharsMax } from "./large.ts";
 
-/** A call that holds no more than this has an answer that is written at once, in some 5 ms. */
+/** Maximum memory of a call whose answer is encoded at once, in about 5 ms. */
 export const wholeBytesMax = 1_000_000;
 
-/** Returns the bytes of a JSON value; `memory` says how large the answer of the call may be. */
+/**
+ * Returns the bytes of a JSON value. The memory of the call limits the size of its answer, so a
+ * call with little memory encodes it at once.
+ */
 export async function encodeJson(value: unknown, memory: Reservation): Promise<Buffer> {
   if (memory.bytes() <= wholeBytesMax) return Buffer.from(JSON.stringify(value));
   return encodeJsonInPieces(value, memory.holder);
 }
 
 /**
- * Returns the bytes of a JSON value that may be of any size. `holder` of the call's memory shares
- * its turns with its other calls.
+ * Returns the bytes of a JSON value of any size. `holder` is the holder of the call's memory, whose
+ * calls share their turns.
  */
 export async function encodeJsonInPieces(value: unknown, holder?: string): Promise<Buffer> {
   const writer = createWriter(createPacer(holder));
@@ -53,7 +56,7 @@ function createWriter(pacer: Pacer): Writer {
 async function writeValue(value: unknown, writer: Writer): Promise<void> {
   if (writer.pacer.due()) await writer.pacer.rest();
   if (typeof value !== "object" || value === null || !isLarge(value)) {
-    // As JSON.stringify in a list: a value that JSON has not is null.
+    // As in JSON.stringify's lists, a value that JSON does not have becomes null.
     writer.add(JSON.stringify(value) ?? "null");
   } else if (Array.isArray(value)) {
     await writeList(value, writer);
@@ -65,7 +68,7 @@ async function writeValue(value: unknown, writer: Writer): Promise<void> {
 async function writeObject(object: object, writer: Writer): Promise<void> {
   let separator = "{";
   for (const [key, member] of Object.entries(object)) {
-    // As JSON.stringify: a member without a value is left out.
+    // As in JSON.stringify, a member without a value is left out.
     if (member === undefined) continue;
     writer.add(`${separator}${JSON.stringify(key)}:`);
     await writeValue(member, writer);

@@ -1,15 +1,15 @@
-// Tells whether a value is too large to be written at once. Source: docs/limits.md.
+// Checks whether a value is too large to be written at once. Source: docs/limits.md.
 
-/** Characters of text that are written at once: less than a millisecond. */
+/** Characters of text that are written at once, in less than a millisecond. */
 export const pieceCharsMax = 65_536;
 
-/** Characters that a member or an item counts as, besides its text. */
+/** Characters that a member or an item counts for in addition to its text. */
 const memberChars = 8;
 
-/** Levels that are looked into; what is deeper counts as large, before the stack is full. */
+/** Maximum levels that are examined; deeper values count as large, before the stack is full. */
 const levelsMax = 1_000;
 
-/** Tells whether a value has more than a piece of text; looks at no more than that. */
+/** Returns whether a value has more than one piece of text. Stops after as much text. */
 export function isLarge(value: unknown): boolean {
   return charsLeft(value, pieceCharsMax, 0) <= 0;
 }

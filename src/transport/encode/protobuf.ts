@@ -1,6 +1,5 @@
-// A large message of an RPC answer, encoded in pieces before Connect encodes it at once: the parts
-// that are large become fields that are bytes already, which Connect copies. Source:
-// docs/limits.md.
+// Encodes a large message of an RPC answer in pieces, before Connect encodes it at once: large
+// parts become fields that already are bytes, which Connect copies. Source: docs/limits.md.
 
 import {
   create,
@@ -18,8 +17,8 @@ import { createPacer, type Pacer } from "../../base/pacer.ts";
 import { isLarge } from "./large.ts";
 
 /**
- * Returns a message of the same bytes that Connect encodes in well under 100 ms. `holder` of the
- * call's memory shares its turns with its other calls.
+ * Returns a message with the same encoding that Connect encodes in well under 100 ms. `holder` is
+ * the holder of the call's memory, whose calls share their turns.
  */
 export async function toPieces(
   desc: DescMessage,
@@ -74,7 +73,10 @@ async function encode(desc: DescMessage, value: unknown, pacer: Pacer): Promise<
   return toBinary(desc, isLarge(message) ? await divide(desc, message, pacer) : message);
 }
 
-/** A field of `google.protobuf.Struct` and its like: number 1 holds entries, and items of lists. */
+/**
+ * Field numbers of `google.protobuf.Struct`, its entries, `Value` and `ListValue`. Field 1 holds
+ * the entries of a Struct and the items of a list.
+ */
 const memberField = 1;
 const entryKey = 1;
 const entryValue = 2;

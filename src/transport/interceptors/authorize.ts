@@ -1,5 +1,5 @@
-// May the caller do this in this scope? Asked beside the handler, when the request's message can
-// say which scope it is about, whichever protocol brought it here.
+// Checks whether the caller has the permission of the rpc in the scope of the call. Runs behind the
+// decoders of all protocols, because the message may name the scope.
 // Source: docs/spec.md, Authentication, 5; docs/decisions.md, 1, 33, 35.
 
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
@@ -15,10 +15,10 @@ import { idempotencyHeader } from "./idempotency.ts";
 
 export type FindScope = (level: ScopeLevel, id: string) => Promise<Scope | undefined>;
 
-/** Names the project of a call that signed-in people make; keys have theirs. */
+/** Header that names the project of a signed-in person's call; keys have a project already. */
 const projectHeader = "x-project-id";
 
-/** Request fields that hold the id of a scope. */
+/** Levels of the request fields that hold the id of a scope. */
 const fieldLevels: Readonly<Record<string, ScopeLevel>> = {
   org_id: "org",
   virtual_dataplane_id: "dataplane",
@@ -26,7 +26,7 @@ const fieldLevels: Readonly<Record<string, ScopeLevel>> = {
   project_id: "project",
 };
 
-/** Stands for the level of the scope at the beginning of a permission. */
+/** Placeholder for the level of the scope at the beginning of a permission. */
 const anyLevel = "{scope}";
 
 export type AuthorizeOptions = {
@@ -46,7 +46,8 @@ export function createAuthorizeInterceptor(options: AuthorizeOptions): Intercept
     if (!principal) throw new Error("the gate let a call without a caller pass");
     let scope = await findScopeOf(rule, principal, request, options.findScope);
     if (!scope && request.header.has(idempotencyHeader)) {
-      // The call may be sent again that archived it: its answer is kept, and nothing else is there.
+      // This may be a retry of the call that archived the scope, which may get only its kept
+      // answer.
       scope = await findScopeOf(rule, principal, request, options.findAnyScope);
       contextValues.set(isScopeGoneKey, true);
     }
@@ -90,13 +91,13 @@ async function scopeOfMessage(
   findScope: FindScope,
 ): Promise<Scope | undefined> {
   if (name === "system") return systemScope;
-  // Start-up has refused streams that would come here.
+  // Start-up refuses streams that would get here.
   if (!naming) throw new Error("a stream names no scope");
   const named = readScopeField(name, naming);
   return named && findScope(named.level, named.id);
 }
 
-/** Returns the level and id that a field, or the one set of a oneof, names. */
+/** Returns the level and id in a field, or in the set member of a oneof. */
 function readScopeField(
   name: string,
   { schema, message }: NamingMessage,
@@ -115,7 +116,9 @@ function readScopeField(
   return level && typeof set?.value === "string" ? { level, id: set.value } : undefined;
 }
 
-/** Returns what an rpc may ask its caller for; one permission for each level that it can name. */
+/**
+ * Returns the permissions that an rpc may require: one for each level that its request can name.
+ */
 export function permissionsOf(method: DescMethod): readonly string[] {
   const { permission, scope } = accessRuleOf(method);
   if (!permission.includes(anyLevel)) return permission === "" ? [] : [permission];
@@ -123,7 +126,7 @@ export function permissionsOf(method: DescMethod): readonly string[] {
   return fields.map(({ name }) => permission.replace(anyLevel, fieldLevels[name] ?? ""));
 }
 
-/** Throws when the rule of an rpc names a scope that its request cannot say. */
+/** Throws if the rule of an rpc names a scope that its request cannot carry. */
 export function assertScopeIsReadable(method: DescMethod): void {
   const { scope } = accessRuleOf(method);
   if (["", "any", "system"].includes(scope)) return;

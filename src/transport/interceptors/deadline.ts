@@ -1,6 +1,5 @@
-// Ends a unary call at its deadline: the client's own, or the service's longest time. The work may
-// go on to its end unseen; its handler sees the aborted signal.
-// Source: docs/decisions.md, 10.
+// Ends a unary call at its deadline: the client's, or the service's maximum time. The handler sees
+// the aborted signal, but its work may run on to its end. Source: docs/decisions.md, 10.
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues, Interceptor } from "@connectrpc/connect";
@@ -8,20 +7,22 @@ import { ServiceError } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
 import { type Work, workKey } from "../context.ts";
 
-/** Longest times of unary calls. */
+/** Maximum times of unary calls. */
 export type Deadlines = {
   /**
-   * Of calls that write events: past it the database counts as away, and the client is told to try
-   * again; what is stored all the same is merged with that.
+   * Maximum time of calls that write events. After it the database counts as unavailable, and the
+   * client is asked to retry; the retry is merged with events that were stored anyway.
    */
   readonly ingestionTimeoutMs: number;
-  /** Of calls that run a model, which have time-outs of their own within it. */
+  /** Maximum time of calls that run a model; it includes their own time-outs. */
   readonly generationTimeoutMs: number;
-  /** Of all others. */
+  /** Maximum time of all other calls. */
   readonly unaryTimeoutMs: number;
 };
 
-/** Streams have no deadline but the client's: an export may rightly run for hours. */
+/**
+ * Returns the interceptor. Streams have only the client's deadline: an export may run for hours.
+ */
 export function createDeadlineInterceptor(deadlines: Deadlines): Interceptor {
   return (next) => async (request) => {
     if (request.stream) return next(request);
@@ -47,7 +48,7 @@ export function createDeadlineInterceptor(deadlines: Deadlines): Interceptor {
   };
 }
 
-/** Notes the work for its call, whose memory it holds to its own end. */
+/** Registers the work of a call, whose memory it keeps until it ends. */
 function started<T>(ended: Promise<T>, values: ContextValues): Promise<T> {
   const work: Work = { ended, isEnded: false };
   const end = (): void => void (work.isEnded = true);

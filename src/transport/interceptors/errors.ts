@@ -1,5 +1,5 @@
-// Errors on their way out: ServiceError to ConnectError by the outcomes table, with ErrorInfo; what
-// nobody foresaw is logged with its cause and becomes INTERNAL. REST turns the same errors back.
+// Maps errors of calls: a ServiceError becomes a ConnectError with ErrorInfo by the outcomes table,
+// and an unknown error is logged with its cause and becomes INTERNAL. REST converts them back.
 // Source: docs/decisions.md, 10; base/errors.ts.
 
 import { create } from "@bufbuild/protobuf";
@@ -10,16 +10,22 @@ import type { Logger } from "../../base/logger.ts";
 
 const errorDomain = "waggle";
 
-/** The only words that a denied or absent thing is answered with. */
+/** The only message for a denied or absent resource. */
 export const notFoundMessage = "Not found";
 
-/** Trailers travel as HTTP headers, of which many clients take no more than 8 KiB in all. */
+/**
+ * Maximum characters of a detail. Details are sent as HTTP headers, and many clients accept at most
+ * 8 KiB of all headers.
+ */
 const detailCharsMax = 2_048;
 
-/** Words may repeat what the caller sent, which may be megabytes; gRPC sends them in a trailer. */
+/**
+ * Maximum characters of a message, which may repeat megabytes of the request. gRPC sends it in a
+ * trailer.
+ */
 const messageCharsMax = 2_048;
 
-/** What Connect makes of a message of a stream of requests that is no Protobuf. */
+/** Start of Connect's message for invalid Protobuf in a stream of requests. */
 const unreadableWords = "parse binary: ";
 
 function reasonOf(error: ConnectError): Reason | undefined {
@@ -31,11 +37,11 @@ export type ErrorMapper = (error: unknown) => ConnectError;
 
 export type ErrorMapperOptions = {
   readonly logger: Logger;
-  /** Returns the reason for an error that tells that the database is away or too slow. */
+  /** Returns the reason of an error if the database is unavailable or too slow. */
   readonly findDatabaseFault: (error: unknown) => Reason | undefined;
 };
 
-/** Returns the text that a caller may see: none on 5xx, one constant where denied or absent. */
+/** Returns the text that a caller may see: empty for 5xx, one constant for denied or absent. */
 export function publicMessageOf(error: ServiceError): string {
   if (error.reason === "NOT_FOUND") return notFoundMessage;
   if (outcomes[error.reason].status >= 500) return "";
@@ -44,7 +50,7 @@ export function publicMessageOf(error: ServiceError): string {
   return `${message.slice(0, messageCharsMax).toWellFormed()}…`;
 }
 
-/** Returns headers that belong to a failure: `retry-after` on every 503. */
+/** Returns the headers of an error: `retry-after` on every 503. */
 export function headersOf(
   error: Pick<ServiceError, "reason" | "retryAfterSeconds">,
 ): Readonly<Record<string, string>> {
@@ -53,7 +59,7 @@ export function headersOf(
   return seconds === undefined ? {} : { "retry-after": String(seconds) };
 }
 
-/** Converts a known failure; the ServiceError stays as the cause. */
+/** Converts a known error; the ServiceError stays as the cause. */
 export function toConnectError(error: ServiceError): ConnectError {
   const info = create(ErrorInfoSchema, {
     reason: error.reason,
@@ -78,7 +84,7 @@ export function serviceErrorOf(error: unknown): ServiceError {
   return new ServiceError(reason, error.rawMessage, { cause: error });
 }
 
-/** Reasons of errors without one: those of Connect itself, and the health protocol's NotFound. */
+/** Reasons of errors without one: Connect's own errors, and NotFound of the health protocol. */
 const connectReasons: { readonly [C in Code]?: Reason } = {
   [Code.InvalidArgument]: "MALFORMED_BODY",
   [Code.ResourceExhausted]: "BODY_TOO_LARGE",
@@ -87,16 +93,16 @@ const connectReasons: { readonly [C in Code]?: Reason } = {
   [Code.Unimplemented]: "NOT_FOUND",
 };
 
-/** Returns the function that turns anything thrown into what an RPC protocol can answer. */
+/** Returns the function that maps any thrown value to an error that RPC protocols can answer. */
 export function createErrorMapper(options: ErrorMapperOptions): ErrorMapper {
   return (error) => {
     if (error instanceof ServiceError) return toConnectError(error);
-    // Mapped already, by the interceptor; what is outside it sees the error again.
+    // The interceptor has already mapped it; outer layers see the error again.
     if (error instanceof ConnectError && error.cause instanceof ServiceError) return error;
     const connectError = ConnectError.from(error);
-    // It came through here before, nearer to the handler.
+    // It was mapped before, nearer to the handler.
     if (connectError.cause instanceof ServiceError) return connectError;
-    // The caller went away: nothing failed here and nobody reads the answer.
+    // The caller left: nothing failed here, and the answer has no reader.
     if (connectError.code === Code.Canceled) return connectError;
     if (isCutStream(error)) return new ConnectError("", Code.Canceled, undefined, undefined, error);
     if (error instanceof ConnectError && reasonOf(error)) {
@@ -132,7 +138,10 @@ async function* mapStream<T>(messages: AsyncIterable<T>, mapError: ErrorMapper):
   }
 }
 
-/** ErrorInfo holds texts only; a list is cut, since REST is where all of it is answered. */
+/**
+ * Converts details to texts, because ErrorInfo has only texts. Long lists are cut; REST answers
+ * them in full.
+ */
 function toMetadata(details: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(details).map(([key, value]) => [
@@ -142,14 +151,14 @@ function toMetadata(details: Readonly<Record<string, unknown>>): Record<string, 
   );
 }
 
-/** What Node throws where a caller's connection, or its stream of one, ends in the middle. */
+/** Error codes of Node for a connection or an HTTP/2 stream that the caller ends early. */
 const cutCodes: ReadonlySet<unknown> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
   "ERR_STREAM_DESTROYED",
   "ERR_HTTP2_INVALID_STREAM",
 ]);
 
-/** What Connect makes of a stream that the caller resets with another code than CANCEL. */
+/** Start of Connect's message for a stream that the caller resets with a code other than CANCEL. */
 const resetWords = "http/2 stream closed with error code";
 
 function isCutStream(error: unknown): boolean {

@@ -1,5 +1,5 @@
-// Idempotency-Key on every write: the first answer again, whichever protocol asks. The rule is in
-// access/idempotency; here messages become bytes and back. Source: docs/decisions.md, 8.
+// Idempotency-Key on every write: a retry gets the first answer, over any protocol. The rule is in
+// access/idempotency; this file converts messages to bytes and back. Source: docs/decisions.md, 8.
 
 import { createHash } from "node:crypto";
 import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
@@ -33,8 +33,8 @@ export const idempotencyHeader = "idempotency-key";
 const keyPattern = /^[\x20-\x7e]+$/;
 
 /**
- * Returns where the answer of a call is kept: beside what it changes, which is in the project's
- * cluster when the call is about project data, and in the control database otherwise.
+ * Returns the store of a call's answer, in the database that the call changes: the project's
+ * cluster for project data, the control database otherwise.
  */
 export type IdempotencyOf = (
   scope: Scope,
@@ -47,13 +47,13 @@ export type IdempotencyOptions = {
   readonly generationTimeoutMs: number;
 };
 
-/** A generation is over at its deadline; its commit may then still be under way. */
+/** Time that a claim lasts after a generation's deadline, when its commit may still be running. */
 const claimSlackMs = 60_000;
 
 type UnaryCall = UnaryRequest;
 type Next = (request: UnaryCall) => Promise<UnaryResponse | StreamResponse>;
 
-/** The interceptor next to the handlers, so that what it keeps is the handler's own answer. */
+/** Returns the innermost interceptor, which therefore keeps the handler's own answer. */
 export function createIdempotencyInterceptor(options: IdempotencyOptions): Interceptor {
   return (next) => async (request) => {
     const { method, contextValues } = request;
@@ -88,7 +88,7 @@ export function createIdempotencyInterceptor(options: IdempotencyOptions): Inter
   };
 }
 
-/** A write whose answer is kept in the transaction of its effect. */
+/** Runs a write and keeps its answer in the transaction of its effect. */
 async function runOnce(
   idempotency: Pick<Idempotency, "run">,
   claim: Claim,
@@ -109,7 +109,7 @@ async function runOnce(
   return keptResponse(request, secret === undefined ? bytes : openKept(bytes, secret));
 }
 
-/** A generation: no transaction is open while the model runs. */
+/** Runs a generation. No transaction is open while the model runs. */
 async function runGenerationOnce(
   idempotency: Pick<Idempotency, "runLong">,
   claim: Claim,
@@ -149,35 +149,44 @@ function keptResponse({ method, contextValues }: UnaryCall, bytes: Uint8Array): 
   };
 }
 
-/** A stream could be given again only whole, which is not what it was asked for. */
+/**
+ * Returns the error for a key on a stream: a retry could only get the stream as a whole, which the
+ * client did not ask for.
+ */
 function noStreams(): ServiceError {
   const message =
     "Idempotency-Key: is for answers that come whole; leave it out, or ask for no stream";
   return new ServiceError("INVALID_ARGUMENT", message);
 }
 
-/** Throws where only a kept answer could be given, because the scope is archived. */
+/** Throws NOT_FOUND if the scope is archived: only a kept answer may then be given. */
 function assertScopeIsThere(values: ContextValues): void {
   if (values.get(isScopeGoneKey)) throw new ServiceError("NOT_FOUND", "the scope is archived");
 }
 
 /**
- * Whose the Idempotency-Key is on a call that is about no project's data: the scope where a key is
- * rooted, or the person. On the others it is the project's, which the bytes of the request do not
- * name when a person sends them.
+ * Returns the owner of the Idempotency-Key on a call whose rule names a scope: the root scope of
+ * the caller's key, or the person. On other calls the project owns it, since the bytes of a
+ * person's request do not name the project.
  */
 function scopeIdOf(principal: Principal): string {
   return principal.kind === "user" ? principal.actor.id : principal.root.id;
 }
 
-/** The credential of the call: other cookies of the same host change between two tries. */
+/**
+ * Returns the secret that seals a kept answer: the credential of the call and its Idempotency-Key.
+ * Other cookies of the host are left out, because they may change between two tries.
+ */
 function secretOf(header: Headers, key: string): string {
   const cookies = (header.get("cookie") ?? "").split(";").map((pair) => pair.trim());
   const signIn = cookies.find((pair) => pair.includes(`${sessionCookie}=`));
   return JSON.stringify([header.get("authorization"), signIn, key]);
 }
 
-/** Another credential of the same scope sent the Idempotency-Key: not its answer to read. */
+/**
+ * Returns a kept answer unsealed. Throws IDEMPOTENCY_MISMATCH if another credential of the same
+ * scope sent the Idempotency-Key.
+ */
 function openKept(sealed: Uint8Array, secret: string): Uint8Array {
   try {
     return openAnswer(sealed, secret);
@@ -190,7 +199,7 @@ function openKept(sealed: Uint8Array, secret: string): Uint8Array {
   }
 }
 
-/** Tells whether an rpc changes something: every one that does not say it has no side effects. */
+/** Returns whether an rpc changes data: true unless its proto declares no side effects. */
 export function isWrite(method: DescMethod): boolean {
   return method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }

@@ -1,5 +1,5 @@
-// One log line and one metrics observation per call, whichever protocol it came by and however far
-// it got. Never bodies, keys or messages.
+// One log line and one metrics observation per call, over every protocol and also for a call that
+// ended early. Never bodies, keys or messages.
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import {
@@ -14,7 +14,7 @@ import type { Logger } from "../../base/logger.ts";
 import { principalKey, requestIdKey, scopeKey } from "../context.ts";
 import { serviceErrorOf } from "./errors.ts";
 
-/** One finished call, as metrics see it. `reason` is `OK`, `CANCELED` or the error's. */
+/** One finished call for the metrics. `reason` is `OK`, `CANCELED` or the error's. */
 export type CallObservation = {
   readonly rpc: string;
   readonly protocol: string;
@@ -23,7 +23,7 @@ export type CallObservation = {
 };
 
 export type CallLog = {
-  /** Notes the end of a call, once: a later end of it is the same event seen further out. */
+  /** Records the end of a call. Further calls do nothing: outer layers see the same end again. */
   end(call: CallEnd): void;
 };
 
@@ -32,14 +32,14 @@ export type CallEnd = {
   readonly protocol: string;
   readonly values: ContextValues;
   readonly startedAtMs: number;
-  /** Undefined when the call succeeded. */
+  /** Undefined if the call succeeded. */
   readonly error: unknown;
 };
 
 const isLoggedKey = createContextKey(false, { description: "the call has its log line" });
 export const protocolKey = createContextKey("", { description: "protocol of the call" });
 
-/** Returns `waggle.v1.EventService/CreateEvent`. */
+/** Returns the name of an rpc, such as `waggle.v1.EventService/CreateEvent`. */
 export function rpcNameOf(method: DescMethod): string {
   return `${method.parent.typeName}/${method.name}`;
 }
@@ -75,8 +75,8 @@ export function createCallLog(
 }
 
 /**
- * Returns the reason of a call that ended with this error: `OK` without one, and `CANCELED` for a
- * client that went away, which is no fault of ours and is not counted as one.
+ * Returns the reason for the log: `OK` without an error, and `CANCELED` for a client that left,
+ * which does not count as a failure.
  */
 export function reasonOf(error: unknown): Reason | "OK" | "CANCELED" {
   if (error === undefined) return "OK";
@@ -84,7 +84,7 @@ export function reasonOf(error: unknown): Reason | "OK" | "CANCELED" {
   return serviceErrorOf(error).reason;
 }
 
-/** The outermost interceptor; for streams the call ends with the last message. */
+/** Returns the outermost interceptor. A stream ends with its last message. */
 export function createLogInterceptor(callLog: CallLog): Interceptor {
   return (next) => async (request) => {
     const startedAtMs = performance.now();
@@ -106,14 +106,14 @@ export function createLogInterceptor(callLog: CallLog): Interceptor {
   };
 }
 
-/** How a stream ended whose client left. */
+/** Error of a stream whose client left. */
 const left = new ConnectError("the client left", Code.Canceled);
 
 /**
- * Returns the messages of a stream and calls `end` once, when it is over: with nothing for a stream
- * that ended by itself, with its failure, or with the reason why its call was over first. `signal`
- * says when the call is over: what a stream does behind that, a clean end included, does not count,
- * and one that waits for a client that left may not end at all.
+ * Returns the messages of a stream and calls `end` once when the stream is over: with undefined
+ * after a clean end, with its error, or with the reason if its call ended first. `signal` is
+ * aborted when the call ends. The stream's own end after that does not count, and a stream that
+ * waits for a client that left may never end.
  */
 export function watchStream<T>(
   messages: AsyncIterable<T>,
@@ -137,19 +137,19 @@ async function* passOn<T>(
   end: (error: unknown) => void,
 ): AsyncIterable<T> {
   try {
-    // Hands failed writes in, too, to where errors are mapped.
+    // `yield*` also passes failed writes inwards, to the mapping of errors.
     yield* messages;
     end(undefined);
   } catch (error) {
     end(error);
     throw error;
   } finally {
-    // A stream that is returned early comes here past the lines above.
+    // A stream that is returned early skips the lines above.
     end(left);
   }
 }
 
-/** A call is over by its deadline, by our shutdown, or because its connection is gone, somehow. */
+/** Returns the error of an ended call: its deadline, the shutdown, or a lost connection. */
 function causeOf(reason: unknown): unknown {
   const isDeadline = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
   return isDeadline || reason instanceof ServiceError ? reason : left;

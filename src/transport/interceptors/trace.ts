@@ -1,5 +1,5 @@
-// The service's own spans: one a call, under the caller's `traceparent`. Off by default: `--tracing
-// on` and an OpenTelemetry SDK loaded by `node --import` turn it on; only the API is built in.
+// OpenTelemetry spans about the service itself: one per call, under the caller's `traceparent`. Off
+// by default; `--tracing on` and an SDK loaded with `node --import` turn them on.
 // Source: OpenTelemetry semantic conventions, RPC server spans.
 
 import {
@@ -13,7 +13,7 @@ import {
 import type { Interceptor } from "@connectrpc/connect";
 import { protocolKey, reasonOf, watchStream } from "./log.ts";
 
-/** Returns the interceptor. A span of a stream ends with the stream, for the logged reason. */
+/** Returns the interceptor. The span of a stream ends with the stream, with the logged reason. */
 export function createTraceInterceptor(): Interceptor {
   const tracer = trace.getTracer("waggle");
   return (next) => async (request) => {
@@ -48,7 +48,7 @@ export function createTraceInterceptor(): Interceptor {
 function endSpan(span: Span, error: unknown): void {
   const reason = reasonOf(error);
   if (reason !== "OK") span.setAttribute("error.type", reason);
-  // A client that went away is no failure of the service.
+  // A client that left is not an error of the service.
   if (reason !== "OK" && reason !== "CANCELED") {
     span.setStatus({ code: SpanStatusCode.ERROR, message: reason });
   }

@@ -1,5 +1,5 @@
-// Checks request messages against the `buf.validate` rules of their protos. Messages whose tree has
-// no rule are not touched, so that a batch pays nothing for it.
+// Checks request messages against the `buf.validate` rules of their protos. Messages without a rule
+// at any level are skipped, so that batches have no cost.
 // Source: docs/decisions.md, 4, 15; proto/third_party/buf/validate/validate.proto.
 
 import { type DescMessage, hasOption, type Message } from "@bufbuild/protobuf";
@@ -16,13 +16,16 @@ import { isScopeGoneKey } from "../context.ts";
 const validator = createValidator({ failFast: true });
 const known = new Map<DescMessage, boolean>();
 
-/** Refuses single requests that break a rule, with INVALID_ARGUMENT naming the field. */
+/**
+ * Rejects a single request that breaks a rule with INVALID_ARGUMENT and the field's name. Streams
+ * of requests are not checked.
+ */
 export const validateInterceptor: Interceptor = (next) => (request) => {
   if (request.stream) {
     if (request.method.methodKind !== "server_streaming") return next(request);
     return next({ ...request, message: validated(request.method.input, request.message) });
   }
-  // Nothing runs for an archived scope, and what is wrong with the request would tell that it was.
+  // A call on an archived scope runs nothing, and a validation error would reveal the scope.
   if (!request.contextValues.get(isScopeGoneKey)) {
     assertValid(request.method.input, request.message);
   }
@@ -49,11 +52,11 @@ function assertValid(desc: DescMessage, message: Message): void {
   throw new ServiceError("INVALID_ARGUMENT", `${path}: ${violation?.message ?? "is not valid"}`);
 }
 
-/** Tells whether a message or any message inside it has a rule. */
+/** Returns whether a message or any message inside it has a rule. */
 function hasRules(desc: DescMessage): boolean {
   const answer = known.get(desc);
   if (answer !== undefined) return answer;
-  // A message that holds itself adds no rule by that.
+  // A recursive message adds no further rule.
   known.set(desc, false);
   const found =
     hasOption(desc, messageRules) ||

@@ -1,6 +1,5 @@
-// A buf plugin: writes the comments of our protos to gen/comments.json, since generated descriptors
-// carry none and the OpenAPI document shall say what the protos say. Run by `npm run gen`
-// (buf.gen.yaml).
+// A buf plugin, run in `npm run gen` (buf.gen.yaml): writes the comments of our protos to
+// gen/comments.json for the OpenAPI document, since generated descriptors have no comments.
 // Source: google/protobuf/compiler/plugin.proto; google/protobuf/descriptor.proto, SourceCodeInfo.
 
 import { readFileSync, writeSync } from "node:fs";
@@ -16,7 +15,7 @@ import {
 const standardInput = 0;
 const standardOutput = 1;
 
-/** Field numbers in descriptor.proto, of which the paths of SourceCodeInfo consist. */
+/** Field numbers in descriptor.proto that make up the paths of SourceCodeInfo. */
 const numbers = { fileMessage: 4, fileService: 6, messageField: 2, messageNested: 3, method: 2 };
 
 const request = fromBinary(CodeGeneratorRequestSchema, readFileSync(standardInput));
@@ -28,7 +27,7 @@ const response = create(CodeGeneratorResponseSchema, {
 });
 writeSync(standardOutput, toBinary(CodeGeneratorResponseSchema, response));
 
-/** Yields full name and comment of every service, rpc, message and field of a file. */
+/** Yields the full name and the comment of every service, rpc, message and field of a file. */
 function* commentsOf(file: FileDescriptorProto): Iterable<[string, string]> {
   const names = namesOf(file);
   for (const location of file.sourceCodeInfo?.location ?? []) {

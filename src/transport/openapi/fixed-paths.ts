@@ -1,5 +1,5 @@
-// The routes that no rpc with an http rule stands behind: OTLP over HTTP and the pages.
-// Called by openapi.ts. Source: ../routes.ts; ../otlp/http.ts; OTLP specification, OTLP/HTTP.
+// OpenAPI paths of the routes without an http rule: OTLP over HTTP, health and the document itself.
+// Source: ../routes.ts; ../otlp/http.ts; OTLP specification, OTLP/HTTP.
 
 import type { BodyLimits } from "../access-rules.ts";
 import type { Schema } from "./schemas.ts";
@@ -7,7 +7,7 @@ import type { Schema } from "./schemas.ts";
 const jsonType = "application/json";
 const protobufType = "application/x-protobuf";
 
-/** Components that only these routes refer to. */
+/** Components that only these routes reference. */
 export const fixedSchemas: Schema = {
   ExportTraceServiceResponse: {
     type: "object",
@@ -36,7 +36,7 @@ export const fixedSchemas: Schema = {
   },
 };
 
-/** OTLP answers in the encoding of the request. */
+/** Returns an OTLP answer, which has the encoding of the request. */
 function otlpAnswer(description: string, schema: string): Schema {
   const json = { schema: { $ref: `#/components/schemas/${schema}` } };
   return { description, content: { [protobufType]: {}, [jsonType]: json } };
@@ -100,7 +100,7 @@ const unavailable = jsonAnswer("The service cannot do its work now", {
   additionalProperties: false,
 });
 
-/** Returns what the document says of these routes. */
+/** Returns the paths of these routes. */
 export function fixedPaths({ traces }: BodyLimits): Schema {
   const bounded = { post: { ...otlp, "x-body-bytes-max": traces } };
   return { "/opentelemetry/v1/traces": bounded, "/v1/traces": bounded, ...operatorPaths };

@@ -1,6 +1,5 @@
-// The OpenAPI document of every REST route, made at start-up from the descriptors that the routes
-// themselves are made from. Served at /openapi.json by routes.ts.
-// Source: OpenAPI 3.1.
+// The OpenAPI document of every REST route, made at start-up from the same descriptors as the
+// routes. Source: OpenAPI 3.1.
 
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import * as fieldLimits from "../../base/field-limits.ts";
@@ -25,7 +24,7 @@ export type OpenApiOptions = {
   readonly bytesInFlightMax: number;
 };
 
-/** Returns the document as JSON text, for the methods that have http rules. */
+/** Returns the document of the methods with http rules, as JSON text. */
 export function createOpenApiDocument(
   methods: readonly DescMethod[],
   { version, bodyLimits, bytesInFlightMax }: OpenApiOptions,
@@ -53,7 +52,7 @@ export function createOpenApiDocument(
         "Tracing and generation for LLM applications. The same calls answer as gRPC, gRPC-Web " +
         "and Connect. Every limit of `x-limits` holds for all of them; `x-body-bytes-max` is the " +
         "largest body of a call, after inflating.",
-      // By the names that docs/limits.md explains.
+      // Under the names in docs/limits.md.
       "x-limits": {
         ...requestLimits,
         ...tenantLimits,
@@ -157,7 +156,10 @@ function requestBody(binding: RestBinding, components: Components): Schema | und
   return { required: true, content: { [jsonType]: { schema } } };
 }
 
-/** A field that the path carries may be absent from the body, though the message requires it. */
+/**
+ * Returns the schema of a body, in which fields of the path are optional even if required in the
+ * message.
+ */
 function withoutPathFields(binding: RestBinding, schema: Schema, components: Components): Schema {
   const names = pathFieldNames(binding);
   if (names.length === 0) return schema;
@@ -187,7 +189,7 @@ function answerOf(binding: RestBinding, components: Components): Schema {
   return { description: "Success", content: { [jsonType]: { schema }, ...streamed } };
 }
 
-/** Tells whether a method is what another one goes to when a stream is asked for. */
+/** Returns whether a method is the streaming twin of another method. */
 function isTwin({ name, parent }: DescMethod): boolean {
   return parent.methods.some((method) => accessRuleOf(method).streamTwin === name);
 }
@@ -195,7 +197,7 @@ function isTwin({ name, parent }: DescMethod): boolean {
 const anyJson: Schema = { type: "object" };
 const eventStream: Schema = { "text/event-stream": { schema: { type: "string" } } };
 
-/** Bodies that pass as they are: JSON of the provider's API, or its events. */
+/** Returns the answer of a raw body: JSON of the provider's API, or its events. */
 function httpBodyAnswer(method: DescMethod): Schema {
   const isStream = method.methodKind === "server_streaming";
   const { streamTwin } = accessRuleOf(method);
@@ -208,7 +210,10 @@ function httpBodyAnswer(method: DescMethod): Schema {
   };
 }
 
-/** As rest/stream.ts writes: a message that is one choice of messages is the chosen one. */
+/**
+ * Returns the schema of one line as rest/stream.ts writes it: a message that is only a oneof of
+ * messages is written as the chosen message.
+ */
 function lineSchema(message: DescMessage, form: Form, components: Components): Schema {
   const [oneof] = message.oneofs;
   if (!oneof || message.members.length > 1) return messageSchema(message, form, components);

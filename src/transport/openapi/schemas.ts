@@ -1,5 +1,5 @@
-// JSON Schemas of messages, by the same rules as json-reader.ts and json-writer.ts: what requests
-// may carry and what answers do. Called by openapi.ts.
+// JSON Schemas of messages in requests and answers, by the rules of json-reader.ts and
+// json-writer.ts.
 // Source: JSON Schema 2020-12; proto/waggle/v1/options.proto.
 
 import {
@@ -17,14 +17,14 @@ import { commentOf } from "./comments.ts";
 
 export type Schema = { readonly [key: string]: unknown };
 
-/** Which form of a message is meant; each form that differs is a component of its own. */
+/** Form of a message; each form that differs is a separate component. */
 export type Form =
-  /** In a request; `strict` refuses unknown and legacy keys. */
+  /** Form in a request; a strict one refuses unknown and legacy keys. */
   | { readonly side: "request"; readonly isStrict: boolean }
-  /** In an answer; a projection may leave nullable fields and empty lists out. */
+  /** Form in an answer; a projected one may omit nullable fields and empty lists. */
   | { readonly side: "answer"; readonly isTextTimes: boolean; readonly isProjected: boolean };
 
-/** Collects components while schemas refer to them. */
+/** Components, which schemas add as they refer to them. */
 export type Components = Map<string, Schema>;
 
 const freeForm: Schema = { type: "object", additionalProperties: true };
@@ -32,12 +32,12 @@ const timeText: Schema = {
   anyOf: [{ type: "string", pattern: "^\\d{4,}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$" }, integer()],
 };
 
-/** Returns a reference to the schema of a message, after adding it to the components. */
+/** Returns a reference to the schema of a message and adds the schema to the components. */
 export function messageSchema(message: DescMessage, form: Form, components: Components): Schema {
   const name = componentName(message, form);
   const reference = { $ref: `#/components/schemas/${name}` };
   if (components.has(name)) return reference;
-  // Taken before the fields are made: a message may hold itself (SessionNode).
+  // Added before the fields are built, since a message may contain itself (SessionNode).
   components.set(name, {});
   components.set(name, objectSchema(message, form, components));
   return reference;
@@ -94,7 +94,9 @@ function isRequired(field: DescField, form: Form): boolean {
   return field.fieldKind === "map" || field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
 
-/** A list that may not be empty may not be absent either. */
+/**
+ * Returns whether a request must have the field. A list that may not be empty may not be absent.
+ */
 function mustBeGiven({ required, type }: FieldRules): boolean {
   return required || (type.case === "repeated" && type.value.minItems > 0n);
 }
@@ -118,7 +120,6 @@ function itemSchema(field: DescField, form: Form, components: Components): Schem
     if (isStruct(field.message)) return freeForm;
     if (isTimestamp(field.message)) return timestampSchema(form);
     if (isWellKnown(field.message)) return {};
-    // Only what lies inside an answer is projected.
     const inner = form.side === "answer" ? form : { ...form };
     return messageSchema(field.message, inner, components);
   }

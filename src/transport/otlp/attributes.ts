@@ -1,5 +1,5 @@
-// OTLP attribute values to JSON values.
-// Source: OpenTelemetry protocol, common.proto; docs/decisions.md, 37.
+// Converts OTLP attribute values to JSON values. Source: OpenTelemetry protocol, common.proto;
+// docs/decisions.md, 37.
 
 import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import { type JsonValue, setOwn, type MutableObject } from "../../base/json.ts";
@@ -7,22 +7,22 @@ import { eventValuesMax } from "../../base/limits.ts";
 import type { Attributes } from "../../tracing/spans/span.ts";
 import { valueDepthMax } from "../../tracing/spans/values.ts";
 
-/** An attribute that cannot be stored; the message names its key and the cause. */
+/** Error for an attribute that cannot be stored; the message names its key and the cause. */
 export class AttributeError extends Error {}
 
-/** Values that may still be read for one span. */
+/** Number of values that may still be read for one span. */
 export type ValueCount = { left: number };
 
-/** Returns the count for a span: no event may hold more values. */
+/** Returns the count for a span: the maximum number of values in an event. */
 export function createValueCount(): ValueCount {
   return { left: eventValuesMax };
 }
 
 /**
- * Returns attributes by key; of a key that stands twice the last counts. Numbers that JSON cannot
- * say exactly, NaN, infinities and integers past 2^53, become their text; bytes become base64; an
- * empty value is null. Throws AttributeError where a value nests too deep, or where there are more
- * than `count` leaves.
+ * Returns attributes by key; if a key occurs twice, the last one counts. Numbers without an exact
+ * JSON form (NaN, infinities, integers over 2^53) become text, bytes become base64, and an empty
+ * value is null. Throws AttributeError if a value nests too deep or if there are more than `count`
+ * values, containers included.
  */
 export function readAttributes(pairs: readonly KeyValue[], count: ValueCount): Attributes {
   const attributes = new Map<string, JsonValue>();
@@ -83,8 +83,8 @@ function fault(key: string, cause: string): AttributeError {
 }
 
 /**
- * Returns how many of `length` bytes are left when attributes are written as JSON; less than 0
- * where they take more, and looks no further then.
+ * Returns how many of `length` bytes are left after the attributes are written as JSON, estimated
+ * from their lengths. Stops early with a number below 0 if they take more.
  */
 export function takeLength(pairs: readonly KeyValue[], length: number): number {
   const count: LengthCount = { left: length };
@@ -94,11 +94,11 @@ export function takeLength(pairs: readonly KeyValue[], length: number): number {
 
 type LengthCount = { left: number };
 
-/** Bytes of a number, a boolean or nothing, and of the marks around any value. */
+/** Bytes of a number, a boolean or null, and of the punctuation around any value. */
 const scalarLength = 8;
 const marksLength = 4;
 
-// False once there is nothing left.
+// Returns false once more than the bytes left are used.
 function takePairs(pairs: readonly KeyValue[], count: LengthCount): boolean {
   return pairs.every(({ key, value }) => {
     count.left -= key.length + marksLength;

@@ -1,4 +1,4 @@
-// OTLP TraceService: spans in, a count of the rejected ones out; served over HTTP and gRPC alike.
+// OTLP TraceService: records spans and answers with the count of rejected ones, over HTTP and gRPC.
 // Source: OpenTelemetry protocol, "Partial Success".
 
 import { create } from "@bufbuild/protobuf";
@@ -29,11 +29,11 @@ export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceSer
   };
 }
 
-/** Reasons are for a person to read: the first few say enough. */
+/** Maximum reasons in an answer: a person reads them, and the first few are enough. */
 const reasonsMax = 10;
 const messageLengthMax = 2_000;
 
-/** Returns the response with more rejected spans counted; without any it stays as it is. */
+/** Returns the response with further rejected spans counted; unchanged if there are none. */
 export function addRejected(
   response: ExportTraceServiceResponse,
   rejected: readonly RejectedSpan[],

@@ -1,6 +1,5 @@
-// OTLP over HTTP: request bodies to messages, answers and errors in the encoding of the request.
-// Called by the HTTP routes of /opentelemetry/v1/traces and /v1/traces.
-// Source: OpenTelemetry protocol, "OTLP/HTTP".
+// OTLP over HTTP: decodes request bodies to messages, and encodes answers and errors in the
+// encoding of the request. Source: OpenTelemetry protocol, "OTLP/HTTP".
 
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
@@ -20,14 +19,14 @@ import { readJsonRequest } from "./json.ts";
 
 export type TraceRequest = {
   readonly request: ExportTraceServiceRequest;
-  /** Spans of a JSON body that read as no span; Protobuf has none. */
+  /** Unreadable spans of a JSON body; always empty for Protobuf. */
   readonly rejected: readonly RejectedSpan[];
 };
 
 /**
- * Reads an export request in the encoding that the content type names. Fails with MALFORMED_BODY
- * when the body is not that, or the content type is neither JSON nor Protobuf; with BODY_TOO_LARGE
- * or OVERLOADED where there is no memory for it.
+ * Reads an export request in the encoding of its content type. Fails with MALFORMED_BODY if the
+ * body is not valid or the content type is neither JSON nor Protobuf, and with BODY_TOO_LARGE or
+ * OVERLOADED if there is no memory for it.
  */
 export async function parseTraceRequest(
   contentType: string,
@@ -46,7 +45,7 @@ export async function parseTraceRequest(
     memory.shrink(body.length);
     return readJsonRequest(json, memory);
   }
-  // Ids of spans are views of the body, which therefore counts until the call is over.
+  // Span ids are views of the body, so the body counts until the call is over.
   const request = await decodeProtobuf(ExportTraceServiceRequestSchema, body, memory);
   return { request, rejected: [] };
 }
@@ -54,7 +53,9 @@ export async function parseTraceRequest(
 /** Body and content type of an answer. */
 export type Encoded = { readonly contentType: string; readonly body: Uint8Array<ArrayBuffer> };
 
-/** Encodes the answer as the request was; where its content type says nothing, as Protobuf. */
+/**
+ * Encodes the answer in the encoding of the request, or in Protobuf if its content type is unknown.
+ */
 export function formatTraceResponse(
   contentType: string,
   response: ExportTraceServiceResponse,
@@ -64,7 +65,7 @@ export function formatTraceResponse(
     : protobufBody(toBinary(ExportTraceServiceResponseSchema, response));
 }
 
-/** RPC code that a `google.rpc.Status` carries for an HTTP status. */
+/** RPC code in the `google.rpc.Status` of an HTTP status. */
 const codes: Readonly<Record<number, Code>> = {
   400: Code.InvalidArgument,
   404: Code.NotFound,
@@ -76,7 +77,7 @@ const codes: Readonly<Record<number, Code>> = {
   503: Code.Unavailable,
 };
 
-/** Encodes a failure as the `google.rpc.Status` that OTLP asks for; `message` may be empty. */
+/** Encodes an error as the `google.rpc.Status` that OTLP requires; `message` may be empty. */
 export function formatTraceError(contentType: string, status: number, message: string): Encoded {
   const body = create(StatusSchema, { code: codes[status] ?? Code.Internal, message });
   return encodingOf(contentType) === "json"

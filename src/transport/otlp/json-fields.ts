@@ -1,12 +1,12 @@
-// Single fields of OTLP JSON, as forgiving as its senders need: names in camelCase or snake_case,
-// null for absent, integers as numbers or text, enums as numbers or names, ids as hex in any case.
-// Called by json.ts. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
+// Reads single fields of OTLP JSON, as tolerant as its senders need: names in camelCase or
+// snake_case, null for absent, integers as numbers or text, enums as numbers or names, ids as hex
+// in either case. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
 
 import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { listItemsMax, nestingDepthMax } from "../../base/limits.ts";
 
-/** A field of the wrong type or value; the message names it. */
+/** Error for a field of the wrong type or value; the message names the field. */
 export class FieldError extends Error {}
 
 /** Returns a field by either of its names; null counts as absent. */
@@ -32,13 +32,13 @@ export function readList(value: JsonValue | undefined, name: string): readonly J
 const noBytes = new Uint8Array(0);
 const hexDigits = /^(?:[0-9a-fA-F]{2})*$/;
 
-/** Reads an id. Text that is no hex is no id: it reads as empty, which the span's check rejects. */
+/** Reads an id. Text that is not hex reads as empty, which the check of the span rejects. */
 export function readBytes(value: JsonValue | undefined, name: string): Uint8Array {
   const text = readText(value, name);
   return text !== "" && hexDigits.test(text) ? Buffer.from(text, "hex") : noBytes;
 }
 
-/** Reads a name or number of an enum; one that is not known reads as `otherwise`. */
+/** Reads a name or number of an enum; an unknown one reads as `otherwise`. */
 export function readEnum<T extends number>(
   value: JsonValue | undefined,
   names: readonly (readonly [string, T])[],
@@ -55,7 +55,7 @@ export function readEnum<T extends number>(
 
 const integer = /^-?\d{1,20}$/;
 
-/** Reads an unsigned 64-bit integer, as nanoseconds are. */
+/** Reads an unsigned 64-bit integer, such as a time in nanoseconds. */
 export function readUnsigned(value: JsonValue | undefined, name: string): bigint {
   if (value === undefined) return 0n;
   const read = toInteger(value);
@@ -84,8 +84,8 @@ export function readKeyValues(value: JsonValue | undefined, depth = 0): KeyValue
   });
 }
 
-// Above the limit of a stored value, so that spans.ts says which attribute is too deep; this one
-// only bounds the recursion.
+// Bound of the recursion. It exceeds the depth limit of a stored value, so that spans.ts can report
+// which attribute is too deep.
 const recursionMax = 2 * nestingDepthMax;
 
 function readAnyValue(source: JsonValue, key: string, depth: number): AnyValue {
@@ -116,7 +116,7 @@ function readOneOf(source: JsonObject, key: string, depth: number): AnyValue["va
       case: "arrayValue",
       value: {
         $typeName: "opentelemetry.proto.common.v1.ArrayValue",
-        // An array may hold empty values; null stands for one.
+        // An array may hold empty values, written as null.
         values: items.map((item) => readAnyValue(item ?? {}, key, depth + 1)),
       },
     };

@@ -1,6 +1,6 @@
-// OTLP JSON to messages, by hand: its ids are hex and its senders take liberties, so Protobuf's own
-// JSON reader would refuse it. A malformed span is left out; a malformed frame around spans fails.
-// Called by http.ts. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
+// Reads OTLP JSON to messages by hand, since Protobuf's JSON reader would refuse its hex ids and
+// its senders' liberties. A malformed span is left out; a malformed object around spans fails the
+// request. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
 
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import {
@@ -41,8 +41,8 @@ import {
 } from "./json-fields.ts";
 
 /**
- * Reads an export request. Fails with MALFORMED_BODY when it is no object of that form, and with
- * BODY_TOO_LARGE or OVERLOADED where there is no memory for its spans.
+ * Reads an export request. Fails with MALFORMED_BODY if it is not an object of that form, and with
+ * BODY_TOO_LARGE or OVERLOADED if there is no memory for its spans.
  */
 export async function readJsonRequest(
   root: unknown,

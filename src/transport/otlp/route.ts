@@ -1,6 +1,6 @@
-// OTLP over HTTP: the exporters' paths, their bodies, and TraceService.Export called as gRPC would
-// call it. What the bodies mean is in http.ts and the service.
-// Called by routes.ts. Source: OTLP specification, OTLP/HTTP; docs/decisions.md, 14, 36, 37.
+// OTLP over HTTP: serves the exporters' paths and calls TraceService.Export as gRPC does. http.ts
+// reads and writes the bodies. Source: OTLP specification, OTLP/HTTP; docs/decisions.md, 14, 36,
+// 37.
 
 import type { ContextValues } from "@connectrpc/connect";
 import type { ExportTraceServiceResponse } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
@@ -20,9 +20,9 @@ import { addRejected } from "./handlers.ts";
 import { formatTraceError, formatTraceResponse, parseTraceRequest } from "./http.ts";
 
 export type OtlpRoute = {
-  /** Tells whether a request is an OTLP export. */
+  /** Returns whether a request is an OTLP export. */
   matches(exchange: Exchange): boolean;
-  /** Answers it; never throws. */
+  /** Answers an export; never throws. */
   serve(exchange: Exchange, values: ContextValues): Promise<void>;
 };
 
@@ -69,7 +69,7 @@ async function writeError(
 ): Promise<void> {
   if (exchange.response.destroyed || exchange.response.headersSent) return;
   const known = serviceErrorOf(error);
-  // Denied is denied alike on every route: the fixed body, whatever the exporter speaks.
+  // Every route has the same fixed body for a denial, regardless of the exporter's encoding.
   if (known.reason === "NOT_FOUND") {
     const { status, body } = notFoundAnswer();
     await write(exchange, status, { contentType: "application/json", body });
@@ -82,7 +82,7 @@ async function writeError(
 
 type WriteOptions = {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Counts the answer until it is written. */
+  /** Reservation that counts the answer until it is written. */
   readonly memory?: Reservation | undefined;
 };
 

@@ -1,5 +1,5 @@
-// OTLP messages to spans: ids to hex, nanoseconds to milliseconds, typed attribute values to JSON.
-// A span that cannot be stored is left out with its reason.
+// Converts OTLP messages to spans: ids to hex, nanoseconds to milliseconds, typed attribute values
+// to JSON. A span that cannot be stored is left out, with its reason.
 // Source: OpenTelemetry protocol, trace.proto; docs/decisions.md, 37.
 
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
@@ -26,12 +26,14 @@ import { AttributeError, createValueCount, readAttributes, takeLength } from "./
 const traceIdBytes = 16;
 const spanIdBytes = 8;
 
-/** Microseconds are stored as integers that a double holds exactly: until the year 2255. */
+/**
+ * Maximum time, in the year 2255: microseconds are stored as integers that a double holds exactly.
+ */
 const timeMaxNs = BigInt(Number.MAX_SAFE_INTEGER) * 1000n;
 
 /**
- * Returns the spans of a request in order, and why the others are left out. Attributes of a
- * resource or scope are read once, and looked at before anything of their spans is.
+ * Returns the spans of a request in order, and the reasons for the spans left out. Attributes of a
+ * resource or scope are read once and checked before the spans.
  */
 export function* readSpans(request: ExportTraceServiceRequest): Steps<{
   readonly spans: readonly Span[];
@@ -55,10 +57,10 @@ export function* readSpans(request: ExportTraceServiceRequest): Steps<{
   return { spans, rejected };
 }
 
-/** What the spans of one resource share, and how many bytes their scopes may take. */
+/** Attributes that the spans of one resource share, and the bytes left for those of its scopes. */
 type OfResource = { readonly resource: Attributes; readonly left: number };
 
-/** What the spans of one scope of a resource share. */
+/** Resource and scope that the spans of one scope share. */
 type Shared = Pick<Span, "resource" | "scope">;
 
 const tooManyShared =

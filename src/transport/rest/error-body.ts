@@ -1,5 +1,5 @@
-// The JSON form of errors, and the one body that says nothing: denied, absent, unknown route and
-// wrong method answer it byte for byte. Called by the transcoder, the routes and the OTLP route.
+// The JSON form of errors, and the fixed 404, which is byte for byte the same for a denial, an
+// absent resource, an unknown route and a wrong method.
 // Source: docs/decisions.md, 9 and 10; base/errors.ts.
 
 import { outcomes, type ServiceError } from "../../base/errors.ts";
@@ -24,7 +24,7 @@ const notFound: ErrorAnswer = {
   ),
 };
 
-/** Returns the answer to a failure. A 5xx has no message; a rejected batch has its own body. */
+/** Returns the answer for an error. A 5xx has no message; a rejected batch has a special body. */
 export function errorAnswer(error: ServiceError): ErrorAnswer {
   if (error.reason === "NOT_FOUND") return notFound;
   const { status } = outcomes[error.reason];

@@ -1,11 +1,11 @@
-// How times leave over REST: integer milliseconds, or text on the paths that the API document shows
-// text on, save for generated clients that insist on integers. The one place that decides it.
+// The format of times in REST answers: integer milliseconds, or text on the paths for which the API
+// document shows text, except for generated clients that require integers.
 // Source: docs/decisions.md, 3; docs/spec.md, POST /events/export.
 
-/** User-Agent prefix of generated clients that validate integers where the document shows text. */
+/** User-Agent prefix of generated clients that require integers even if the document shows text. */
 const integerClientPrefix = "speakeasy-sdk/";
 
-/** Tells whether an answer writes times as text, by its path template and the User-Agent. */
+/** Returns whether an answer writes times as text, by its path template and the User-Agent. */
 export function isTextTimes(
   textTimePaths: readonly string[],
   pathTemplate: string,
@@ -14,7 +14,7 @@ export function isTextTimes(
   return textTimePaths.includes(pathTemplate) && !userAgent?.startsWith(integerClientPrefix);
 }
 
-/** Returns whole Unix milliseconds; the fraction is cut, so a time never moves later. */
+/** Returns whole Unix milliseconds, rounded down so that a time never moves later. */
 export function formatTimeNumber(timeMs: number): number {
   return Math.floor(timeMs);
 }

@@ -1,16 +1,19 @@
-// A fault in a JSON request at one field, with the path to it. Thrown by the readers of one value,
-// given its path by the readers around it, so that good requests never build a path.
+// Error for one field of a JSON request, with the path to it. The reader of a value throws it and
+// the readers around add to its path, so that valid requests never build a path.
 
-/** Names in a path are cut here: they come from the request, which may hold names of megabytes. */
+/** Maximum characters of a name in a path: names come from the request and may have megabytes. */
 const nameCharsMax = 128;
 
-/** `message` says what the value must be; `path` grows from inside out: `events[3].start_time`. */
+/**
+ * Error for one field. `message` says what the value must be; `path` grows from the inside out:
+ * `events[3].start_time`.
+ */
 export class FieldFault extends Error {
   path: string;
 
   constructor(message: string, options: { cause?: unknown } = {}) {
-    // A batch may have 100,000 faults, each of which is told and none of which is a bug: its stack
-    // would take ten times as long as all else.
+    // A batch may have 100,000 of these errors, all reported and none a bug: capturing stacks would
+    // take ten times as long as everything else.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, options);
@@ -32,18 +35,18 @@ export class FieldFault extends Error {
     return this.within(`[${index}]`);
   }
 
-  /** The text a caller sees: `start_time: must be a number`. */
+  /** Text for the caller: `start_time: must be a number`. */
   get text(): string {
     return this.path === "" ? this.message : `${this.path}: ${this.message}`;
   }
 }
 
-/** Adds a field's name to a fault on its way out; leaves other errors alone. */
+/** Adds a field's name to a FieldFault and returns it; returns other errors unchanged. */
 export function withinField(error: unknown, field: string): unknown {
   return error instanceof FieldFault ? error.within(field) : error;
 }
 
-/** Adds an array position to a fault on its way out; leaves other errors alone. */
+/** Adds an array position to a FieldFault and returns it; returns other errors unchanged. */
 export function atIndex(error: unknown, index: number): unknown {
   return error instanceof FieldFault ? error.at(index) : error;
 }

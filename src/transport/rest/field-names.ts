@@ -1,5 +1,4 @@
-// How message fields are named and treated in JSON, read from their proto options. Shared by the
-// JSON reader, the JSON writer, the query reader and openapi.ts.
+// Names and JSON treatment of message fields, from their proto options.
 // Source: proto/waggle/v1/options.proto.
 
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
@@ -15,19 +14,19 @@ import {
 const structName = "google.protobuf.Struct";
 
 /**
- * Returns the key that answers carry and requests may: the proto name, unless the proto gives a
- * `json_name` of its own (`$gte`).
+ * Returns the key of a field in answers, which requests accept too: the proto name, unless the
+ * proto sets another `json_name` (`$gte`).
  */
 export function jsonKeyOf(field: DescField): string {
   return field.jsonName === toLowerCamel(field.name) ? field.name : field.jsonName;
 }
 
-/** Returns every key that requests may carry for a field. */
+/** Returns every key that requests may use for a field. */
 export function requestKeysOf(field: DescField): readonly string[] {
   return [...new Set([field.name, field.jsonName])];
 }
 
-/** What the field options say, with every absent one false. */
+/** Options of a field; an absent option is false. */
 export type FieldTreatment = {
   readonly isUnixMs: boolean;
   readonly isNullable: boolean;
@@ -46,27 +45,27 @@ export function treatmentOf(field: DescField): FieldTreatment {
   };
 }
 
-/** Tells whether protobuf-es holds the message as a plain JSON object. */
+/** Returns whether protobuf-es holds the message as a plain JSON object. */
 export function isStruct(message: DescMessage): boolean {
   return message.typeName === structName;
 }
 
-/** Tells whether a field is for answers alone: to requests it is an unknown key. */
+/** Returns whether a field exists only in answers; in requests it is an unknown key. */
 export function isAnswerOnly(field: DescField): boolean {
   return field.message?.typeName === "waggle.v1.CostEstimate";
 }
 
-/** Tells whether the message stands for any JSON value, null among them. */
+/** Returns whether the message stands for any JSON value, including null. */
 export function isValue(message: DescMessage): boolean {
   return message.typeName === "google.protobuf.Value";
 }
 
-/** Tells whether a message is a point in time. */
+/** Returns whether a message is a point in time. */
 export function isTimestamp(message: DescMessage): boolean {
   return message.typeName === "google.protobuf.Timestamp";
 }
 
-/** Tells whether the message has a JSON form of its own, which protobuf-es reads and writes. */
+/** Returns whether the message has a special JSON form, which protobuf-es reads and writes. */
 export function isWellKnown(message: DescMessage): boolean {
   return message.typeName.startsWith("google.protobuf.") && !isStruct(message);
 }
@@ -75,7 +74,7 @@ function isOn(field: DescField, option: typeof unix_ms): boolean {
   return hasOption(field, option) && getOption(field, option);
 }
 
-/** The name that protoc gives a field in JSON when the proto says nothing. */
+/** Returns the JSON name that protoc gives a field by default. */
 function toLowerCamel(name: string): string {
   return name.replace(/_+([a-z0-9])?/g, (_, letter: string | undefined) =>
     (letter ?? "").toUpperCase(),

@@ -1,5 +1,5 @@
-// Bodies that pass as they are: rpcs whose request has a `google.api.HttpBody`, or that answer one
-// or a stream of them. Called by transcoder.ts. Source: google/api/httpbody.proto.
+// Raw bodies: rpcs with a `google.api.HttpBody` in the request, or with one or a stream of them as
+// the answer. Source: google/api/httpbody.proto.
 
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { type HttpBody, HttpBodySchema } from "../../../gen/google/api/httpbody_pb.js";
@@ -8,13 +8,13 @@ import { openAiErrorBody } from "./openai-error.ts";
 import type { RestBinding } from "./http-rule.ts";
 import type { StreamEncoder } from "./stream.ts";
 
-/** Returns the field that takes the body as it is; undefined where it is read as JSON. */
+/** Returns the field that takes the raw body; undefined if the body is read as JSON. */
 export function httpBodyField({ body }: RestBinding): DescField | undefined {
   if (typeof body !== "object") return undefined;
   return body.message?.typeName === HttpBodySchema.typeName ? body : undefined;
 }
 
-/** Returns the request message of a body that passes as it is. */
+/** Returns the request message for a raw body. */
 export function readHttpBody(
   { input }: DescMethod,
   field: DescField,
@@ -25,12 +25,12 @@ export function readHttpBody(
   return create(input, { [field.localName]: httpBody });
 }
 
-/** Tells whether an rpc answers bodies that pass as they are. */
+/** Returns whether an rpc answers raw bodies. */
 export function answersHttpBody({ output }: DescMethod): boolean {
   return output.typeName === HttpBodySchema.typeName;
 }
 
-/** Streams of bodies are server-sent events of the OpenAI API. */
+/** Encoder of streams of raw bodies, which are server-sent events of the OpenAI API. */
 export const httpBodyEncoder: StreamEncoder = {
   mediaType: "text/event-stream; charset=utf-8",
   output: HttpBodySchema,

@@ -1,5 +1,5 @@
-// `google.api.http` options → bindings: HTTP method, path template, and how path, query and body
-// become the request message. Read once at start-up; the proto is the only route table.
+// Bindings from `google.api.http` options: HTTP method, path template, and the mapping of path,
+// query and body to the request message. Read at start-up; the proto is the only route table.
 // Source: google/api/http.proto.
 
 import {
@@ -23,7 +23,9 @@ import { type PathTemplate, parsePathTemplate } from "./path-template.ts";
 import { queryReader } from "./query.ts";
 import type { PathVariable } from "./route-trie.ts";
 
-/** The parts of an HTTP request that make a message. `body` is parsed JSON, undefined is none. */
+/**
+ * Parts of an HTTP request that make a message. `body` is parsed JSON; undefined if there is none.
+ */
 export type RequestParts = {
   readonly variables: readonly PathVariable[];
   readonly query: URLSearchParams;
@@ -33,27 +35,30 @@ export type RequestParts = {
 export type ReadRequest = {
   readonly message: Message;
   readonly itemFaults: readonly ItemFault[];
-  /** Lists of the message whose items are still to be read (`readItems`). */
+  /** Lists of the message whose items `readItems` has yet to read. */
   readonly lists: readonly ItemList[];
-  /** Bytes of memory that message and faults take so far, beside the JSON that was read. */
+  /**
+   * Bytes of memory of the message and its item errors so far, in addition to the JSON that was
+   * read.
+   */
   readonly made: { readonly bytes: number };
 };
 
 export type RestBinding = {
   readonly method: DescMethod;
   readonly httpMethod: string;
-  /** Path template as in the proto. */
+  /** Path template as written in the proto. */
   readonly path: string;
   readonly template: PathTemplate;
-  /** What the body is: the whole message, one field of it, or nothing. */
+  /** Target of the body: the whole message or one field; undefined if there is no body. */
   readonly body: "message" | DescField | undefined;
-  /** The field of the answer that is all of the body; undefined is the whole message. */
+  /** Field of the answer that is the whole body; undefined if the message is the body. */
   readonly answerField: DescField | undefined;
-  /** Throws ServiceError INVALID_ARGUMENT naming the field. */
+  /** Reads a request. Throws INVALID_ARGUMENT with the name of the field. */
   readonly read: (parts: RequestParts) => ReadRequest;
 };
 
-/** Returns the bindings of an rpc, the main one first; none when it has no http rule. */
+/** Returns the bindings of an rpc, the main one first; empty if it has no http rule. */
 export function bindingsOf(method: DescMethod): readonly RestBinding[] {
   if (!hasOption(method, http)) return [];
   const rule = getOption(method, http);
@@ -121,7 +126,7 @@ type Assemble = (parts: RequestParts, context: ReadContext) => Message;
 function assembler(message: DescMessage, body: RestBinding["body"]): Assemble {
   const readMessage = messageReader(message);
   const setVariable = variableSetter(message);
-  // With body "*" every field comes from the body or the path; query parameters are not read.
+  // With body "*" all fields come from the body or the path; query parameters are not read.
   if (body === "message") {
     return ({ variables, body: json }, context) => {
       if (!isJsonObject(json ?? {})) throw new FieldFault("the body must be a JSON object");
@@ -133,7 +138,7 @@ function assembler(message: DescMessage, body: RestBinding["body"]): Assemble {
   const readQuery = queryReader(message);
   const readField = body && fieldReader(body);
   return ({ variables, query, body: json }, context) => {
-    // Strictness is about bodies; clients add query parameters of their own freely.
+    // Strictness applies only to bodies; clients may add query parameters.
     const result = readMessage(readQuery(query), { ...context, isStrict: false });
     if (readField && json !== undefined && json !== null) readField(result, json, context);
     for (const variable of variables) setVariable(result, variable, context);
@@ -141,7 +146,9 @@ function assembler(message: DescMessage, body: RestBinding["body"]): Assemble {
   };
 }
 
-/** Path variables are set last, so that a body never overrides the path it was sent to. */
+/**
+ * Returns the setter of path variables. They are set last, so that a body cannot override the path.
+ */
 function variableSetter(
   message: DescMessage,
 ): (result: Message, variable: PathVariable, context: ReadContext) => void {

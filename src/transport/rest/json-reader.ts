@@ -1,6 +1,6 @@
-// JSON value → message, compiled from the descriptor to closures, once per message. Free-form
-// objects (Struct) pass through as they are, so a batch costs one JSON.parse and light checks.
-// Called by http-rule.ts. Source: docs/decisions.md, 2, 4, 9.
+// Converts JSON values to messages, with closures compiled once per message from the descriptor.
+// Free-form objects (Struct) pass unchanged, so a batch costs one JSON.parse and light checks.
+// Source: docs/decisions.md, 2, 4, 9.
 
 import {
   create,
@@ -31,43 +31,43 @@ import {
 import { checkFreeForm, scalarReader } from "./json-values.ts";
 import { parseTime } from "./request-times.ts";
 
-/** How to read one request, and the faults of single items found on the way. */
+/** State of reading one request: strictness, counts, and the errors of single items. */
 export type ReadContext = {
-  /** Unknown and `(legacy)` keys are faults. */
+  /** Whether unknown and `(legacy)` keys are errors. */
   readonly isStrict: boolean;
   readonly itemFaults: ItemFault[];
-  /** Values so far of fields that take any value and are no buckets. */
+  /** Number of values so far in free-form fields that are not buckets. */
   readonly loose: { count: number };
-  /** Bytes of memory that messages and faults take so far, beside the JSON that was read. */
+  /** Bytes of memory of messages and item errors so far, in addition to the JSON that was read. */
   readonly made: { bytes: number };
-  /** Lenient lists, whose items are read afterwards (`readItems`). */
+  /** Lenient lists, whose items `readItems` reads afterwards. */
   readonly lists: ItemList[];
 };
 
-/** A list of many records, each of which is read by itself. */
+/** A list of many records, each read separately. */
 export type ItemList = { readonly length: number; readonly readItem: (index: number) => void };
 
 export type MessageReader = (value: unknown, context: ReadContext) => Message;
 
-/** Sets one field of a message from a JSON value; null only where the field is a Value. */
+/** Sets one field of a message from a JSON value, which is null only for a field of type Value. */
 export type FieldReader = (message: Message, value: unknown, context: ReadContext) => void;
 
 type ValueReader = (value: unknown, context: ReadContext) => unknown;
 type KeyReader = {
   readonly read: FieldReader;
   readonly isLegacy: boolean;
-  /** Null is a value of this field, not its absence. */
+  /** Whether null is a value of this field, not its absence. */
   readonly takesNull: boolean;
 };
 
 const compiled = new Map<DescMessage, MessageReader>();
 
 /**
- * Returns the reader of a message. It throws FieldFault for the first value that does not fit:
- * null means absent (but is a value of `google.protobuf.Value`), unknown keys are ignored unless
- * strict, both proto and JSON names are taken.
- * Items of `(lenient_items)` are read by `readItems`: their faults go to the context, with an empty
- * message left in place.
+ * Returns the reader of a message, which throws FieldFault for the first value that does not fit.
+ * Null means absent (but is a value of `google.protobuf.Value`), unknown keys are ignored unless
+ * strict, and both proto and JSON names are accepted.
+ * Items of `(lenient_items)` are read by `readItems`: an item with an error becomes an empty
+ * message, and its error goes to the context.
  */
 export function messageReader(message: DescMessage): MessageReader {
   const known = compiled.get(message);
@@ -94,7 +94,7 @@ export function messageReader(message: DescMessage): MessageReader {
     }
     return result;
   };
-  // Set before the fields are compiled: a message may hold itself (SessionNode).
+  // Set before the fields are compiled, since a message may contain itself (SessionNode).
   compiled.set(message, reader);
   for (const field of message.fields) {
     if (isAnswerOnly(field)) continue;
@@ -106,7 +106,7 @@ export function messageReader(message: DescMessage): MessageReader {
   return reader;
 }
 
-/** Returns the reader of one field, which path variables and bodies of one field use directly. */
+/** Returns the reader of one field, for messages, path variables and bodies of one field. */
 export function fieldReader(field: DescField): FieldReader {
   const read = valueReader(field);
   const name = field.localName;
@@ -171,7 +171,7 @@ function subMessageReader(message: DescMessage): ValueReader {
       }
     };
   }
-  // Looked up when first used: a message may be compiled inside itself.
+  // Looked up on first use, since a message may be compiled inside itself.
   let reader: MessageReader | undefined;
   return (value, context) => (reader ??= messageReader(message))(value, context);
 }
@@ -202,7 +202,10 @@ function listReader(read: ValueReader): ValueReader {
   };
 }
 
-/** Reads every item that can be read; the others become empty messages with their fault noted. */
+/**
+ * Returns the reader of a lenient list, which leaves its items to `readItems`. An item with an
+ * error becomes an empty message, and its error goes to the context.
+ */
 function lenientListReader(field: string, message: DescMessage, read: ValueReader): ValueReader {
   return (value, context) => {
     const items = itemsOf(value);
@@ -223,8 +226,8 @@ function lenientListReader(field: string, message: DescMessage, read: ValueReade
 }
 
 /**
- * Reads the items of lenient lists and gives other requests a turn on the way. Reserves the memory
- * of the message as it grows; throws BODY_TOO_LARGE or OVERLOADED where there is none.
+ * Reads the items of lenient lists, and lets other requests run in between. Reserves the memory of
+ * the message as it grows; throws BODY_TOO_LARGE or OVERLOADED if there is none.
  */
 export async function readItems(
   lists: readonly ItemList[],
@@ -247,7 +250,7 @@ export async function readItems(
   reserve();
 }
 
-/** Memory that small items gather before they reserve it. */
+/** Bytes of memory that small items collect before they reserve them. */
 const reserveBytes = 65_536;
 
 function itemsOf(value: unknown): readonly unknown[] {
@@ -268,7 +271,7 @@ function mapReader(field: DescField & { fieldKind: "map" }): ValueReader {
     const result: Record<string, unknown> = {};
     for (const key in value) {
       try {
-        // Defined, not assigned: the key `__proto__` is data like any other.
+        // Defined, not assigned, since the key `__proto__` is ordinary data.
         Object.defineProperty(result, key, {
           value: read(value[key], context),
           enumerable: true,
@@ -283,7 +286,7 @@ function mapReader(field: DescField & { fieldKind: "map" }): ValueReader {
   };
 }
 
-/** Messages are plain records under names that only the descriptor knows. */
+/** Sets a property of a message: a plain record whose names only the descriptor knows. */
 function setProperty(message: Message, name: string, value: unknown): void {
   (message as unknown as Record<string, unknown>)[name] = value;
 }

@@ -1,5 +1,5 @@
-// JSON scalars and free-form values: what each Protobuf type takes from JSON. Called by
-// json-reader.ts and query.ts. Source: docs/decisions.md, 2 and 4; docs/spec.md, Limits.
+// Reads JSON scalars by Protobuf type and checks free-form values.
+// Source: docs/decisions.md, 2 and 4; docs/spec.md, Limits.
 
 import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
@@ -9,7 +9,7 @@ import { parseTime } from "./request-times.ts";
 
 const integerPattern = /^[+-]?\d{1,20}$/;
 
-/** Returns a function that turns a JSON value into a scalar, or throws FieldFault. */
+/** Returns a function that converts a JSON value to a scalar or throws FieldFault. */
 export function scalarReader(type: ScalarType, isUnixMs: boolean): (value: unknown) => unknown {
   switch (type) {
     case ScalarType.STRING:
@@ -75,8 +75,8 @@ function readBytes(value: unknown): Uint8Array {
 }
 
 /**
- * Checks a free-form JSON value: at most nestingDepthMax levels, no infinite number (JSON text such
- * as 1e999 reads as one). Throws FieldFault with the path; recursion is bounded by the depth.
+ * Checks a free-form JSON value: at most nestingDepthMax levels and no infinite number, as which
+ * JSON text such as 1e999 reads. Throws FieldFault with the path; the depth bounds the recursion.
  */
 export function checkFreeForm(value: unknown, depthLeft: number = nestingDepthMax): void {
   if (typeof value === "number") {

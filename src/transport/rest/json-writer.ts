@@ -1,6 +1,5 @@
-// Message → plain JSON value, compiled from the descriptor to closures, once per message; the
-// caller makes one JSON.stringify of it. Called by transcoder.ts and stream.ts.
-// Source: proto/waggle/v1/options.proto; docs/decisions.md, 3, 10, 15.
+// Converts messages to plain JSON values, with closures compiled once per message from the
+// descriptor. Source: proto/waggle/v1/options.proto; docs/decisions.md, 3, 10, 15.
 
 import {
   type DescEnum,
@@ -15,11 +14,11 @@ import { formatTimeNumber, formatTimeText } from "./export-times.ts";
 import { isStruct, isWellKnown, jsonKeyOf, treatmentOf } from "./field-names.ts";
 
 export type WriteContext = {
-  /** Times as `YYYY-MM-DD HH:MM:SS` text instead of milliseconds. */
+  /** Whether times are `YYYY-MM-DD HH:MM:SS` text instead of milliseconds. */
   readonly isTextTimes: boolean;
   /**
-   * Top-level names of the event fields that the request asked for; undefined means all. Absent or
-   * empty fields of nested messages that are not among them are left out.
+   * Top-level names of the requested event fields; undefined means all. Absent or empty fields of
+   * nested messages are omitted unless requested.
    */
   readonly projections: ReadonlySet<string> | undefined;
 };
@@ -33,8 +32,9 @@ type FieldWriter = (record: Json, json: Json, context: WriteContext, isNested: b
 const compiled = new Map<DescMessage, MessageWriter>();
 
 /**
- * Returns the writer of a message: proto names; scalars without presence and lists always there,
- * absent optional fields left out, absent `(nullable)` ones null, empty `(omit_empty)` ones out.
+ * Returns the writer of a message, which uses proto names. Scalars without presence and lists are
+ * always written, absent optional fields omitted, absent `(nullable)` ones null, and empty
+ * `(omit_empty)` ones omitted.
  */
 export function messageWriter(message: DescMessage): MessageWriter {
   const known = compiled.get(message);
@@ -47,7 +47,7 @@ export function messageWriter(message: DescMessage): MessageWriter {
     }
     return json;
   };
-  // Set before the fields are compiled: a message may hold itself (SessionNode).
+  // Set before the fields are compiled, since a message may contain itself (SessionNode).
   compiled.set(message, writer);
   for (const field of message.fields) fields.push(fieldWriter(field));
   return writer;
@@ -85,7 +85,7 @@ function fieldWriter(field: DescField): FieldWriter {
     ) {
       return;
     }
-    // Projections name the fields of events: a message inside of one is whole.
+    // Projections name fields of events; a message inside an event is written whole.
     const isInside = isMessage && isNested && context.projections !== undefined;
     json[key] = write(value, isInside ? { ...context, projections: undefined } : context);
   };
@@ -128,7 +128,7 @@ function elementWriter(field: DescField & { fieldKind: "list" | "map" }): ValueW
 function subMessageWriter(message: DescMessage): ValueWriter {
   if (isStruct(message)) return (value) => value;
   if (isWellKnown(message)) return (value) => toJson(message, value as Message);
-  // Looked up when first used: a message may be compiled inside itself.
+  // Looked up on first use, since a message may be compiled inside itself.
   let writer: MessageWriter | undefined;
   return (value, context) => (writer ??= messageWriter(message))(value as Message, context, true);
 }
@@ -139,7 +139,7 @@ function scalarWriter(type: ScalarType, isUnixMs: boolean): ValueWriter {
       context.isTextTimes ? formatTimeText(value as number) : formatTimeNumber(value as number);
   }
   if (type === ScalarType.BYTES) return (value) => base64Encode(value as Uint8Array);
-  // JSON has no 64-bit integers; as text they keep every digit.
+  // JSON has no 64-bit integers; text keeps every digit.
   return (value) => (typeof value === "bigint" ? value.toString() : value);
 }
 

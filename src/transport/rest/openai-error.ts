@@ -1,5 +1,5 @@
-// The OpenAI API's form of errors, for the routes whose clients speak that API. Denied and absent
-// are the fixed 404 here too. Called by transcoder.ts and http-body.ts.
+// The OpenAI API's form of errors, for routes with clients of that API. A denied or absent resource
+// is the fixed 404 here too.
 // Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 10, 21.
 
 import { outcomes, type ServiceError } from "../../base/errors.ts";
@@ -7,8 +7,9 @@ import { headersOf, publicMessageOf } from "../interceptors/errors.ts";
 import { type ErrorAnswer, notFoundAnswer } from "./error-body.ts";
 
 /**
- * Returns the answer to a failure: what a provider answered where one did, else
- * `{error: {message, type, param, code}}`, the code our reason. A 5xx of ours has no message.
+ * Returns the answer for an error: the provider's own answer if there is one, else the form
+ * `{error: {message, type, param, code}}` with our reason as code. The message of our 5xx is the
+ * reason.
  */
 export function openAiErrorAnswer(error: ServiceError): ErrorAnswer {
   if (error.reason === "NOT_FOUND") return notFoundAnswer();
@@ -25,11 +26,11 @@ export function openAiErrorAnswer(error: ServiceError): ErrorAnswer {
   return { status, headers, body: Buffer.from(JSON.stringify(openAiErrorBody(error))) };
 }
 
-/** Returns the JSON form of a failure of ours. */
+/** Returns the JSON form of an error of this service. */
 export function openAiErrorBody(error: ServiceError): object {
   const type = outcomes[error.reason].status < 500 ? "invalid_request_error" : "server_error";
   const message = publicMessageOf(error);
-  // Clients that meet an error in a stream look whether there is a message at all.
+  // In a stream, clients recognize an error only if it has a message.
   const text = message === "" ? error.reason : message;
   return { error: { message: text, type, param: null, code: error.reason } };
 }

@@ -1,10 +1,12 @@
-// Path templates of google.api.http: text → segments → text. Called by http-rule.ts.
+// Path templates of google.api.http: text → segments → text.
 // Source: google/api/http.proto, "Path template syntax":
 //   Template = "/" Segments [ Verb ] ;   Segments = Segment { "/" Segment } ;
 //   Segment  = "*" | "**" | LITERAL | Variable ;
 //   Variable = "{" FieldPath [ "=" Segments ] "}" ;   Verb = ":" LITERAL ;
 
-/** One position of a path: a literal text, any one segment, or (last only) any number of them. */
+/**
+ * One position of a path: a literal text, any one segment, or (last only) any number of segments.
+ */
 export type PlainSegment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "any" }
@@ -12,7 +14,7 @@ export type PlainSegment =
 
 export type VariableSegment = {
   readonly kind: "variable";
-  /** Field names from the request message inwards; one name in nearly every template. */
+  /** Field names from the request message inwards; nearly every template has one name. */
   readonly fieldPath: readonly string[];
   readonly segments: readonly PlainSegment[];
 };
@@ -22,7 +24,7 @@ export type PathTemplate = {
   readonly verb: string | undefined;
 };
 
-/** Names the template and the column (from 1) at which it stops being one. */
+/** Error with the template and the column (from 1) at which it becomes invalid. */
 class PathTemplateError extends Error {
   constructor(template: string, index: number, expected: string) {
     super(`path template ${template}: expected ${expected} at column ${index + 1}`);
@@ -33,7 +35,7 @@ class PathTemplateError extends Error {
 const literalPattern = /[\w.~!$&'()+,;@%-]+/y;
 const identifierPattern = /[A-Za-z_]\w*/y;
 
-/** Parses a template. Throws PathTemplateError; `**` stands only at the end. */
+/** Parses a template. Throws PathTemplateError, also if `**` is not at the end. */
 export function parsePathTemplate(template: string): PathTemplate {
   let at = 0;
 
@@ -90,7 +92,7 @@ export function formatPathTemplate(template: PathTemplate): string {
   return `/${path}${template.verb === undefined ? "" : `:${template.verb}`}`;
 }
 
-/** Returns the positions of a template with its variables opened. */
+/** Returns the positions of a template, with each variable replaced by its segments. */
 export function plainSegments(template: PathTemplate): readonly PlainSegment[] {
   return template.segments.flatMap((one) => (one.kind === "variable" ? one.segments : [one]));
 }

@@ -1,6 +1,6 @@
-// Query string → JSON value of a request message, so that one reader serves both. Called by
-// http-rule.ts for bindings without a body. Fields of message type are JSON text in the query.
-// Source: google/api/http.proto. `a=1&a=2` and `a[]=1` are both arrays, as clients send them.
+// Converts a query string to the JSON value of a request message, so that the JSON reader serves
+// both. Fields of message type are JSON text in the query; `a=1&a=2` and `a[]=1` are both arrays,
+// as clients send them. Source: google/api/http.proto.
 
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FieldFault, withinField } from "./field-fault.ts";
@@ -9,8 +9,8 @@ import { isWellKnown, requestKeysOf } from "./field-names.ts";
 export type QueryReader = (query: URLSearchParams) => Record<string, unknown>;
 
 /**
- * Returns the query reader of a message. Unknown names are ignored, dotted names reach into
- * messages (`dateRange.start_time`). It throws FieldFault where a text does not fit its field.
+ * Returns the query reader of a message. Unknown names are ignored, and dotted names set fields of
+ * inner messages (`dateRange.start_time`). Throws FieldFault if a text does not fit its field.
  */
 export function queryReader(message: DescMessage): QueryReader {
   const fields = fieldsByKey(message);
@@ -39,13 +39,15 @@ function fieldsByKey(message: DescMessage): ReadonlyMap<string, DescField> {
   );
 }
 
-/** `a=1&a[]=2` names one list twice. */
+/** Merges two parts of one list, as in `a=1&a[]=2`. */
 function mergeLists(before: unknown, after: unknown): unknown {
   if (!Array.isArray(before) || !Array.isArray(after)) return after;
   return [...(before as readonly unknown[]), ...(after as readonly unknown[])];
 }
 
-/** Sets `dateRange.start_time` and the like; one level, which is all that any message here has. */
+/**
+ * Sets a field such as `dateRange.start_time`. Supports one level, which suffices for all messages.
+ */
 function setInner(
   json: Record<string, unknown>,
   head: string,
@@ -74,13 +76,13 @@ function readTexts(field: DescField, texts: readonly string[]): unknown {
 function readText(field: DescField, text: string): unknown {
   if (field.message) return parseJson(text);
   if (field.scalar === ScalarType.BOOL) {
-    // In any case: Python's clients write `True`.
+    // In either case: Python clients write `True`.
     const value = text.toLowerCase();
     if (value === "true" || value === "false") return value === "true";
     throw new FieldFault("must be true or false");
   }
   const isNumber = field.scalar === ScalarType.DOUBLE || field.scalar === ScalarType.FLOAT;
-  // A blank text is no number, though Number("") is 0; the reader refuses it as text.
+  // Blank text is not a number, although Number("") is 0; the reader refuses it as text.
   return isNumber && text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 

@@ -1,16 +1,16 @@
-// Finds the binding of an HTTP method and path. Built at start-up from the http rules of every rpc.
-// A literal segment goes before `*`, `*` before `**`; looking up costs one map look-up a segment.
+// Finds the binding of an HTTP method and path, in a trie of the http rules of all rpcs. Literal
+// segments take precedence over `*`, and `*` over `**`; each segment costs one map look-up.
 // Source: google/api/http.proto.
 
 import { type PathTemplate, formatPathTemplate, plainSegments } from "./path-template.ts";
 
-/** Variables of a path, percent-decoded, with their field paths as in the template. */
+/** Variable of a path: its field path in the template and its percent-decoded value. */
 export type PathVariable = { readonly fieldPath: readonly string[]; readonly value: string };
 
 export type RouteMatch<T> = { readonly target: T; readonly variables: readonly PathVariable[] };
 
 export type RouteTrie<T> = {
-  /** Adds a route. Throws when one with the same method and shape is there. */
+  /** Adds a route. Throws if a route with the same method and shape exists. */
   add(httpMethod: string, template: PathTemplate, target: T): void;
   /** Returns undefined for an unknown path, another method, or a broken percent-encoding. */
   find(httpMethod: string, path: string): RouteMatch<T> | undefined;
@@ -22,7 +22,7 @@ type Node<T> = {
   readonly literals: Map<string, Node<T>>;
   any: Node<T> | undefined;
   rest: Node<T> | undefined;
-  /** By `METHOD` or `METHOD:verb`. */
+  /** Leaves by `METHOD` or `METHOD:verb`. */
   readonly leaves: Map<string, Leaf<T>>;
   readonly verbs: Set<string>;
 };
@@ -97,7 +97,7 @@ function walk<T>(
   return node.rest && leafMatch(node.rest, segments, httpMethod, undefined);
 }
 
-/** The last segment may be `text:verb`; a colon that is no known verb belongs to the text. */
+/** Matches a last segment `text:verb`; a colon without a known verb belongs to the text. */
 function walkVerb<T>(
   node: Node<T>,
   segments: readonly string[],
@@ -142,7 +142,7 @@ function variablesOf(
     const end = isOpen ? segments.length : at + segment.segments.length;
     const raw = segments.slice(at, end);
     try {
-      // Several segments keep `%2F`, so that a slash inside one is told from a separator.
+      // Several segments keep `%2F`, to distinguish a slash inside a segment from a separator.
       const value =
         raw.length === 1 && !isOpen
           ? decodeURIComponent(raw[0] ?? "")
@@ -151,7 +151,7 @@ function variablesOf(
               .join("/");
       variables.push({ fieldPath: segment.fieldPath, value });
     } catch {
-      // Broken percent-encoding names nothing.
+      // A path with broken percent-encoding matches no route.
       return undefined;
     }
     at = end;

@@ -1,12 +1,12 @@
-// Streams as server-sent events: one JSON value an event, `[DONE]` at the end, an event that says
-// so where the stream failed. Given to stream.ts by app.ts for the rpcs that answer so.
+// Encodes streams as server-sent events: one JSON value per event, and `[DONE]` at the end. A
+// failed stream ends with an error event.
 // Source: docs/decisions.md, 20; HTML Standard, 9.2 (Server-sent events).
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { messageLines } from "./stream.ts";
 import type { StreamEncoder } from "./stream.ts";
 
-/** Returns the encoder of the streams of a message. */
+/** Returns the encoder of streams of a message type. */
 export function eventStreamEncoder(output: DescMessage): StreamEncoder {
   const lines = messageLines(output, { isTextTimes: false, projections: undefined });
   return {

@@ -1,7 +1,6 @@
-// Server streams over REST: messages through the encoder of their kind, or one picked by Accept,
-// with backpressure, ended when the client goes, and never ended cleanly after a failure. Called by
-// transcoder.ts.
-// Source: docs/decisions.md, 15.
+// Server streams over REST: encodes messages by their type or by Accept, writes with backpressure,
+// stops when the client leaves, and never ends cleanly after an error. Source: docs/decisions.md,
+// 15.
 
 import type { Writable } from "node:stream";
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
@@ -17,23 +16,26 @@ import { serviceErrorOf } from "../interceptors/errors.ts";
 import type { ServiceError } from "../../base/errors.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
 
-/** Top-level names of the event fields that a request asked for; undefined means all. */
+/** Top-level names of the requested event fields; undefined means all. */
 type Projections = WriteContext["projections"];
 
-/** Turns the messages of one stream into bytes of one media type. */
+/** Encodes the messages of one stream to bytes of one media type. */
 export type StreamEncode = (
   messages: AsyncIterable<Message>,
   projections: Projections,
 ) => AsyncIterable<Uint8Array>;
 
-/** An encoder beside JSON Lines: for one media type in Accept, and one response message. */
+/** An encoder in addition to JSON Lines, for one media type in Accept and one response message. */
 export type StreamEncoder = {
   readonly mediaType: string;
   readonly output: DescMessage;
   readonly encode: StreamEncode;
-  /** Answers every stream of the message, whatever Accept says: events as they come. */
+  /** Whether it answers every stream of the message, regardless of Accept. */
   readonly isOnly?: boolean;
-  /** Last bytes of a stream that failed; absent where the broken connection has to say it. */
+  /**
+   * Returns the last bytes of a failed stream; if absent, only the broken connection shows the
+   * error.
+   */
   readonly encodeError?: (error: ServiceError) => Uint8Array;
 };
 
@@ -45,13 +47,13 @@ export function streamEncoder<Desc extends DescMessage>(
     projections: Projections,
   ) => AsyncIterable<Uint8Array>,
 ): StreamEncoder {
-  // Picked by `output`, it is only ever given messages of it.
+  // The encoder is chosen by `output`, so it receives only messages of that type.
   return { mediaType, output, encode: encode as unknown as StreamEncode };
 }
 
 const jsonLinesType = "application/x-ndjson";
 
-/** Neither caches nor proxies on the way may hold events back. */
+/** Keep caches and proxies from holding events back. */
 const eventStreamHeaders = { "cache-control": "no-cache", "x-accel-buffering": "no" };
 
 /** Bytes gathered before a write, so that small messages do not become small packets. */
@@ -61,15 +63,15 @@ export type StreamOptions = {
   readonly output: DescMessage;
   readonly encoders: readonly StreamEncoder[];
   readonly writeContext: WriteContext;
-  /** What the handler set before its first message. */
+  /** Headers that the handler set before its first message. */
   readonly headers: Headers;
-  /** Called when the answer breaks off, before its messages are ended. */
+  /** Called when the answer breaks off, before its messages end. */
   readonly onBroken: (error: unknown) => void;
 };
 
 /**
- * Writes a stream as the answer. An error before the first message is thrown with nothing written;
- * a later one ends the answer with an error of the encoder's kind and a broken connection.
+ * Writes a stream as the answer. An error before the first message is thrown, with nothing written.
+ * A later error ends the answer with an error in the encoder's format and a broken connection.
  */
 export async function writeStream(
   exchange: Exchange,
@@ -89,7 +91,7 @@ export async function writeStream(
   } catch (error) {
     options.onBroken(error);
     onGone();
-    // A client that reads nothing reads no error either.
+    // A client that reads nothing does not read an error either.
     if (!exchange.response.writableNeedDrain) await tellError(sink, encoder, error);
     breakOff(exchange.response);
     throw error;
@@ -104,7 +106,10 @@ function encoderOf(exchange: Exchange, options: StreamOptions): StreamEncoder {
   return only ?? acceptedEncoder(exchange, options) ?? jsonLines(output, writeContext);
 }
 
-/** The encoder that the client weighs highest; none where that is JSON Lines, the answer to all. */
+/**
+ * Returns the encoder with the highest weight in Accept; undefined if that is JSON Lines, the
+ * default.
+ */
 function acceptedEncoder(exchange: Exchange, options: StreamOptions): StreamEncoder | undefined {
   const weights = parseWeights(headerOf(exchange.request, "accept") ?? "");
   const weightOf = (type: string): number => weights.get(type) ?? 0;
@@ -131,9 +136,9 @@ function jsonLines(output: DescMessage, context: WriteContext): StreamEncoder {
 }
 
 /**
- * Returns what writes each message as one line of JSON. A message that is nothing but a choice
- * (`oneof`) of messages is written as the one chosen, so a stream of events is a file of events,
- * with its end as the last line.
+ * Returns a function that writes each message as one line of JSON. A message that is only a oneof
+ * of messages is written as the chosen message, so a stream of events is a file of events, with its
+ * end as the last line.
  */
 export function messageLines(
   output: DescMessage,
@@ -170,7 +175,7 @@ async function tellError(sink: Sink, encoder: StreamEncoder, error: unknown): Pr
     await sink.write(encoder.encodeError(serviceErrorOf(error)));
     await sink.flush();
   } catch {
-    // The client has gone; the error goes to the log alone.
+    // The client has gone; only the log gets the error.
   }
 }
 
@@ -194,12 +199,15 @@ function openSink(exchange: Exchange, { mediaType }: StreamEncoder, headers: Hea
   });
   const encoder = encoding && createStreamEncoder(encoding);
   encoder?.transform.pipe(response);
-  // What the encoder still writes to a client that has gone is lost like the rest.
+  // Bytes that the encoder still writes to a client that has gone are lost too.
   encoder?.transform.on("error", () => undefined);
   return gatheringSink(response, encoder);
 }
 
-/** Gathers what comes within one turn of the event loop, and waits when the client reads slowly. */
+/**
+ * Returns a sink that gathers chunks of one turn of the event loop and waits while the client reads
+ * slowly.
+ */
 function gatheringSink(response: NodeResponse, encoder: Compressor | undefined): Sink {
   const target: Writable = encoder?.transform ?? response;
   let gathered: Uint8Array[] = [];
@@ -233,7 +241,7 @@ function gatheringSink(response: NodeResponse, encoder: Compressor | undefined):
     async flush() {
       await writePieces(target, response, take());
       await encoder?.flush();
-      // An encoder hands on what it flushed in the next turn.
+      // An encoder passes on its flushed bytes in the next turn.
       await new Promise((resolve) => setImmediate(resolve));
     },
     async end() {

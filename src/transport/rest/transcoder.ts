@@ -1,6 +1,6 @@
-// REST as one more protocol beside Connect, gRPC and gRPC-Web: an HTTP request becomes the message
-// an RPC client would send and meets the same gate, interceptors and implementation.
-// Called by routes.ts. Source: docs/decisions.md, 3, 9, 10, 36.
+// REST as a protocol beside Connect, gRPC and gRPC-Web: converts an HTTP request to the message of
+// an RPC client, for the same gate, interceptors and implementation.
+// Source: docs/decisions.md, 3, 9, 10, 36.
 
 import { createHash } from "node:crypto";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
@@ -41,14 +41,14 @@ export type TranscoderOptions = CallOptions & {
 type Route = {
   readonly binding: RestBinding;
   readonly spec: MethodImplSpec;
-  /** Answers bodies with `"stream": true` in its place. */
+  /** Method that answers bodies with `"stream": true` instead. */
   readonly twin: MethodImplSpec | undefined;
 };
 
 export type Transcoder = {
-  /** Returns the route of a request, or undefined when none has its method and path. */
+  /** Returns the route of a request; undefined if no route has its method and path. */
   find(exchange: Exchange): RouteMatch<Route> | undefined;
-  /** Answers a request that `find` knows; never throws. */
+  /** Answers a request for which `find` returned a route; never throws. */
   serve(exchange: Exchange, match: RouteMatch<Route>, values: ContextValues): Promise<void>;
 };
 
@@ -71,7 +71,10 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
   };
 }
 
-/** Throws where an rpc names a twin that its service has not. */
+/**
+ * Returns the streaming twin of a method. Throws if its service does not have the twin that it
+ * names.
+ */
 function twinOf(
   { method }: MethodImplSpec,
   { specs }: TranscoderOptions,

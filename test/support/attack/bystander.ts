@@ -1,6 +1,6 @@
-// A second tenant beside an attack, in a thread of its own so that the attacker's work does not
-// delay it: writes single events at a steady rate, asks whether the service is alive, has keys
-// checked, and reads how much memory the service takes.
+// A second tenant during an attack, in a separate thread so that the attacker's work does not delay
+// it. It writes single events at a steady rate, asks for /healthz, has keys checked, and reads the
+// service's memory.
 
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,28 +13,28 @@ export type BystanderOptions = {
   readonly key: string;
 };
 
-/** Outcome of one request: its HTTP status, 0 where none came, and how long it took. */
+/** Outcome of one request: its HTTP status, 0 without an answer, and its duration. */
 export type Timed = { readonly status: number; readonly ms: number };
 
 export type Observations = {
   readonly writes: readonly Timed[];
   readonly health: readonly Timed[];
-  /** Requests with a key that nothing remembers. */
+  /** Requests with an unknown key, which no cache can answer. */
   readonly keyChecks: readonly Timed[];
-  /** Resident memory when the watch began, and the most since; in bytes. */
+  /** Resident memory in bytes: at the start of the watch, and the maximum since. */
   readonly memoryBefore: number;
   readonly memoryMax: number;
 };
 
-/** 10 writes a second, however long each takes. */
+/** Interval of writes: 10 per second, regardless of their duration. */
 const writeEveryMs = 100;
 const healthEveryMs = 100;
 const keyCheckEveryMs = 500;
 const memoryEveryMs = 20;
-/** Longer than any time that a test accepts. */
+/** Time-out of a request, longer than any time that a test accepts. */
 const requestTimeoutMs = 8_000;
 
-/** Delay of this thread's own timer by which a pause of the whole machine is known. */
+/** Minimum delay of this thread's timer that counts as a pause of the whole machine. */
 const pauseMsMin = 300;
 
 const { url, pid, key } = workerData as BystanderOptions;
@@ -48,7 +48,7 @@ const observed = {
 };
 const ended = new AbortController();
 const pending = new Set<Promise<void>>();
-/** Times in which this thread, which has hardly any work, did not run. */
+/** Times in which this thread did not run, although it has hardly any work. */
 const pauses: { readonly fromMs: number; readonly toMs: number }[] = [];
 
 function readMemory(): number {
@@ -56,7 +56,7 @@ function readMemory(): number {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     return 1_024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0);
   } catch {
-    // The service has ended, which the test sees by itself.
+    // The service has ended; the test notices that itself.
     return 0;
   }
 }
@@ -84,13 +84,13 @@ function post(authorization: string): Promise<Timed> {
   });
 }
 
-/** Begins a request at each tick, whether or not those before are answered. */
+/** Starts a request at each tick, whether or not earlier requests are answered. */
 async function every(ms: number, into: Timed[], request: () => Promise<Timed>): Promise<void> {
   while (!ended.signal.aborted) {
     const fromMs = performance.now();
     const asked = request().then(async (timed) => {
       const toMs = performance.now();
-      // A pause is known once this thread's timer has run after it.
+      // A pause is known only after this thread's timer has run again.
       await delay(memoryEveryMs);
       if (!wasPaused(fromMs, toMs)) into.push(timed);
     });
@@ -110,12 +110,12 @@ async function watchMemory(): Promise<void> {
   }
 }
 
-/** Tells whether the machine let this thread wait in that time: then it says nothing. */
+/** Returns whether the machine paused in that time: then the measurement does not count. */
 function wasPaused(fromMs: number, toMs: number): boolean {
   return pauses.some((pause) => pause.fromMs < toMs && fromMs < pause.toMs);
 }
 
-/** A key of the right shape that no one has. */
+/** Returns an unknown key of the right shape. */
 function aForeignKey(): string {
   const letters = Array.from({ length: 40 }, () => Math.floor(Math.random() * 36).toString(36));
   return `hh_${letters.join("")}`;

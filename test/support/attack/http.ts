@@ -1,5 +1,5 @@
 // One HTTP request of an attacker, over HTTP/1.1 or HTTP/2, and its answer: bodies of any size,
-// answers cut off, connections that break.
+// truncated answers, broken connections.
 
 import { request as requestHttp1 } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
@@ -12,18 +12,18 @@ export type HttpRequest = {
 };
 
 export type HttpAnswer = {
-  /** 0 where none came. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly trailers: Readonly<Record<string, string>>;
-  /** Last bytes of the body; all of a small one. */
+  /** Last bytes of the body; the whole body if it is small. */
   readonly tail: Buffer;
   readonly bytes: number;
-  /** Why the answer is not whole; empty where it is. */
+  /** Reason why the answer is incomplete; empty if it is complete. */
   readonly failure: string;
 };
 
-/** Bytes of an answer that are kept. */
+/** Minimum bytes of the end of an answer that are kept. */
 const tailBytesMax = 262_144;
 
 const timeoutMsDefault = 30_000;
@@ -35,7 +35,7 @@ export type HttpClient = {
   close(): void;
 };
 
-/** Each request has a connection of its own. */
+/** Returns a client with one connection per request. */
 export function openHttp1(url: string): HttpClient {
   const open = new Set<{ destroy(): void }>();
   return {
@@ -54,7 +54,7 @@ export function openHttp1(url: string): HttpClient {
           response.on("error", (error) => answer.end(error.message));
         });
         request.on("timeout", () => request.destroy(new Error("no answer in time")));
-        // What came of an answer before the connection broke still counts.
+        // The part of an answer that arrived before the connection broke still counts.
         request.on("error", (error) => setImmediate(() => answer.end(error.message)));
         request.on("close", () => {
           open.delete(request);
@@ -68,13 +68,13 @@ export function openHttp1(url: string): HttpClient {
   };
 }
 
-/** All requests share one connection, which is opened again where the service closed it. */
+/** Returns a client with one connection for all requests, reopened if the service closed it. */
 export function openHttp2(url: string): HttpClient {
   let session: ClientHttp2Session | undefined;
   const sessionOf = (): ClientHttp2Session => {
     if (!session || session.closed || session.destroyed) {
       session = connect(url);
-      // The streams of a broken connection say so one by one.
+      // Each stream of a broken connection reports the error itself.
       session.on("error", () => undefined);
     }
     return session;
@@ -84,7 +84,7 @@ export function openHttp2(url: string): HttpClient {
       new Promise((resolve) => {
         const answer = createAnswer(resolve);
         const sent = { ...headers, ":method": method, ":path": path };
-        // Without being told, Node sends no body with a GET.
+        // By default Node sends no body with a GET.
         const stream = sessionOf().request(sent, { endStream: false });
         let trailers: Readonly<Record<string, string>> = {};
         stream.setTimeout(timeoutMs, () => {

@@ -1,5 +1,5 @@
-// Calls of one rpc over each protocol of the service, with bodies given as bytes, and what each
-// protocol's answer says of a failure.
+// Calls one rpc over each protocol of the service with a body of bytes, and reads the error in each
+// protocol's answer.
 
 import { type DescMethod, fromBinary } from "@bufbuild/protobuf";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
@@ -38,7 +38,7 @@ export const rpcProtocols = [
   "gRPC-Web",
 ] as const satisfies readonly ProtocolName[];
 
-/** A body in both codecs; each is made when it is needed. */
+/** Body in both codecs; each is made on demand. */
 export type Body = { readonly [C in Codec]: () => Buffer };
 
 export type Call = {
@@ -48,25 +48,25 @@ export type Call = {
   readonly rest: string;
   readonly body: Buffer;
   readonly encoding?: Encoding;
-  /** Undefined for a call without a key. */
+  /** Project key; undefined for a call without a key. */
   readonly key?: string | undefined;
   readonly timeoutMs?: number;
 };
 
-/** What an answer says, whatever the protocol. */
+/** Contents of an answer, in one form for all protocols. */
 export type Answer = {
-  /** HTTP status; 0 where no answer came. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
-  /** Number of gRPC's status; 0 for success, undefined where the protocol has none. */
+  /** gRPC status; 0 for success, undefined if the protocol has none. */
   readonly code: number | undefined;
-  /** Reason as `errorCode` and ErrorInfo have it; empty where none is given. */
+  /** Reason in `errorCode` or ErrorInfo; empty if there is none. */
   readonly reason: string;
   readonly message: string;
   readonly retryAfter: string | undefined;
-  /** First characters of the body's end, for answers that succeed in part. */
+  /** First characters of the kept end of the body, for partial success. */
   readonly text: string;
   readonly bytes: number;
-  /** Why the answer is not whole; empty where it is. */
+  /** Reason why the answer is incomplete; empty if it is complete. */
   readonly failure: string;
 };
 
@@ -75,7 +75,7 @@ export type AttackClient = {
   close(): void;
 };
 
-/** Opens an attacker's connections: one of HTTP/2, and one of HTTP/1.1 a request. */
+/** Opens an attacker's connections: one for HTTP/2, and one per request for HTTP/1.1. */
 export function openAttackClient(url: string): AttackClient {
   const clients: Readonly<Record<1 | 2, HttpClient>> = { 1: openHttp1(url), 2: openHttp2(url) };
   return {
@@ -123,7 +123,7 @@ const otlpRoute = "POST /v1/traces";
 
 const compressed = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
-/** Compresses a body that is sent many times, so that the sender works less than the service. */
+/** Compresses a repeated body once, so that the sender works less than the service. */
 export function compressOnce(encoding: Encoding, body: Buffer): Promise<Buffer> {
   const known = compressed.get(body) ?? new Map<Encoding, Promise<Buffer>>();
   compressed.set(body, known);
@@ -175,18 +175,18 @@ function wordsOfJsonError(json: unknown): Words {
   return { reason: textOf(reason), message: textOf(message) };
 }
 
-/** OTLP over HTTP says a failure as google.rpc.Status, which has no reason of ours. */
+/** Reads an error of OTLP over HTTP: google.rpc.Status, which has no reason of ours. */
 function wordsOfStatus({ status, tail }: HttpAnswer): Words {
   if (status === 200 || status === 0) return noWords;
   try {
     return { reason: "", message: fromBinary(StatusSchema, tail).message };
   } catch {
-    // A denial has the same body on every route, which is JSON.
+    // A denial has the same JSON body on every route.
     return wordsOfJsonError(parseJson(tail.toString()));
   }
 }
 
-/** A stream of Connect ends with an envelope that says whether it failed. */
+/** Reads the last envelope of a Connect stream, which contains the error. */
 function wordsOfEnd({ tail }: HttpAnswer): Words {
   const end = tail.toString("latin1").lastIndexOf('{"error"');
   const json = end < 0 ? undefined : parseJson(tail.subarray(end).toString());
@@ -236,7 +236,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // An answer that was cut off.
+    // The answer was cut off.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
-// A service to attack: `waggle serve` as a process of its own, with Node's flags of `npm start`, on
-// a database of its own, with an attacker's tenant and another one.
+// A service to attack: `waggle serve` as a separate process with the Node flags of `npm start`, on
+// a separate database with the attacker's tenant and another one.
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { readStartCommand } from "../start-command.ts";
 const root = new URL("../../../", import.meta.url);
 const startTimeoutMs = 30_000;
 
-/** A project in an organization of its own, with a key of each kind. */
+/** A project in a separate organization, with a key of each kind. */
 export type AttackTenant = {
   readonly project: LocalProject;
   readonly projectKey: string;
@@ -42,7 +42,7 @@ export type AttackedService = {
   stop(): Promise<void>;
 };
 
-/** Starts the service; `flags` are its own, such as `--body-timeout-ms`. */
+/** Starts the service; `flags` are its command-line flags, such as `--body-timeout-ms`. */
 export async function startAttackedService(...flags: readonly string[]): Promise<AttackedService> {
   const own = await createTestDatabase();
   const { database } = own;
@@ -118,7 +118,7 @@ async function serve(databaseUrl: string, flags: readonly string[]): Promise<Ser
 
 const warmUpWrites = 200;
 
-/** Sends usual requests until code and pools are as warm as those of a service in use. */
+/** Sends usual requests until code and pools are as warm as in a service in use. */
 async function warmUp(url: string, tenants: readonly AttackTenant[]): Promise<void> {
   for (const { projectKey } of tenants) {
     const events = Array.from({ length: warmUpWrites }, (_, index) => ({

@@ -1,5 +1,4 @@
-// Bodies of an attacker that hardly move: each is announced as large, and a few bytes of it come a
-// second.
+// Slow bodies of an attacker: each announces a large size and sends a few bytes per second.
 
 import { request as requestHttp1 } from "node:http";
 import { connect, type IncomingHttpHeaders } from "node:http2";
@@ -9,20 +8,20 @@ export type SlowBody = {
   readonly http: 1 | 2;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent first; what follows are spaces. */
+  /** First bytes; spaces follow. */
   readonly start?: Uint8Array;
 };
 
 /** End of a slow request. */
 export type SlowAnswer = {
-  /** HTTP status; 0 where the connection or the stream was closed without one. */
+  /** HTTP status; 0 if the connection or stream was closed without one. */
   readonly status: number;
   /** Body and trailers of the answer, as text. */
   readonly text: string;
 };
 
 export type SlowBodies = {
-  /** How each request ended; waits until all have. */
+  /** Returns how each request ended, after all have ended. */
   answers(): Promise<readonly SlowAnswer[]>;
   close(): void;
 };
@@ -30,7 +29,7 @@ export type SlowBodies = {
 const dripMs = 1_000;
 const dripBytes = Buffer.from(" ".repeat(10));
 
-/** Sends a slow body so many times, all of HTTP/2 over one connection, ten bytes a second each. */
+/** Sends a slow body `count` times at ten bytes per second; HTTP/2 uses one connection for all. */
 export function sendSlowBodies(url: string, body: SlowBody, count: number): SlowBodies {
   const opened = body.http === 1 ? openHttp1(url, body, count) : openHttp2(url, body, count);
   const timer = setInterval(() => {
@@ -96,7 +95,7 @@ function openHttp2(url: string, { path, headers, start }: SlowBody, count: numbe
   return { requests, close: () => session.destroy() };
 }
 
-/** Reads to the end, or to where the answer broke off. */
+/** Reads to the end, or until the answer breaks off. */
 function readText(source: Readable, onEnd: (text: string) => void): void {
   const chunks: Buffer[] = [];
   source.on("data", (chunk: Buffer) => chunks.push(chunk));

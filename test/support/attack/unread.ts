@@ -1,4 +1,4 @@
-// Answers that an attacker asks for and does not read, or reads slowly.
+// Requests of an attacker who does not read the answers, or reads them slowly.
 
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -11,16 +11,16 @@ export type UnreadRequest = {
 };
 
 export type Unread = {
-  /** First bytes of each answer, at most what the system buffers: the rest stays unread. */
+  /** First bytes of each answer, at most the system's buffer; the rest stays unread. */
   heads(): readonly string[];
-  /** Reads so many bytes of each answer every second. */
+  /** Reads `bytes` bytes of each answer every second. */
   drip(bytes: number): void;
   close(): void;
 };
 
 type Open = { readonly socket: Socket; head: string };
 
-/** Sends a request on so many connections, and reads no answer beyond its first bytes. */
+/** Sends a request on `count` connections and reads only the first bytes of each answer. */
 export function openUnread(url: string, request: UnreadRequest, count: number): Unread {
   const { hostname, port } = new URL(url);
   const opened = Array.from({ length: count }, () => {
@@ -63,14 +63,14 @@ function textOf({ path, key, json }: UnreadRequest): string {
 }
 
 export type UnreadStreams = {
-  /** Status of each answer that has begun. */
+  /** Statuses of the answers that have begun. */
   statuses(): readonly number[];
-  /** Streams that the service has ended with a fault. */
+  /** Number of streams that the service ended with an error. */
   brokenOff(): number;
   close(): void;
 };
 
-/** Sends a request on so many HTTP/2 streams of one connection whose window takes no byte. */
+/** Sends a request on `count` HTTP/2 streams of one connection with a window of zero bytes. */
 export function openUnreadStreams(
   url: string,
   { method, headers, body }: { method: string; headers: Record<string, string>; body?: Buffer },

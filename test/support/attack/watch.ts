@@ -1,5 +1,5 @@
-// Whether an attack harms other tenants: what a second tenant sees while it lasts, and the four
-// bounds of issue 12 on it.
+// Measures the harm of an attack to other tenants: the observations of a second tenant meanwhile,
+// against the four bounds of issue 12.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -8,25 +8,25 @@ import type { Observations, Timed } from "./bystander.ts";
 import { type Answer, type Call, openAttackClient } from "./protocols.ts";
 import type { AttackedService } from "./service.ts";
 
-/** Growth of resident memory that an attack may cause. */
+/** Maximum growth of resident memory under an attack. */
 const memoryGrowthMax = 500_000_000;
-/** Longest time that the service may take to say that it is alive. */
+/** Maximum time of an answer of /healthz. */
 const healthMsMax = 1_000;
-/** Longest time of a write of the second tenant, and the part of them that must keep it. */
+/** Maximum time of a write of the second tenant, and the part of writes that must keep it. */
 const writeMsMax = 2_000;
 const writePartMin = 0.95;
 
-/** Shortest watch: enough writes that one slow one of them is within the part that may fail. */
+/** Minimum duration of a watch: enough writes that one slow write is within the allowed part. */
 const watchMsMin = 2_500;
 
-/** Times that each attack is made; more in a longer run. */
+/** Returns how often each attack is made; LIMITS_ROUNDS raises it for longer runs. */
 function roundsOf(): number {
   return Number(process.env["LIMITS_ROUNDS"] ?? 1);
 }
 
 export type Watch = { stop(): Promise<Observations> };
 
-/** Begins to watch; the second tenant's first write is stored when it resolves. */
+/** Starts a watch; resolves when the second tenant's first write is stored. */
 export async function startWatch({ url, pid, tenant }: AttackedService): Promise<Watch> {
   const worker = new Worker(new URL("./bystander.ts", import.meta.url), {
     workerData: { url, pid, key: tenant.projectKey },
@@ -46,7 +46,7 @@ export async function startWatch({ url, pid, tenant }: AttackedService): Promise
   };
 }
 
-/** Runs an attack beside a second tenant; returns the result of the attack. */
+/** Runs an attack beside a second tenant and checks the harm; returns the result of the attack. */
 export async function underAttack<T>(
   service: AttackedService,
   attack: () => Promise<T>,
@@ -66,7 +66,7 @@ export async function underAttack<T>(
   return result;
 }
 
-/** Sends a call so many times at once, round after round, and returns the answers. */
+/** Sends `count` calls at once, round after round, and returns the answers. */
 export async function flood(
   { url }: AttackedService,
   call: Call,
@@ -82,8 +82,8 @@ export async function flood(
 }
 
 /**
- * Sends a call alone until it is not told to come later, so that its answer says what is wrong with
- * it; a flood may consist of nothing but such answers.
+ * Sends a call alone until the service does not ask for a retry, so that its answer names the fault
+ * of the call; a flood may get only requests to retry.
  */
 async function sendAlone({ url }: AttackedService, call: Call): Promise<Answer> {
   const client = openAttackClient(url);
@@ -98,20 +98,19 @@ async function sendAlone({ url }: AttackedService, call: Call): Promise<Answer> 
   }
 }
 
-/** Tells whether an answer says that the caller has to come later. */
+/** Returns whether an answer asks the caller to retry later. */
 export function isLater({ reason, status, retryAfter }: Answer): boolean {
   return retryAfter === "1" && (reason === "OVERLOADED" || status === 503);
 }
 
-/**
- * Returns the first answers that are no refusals: that neither name the limit nor say that the
- * caller has to come later.
- */
+/** Returns the first answers that neither name the limit nor ask for a retry. */
 export function othersThanRefusals(answers: readonly Answer[], limit: RegExp): readonly Answer[] {
   return answers.filter((one) => !limit.test(one.message) && !isLater(one)).slice(0, 3);
 }
 
-/** Floods the service with a call, then sends it alone; returns all answers, the last alone. */
+/**
+ * Floods the service with a call, then sends it alone; returns all answers, the single one last.
+ */
 export async function floodAndAsk(
   service: AttackedService,
   call: Call,
@@ -121,7 +120,7 @@ export async function floodAndAsk(
   return [...answers, await sendAlone(service, call)];
 }
 
-/** Returns in words which of the bounds an attack broke; an empty list where it broke none. */
+/** Returns descriptions of the bounds that an attack exceeded; empty if there are none. */
 export function harmIn(seen: Observations, service: AttackedService): readonly string[] {
   const growth = seen.memoryMax - service.memoryAtStart;
   const late = seen.writes.filter(({ status, ms }) => status !== 200 || ms > writeMsMax).length;
@@ -147,7 +146,7 @@ export function harmIn(seen: Observations, service: AttackedService): readonly s
   return faults.filter(({ is }) => is).map(({ what }) => what);
 }
 
-/** Returns one line of numbers: what the second tenant saw. */
+/** Returns the second tenant's observations in one line of numbers. */
 export function describeObservations(seen: Observations): string {
   return [
     `writes ${describeTimes(seen.writes)}`,

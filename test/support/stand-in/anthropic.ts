@@ -1,4 +1,4 @@
-// Anthropic's messages API in the stand-in. Called by perform.ts.
+// Anthropic's messages API in the stand-in.
 
 import {
   type Ask,
@@ -38,7 +38,7 @@ function toUsage({ input, cacheRead, cacheWrite, output, reasoning }: Usage): Js
     input_tokens: input,
     cache_creation_input_tokens: cacheWrite,
     cache_read_input_tokens: cacheRead,
-    // Thoughts are not told apart.
+    // The API does not separate reasoning from output.
     output_tokens: output + reasoning,
   };
 }
@@ -79,7 +79,7 @@ function toAnswer(ask: Ask, reply: Reply): Json {
   });
 }
 
-/** Returns a block as its stream begins, and what is added to it. */
+/** Returns the start of a streamed block, and its deltas. */
 function partsOf(block: Json): { readonly start: Json; readonly deltas: readonly Json[] } {
   if (block["type"] === "tool_use") {
     const delta = { type: "input_json_delta", partial_json: JSON.stringify(block["input"]) };

@@ -1,5 +1,5 @@
-// Amazon Bedrock's Converse API in the stand-in, its binary event stream, and the embeddings of the
-// Titan and Cohere models. Called by perform.ts and openai-stand-in.ts.
+// Amazon Bedrock in the stand-in: the Converse API, its binary event stream, and the embeddings of
+// the Titan and Cohere models.
 
 import { crc32 } from "node:zlib";
 import {
@@ -67,7 +67,7 @@ function toAnswer(_: Ask, reply: Reply): Json {
   };
 }
 
-/** Returns what begins a block, which texts need none of, and what is added to it. */
+/** Returns the start of a block, which texts do not need, and its deltas. */
 function partsOf(block: Json): { readonly start?: Json; readonly deltas: readonly Json[] } {
   const tool = block["toolUse"] as Json | undefined;
   if (tool) {
@@ -105,7 +105,7 @@ function toFrames(_: Ask, reply: Reply): readonly Frame[] {
   ];
 }
 
-/** Writes a message of the event stream: its lengths, headers and payload, each with a checksum. */
+/** Returns a message of the event stream: lengths, headers and payload, with checksums. */
 function toMessage(headers: Readonly<Record<string, string>>, payload: Json): Uint8Array {
   const body = Buffer.from(JSON.stringify(payload));
   const typed = { ...headers, ":content-type": "application/json" };
@@ -147,7 +147,7 @@ export const bedrock: Dialect = {
       { ":message-type": "exception", ":exception-type": "internalServerException" },
       { message },
     ),
-  // Long enough to hold a message, and with no right checksum.
+  // Long enough for a message, but with a wrong checksum.
   brokenFrame: Buffer.from([0, 0, 0, 32, 0, 0, 0, 0, ...new Uint8Array(24)]),
 };
 

@@ -1,16 +1,16 @@
-// What the APIs that the stand-in speaks have in common: a request and an answer in no API's form,
-// and how an API writes them. Implemented by openai.ts, anthropic.ts, google.ts, bedrock.ts.
+// Common parts of the stand-in's APIs: a request and an answer in a neutral form, and the interface
+// with which each API reads and writes them.
 
 import type { PlayName, Plays } from "./play.ts";
 
 export type Json = { readonly [name: string]: unknown };
 
 export type Usage = {
-  /** Not read from a cache and not written to one. */
+  /** Tokens neither read from a cache nor written to one. */
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** Without the reasoning. */
+  /** Tokens without the reasoning. */
   readonly output: number;
   readonly reasoning: number;
 };
@@ -18,9 +18,8 @@ export type Usage = {
 export type Ask = {
   readonly model: string;
   readonly isStream: boolean;
-  /** Number of choices. */
   readonly choices: number;
-  /** Names of the functions that are offered. */
+  /** Names of the offered functions. */
   readonly tools: readonly string[];
   readonly hasToolResult: boolean;
   /** Text of the last message, for `echo`. */
@@ -32,12 +31,12 @@ export type Ask = {
 export type ToolCall = { readonly id: string; readonly name: string; readonly arguments: Json };
 
 export type Reply = {
-  /** Null where functions are called. */
+  /** Null if functions are called. */
   readonly text: string | null;
   readonly reasoning: string | undefined;
   readonly calls: readonly ToolCall[];
   readonly finish: "stop" | "length" | "tools";
-  /** Undefined where the model tells none. */
+  /** Undefined if the model reports none. */
   readonly usage: Usage | undefined;
 };
 
@@ -55,7 +54,7 @@ export type Dialect = {
   toFrames(ask: Ask, reply: Reply): readonly Frame[];
   toError(status: number, message: string): unknown;
   toErrorFrame(message: string): string | Uint8Array;
-  /** A part that cannot be read. */
+  /** A part that clients cannot read. */
   readonly brokenFrame: string | Uint8Array;
 };
 
@@ -67,12 +66,12 @@ const reasoningTokens = 16;
 const megabyte = 1_048_576;
 const hugeMegabytes = 40;
 
-/** One token for each four characters, as a rule of thumb has it. */
+/** Estimates tokens: one for every four characters. */
 export function tokensIn(value: unknown): number {
   return Math.ceil(JSON.stringify(value ?? null).length / 4);
 }
 
-/** Returns the answer: the first function is called once, where functions are offered. */
+/** Returns the answer, which calls the first offered function once, if there is one. */
 export function replyTo(ask: Ask, plays: Plays, text: string): Reply {
   const has = (name: PlayName): boolean => plays[name] !== undefined;
   const offered = ask.hasToolResult ? [] : ask.tools;
@@ -115,7 +114,7 @@ export function toOpenAiCall({ id, name, arguments: given }: ToolCall): Json {
 
 const longestPieces = 1_000;
 
-/** Returns a text in the pieces that a stream gives it in: its words, or parts of a long one. */
+/** Returns the pieces in which a stream sends a text: its words, or parts of a long text. */
 export function piecesOf(text: string | null): readonly string[] {
   if (text === null || text === "") return [];
   const size = Math.max(1, Math.ceil(text.length / longestPieces));

@@ -1,5 +1,4 @@
-// Google's Gemini API in the stand-in: contents and embeddings. Called by perform.ts and
-// openai-stand-in.ts.
+// Google's Gemini API in the stand-in: contents and embeddings.
 
 import {
   type Ask,
@@ -117,7 +116,7 @@ export const google: Dialect = {
   brokenFrame: 'data: {"candidates": [{"content": {"role": "model"\n\n',
 };
 
-/** Returns the answer to one request for an embedding, or to several at once. */
+/** Returns the answer to one request for an embedding, or to several together. */
 export function toGoogleEmbeddings(body: Json): Json {
   const embedding = { values: [0.25, -0.5, 0.125, 1] };
   const requests = body["requests"];

@@ -1,5 +1,5 @@
-// OpenAI's and Mistral's API in the stand-in, which are nearly one: chat completions, embeddings.
-// Called by perform.ts and openai-stand-in.ts.
+// OpenAI's and Mistral's API in the stand-in, which are nearly the same: chat completions and
+// embeddings.
 
 import {
   type Ask,
@@ -44,7 +44,7 @@ function envelopeOf({ model }: Ask, object: string): Json {
 }
 
 function toUsage({ input, cacheRead, cacheWrite, output, reasoning }: Usage): Json {
-  // This API does not tell what was written to a cache: it is part of the prompt.
+  // This API does not report tokens written to a cache separately: they are part of the prompt.
   const prompt = input + cacheRead + cacheWrite;
   const completion = output + reasoning;
   return {
@@ -124,7 +124,7 @@ export const openAi: Dialect = {
   brokenFrame: 'data: {"id": "chatcmpl-standin", "choices": [{"index": 0, "delta"\n\n',
 };
 
-/** Usage stands in the last chunk unasked, and errors are flat. */
+/** Mistral's API always sends usage in the last chunk, and its errors are flat. */
 export const mistral: Dialect = {
   ...openAi,
   toFrames(ask, reply) {

@@ -1,5 +1,5 @@
 // Answers a request of the stand-in as the name of its model says: late, broken, with an error or
-// as asked. Called by openai-stand-in.ts.
+// normally.
 
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -13,11 +13,11 @@ export type Exchange = {
   readonly model: string;
   readonly plays: Plays;
   readonly body: Json;
-  /** Whom failures are counted for. */
+  /** User for whom failures are counted. */
   readonly user: string;
-  /** Number of failures that were played, by whom and what. */
+  /** Number of played failures, by model and user. */
   readonly failures: Map<string, number>;
-  /** Said in every answer of a chat, in place of the usual words. */
+  /** Text of every chat answer in place of the default. */
   readonly text: string | undefined;
   /** Called before the stand-in breaks the connection itself. */
   readonly onBreak: () => void;
@@ -25,7 +25,7 @@ export type Exchange = {
 
 type Failure = { readonly status: number; readonly message: string; readonly retryAfter?: number };
 
-/** Longer than any test waits. */
+/** Time of a hanging answer, longer than any test waits. */
 const hangMs = 600_000;
 
 /** Answers a chat. */
@@ -51,7 +51,7 @@ export async function performChat(
   else await sendFrames(exchange, dialect, dialect.toFrames(ask, reply));
 }
 
-/** Answers what is not a chat and not streamed. */
+/** Answers a request that is neither a chat nor streamed. */
 export async function performWhole(
   exchange: Exchange,
   dialect: Dialect,
@@ -62,7 +62,7 @@ export async function performWhole(
   else await sendWhole(exchange, toAnswer());
 }
 
-/** Waits, and fails where the model does. */
+/** Waits, and plays the model's failure; returns whether it failed. */
 async function isFailed(exchange: Exchange, dialect: Dialect): Promise<boolean> {
   const { plays, response, request } = exchange;
   if (plays.slow && !(await hasWaited(response, plays.slow[0]))) return true;
@@ -116,7 +116,7 @@ function failsStill({ failures, model, user }: Exchange, times: number): boolean
   return count < times;
 }
 
-/** Words that repeat every secret of a request, as an error of a provider might. */
+/** Returns a message with every secret of a request, as an error of a provider might. */
 function leakOf({ request }: Exchange): string {
   const { headers, url = "" } = request;
   const names = ["authorization", "x-api-key", "api-key", "x-goog-api-key", "x-amz-security-token"];
@@ -195,7 +195,7 @@ function isUnmarked({ noDone, noFinish }: Plays): boolean {
   return noDone !== undefined || noFinish !== undefined;
 }
 
-/** Plays what happens in the middle of a stream; true where nothing more is to come. */
+/** Plays the event in the middle of a stream; returns true if the stream is over. */
 async function isEndedInMiddle(exchange: Exchange & { dialect: Dialect }): Promise<boolean> {
   const { plays, response, dialect } = exchange;
   if (plays.pause) return !(await hasWaited(response, plays.pause[0]));
@@ -209,7 +209,7 @@ async function isEndedInMiddle(exchange: Exchange & { dialect: Dialect }): Promi
   return true;
 }
 
-/** Waits; false where the client is gone by then. */
+/** Waits; returns false if the client has gone by then. */
 async function hasWaited(response: ServerResponse, ms = 0): Promise<boolean> {
   const gone = new AbortController();
   const abort = (): void => gone.abort();
@@ -219,7 +219,7 @@ async function hasWaited(response: ServerResponse, ms = 0): Promise<boolean> {
   return !response.destroyed;
 }
 
-/** Writes as fast as it is read. */
+/** Writes with backpressure. */
 async function write(response: ServerResponse, bytes: string | Uint8Array): Promise<void> {
   if (response.destroyed || response.write(bytes)) return;
   const gone = new AbortController();
@@ -229,10 +229,12 @@ async function write(response: ServerResponse, bytes: string | Uint8Array): Prom
   response.off("close", closed);
 }
 
-/** Time for a client to read what was sent, which many throw away once the connection is broken. */
+/**
+ * Time for a client to read the sent bytes, which many clients discard when the connection breaks.
+ */
 const readMs = 50;
 
-/** Breaks the connection once what was written has been read. */
+/** Breaks the connection after the client has had time to read. */
 async function cutOff({ response, onBreak }: Exchange): Promise<void> {
   onBreak();
   await hasWaited(response, readMs);

@@ -1,58 +1,60 @@
-// What a model of the stand-in does beside answering, told by its name. Read by perform.ts and the
-// APIs. Several are joined by `+`; anything may stand before the first, as in `gpt-4o-fail-500`.
+// Behaviors of the stand-in's models, selected by the model's name. `+` joins several; any text may
+// precede the first, as in `gpt-4o-fail-500`.
 
 const patterns = {
-  /** `slow-<ms>`: the first byte comes after so long. */
+  /** `slow-<ms>`: the first byte comes after this time. */
   slow: /slow-(\d+)$/,
-  /** `pause-<ms>`: a stream rests so long in its middle. */
+  /** `pause-<ms>`: a stream pauses for this time in its middle. */
   pause: /pause-(\d+)$/,
-  /** `trickle-<ms>`: a stream rests so long before every part. */
+  /** `trickle-<ms>`: a stream pauses for this time before every part. */
   trickle: /trickle-(\d+)$/,
-  /** `fail-<status>`: an error of that status, always. */
+  /** `fail-<status>`: always an error with this status. */
   fail: /fail-(\d{3})$/,
-  /** `flaky-<status>-<n>`: n such errors for a user, then a success, and over again; 0: reset. */
+  /**
+   * `flaky-<status>-<n>`: n such errors for a user, then a success, then again; status 0: reset.
+   */
   flaky: /flaky-(\d+)-(\d+)$/,
-  /** `retry-after-<s>`: 429 with that header once for a user, then a success, and over again. */
+  /** `retry-after-<s>`: a 429 with this header once for a user, then a success, then again. */
   retryAfter: /retry-after-(\d+)$/,
-  /** `limited-<s>`: 429 with that header, always. */
+  /** `limited-<s>`: always a 429 with this header. */
   limited: /limited-(\d+)$/,
   /** The connection ends before an answer begins. */
   reset: /reset$/,
   /** The connection ends in the middle of the answer. */
   cutOff: /cut-off$/,
-  /** A stream ends in order, without the mark that says so. */
+  /** A stream ends in order, but without the end mark. */
   noDone: /no-done$/,
-  /** A stream stays open behind its last event. */
+  /** A stream stays open after its last event. */
   hang: /hang$/,
   /** A stream ends in order, but no choice was finished. */
   noFinish: /no-finish$/,
-  /** Nothing that can be read, with status 200. */
+  /** An unreadable answer with status 200. */
   malformed: /malformed$/,
-  /** A stream that cannot be read from its middle on. */
+  /** A stream that is unreadable from its middle on. */
   malformedStream: /malformed-stream$/,
-  /** Never ends, whole or streamed; as fast as it is read. */
+  /** An endless answer, whole or streamed, as fast as the client reads. */
   endless: /endless$/,
-  /** A stream in whose middle stands an error. */
+  /** A stream with an error in its middle. */
   errorEvent: /error-event$/,
-  /** 401 that repeats the secrets of the request; `leak-key-<status>`: with that status. */
+  /** An error that repeats the secrets of the request: 401, or `leak-key-<status>`. */
   leakKey: /leak-key(?:-(\d{3}))?$/,
-  /** A stream in whose middle stands an error that repeats the secrets of the request. */
+  /** A stream with an error in its middle that repeats the secrets of the request. */
   leakKeyEvent: /leak-key-event$/,
-  /** 302 to `/redirected` of the stand-in; `redirect-<status>`: with that status. */
+  /** A redirect to `/redirected` of the stand-in: 302, or `redirect-<status>`. */
   redirect: /redirect(?:-(\d{3}))?$/,
-  /** An answer of 40 MB; `huge-<mb>`: of so many. */
+  /** An answer of 40 MB, or `huge-<mb>`. */
   huge: /huge(?:-(\d+))?$/,
-  /** Tells thoughts, and 16 tokens of them. */
+  /** Sends reasoning, and reports 16 tokens of it. */
   reasoning: /reasoning$/,
-  /** Tells 64 tokens read from a cache, and 32 written where the API tells these. */
+  /** Reports 64 tokens read from a cache, and 32 written if the API reports these. */
   cached: /cached$/,
-  /** Ends for its length. */
+  /** The answer ends because of its length. */
   length: /length$/,
-  /** Answers what the last message said. */
+  /** Answers the text of the last message. */
   echo: /echo$/,
-  /** Calls every function that is offered, at once. */
+  /** Calls every offered function at once. */
   parallel: /parallel$/,
-  /** Tells no usage. */
+  /** Reports no usage. */
   noUsage: /no-usage$/,
 } as const;
 
@@ -61,7 +63,7 @@ export type PlayName = keyof typeof patterns;
 /** The plays of a model with their numbers, in the order of the name. */
 export type Plays = { readonly [Name in PlayName]?: readonly number[] };
 
-/** Returns what a model's name says; nothing where it says nothing. */
+/** Returns the plays in a model's name; empty if there are none. */
 export function playsOf(model: string): Plays {
   const plays: { [Name in PlayName]?: readonly number[] } = {};
   for (const part of model.split("+")) {

@@ -1,5 +1,4 @@
-// The stand-in as the operator's providers, one of each type and named by it. Called by tests that
-// start the service.
+// The stand-in as the operator's providers: one of each type, named by its type.
 
 import type { StandIn, StandInApi } from "../openai-stand-in.ts";
 
@@ -13,7 +12,7 @@ export const standInApis = [
   "bedrock",
 ] as const satisfies readonly StandInApi[];
 
-/** Returns the setting `providers`: their secrets hold the text `key`. */
+/** Returns the setting `providers`; the secrets contain the text `key`. */
 export function providersOf({ urls }: Pick<StandIn, "urls">, key = "stand-in-key"): string {
   const secrets = {
     access_key_id: `AKIA-${key}`,

@@ -1,5 +1,5 @@
-// What generated attacks put into a field: long texts, large values of any kind, bodies of another
-// API. Source: issue 12, "Prove".
+// Contents of the fields in generated attacks: long texts, large values of any kind, bodies of
+// another API. Source: issue 12, "Prove".
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { join, lengthField, repeat } from "../bytes.ts";
@@ -19,16 +19,16 @@ export const operations = [
 
 export type Operation = (typeof operations)[number];
 
-/** One field of a message made large. */
+/** One field of a message that is made large. */
 export type Enlargement = {
   /** Names of fields, joined by dots; empty for the message itself. */
   readonly path: string;
   readonly operation: Operation;
-  /** About so many bytes in all. */
+  /** Approximate size in bytes. */
   readonly bytes: number;
-  /** Which of several values, texts or unknown fields. */
+  /** Number that selects one of several values, texts or unknown fields. */
   readonly variant: number;
-  /** Times that the innermost list around the field has the item that holds it. */
+  /** Number of copies of the item with the field in the innermost list around it. */
   readonly around: number;
 };
 
@@ -36,12 +36,12 @@ export function isFree({ typeName }: DescMessage): boolean {
   return /^google\.protobuf\.(Struct|Value|ListValue)$/.test(typeName);
 }
 
-/** Tells whether a message is bytes that stand for a body of another API. */
+/** Returns whether a message is the raw body of another API. */
 export function isHttpBody({ typeName }: DescMessage): boolean {
   return typeName === "google.api.HttpBody";
 }
 
-/** Tells whether the fields of a message are reached by paths. */
+/** Returns whether paths lead to the fields of a message. */
 export function hasPaths(desc: DescMessage): boolean {
   return !isFree(desc) && !isHttpBody(desc) && !desc.typeName.startsWith("google.protobuf.");
 }
@@ -53,7 +53,7 @@ export function base64Of(bytes: Buffer): Buffer {
 const jsonTexts = ["x", '\\"', "\\u0000", "é", "😀", "\\ud800", "\\n", "{{a}}", "a.", "(a*)*", "0"];
 const protoTexts = ["x", '"', "\0", "é", "😀", "\xff", "\n", "{{a}}", "a.", "(a*)*", "0"];
 
-/** Returns a text of about so many bytes. */
+/** Returns a text of about `bytes` bytes. */
 export function longText({ codec }: Form, { bytes, variant }: Enlargement): Buffer {
   const texts = codec === "json" ? jsonTexts : protoTexts;
   const unit = Buffer.from(

@@ -1,6 +1,6 @@
-// Arbitrary attacks on the contract: any call over any protocol, with some of its fields enlarged,
-// compressed, with any key, several at once. An attack is plain JSON, so that one that was found
-// is repeated as it is. Source: issue 12, "Prove".
+// Arbitrary attacks on the contract: any call over any protocol, with enlarged fields, compressed,
+// with any key, several at once. An attack is plain JSON, so that a found one can be repeated
+// exactly. Source: issue 12, "Prove".
 
 import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import fc from "fast-check";
@@ -40,9 +40,9 @@ export type Attack = {
   readonly encoding: Encoding;
   readonly key: KeyName;
   readonly isFilled: boolean;
-  /** Calls at once. */
+  /** Number of simultaneous calls. */
   readonly copies: number;
-  /** Times that the copies are sent, one after another. */
+  /** Number of times that the copies are sent, one after another. */
   readonly rounds: number;
   readonly enlargements: readonly Enlargement[];
 };
@@ -56,7 +56,7 @@ const services: readonly DescService[] = [
   alpha.ServerReflection,
 ];
 
-/** Every rpc that the service answers. */
+/** Every rpc of the service. */
 const methods: readonly DescMethod[] = [...rpcs, ...services.flatMap((one) => one.methods)];
 
 const byName = new Map(methods.map((method) => [nameOf(method), method] as const));
@@ -94,7 +94,7 @@ function targetsOf(method: DescMethod): readonly Target[] {
   };
   const ofRpc = { ...base, rest: "", bytesMax: bodyBytesMaxDefault[rpcBodyClassOf(method)] };
   const isBidi = method.methodKind === "bidi_streaming";
-  // HTTP/1.1 has no streams in both directions.
+  // HTTP/1.1 has no bidirectional streams.
   const overRpc = rpcProtocols.filter(
     (name) => !isBidi || (name !== "Connect JSON" && name !== "gRPC-Web"),
   );
@@ -111,7 +111,7 @@ function targetsOf(method: DescMethod): readonly Target[] {
   return [...[...overRpc, ...overOtlp].map((protocol) => ({ ...ofRpc, protocol })), ...overRest];
 }
 
-/** Paths of all fields, those of a message inside itself left out. */
+/** Returns the paths of all fields, except those of a message nested in itself more than once. */
 function pathsOf(desc: DescMessage, around: readonly DescMessage[] = []): readonly string[] {
   return desc.fields.flatMap((field) => {
     const { message, name } = field;
@@ -127,10 +127,10 @@ const enlargementsMax = 3;
 const copiesMax = 40;
 const roundsMax = 3;
 
-/** Largest body of all classes, which every call is also sent. */
+/** Maximum body of all classes, up to which some bodies of every call are made. */
 const anyBytesMax = bodyBytesMaxDefault.batch;
 
-/** Sizes whose logarithms are evenly spread, and a little above the largest. */
+/** Sizes with evenly spread logarithms, up to a little above the maximum. */
 function sizes(bytesMax: number): fc.Arbitrary<number> {
   return fc.integer({ min: 0, max: 1_010 }).map((part) => Math.ceil(bytesMax ** (part / 1_000)));
 }
@@ -138,7 +138,7 @@ function sizes(bytesMax: number): fc.Arbitrary<number> {
 function enlargements(input: DescMessage, bytesMax: number) {
   const paths = pathsOf(input);
   return fc.record({
-    // The whole message as often as all of its fields' fields of one name.
+    // The whole message is as likely as any single path.
     path: fc.constantFrom("", ...paths),
     operation: fc.constantFrom(...operations),
     bytes: sizes(bytesMax),
@@ -177,13 +177,13 @@ function attacksOn(method: DescMethod): fc.Arbitrary<Attack> {
     );
 }
 
-/** Calls that take large bodies, keep what they are sent, or need no key. */
+/** Calls that take large bodies or need no key. */
 const heavyMethods = methods.filter((method) => {
   const { bodyClass, batchPaths } = accessRuleOf(method);
   return bodyClass !== "other" || batchPaths.length > 0;
 });
 
-/** Any attack; half of them on the calls that take most. */
+/** Any attack; half of them are on the heavy calls. */
 export const attacks: fc.Arbitrary<Attack> = fc
   .oneof(fc.constantFrom(...methods), fc.constantFrom(...heavyMethods))
   .chain(attacksOn);

@@ -1,12 +1,13 @@
-// Many bytes from few: units that differ by a counter, and levels inside one another, each made in
-// one pass. Used by the generated attacks.
+// Makes many bytes from few, each in one pass: units that differ by a counter, and nested levels.
 
 import { repeat } from "../bytes.ts";
 
-/** Text that `stamp` replaces by a counter; as long as the counter's digits. */
+/** Text that `stamp` replaces by a counter with the same number of digits. */
 export const marker = "00000000";
 
-/** Returns bytes in which each marker at the distance of the first two holds its own number. */
+/**
+ * Replaces each marker by its number; markers are as far apart as the first two. Returns the bytes.
+ */
 export function stamp(bytes: Buffer): Buffer {
   const first = bytes.indexOf(marker);
   if (first < 0) return bytes;
@@ -28,10 +29,10 @@ const lengthType = 2;
 const startGroup = 3;
 const endGroup = 4;
 
-/** Bytes of a tag and a length, at most, for field numbers below 2,048. */
+/** Maximum bytes of a tag and a length, for field numbers below 2,048. */
 const headBytesMax = 6;
 
-/** Returns Protobuf messages inside one another, in about so many bytes. */
+/** Returns nested Protobuf messages of about `bytes` bytes. */
 export function nestMessages(fields: readonly number[], inner: Uint8Array, bytes: number): Buffer {
   const depth = Math.floor(bytes / (fields.length * (1 + lengthOf(bytes))));
   const all = Buffer.alloc(inner.length + depth * fields.length * headBytesMax);
@@ -47,7 +48,7 @@ export function nestMessages(fields: readonly number[], inner: Uint8Array, bytes
   return all.subarray(at);
 }
 
-/** Returns groups inside one another, which no message here has. */
+/** Returns nested groups, which no message here has. */
 export function nestGroups(field: number, bytes: number): Buffer {
   const depth = Math.floor(bytes / 2);
   return Buffer.concat([
@@ -66,7 +67,7 @@ function writeBefore(all: Buffer, end: number, value: number): number {
   return start;
 }
 
-/** Bytes of a number as Protobuf writes it. */
+/** Returns the number of bytes of a Protobuf varint. */
 function lengthOf(value: number): number {
   let bytes = 1;
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes += 1;

@@ -1,5 +1,5 @@
-// Messages as bytes in either codec, from their descriptors: fields again and again, objects and
-// lists of any value. Nothing is checked; what is wrong is what an attack sends.
+// Encodes messages in either codec from their descriptors: repeated fields, objects and lists of
+// any value. Nothing is checked, since attacks send invalid values too.
 
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { join, jsonList, lengthField, numberField, repeat, varint } from "../bytes.ts";
@@ -8,32 +8,32 @@ import { nestGroups, nestMessages } from "./bulk.ts";
 
 export type Form = {
   readonly codec: Codec;
-  /** Returns a message of members; empty ones are left out. */
+  /** Returns a message of members; empty members are left out. */
   message(members: readonly Buffer[]): Buffer;
-  /** Returns members that follow one another, so many times. */
+  /** Returns `count` copies of a member. */
   members(member: Buffer, count: number): Buffer;
-  /** Returns a field with one value so many times: as items of a list, or as the field again. */
+  /** Returns a field with `count` copies of a value: as items of a list, or as a repeated field. */
   field(field: DescField, value: Buffer, count: number): Buffer;
-  /** Returns a text as a value; `text` needs no escape unless it escapes itself. */
+  /** Returns a text as a value; special characters in `text` are already escaped. */
   text(text: Uint8Array): Buffer;
   /** Returns a small number as a value of the field. */
   number(field: DescField, value: number): Buffer;
-  /** Returns fields that no message has, of about so many bytes. */
+  /** Returns about `bytes` bytes of fields that no message has. */
   unknown(bytes: number, variant: number): Buffer;
   readonly free: FreeForm;
 };
 
-/** Values of any kind, as google.protobuf.Value has them. */
+/** Encoder of values of any kind, as in google.protobuf.Value. */
 export type FreeForm = {
   /** Returns a small value of one of a few kinds. */
   small(variant: number): Buffer;
   text(text: Uint8Array): Buffer;
-  /** Returns a number of so many digits. */
+  /** Returns a number of `count` digits. */
   digits(count: number): Buffer;
   list(item: Buffer, count: number): Buffer;
-  /** Returns an object that has a key so many times. */
+  /** Returns an object with `count` members of the same key. */
   object(key: Uint8Array, value: Buffer, count: number): Buffer;
-  /** Returns lists or objects inside one another. */
+  /** Returns nested lists or objects. */
   nest(bytes: number, variant: number): Buffer;
   /** Returns a value as one of the message: Struct, ListValue or Value. */
   into(message: DescMessage, value: Buffer): Buffer;
@@ -115,7 +115,7 @@ const protoSmall = [
 const protoFree: FreeForm = {
   small: (variant) => protoSmall[variant % protoSmall.length] ?? Buffer.alloc(0),
   text: (text) => lengthField(3, text),
-  // A number has eight bytes, so many digits are the number again and again.
+  // A number has eight bytes, so many digits become many copies of a number.
   digits: (count) => repeat(join(varint(2 * 8 + 1), Buffer.alloc(8, 0x3f)), Math.ceil(count / 9)),
   list: (item, count) => lengthField(6, repeat(lengthField(1, item), count)),
   object: (key, value, count) =>
@@ -125,14 +125,14 @@ const protoFree: FreeForm = {
   into({ name }, value) {
     if (name === "Value") return value;
     if (name === "ListValue") return lengthField(1, value);
-    // A field of a Value that holds a Struct, and the length of it.
+    // Removes the tag and length of the Struct in a Value.
     if (value[0] === 5 * 8 + 2)
       return value.subarray(1 + value.findIndex((byte, at) => at > 0 && byte < 0x80));
     return lengthField(1, join(lengthField(1, "a"), lengthField(2, value)));
   },
 };
 
-/** Numbers that no message here has, the last of them the largest there is. */
+/** Fields with numbers that no message here has; the last number is the largest possible. */
 const unknownFields = [
   numberField(600, 0),
   join(varint(601 * 8 + 1), Buffer.alloc(8)),
@@ -177,7 +177,7 @@ function join0(members: readonly Buffer[]): Buffer {
 const fixed64 = new Set([ScalarType.DOUBLE, ScalarType.FIXED64, ScalarType.SFIXED64]);
 const fixed32 = new Set([ScalarType.FLOAT, ScalarType.FIXED32, ScalarType.SFIXED32]);
 
-/** Number that Protobuf writes beside a field's: how its value ends. */
+/** Returns the wire type of a field, which says how its value ends. */
 export function wireTypeOf({ scalar, enum: values }: DescField): 0 | 1 | 2 | 5 {
   if (values) return 0;
   if (scalar === undefined || scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return 2;

@@ -1,12 +1,12 @@
-// Attacks that were generated once and did harm then. Each is sent again on every run, by fewer
-// copies than did the harm that is told of it, so that a busy machine does not count.
+// Generated attacks that once did harm. Each is sent again on every run, with fewer copies than did
+// the harm described, so that a busy machine does not fail the test.
 
 import type { Attack } from "./attacks.ts";
 
 const enlarged = { variant: 0, around: 1 } as const;
 
 export const found: readonly Attack[] = [
-  // Levels that filled the stack while the size of the body was estimated: Internal.
+  // Nesting that overflowed the stack while the size of the body was estimated: Internal.
   {
     rpc: "waggle.v1.ApiKeyService.GetDataPlaneApiKey",
     protocol: "Connect JSON",
@@ -18,7 +18,7 @@ export const found: readonly Attack[] = [
     rounds: 1,
     enlargements: [{ ...enlarged, path: "project_id", operation: "nest", bytes: 15_000 }],
   },
-  // A message of a stream that is no Protobuf: Internal.
+  // A message of a stream that was not valid Protobuf: Internal.
   {
     rpc: "grpc.reflection.v1alpha.ServerReflection.ServerReflectionInfo",
     protocol: "gRPC",
@@ -38,7 +38,7 @@ export const found: readonly Attack[] = [
       },
     ],
   },
-  // A write past a megabyte, whose JSON answer could not be encoded: Internal.
+  // A write over a megabyte, whose JSON answer could not be encoded: Internal.
   {
     rpc: "waggle.v1.EventService.EnrichEvent",
     protocol: "gRPC JSON",
@@ -52,7 +52,7 @@ export const found: readonly Attack[] = [
       { ...enlarged, path: "metrics", operation: "repeat", bytes: 1_118_614, variant: 8 },
     ],
   },
-  // Bodies in buffers that doubled, and windows of zstd that did not count: 33 took 530 MB.
+  // Bodies in doubling buffers, and uncounted windows of zstd: 33 took 530 MB.
   {
     rpc: "waggle.v1.EventService.CreateEvent",
     protocol: "REST over HTTP/1.1",
@@ -72,7 +72,7 @@ export const found: readonly Attack[] = [
       },
     ],
   },
-  // 50,000 faults with stacks: 35 made /healthz 8 s late and took 1,057 MB.
+  // 50,000 errors with stacks: 35 made /healthz 8 s late and took 1,057 MB.
   {
     rpc: "waggle.v1.SessionService.AddSessionEvents",
     protocol: "REST over HTTP/1.1",
@@ -92,7 +92,7 @@ export const found: readonly Attack[] = [
       },
     ],
   },
-  // 190 kB of empty model events blocked the loop for 1.5 s.
+  // 190 kB of empty model events blocked the event loop for 1.5 s.
   {
     rpc: "waggle.compat.v0.TracingService.CreateModelEventBatch",
     protocol: "gRPC",
@@ -104,7 +104,7 @@ export const found: readonly Attack[] = [
     rounds: 1,
     enlargements: [{ ...enlarged, path: "model_events", operation: "repeat", bytes: 190_000 }],
   },
-  // Messages made of a REST body did not count: 24 took 625 MB.
+  // Uncounted messages of a REST body: 24 took 625 MB.
   {
     rpc: "waggle.compat.v0.TracingService.CreateModelEventBatch",
     protocol: "REST over HTTP/1.1",

@@ -1,5 +1,5 @@
-// The request messages of generated attacks: small valid values, and some fields enlarged. A path
-// names a field by the proto names that lead to it.
+// Request messages of generated attacks: small valid values, with some fields enlarged. A path
+// consists of the proto names that lead to a field.
 
 import {
   type DescField,
@@ -25,15 +25,15 @@ import { type Form, wireTypeOf } from "./form.ts";
 
 export type Plan = {
   readonly form: Form;
-  /** Sets every field rather than those that are required. */
+  /** Whether every field is set, not only the required ones. */
   readonly isFilled: boolean;
-  /** Values by the names of fields. */
+  /** Valid values by field name. */
   readonly known: Readonly<Record<string, string | number | boolean>>;
 };
 
 const filledDepthMax = 3;
 
-/** Returns a message whose enlarged fields have relative paths. */
+/** Returns a message. The paths of its enlarged fields are relative to it. */
 export function encodeMessage(
   desc: DescMessage,
   enlargements: readonly Enlargement[],
@@ -91,7 +91,7 @@ function isRequired(field: DescField): boolean {
   return required || (type.case === "repeated" && type.value.minItems > 0n);
 }
 
-/** Returns a small value of a field, or of an item of it. */
+/** Returns a small value of a field, or of one item of a list field. */
 function smallOf(field: DescField, plan: Plan, depth: number): Buffer {
   const { form, known } = plan;
   const { message } = field;
@@ -109,7 +109,7 @@ function smallOf(field: DescField, plan: Plan, depth: number): Buffer {
   );
 }
 
-/** Returns the members of a message that stand for one enlarged field. */
+/** Returns the members of a message for one enlarged field. */
 function enlarged(desc: DescMessage, field: DescField, one: Enlargement, plan: Plan): Buffer {
   const { form } = plan;
   const { message } = field;
@@ -149,7 +149,7 @@ function enlarged(desc: DescMessage, field: DescField, one: Enlargement, plan: P
   return form.field(field, base, 1);
 }
 
-/** Returns members of a message that enlarge the message itself. */
+/** Returns members that enlarge the message itself. */
 function insideOf(desc: DescMessage, one: Enlargement, plan: Plan): Buffer {
   const { form } = plan;
   const { bytes, variant } = one;
@@ -179,7 +179,7 @@ function insideOf(desc: DescMessage, one: Enlargement, plan: Plan): Buffer {
   }
 }
 
-/** Returns every field of a message once, those of one oneof too. */
+/** Returns every field of a message once, including all members of a oneof. */
 function allFields(desc: DescMessage, plan: Plan): Buffer {
   const { form } = plan;
   const members = desc.fields.map((field) =>
@@ -196,12 +196,12 @@ function emptyOf(field: DescField, form: Form): Buffer {
   return wireTypeOf(field) === 2 ? Buffer.from('""') : form.number(field, 0);
 }
 
-/** Returns known values that give one text of a message, or all, a counter. */
+/** Returns known values with a counter in one text of a message. */
 function markersOf(message: DescMessage | undefined, variant: number): Plan["known"] {
   const texts = message?.fields.filter((one) => one.scalar === ScalarType.STRING) ?? [];
   const name = texts[variant % Math.max(1, texts.length)]?.name;
   const type = { event_type: "tool" };
-  // A message shows a text of its own only where it is set; a plain list has no names.
+  // Only messages with a text field get a counter; plain lists have no names.
   return name === undefined ? type : { ...type, [name]: marker };
 }
 
@@ -217,13 +217,13 @@ function largeScalar(field: DescField, form: Form, one: Enlargement): Buffer {
 
 function manyDigits(field: DescField, form: Form, { bytes, variant }: Enlargement): Buffer {
   if (form.codec === "json") return form.field(field, form.free.digits(bytes), 1);
-  // A list of numbers in one field, or the longest form of a number again and again.
+  // Either a list of numbers in one field, or the longest form of a number, repeated.
   if (variant % 2 === 0) return lengthField(field.number, Buffer.alloc(bytes));
   const overlong = Buffer.from([...new Array<number>(9).fill(0xff), 1]);
   return form.field(field, overlong, Math.max(1, Math.floor(bytes / (overlong.length + 1))));
 }
 
-/** Returns the numbers of fields that lead from a message back to it. */
+/** Returns the field numbers that lead from a message back to itself. */
 function cycleOf(desc: DescMessage): readonly number[] | undefined {
   const seen = new Set<DescMessage>();
   const search = (at: DescMessage): readonly number[] | undefined => {

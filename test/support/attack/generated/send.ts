@@ -1,5 +1,5 @@
-// Sends generated attacks to a service, and says what is wrong with its answers. Source: issue 12,
-// "Prove".
+// Sends generated attacks to a service and returns the faults in its answers.
+// Source: issue 12, "Prove".
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import { bindingsOf } from "../../../../src/transport/rest/http-rule.ts";
@@ -10,16 +10,16 @@ import { forms } from "./form.ts";
 import { encodeChat, type Enlargement, isHttpBody } from "./any-value.ts";
 import { encodeMessage, type Plan } from "./message.ts";
 
-/** Bytes that the copies of one round have on the wire together, at most. */
+/** Maximum bytes of all copies of one round on the wire. */
 const wireBytesMax = 96_000_000;
 
-/** Header lines and a path have to fit into what Node takes of them. */
+/** Maximum bytes of a query, so that path and header lines stay within Node's limit. */
 const queryBytesMax = 12_000;
 
-/** A health watch has no end of its own. */
+/** Time-out of a health watch, which is endless. */
 const watchTimeoutMs = 1_000;
 
-/** Makes an attack; returns what is wrong with each answer. */
+/** Sends an attack; returns the distinct faults in its answers. */
 export async function send(service: AttackedService, attack: Attack): Promise<readonly string[]> {
   const call = callOf(service, attack);
   const { length } = await compressOnce(attack.encoding, call.body);
@@ -37,12 +37,12 @@ export async function send(service: AttackedService, attack: Attack): Promise<re
   return [...faults];
 }
 
-/** Codes of gRPC that stand for faults of the service: Unknown, Internal, DataLoss. */
+/** gRPC codes for faults of the service: Unknown, Internal, DataLoss. */
 const faultCodes: ReadonlySet<number | undefined> = new Set([2, 13, 15]);
 
 const refusedStream = /NGHTTP2_(ENHANCE_YOUR_CALM|REFUSED_STREAM)/;
 
-/** Reasons of failures of others than the service, which are no 503. */
+/** Reasons of errors of model providers, which do not count as faults. */
 const othersReasons = /^PROVIDER_/;
 
 function faultOf(answer: Answer, { rpc }: Attack): string | undefined {
@@ -50,7 +50,7 @@ function faultOf(answer: Answer, { rpc }: Attack): string | undefined {
   const isEndless = rpc === "grpc.health.v1.Health.Watch" && failure === "no answer in time";
   if (isEndless || othersReasons.test(reason)) return undefined;
   const isLater = (status === 503 || code === 14) && retryAfter === "1";
-  // Node refuses a stream of a connection that holds too much already.
+  // Node refuses a stream of a connection that holds too much memory already.
   if (status === 0 && refusedStream.test(failure)) return undefined;
   const isGood = status >= 200 && status < 500 && !faultCodes.has(code) && code !== 14;
   if (isGood && failure === "") return undefined;
@@ -110,7 +110,7 @@ function bodyOf(
   return encodeMessage(message, inner, plan);
 }
 
-/** Returns HTTP method and path; a form without a body has the enlarged fields in its query. */
+/** Returns HTTP method and path; forms without a body have the enlarged field in the query. */
 function restOf({ rest, enlargements }: Attack, { known }: Plan): string {
   const [httpMethod = "", template = ""] = rest.split(" ");
   const path = template.replace(/\{([^}=]+)[^}]*\}/g, (_, name: string) =>
@@ -129,7 +129,7 @@ function restOf({ rest, enlargements }: Attack, { known }: Plan): string {
 
 const absentId = "00000000-0000-4000-8000-000000000000";
 
-/** Calls that would take the attacker's own scopes and keys away, and end the run early. */
+/** Calls that would delete the attacker's own scopes and keys and so end the run early. */
 const destructive = /^(Archive|Revoke|Remove|Delete(?!Event|Session)|UpdateApiKeyPolicy)/;
 
 function knownValues({ project }: AttackTenant, { name }: DescMethod): Plan["known"] {
