@@ -1,11 +1,11 @@
-// Who a request comes from, by its headers: a key, or the cookie of a sign-in. Called by the
-// transport's gate. Source: docs/spec.md, Authentication; docs/decisions.md, 14.
+// Finds the caller of a request from its headers: a key, or the cookie of a sign-in. Source:
+// docs/spec.md, Authentication; docs/decisions.md, 14.
 
 import { ServiceError } from "../base/errors.ts";
 import type { Keys } from "./keys/keys.ts";
 import type { Principal } from "./principal.ts";
 
-/** What the headers of a request say of its caller. */
+/** Headers and method that identify the caller of a request. */
 export type Credentials = {
   readonly httpMethod: string;
   readonly authorization: string | undefined;
@@ -15,28 +15,28 @@ export type Credentials = {
 };
 
 /**
- * Fails with NOT_FOUND when the caller is nobody, and with KEY_UNVERIFIABLE when the database
- * cannot be asked.
+ * Fails with NOT_FOUND if the credentials are invalid or missing, and with KEY_UNVERIFIABLE if the
+ * database does not answer.
  */
 export type Authenticator = (credentials: Credentials) => Promise<Principal>;
 
 export type SignInReader = {
-  /** Returns the value of the sign-in's cookie in a Cookie header. */
+  /** Returns the value of the sign-in cookie in a Cookie header. */
   tokenOf(cookie: string | undefined): string | undefined;
-  /** Returns who signed in. Fails as Authenticator does. */
+  /** Returns the signed-in person. Fails like Authenticator. */
   authenticate(token: string): Promise<Principal>;
 };
 
 export type AuthenticatorOptions = {
   readonly keys: Pick<Keys, "authenticate">;
   readonly signIns?: SignInReader;
-  /** Origin that browsers reach the service at; undefined means that of the Host header. */
+  /** Origin at which browsers reach the service; undefined uses the Host header. */
   readonly publicOrigin?: string | undefined;
 };
 
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** A key wins over a cookie. With neither, the steps are those of an unknown key. */
+/** A key wins over a cookie. Without either, the steps are those for an unknown key. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { keys, signIns, publicOrigin } = options;
   return async (credentials) => {

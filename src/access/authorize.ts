@@ -1,20 +1,19 @@
-// Whether a caller may do something in a scope: the one place that knows. Called by the transport
-// before every handler, and by services that hand permissions on.
-// Source: docs/spec.md, Authentication; docs/decisions.md, 33, 35.
+// Decides whether a caller may do something in a scope; the only place that does. Source:
+// docs/spec.md, Authentication; docs/decisions.md, 33, 35.
 
 import { anyCovers, findKeyCreation } from "./permissions.ts";
 import type { KeyKind, KeyPrincipal, Principal } from "./principal.ts";
 import { isWithin } from "./scope.ts";
 import type { Scope } from "./scope.ts";
 
-/** What a call asks of its caller. */
+/** Requirements of a call on its caller. */
 export type Demand = {
   readonly permission: string;
-  /** Kinds of keys that the call takes at all. */
+  /** Kinds of keys that the call accepts. */
   readonly keyKinds: ReadonlySet<KeyKind>;
 };
 
-/** Tells whether callers of this kind may be allowed at all: what is known before the body is. */
+/** Tells whether the call accepts callers of this kind. Needs no request body. */
 export function isKindAllowed(principal: Principal, keyKinds: ReadonlySet<KeyKind>): boolean {
   return principal.kind === "user" || keyKinds.has(principal.kind);
 }
@@ -41,8 +40,8 @@ export function holds(principal: Principal, permission: string, scope: Scope): b
 }
 
 /**
- * The organization's policy, and the rule that keys make keys only where a person made them, for a
- * whole organization. A pattern that holds such a permission among others is one of them.
+ * Checks the organization's policy, and the rule that only a key made by a person, for a whole
+ * organization, may create keys. A pattern that includes a key-creating permission counts as one.
  */
 function isWithinBounds(principal: Principal, permission: string): boolean {
   if (principal.kind === "user") return true;

@@ -1,9 +1,9 @@
-// A map bounded in entries and in age; the least recently used entry goes first. Called by
-// caller-memory.ts and keys/last-used.ts.
+// A cache with a maximum number of entries and a maximum age. The least recently used entry is
+// evicted first.
 
 export type Cache<T> = {
   find(key: string): T | undefined;
-  /** `sinceMs` is when the value was true for sure; now, unless given. */
+  /** `sinceMs` is the latest time at which the value was known to be true; default: now. */
   set(key: string, value: T, sinceMs?: number): void;
   delete(key: string): void;
   clear(): void;
@@ -11,7 +11,7 @@ export type Cache<T> = {
 
 export type CacheOptions = {
   readonly entriesMax: number;
-  /** Counted from `sinceMs`, however often the entry is used since. */
+  /** Maximum age, counted from `sinceMs`. Using an entry does not extend it. */
   readonly ageMsMax: number;
   readonly now: () => number;
 };

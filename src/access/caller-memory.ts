@@ -1,6 +1,5 @@
-// What a server remembers of callers: by the hash of a key or sign-in, who it stands for. Called by
-// keys/keys.ts and sign-in/sign-ins.ts; told what to forget by changes/changes.ts.
-// Source: docs/decisions.md, 14, 32.
+// A server's cache of callers, by the hash of their key or sign-in. Source: docs/decisions.md, 14,
+// 32.
 
 import { ServiceError } from "../base/errors.ts";
 import { keyLookupsMax } from "../base/tenant-limits.ts";
@@ -9,19 +8,21 @@ import type { Principal } from "./principal.ts";
 
 export type CallerMemory<T extends Principal> = {
   /**
-   * Returns who a hash stands for, from memory or by asking, once for many requests at a time.
-   * Takes the same steps for a good and an unknown hash.
+   * Returns the caller of a hash, from the cache or by one lookup that concurrent requests share.
+   * Takes the same steps for a valid and an unknown hash.
    *
-   * Fails with NOT_FOUND when it stands for nobody or has ended, and with KEY_UNVERIFIABLE when the
-   * answer is not in memory and nobody can be asked.
+   * Fails with NOT_FOUND if the hash is unknown or the key or sign-in has ended, and with
+   * KEY_UNVERIFIABLE if the hash is not cached and the lookup fails.
    */
   get(hash: Buffer): Promise<T>;
-  /** Forgets one hash, in hexadecimal, or everything: `*`. Lookups under way are not believed. */
+  /**
+   * Removes one hash, in hexadecimal, or all with `*`. Results of running lookups are not cached.
+   */
   forget(subject: string): void;
 };
 
 export type CallerMemoryOptions<T extends Principal> = {
-  /** Asks the database. */
+  /** Looks a hash up in the database. */
   readonly find: (hash: Buffer) => Promise<T | undefined>;
   readonly entriesMax: number;
   readonly ageMsMax: number;
@@ -29,10 +30,10 @@ export type CallerMemoryOptions<T extends Principal> = {
   readonly now?: () => number;
 };
 
-/** Stands for every hash in `forget` and in access_changes. */
+/** Means every hash, in `forget` and in access_changes. */
 export const everything = "*";
 
-/** Short, so that a key made elsewhere whose notification was lost works soon. */
+/** Short, so that a key made on another server soon works even if its notification was lost. */
 const unknownAgeMs = 2_000;
 const lookupTimeoutMsDefault = 5_000;
 
@@ -42,7 +43,7 @@ export function createCallerMemory<T extends Principal>(
   const { find, entriesMax, ageMsMax, now = Date.now } = options;
   const timeoutMs = options.lookupTimeoutMs ?? lookupTimeoutMsDefault;
   const known = createCache<T>({ entriesMax, ageMsMax, now });
-  // Apart, so that a flood of made-up keys evicts no real one.
+  // Separate, so that a flood of invented keys evicts no real one.
   const unknown = createCache<true>({
     entriesMax,
     ageMsMax: Math.min(unknownAgeMs, ageMsMax),
@@ -64,10 +65,10 @@ export function createCallerMemory<T extends Principal>(
 
   async function lookUp(hash: Buffer, id: string): Promise<T | undefined> {
     const generationAtStart = generation;
-    // The database may answer late, with what it saw at once: age counts from the question.
+    // The database may answer late with an early state: the age counts from the question.
     const askedAtMs = now();
     const principal = await within(timeoutMs, ask(hash));
-    // Something ended while this was being looked up: the answer may be the old one.
+    // Something ended during the lookup: its answer may be outdated.
     if (generationAtStart !== generation) return principal;
     if (principal) known.set(id, principal, askedAtMs);
     else unknown.set(id, true, askedAtMs);

@@ -1,6 +1,6 @@
-// Users, members and sign-ins, which need each other: a membership that changes ends sign-ins, and
-// sign-ins are what memberships allow. Composed here for app.ts and for the command line.
-// Source: docs/spec.md, Authentication, 6.
+// Creates users, members and sign-ins together, because they need each other: a changed membership
+// ends sign-ins, and memberships grant the permissions of sign-ins. Source: docs/spec.md,
+// Authentication, 6.
 
 import type { Database } from "../postgres/database.ts";
 import type { Audit } from "./audit/audit.ts";
@@ -28,7 +28,7 @@ export type PeopleOptions = {
   readonly audit: Pick<Audit, "append">;
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
   readonly manifest: Manifest;
-  /** Origin at which browsers reach the service; with https, cookies travel over that alone. */
+  /** Origin at which browsers reach the service; with https, cookies are sent over https only. */
   readonly publicOrigin: string | undefined;
   readonly cacheEntriesMax: number;
   readonly cacheAgeMs: number;

@@ -11,8 +11,8 @@ const lengthMax = 128;
 const levels: ReadonlySet<string> = new Set(scopeLevels);
 
 /**
- * Tells whether a pattern holds a permission, or another pattern as a whole. `*` as the last part
- * stands for one or more parts, so `project.*` holds `project.event.get` and `project.event.*`.
+ * Tells whether a pattern includes a permission, or another pattern as a whole. `*` as the last
+ * part means one or more parts, so `project.*` includes `project.event.get` and `project.event.*`.
  */
 export function covers(pattern: string, permission: string): boolean {
   if (pattern === permission || pattern === "*") return true;
@@ -21,12 +21,12 @@ export function covers(pattern: string, permission: string): boolean {
   return permission.length > prefix.length && permission.startsWith(prefix);
 }
 
-/** Tells whether some permission is held by both patterns. */
+/** Tells whether some permission is in both patterns. */
 export function overlaps(one: string, other: string): boolean {
   return covers(one, other) || covers(other, one);
 }
 
-/** Returns patterns that hold exactly what both lists hold. */
+/** Returns patterns for exactly the permissions that are in both lists. */
 export function intersect(ones: readonly string[], others: readonly string[]): readonly string[] {
   const both = ones.flatMap((one) =>
     anyCovers(others, one) ? [one] : others.filter((other) => covers(one, other)),
@@ -34,14 +34,14 @@ export function intersect(ones: readonly string[], others: readonly string[]): r
   return [...new Set(both)];
 }
 
-/** Tells whether any of the patterns holds the permission. */
+/** Tells whether any of the patterns includes the permission. */
 export function anyCovers(patterns: readonly string[], permission: string): boolean {
   return patterns.some((pattern) => covers(pattern, permission));
 }
 
 /**
- * Returns what is wrong with the text of a pattern, or undefined. Its first part is a level of
- * scopes; a name that no call asks for is no fault, since later releases may.
+ * Returns the fault in the text of a pattern, or undefined. The first part must be a level of
+ * scopes. A name that no call requires is allowed, since a later release may require it.
  */
 export function findPatternFault(pattern: string): string | undefined {
   if (pattern === "*") return undefined;
@@ -69,22 +69,22 @@ const creatingPermissions: readonly string[] = [
   "org.fine_grained_api_key_cp.post",
 ];
 
-/** Returns the first permission to create keys that a pattern holds. */
+/** Returns the first key-creating permission that a pattern includes, or undefined. */
 export function findKeyCreation(pattern: string): string | undefined {
   return creatingPermissions.find((permission) => covers(pattern, permission));
 }
 
 /**
- * Powers over the organization itself: only a caller that holds one hands it on
- * (docs/decisions.md, 33). Everything else may be handed on inside the giver's own scope, as far as
- * the organization's policy allows.
+ * Powers over the organization itself: only a caller that holds one may grant it
+ * (docs/decisions.md, 33). All other permissions may be granted inside the giver's own scope,
+ * within the organization's policy.
  */
 const organizationPowers: readonly string[] = [
   // Above every organization: organizations themselves, and the list of roles.
   "system.*",
   // The organization itself: its data planes, members, keys, key policy, providers and audit log.
   "org.*",
-  // Members at every level: a role that a person was given outlives the key that gave it.
+  // Members at every level: a person's role outlives the key that granted it.
   "dataplane.member.create",
   "dataplane.member.put",
   "dataplane.member.delete",
@@ -94,14 +94,14 @@ const organizationPowers: readonly string[] = [
   "project.member.create",
   "project.member.put",
   "project.member.delete",
-  // So does a key that was made.
+  // A created key outlives its creator in the same way.
   ...creatingPermissions,
 ];
 
 /**
- * Returns the powers over the organization itself that a pattern hands on, as patterns which the
- * giver has to hold as a whole: `org.member.put` for itself, `project.member.create` and others for
- * `project.*`, and `*` for `*`. Empty for a pattern without any.
+ * Returns the powers over the organization itself that a pattern grants, as patterns that the giver
+ * must hold as a whole: `org.member.put` for itself, `project.member.create` and others for
+ * `project.*`, and `*` for `*`. Empty if the pattern grants none.
  */
 export function listPowers(pattern: string): readonly string[] {
   return pattern === "*" ? [pattern] : intersect([pattern], organizationPowers);

@@ -1,10 +1,9 @@
-// Who a request comes from, once its key or sign-in is known. Made by authenticate.ts, judged by
-// authorize.ts, and named in the audit log.
-// Source: docs/spec.md, Authentication; docs/decisions.md, 33 to 35.
+// The caller of a request, after its key or sign-in is verified. Source: docs/spec.md,
+// Authentication; docs/decisions.md, 33 to 35.
 
 import type { Scope, ScopeLevel } from "./scope.ts";
 
-/** docs/spec.md, Authentication, 2. */
+/** Source: docs/spec.md, Authentication, 2. */
 export const keyKinds = [
   "project",
   "project_read_only",
@@ -18,14 +17,14 @@ export type KeyKind = (typeof keyKinds)[number];
 export type Grant = {
   readonly level: ScopeLevel;
   readonly scopeId: string;
-  /** Dotted names, `*` as the last part; see permissions.ts. */
+  /** Dotted names, with `*` allowed as the last part; see permissions.ts. */
   readonly permissions: readonly string[];
 };
 
-/** Who did something, for the record. */
+/** The doer of a change, for the audit log. */
 export type Actor = {
   readonly type: "key" | "user" | "operator" | "system";
-  /** Id of the key or user; the account's name of an operator at the command line. */
+  /** Id of the key or user; for an operator at the command line, the name of the account. */
   readonly id: string;
   /** The key's name or the user's e-mail. */
   readonly name: string;
@@ -34,13 +33,13 @@ export type Actor = {
 export type KeyPrincipal = {
   readonly kind: KeyKind;
   readonly actor: Actor;
-  /** Where the key is rooted. */
+  /** Scope that the key is made for. */
   readonly root: Scope;
-  /** Empty for classic and ingestion keys, whose kind says what they may do. */
+  /** Empty for classic and ingestion keys, whose kind decides their permissions. */
   readonly grants: readonly Grant[];
-  /** What the organization's key policy leaves of the grants. */
+  /** Permissions that the organization's key policy allows; bounds the grants. */
   readonly policy: readonly string[];
-  /** False for a key that was created by a key. */
+  /** False for a key that a key created. */
   readonly mayCreateKeys: boolean;
   /** Unix milliseconds; undefined for kinds that do not expire. */
   readonly expiresAtMs: number | undefined;
@@ -50,15 +49,15 @@ export type UserPrincipal = {
   readonly kind: "user";
   readonly actor: Actor;
   readonly email: string;
-  /** Of the user's memberships and of the groups that the identity provider named. */
+  /** Grants of the user's memberships and of the groups from the identity provider. */
   readonly grants: readonly Grant[];
-  /** When the sign-in ends, in Unix milliseconds. */
+  /** End of the sign-in, in Unix milliseconds. */
   readonly expiresAtMs: number;
 };
 
 export type Principal = KeyPrincipal | UserPrincipal;
 
-/** Returns who did something as lists show it: an e-mail, or a key by its name and id. */
+/** Returns an actor's name for lists: an e-mail, or a key's name and id. */
 export function describeActor({ type, id, name }: Actor): string {
   return type === "key" ? `key ${name} (${id})` : name;
 }

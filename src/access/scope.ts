@@ -1,6 +1,5 @@
-// The levels of tenancy, and an active scope with everything above it. Found by
-// controlplane/scopes, read by authorize.ts and by every control-plane service.
-// Source: docs/spec.md, "What the service does", 7.
+// The levels of tenancy, and an active scope with the scopes above it. Source: docs/spec.md, "What
+// the service does", 7.
 
 import type { ProjectId } from "../base/ids.ts";
 
@@ -8,13 +7,13 @@ import type { ProjectId } from "../base/ids.ts";
 export const scopeLevels = ["system", "org", "dataplane", "workspace", "project"] as const;
 export type ScopeLevel = (typeof scopeLevels)[number];
 
-/** Levels of an organization and of what lies in it. */
+/** Levels of an organization and of the scopes inside it. */
 export type LevelInOrg = Exclude<ScopeLevel, "system">;
 
-/** Ids of everything from the organization down to the scope itself; absent below it. */
+/** Ids from the organization down to the scope itself; absent for levels below it. */
 export type Scope = {
   readonly level: ScopeLevel;
-  /** The nil UUID at level system. */
+  /** The nil UUID for level system. */
   readonly id: string;
   readonly name: string;
   readonly orgId?: string;
@@ -25,7 +24,7 @@ export type Scope = {
   readonly clusterId?: string;
 };
 
-/** A project with everything above it. */
+/** A project with the scopes above it. */
 export type ProjectScope = Scope & {
   readonly level: "project";
   readonly orgId: string;
@@ -37,10 +36,10 @@ export type ProjectScope = Scope & {
 
 export const systemScopeId = "00000000-0000-0000-0000-000000000000";
 
-/** What is above all organizations. */
+/** The scope above all organizations. */
 export const systemScope: Scope = { level: "system", id: systemScopeId, name: "system" };
 
-/** Tells whether a scope is the one that `level` and `id` name, or lies in it. */
+/** Tells whether a scope is the one given by `level` and `id`, or inside it. */
 export function isWithin(scope: Scope, level: ScopeLevel, id: string): boolean {
   switch (level) {
     case "system":

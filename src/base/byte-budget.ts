@@ -1,6 +1,5 @@
-// Bytes held in memory at once, over everything that holds them. Past the bound a request for more
-// is refused at once, so that memory stays bounded and callers back off instead of queueing unseen.
-// Source: docs/limits.md.
+// Budgets of bytes held in memory at once. A reservation past the bound is refused at once, so that
+// memory stays bounded and callers back off instead of queueing unseen. Source: docs/limits.md.
 
 import { retryAfterSeconds, ServiceError } from "./errors.ts";
 
@@ -8,15 +7,15 @@ import { retryAfterSeconds, ServiceError } from "./errors.ts";
 export type Reservation = {
   /** Adds bytes. Throws OVERLOADED past the bound. */
   grow(bytes: number): void;
-  /** Gives bytes back, at most as many as it holds. */
+  /** Returns bytes to the budget, never more than the reservation holds. */
   shrink(bytes: number): void;
-  /** Gives everything back; calling it again does nothing. */
+  /** Returns all bytes to the budget. A second call does nothing. */
   release(): void;
-  /** Bytes that it holds now. */
+  /** Returns the bytes that the reservation holds now. */
   bytes(): number;
-  /** Bytes that it could hold if nothing else held any; more can never be had. */
+  /** Maximum bytes of the reservation if nothing else held any. */
   readonly bytesMax: number;
-  /** Name of the nearest holder of the bytes; undefined where there is none. */
+  /** Name of the nearest holder of the bytes; undefined if there is none. */
   readonly holder: string | undefined;
 };
 
@@ -40,12 +39,13 @@ export type SharedBudget = {
   bytesInFlight(): number;
 };
 
-/** Bytes that one holder has, in all its open reservations. */
+/** Bytes of all open reservations of one holder. */
 type Counter = { bytes: number; reservations: number };
 
 /**
  * Returns a budget in which no holder takes more than its part, however many calls it has. `what`
- * names in the refusal what holds the bytes; `onFreed` is told of bytes that are given back.
+ * names the bytes' use in the error message. `onFreed` is called with the number of bytes that a
+ * reservation returns.
  */
 export function createSharedBudget(
   bytesMax: number,

@@ -3,18 +3,18 @@
 
 export type ByteCache<T> = {
   find(key: string): T | undefined;
-  /** Keeps a value, unless it takes more by itself than its owner may have. */
+  /** Keeps a value, unless the value alone is larger than its owner's part. */
   set(key: string, value: T, about: EntrySize): void;
   delete(key: string): void;
   clear(): void;
 };
 
 export type EntrySize = {
-  /** Organization, or another owner, that sent what the value holds. */
+  /** Organization, or another owner, that sent the content of the value. */
   readonly ownerId: string;
   /** Bytes of the value, roughly. */
   readonly bytes: number;
-  /** Time, as `now` tells it, from which the value is not believed any more. */
+  /** Time, on the clock of `now`, at which the entry expires. */
   readonly goodUntil: number;
 };
 
@@ -27,13 +27,13 @@ export type ByteCacheOptions = {
 type Entry<T> = EntrySize & { readonly value: T };
 
 const ownerShare = 1 / 2;
-/** Bytes of an entry beside its value. */
+/** Bytes of an entry in addition to its value. */
 const entryBytes = 500;
 
 export function createByteCache<T>({ bytesMax, now }: ByteCacheOptions): ByteCache<T> {
   // A Map keeps insertion order: the first entry is the least recently used.
   const entries = new Map<string, Entry<T>>();
-  /** By owner. */
+  /** Bytes by owner. */
   const held = new Map<string, number>();
   let allBytes = 0;
 

@@ -1,39 +1,39 @@
-// Places that organizations share: a bounded number of works run at a time, and the others wait for
-// their turn, organization by organization, then project by project inside one.
-// Source: docs/sandbox.md, "Places"; docs/evaluators.md, "Under load".
+// A bounded number of concurrent places that organizations share. The others wait for their turn,
+// organization by organization, then project by project. Source: docs/sandbox.md, "Places";
+// docs/evaluators.md, "Under load".
 
 import { ServiceError } from "./errors.ts";
 
-/** The organization and the project that a work belongs to. */
+/** Organization and project of a unit of work. */
 export type Owner = { readonly orgId: string; readonly projectId: string };
 
 export type FairPlaces = {
   /**
-   * Waits for a place. The next one goes to the waiting organization that has the fewest places,
-   * and among equals to the one whose turn is the longest ago; inside it the same holds for its
-   * projects. Fails with OVERLOADED after too long, or where too many wait, and with the signal's
-   * reason once that is aborted.
+   * Waits for a place. The next place goes to the waiting organization that holds the fewest
+   * places, and among equals to the one with the oldest turn; the same holds for the projects
+   * inside it. Fails with OVERLOADED after `waitMs` or if too many wait, and with the signal's
+   * reason if the signal aborts.
    */
   enter(owner: Owner, signal?: AbortSignal): Promise<Leave>;
-  /** Whether a work waits. */
+  /** Returns true if work is waiting for a place. */
   isCrowded(): boolean;
 };
 
-/** Gives the place back; a second call does nothing. */
+/** Gives the place back. A second call does nothing. */
 export type Leave = () => void;
 
 export type FairPlacesOptions = {
-  /** Places in all. */
+  /** Maximum places in all. */
   readonly max: number;
-  /** Places of one organization; the others stay free for the next one. */
+  /** Maximum places of one organization; the others stay free for the next organization. */
   readonly orgMax: number;
-  /** Places of one project. */
+  /** Maximum places of one project. */
   readonly projectMax: number;
-  /** Longest wait. */
+  /** Maximum waiting time. */
   readonly waitMs: number;
   /**
-   * Works that wait, in all. Past it the tenant with the most loses its newest one, so that no
-   * tenant is refused because of another one.
+   * Maximum waiting works in all. Past it the tenant with the most waiting works loses its newest
+   * one, so that no tenant is refused because of another one.
    */
   readonly waitersMax: number;
   /** Message of OVERLOADED. */
@@ -48,13 +48,16 @@ type Waiter = {
 
 export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
   const { max, orgMax, projectMax, waitMs, waitersMax, refusal } = options;
-  /** Places taken, by the id of an organization or a project. */
+  /** Number of places taken, by the id of an organization or a project. */
   const held = new Map<string, number>();
-  /** When an id got its last place, or began to wait, as a count of such moments. */
+  /**
+   * Last turn of an id, as a number in order: when it last got a place or, before that, began to
+   * wait.
+   */
   const turns = new Map<string, number>();
   let moments = 0;
   let taken = 0;
-  /** The first came first. */
+  /** Waiting works, the oldest first. */
   let waiters: readonly Waiter[] = [];
 
   const heldBy = (id: string): number => held.get(id) ?? 0;
@@ -72,7 +75,7 @@ export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
     turns.set(id, moments);
   }
 
-  /** Keeps nothing of tenants that neither have a place nor wait for one. */
+  /** Removes the counts of tenants that neither hold a place nor wait for one. */
   function forget(owner: Owner): void {
     for (const id of idsOf(owner)) {
       if (heldBy(id) > 0 || waiters.some((one) => idsOf(one.owner).includes(id))) continue;
@@ -112,7 +115,9 @@ export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
     waiters = waiters.filter((one) => one !== waiter);
   }
 
-  /** Refuses the newest work of the tenant with the most waiting, the new one of `owner` too. */
+  /**
+   * Refuses the newest waiting work of the tenant with the most, the new work of `owner` included.
+   */
   function makeRoomFor(owner: Owner): void {
     if (waiters.length < waitersMax) return;
     const refuse = (reason: Error): never => {
@@ -156,7 +161,7 @@ export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
 
     async enter(owner, signal) {
       signal?.throwIfAborted();
-      // No waiter has room: each work that leaves lets one in that has.
+      // No waiter has room now: each work that leaves has admitted one that did.
       if (hasRoom(owner)) return take(owner);
       makeRoomFor(owner);
       return wait(owner, signal);
@@ -168,12 +173,12 @@ function idsOf({ orgId, projectId }: Owner): readonly string[] {
   return [orgId, projectId];
 }
 
-/** Returns the largest group, the first of several. */
+/** Returns the largest group, the first if several are equal. */
 function largest<T>(groups: ReadonlyMap<string, readonly T[]>): readonly T[] {
   return [...groups.values()].toSorted((a, b) => b.length - a.length)[0] ?? [];
 }
 
-/** Compares lists of numbers of one length, the first number first. */
+/** Compares lists of equal length by their first different number. */
 function compare(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((number, index) => number !== b[index]);
   return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);

@@ -1,5 +1,5 @@
 // Limits of single fields of requests, headers and sign-ins. Limits of whole requests are in
-// limits.ts, those of tenants in tenant-limits.ts. docs/limits.md lists them all.
+// limits.ts, limits of tenants in tenant-limits.ts. docs/limits.md lists them all.
 
 /** Maximum items of one page of a list. */
 export const pageLimitMax = 1_000;

@@ -1,25 +1,28 @@
-// Collects the garbage of large requests soon. V8 waits until the heap has grown to a multiple of
-// what is alive, by when a few large requests have left hundreds of megabytes.
-// Source: docs/limits.md, "Memory".
+// Collects the garbage of large requests early. V8 waits until the heap has grown to a multiple of
+// the live objects; a few large requests have left hundreds of megabytes by then. Source:
+// docs/limits.md, "Memory".
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** V8's own function, which a process has only where this flag is set. */
+/** V8's own function. A process has it only if `--expose-gc` is set. */
 type Collect = (options: { type: "major"; execution: "async" }) => Promise<void>;
 
-/** Garbage of smaller requests dies young, which costs next to nothing. */
+/**
+ * Minimum bytes that are counted. Garbage of smaller requests dies young, which costs almost
+ * nothing.
+ */
 const largeBytesMin = 4_000_000;
 
-/** Bytes of garbage that are worth a collection, which takes some 50 ms. */
+/** Minimum bytes of garbage for a collection, which takes about 50 ms. */
 const garbageBytesMin = 16_000_000;
-/** Bytes of garbage past which a collection waits no longer for more. */
+/** Bytes of garbage from which a collection no longer waits for more. */
 const garbageBytesMax = 64_000_000;
-/** Time for the calls that gave bytes back to end: until then their values are alive. */
+/** Time for the calls that returned the bytes to end: until then their values are alive. */
 const settlingMs = 100;
 
 export type GarbageCounter = {
-  /** Notes bytes that nothing holds any more; collects once large pieces of them are many. */
+  /** Adds bytes that are garbage now. Collects when large pieces of them add up to the minimum. */
   note(bytes: number): void;
 };
 

@@ -1,13 +1,14 @@
-// A producer and a consumer that meet item by item. Called where rows are read inside the callback
+// Passes items from a producer to a consumer one by one, for rows that are read inside the callback
 // of a transaction and sent outside of it.
 
-/** Thrown into a producer whose consumer has left. */
+/** Thrown inside a producer whose consumer has stopped. */
 class ConsumerLeft extends Error {}
 
 /**
- * Yields what `produce` puts. `put` resolves when the item was taken, so that at most one waits
- * while the one before is being used. When the consumer stops early, `put` throws inside the
- * producer, whose end is awaited; what the producer throws by itself, the consumer sees.
+ * Yields the items that `produce` puts. `put` resolves when the item is taken, so at most one item
+ * waits while the one before is in use. If the consumer stops early, `put` throws inside the
+ * producer and the generator waits for the producer's end. An error of the producer itself reaches
+ * the consumer.
  */
 export async function* handOff<T>(
   produce: (put: (item: T) => Promise<void>) => Promise<void>,

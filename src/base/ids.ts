@@ -1,5 +1,5 @@
-// Ids of records. Called wherever a record is made without an id of the client's.
-// Source: RFC 9562 (UUIDv7); docs/decisions.md, 4 and 5.
+// Ids of records, for records without an id from the client. Source: RFC 9562 (UUIDv7);
+// docs/decisions.md, 4 and 5.
 
 import { hash, randomFillSync } from "node:crypto";
 
@@ -17,7 +17,9 @@ export function createUuid(nowMs: number = Date.now()): string {
 const pool = Buffer.alloc(4_096);
 let poolAt = pool.length;
 
-/** Bytes of the system's generator, fetched for many ids at a time; each is given out once. */
+/**
+ * Returns random bytes from a buffer that is filled for many ids at once. No byte is used twice.
+ */
 function takeRandom(count: number): Buffer {
   if (poolAt + count > pool.length) {
     randomFillSync(pool);
@@ -29,8 +31,8 @@ function takeRandom(count: number): Buffer {
 }
 
 /**
- * Returns the UUID that a text always gets, in the form of version 5, for ids that a retry must
- * find again.
+ * Returns the UUID, in the form of version 5, that always belongs to a text, for ids that a retry
+ * must find again.
  */
 export function deriveUuid(text: string): string {
   const digest = hash("sha1", text);
@@ -53,7 +55,7 @@ export function formatUuid(hex: string): string {
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Tells whether a text has UUID form, of any version. */
+/** Returns true if a text has UUID form, of any version. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
@@ -61,7 +63,7 @@ export function isUuid(text: string): boolean {
 const idLengthMax = 128;
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** Tells whether a text can be an event or session id: 1 to 128 printable characters. */
+/** Returns true if a text is a valid event or session id: 1 to 128 printable characters. */
 export function isRecordId(text: string): boolean {
   if (text === "" || text.length > 2 * idLengthMax || unprintable.test(text)) return false;
   // Characters, not UTF-16 units: an emoji is one.

@@ -1,16 +1,16 @@
-// The one grammar of points in time: Unix milliseconds as a number or as text, or ISO 8601 text.
-// Called for request fields and dates (rest/request-times.ts), for filters (export/instant.ts), and
-// in SQL for stored JSON (export/json-sql.ts). Source: docs/decisions.md, 2 and 16.
+// The one grammar of points in time, in requests and in SQL on stored JSON: Unix milliseconds as a
+// number or as text, or ISO 8601 text. Source: docs/decisions.md, 2 and 16.
 
-/** The range of Date; its microseconds fit Postgres' bigint. */
+/** Range of Date; its microseconds fit Postgres' bigint. */
 const timeMsMax = 8.64e15;
 
 const numberPattern = /^[+-]?[0-9]+(?:\.[0-9]*)?$/;
 
 /**
- * ISO 8601, in letters of either case. Groups: year, month, day, hour, minute, second, digits of
- * the fraction, sign and hours and minutes of the zone. For Postgres too: digits are spelled out,
- * since its `\d` takes those of any script, and it has no year 0. Days that a month has not match.
+ * ISO 8601, letters in either case. Groups: year, month, day, hour, minute, second, digits of the
+ * fraction, then sign, hours and minutes of the zone. Postgres uses the pattern too: digits are
+ * spelled out because its `\d` matches digits of any script, and year 0 is excluded because
+ * Postgres has none. Impossible days such as 30 February match.
  */
 export const isoPattern =
   "^(?!0000)([0-9]{4})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])" +
@@ -19,15 +19,16 @@ export const isoPattern =
 const iso = new RegExp(isoPattern);
 
 /**
- * Reads a time as Unix milliseconds, fractions to the microsecond. Text without a zone is UTC,
- * without a clock time midnight. Returns undefined for anything else, 30 February included.
+ * Reads a time as Unix milliseconds, with fractions down to the microsecond. Text without a zone is
+ * UTC; text without a clock time is midnight. Returns undefined for anything else, 30 February
+ * included.
  */
 export function parseTimeMs(value: unknown): number | undefined {
   const timeMs = typeof value === "string" ? parseText(value.trim()) : value;
   return typeof timeMs === "number" && isTimeMs(timeMs) ? timeMs : undefined;
 }
 
-/** Tells whether a number of milliseconds is a time: finite and in the range of Date. */
+/** Returns true if a number of milliseconds is a time: finite and in the range of Date. */
 export function isTimeMs(value: number): boolean {
   return Math.abs(value) <= timeMsMax;
 }
@@ -39,7 +40,7 @@ function parseText(text: string): number | undefined {
   if (year === undefined) return undefined;
   const midnight = new Date(0);
   midnight.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  // Date carries 30 February over to March.
+  // Date turns 30 February into a day of March.
   if (midnight.getUTCDate() !== Number(day)) return undefined;
   const zone = Number(zoneHours ?? 0) * 60 + Number(zoneMinutes ?? 0);
   const minutes = Number(hour ?? 0) * 60 + Number(minute ?? 0) - (sign === "-" ? -zone : zone);

@@ -1,5 +1,5 @@
-// Objects and arrays of a JSON text, counted before it is parsed: each costs many times its bytes
-// afterwards. Called for bodies of requests and for answers of providers.
+// Counts the objects and arrays of a JSON text before parsing: each takes many times its bytes in
+// memory afterwards.
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -7,8 +7,8 @@ const openBracket = 0x5b;
 const openBrace = 0x7b;
 
 /**
- * Tells whether a JSON text has more than `max` objects and arrays: counts what opens outside of
- * strings. A text too short to hold that many is not looked at.
+ * Returns true if a JSON text has more than `max` objects and arrays: counts opening brackets
+ * outside strings. Does not scan a text too short to hold that many.
  */
 export function hasMoreContainers(body: Uint8Array, max: number): boolean {
   if (body.length <= 2 * max) return false;

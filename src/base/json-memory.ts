@@ -1,28 +1,28 @@
-// Memory that JSON takes once it is parsed, told from its text. Source: docs/generations.md, "What
-// happens to a call".
+// Memory of parsed JSON, estimated from its text. Source: docs/generations.md, "What happens to a
+// call".
 
 /**
- * Bytes of an object or array beside its text. Measured in V8: 40 for `[]`, 64 for `{}`, 180 for an
- * object whose key no other one has. Text takes a byte or two for each of its own.
+ * Bytes of an object or array in addition to its text. Measured in V8: 40 for `[]`, 64 for `{}`,
+ * 180 for an object with a key that no other object has. Text takes one or two bytes per byte.
  */
 export const containerBytes = 128;
 
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Counts what opens an object or array; those in texts count too. */
+/** Counts the opening brackets of objects and arrays, including those inside strings. */
 export function countOpenings(json: Uint8Array): number {
   let count = 0;
   for (const byte of json) if (byte === openBracket || byte === openBrace) count += 1;
   return count;
 }
 
-/** Returns the bytes that a value of JSON takes, roughly. */
+/** Returns the approximate bytes in memory of a JSON value. */
 export function memoryOf(value: unknown): number {
   return memoryOfText(JSON.stringify(value) ?? "");
 }
 
-/** Returns the bytes that the value of a JSON text takes, roughly. */
+/** Returns the approximate bytes in memory of the value of a JSON text. */
 export function memoryOfText(json: string): number {
   let openings = 0;
   for (let index = 0; index < json.length; index += 1) {

@@ -1,24 +1,24 @@
-// JSON values as the rest of the code sees them. Imported everywhere; imports nothing.
+// JSON values and their type checks. Imports nothing.
 
 export type JsonValue =
   string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-/** Tells whether a value is a JSON object: not null, not an array. */
+/** Returns true if a value is a JSON object: not null, not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Tells whether a value is a JSON array; `Array.isArray` alone would say its items are `any`. */
+/** Returns true if a value is a JSON array; `Array.isArray` alone types its items as `any`. */
 export function isJsonArray(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** An object in the making. */
+/** An object under construction. */
 export type MutableObject = Record<string, JsonValue>;
 
-/** Sets an own property, whatever the key: plain assignment to `__proto__` would lose the value. */
+/** Sets an own property for any key. Plain assignment to `__proto__` would lose the value. */
 export function setOwn(target: MutableObject, key: string, value: JsonValue): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, {
@@ -32,20 +32,18 @@ export function setOwn(target: MutableObject, key: string, value: JsonValue): vo
   }
 }
 
-/** Returns an object of the members that are not undefined. */
+/** Returns an object of all fields that are not undefined. */
 export function present(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as JsonObject;
 }
 
-/**
- * Returns the value of a JSON text; undefined where it is none, which is for the caller to judge.
- */
+/** Returns the value of a JSON text; undefined if the text is not JSON. */
 export function tryParseJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    // Said by the answer.
+    // The return value reports the failure.
     return undefined;
   }
 }

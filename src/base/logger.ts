@@ -1,5 +1,5 @@
-// The service's log: JSON lines on standard error, so that standard output stays for people.
-// Made by main.ts, handed to whatever logs. Never logs keys or bodies.
+// The service's log: JSON lines on standard error, so that standard output stays free for people.
+// Never logs keys or bodies.
 
 import { destination, pino } from "pino";
 
@@ -10,14 +10,14 @@ export type Logger = Pick<
 
 const standardError = 2;
 
-/** Returns a logger that drops what is below `level`. */
+/** Returns a logger that drops messages below `level`. */
 export function createLogger(level: string): Logger {
   return pino(
     {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      // A second guard: headers are not logged anywhere.
+      // A second safeguard: no code logs headers.
       redact: [
         "authorization",
         "*.authorization",

@@ -1,7 +1,7 @@
-// The error of a service that cannot start or of a command that cannot run, for the person at the
-// terminal. Thrown by the commands and what they start; printed by main.ts.
+// Error of a service that cannot start or a command that cannot run, for the person at the
+// terminal.
 
-/** Printed without a stack: the message says what was wrong and the way out. */
+/** Printed without a stack: the message names the fault and the way out. */
 export class OperatorError extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options);

@@ -1,11 +1,12 @@
-// Long work in steps: it yields where it may rest, and its caller decides when it does.
+// Long work in steps: it yields at each point where it may pause; its caller decides when it
+// pauses.
 
 import type { Pacer } from "./pacer.ts";
 
-/** Work in steps; it returns its result after the last. */
+/** Work in steps. Returns its result after the last step. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Runs work, with a rest between its steps whenever one is due. */
+/** Runs work and pauses between its steps when the pacer is due. */
 export async function runPaced<T>(steps: Steps<T>, pacer: Pacer): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();

@@ -1,27 +1,27 @@
-// Keeps the event loop responsive during long synchronous work: a loop asks whether it has run
-// long enough and then gives other requests a turn. All paced work of the process takes turns, so
-// that a hundred large requests at once delay others no more than one does; and the holders of the
-// requests take turns, so that one with a hundred requests gets no more than one with a single one.
+// Keeps the event loop responsive during long synchronous work, which pauses after each time slice.
+// All paced work takes turns, and so do its holders: a hundred large requests of one holder delay
+// others no more than a single request does.
 
 /**
- * Longest time of work without a turn of the event loop. A small request needs some ten turns, its
- * round trips to the database among them, and each is that much longer beside paced work.
+ * Maximum time of work within one turn of the event loop. A small request needs about ten turns,
+ * including its round trips to the database, and paced work makes each turn longer by this time.
  */
 const sliceMs = 5;
 
 export type Pacer = {
-  /** Tells whether the work has run for 5 ms since the last rest. Cheap: asks the clock only. */
+  /** Tells whether the work has run for 5 ms since the last rest. Cheap: only reads the clock. */
   due(): boolean;
-  /** Waits for a turn of the event loop, and starts the clock again. */
+  /** Waits for a turn of the event loop and restarts the clock. */
   rest(): Promise<void>;
 };
 
 /**
- * Work that waits, by its lane, the lane first whose turn is next; in a lane, the longest first.
+ * Waiting work by lane. The first lane has the next turn; within a lane, the first has waited
+ * longest.
  */
 const lanes = new Map<string, (() => void)[]>();
 
-/** Lane of work that belongs to no holder, such as commits; it goes before all others. */
+/** Lane of work without a holder, such as commits. It has priority over all other lanes. */
 const ownLane = "";
 
 /** Whether paced work has begun in this turn of the event loop. */
@@ -29,7 +29,7 @@ let isTurnTaken = false;
 
 /**
  * Returns a pacer whose clock starts now. Work of one lane, such as a project, shares its turns;
- * work without a lane goes first. Use: `if (pacer.due()) await pacer.rest();`.
+ * work without a lane has priority. Use: `if (pacer.due()) await pacer.rest();`.
  */
 export function createPacer(lane: string = ownLane): Pacer {
   let startedAtMs = performance.now();
@@ -42,7 +42,7 @@ export function createPacer(lane: string = ownLane): Pacer {
   };
 }
 
-/** As `createPacer`, for work that takes milliseconds: waits until no other such work runs. */
+/** Same as `createPacer`, for work that takes milliseconds: waits until no other such work runs. */
 export async function startPacer(lane?: string): Promise<Pacer> {
   const pacer = createPacer(lane);
   if (isTurnTaken || lanes.size > 0) await pacer.rest();
@@ -62,14 +62,14 @@ function nextTurn(lane: string): Promise<void> {
   });
 }
 
-/** Resumes one piece of work a turn: what has come on sockets is handled in between. */
+/** Resumes one piece of work per turn, so that socket input is handled in between. */
 function resumeOne(): void {
   const lane = lanes.has(ownLane) ? ownLane : lanes.keys().next().value;
   const waiting = lane === undefined ? undefined : lanes.get(lane);
   if (lane === undefined || waiting === undefined) return;
   const resume = waiting.shift();
   lanes.delete(lane);
-  // Behind the others.
+  // Reinserted at the end, behind the other lanes.
   if (waiting.length > 0) lanes.set(lane, waiting);
   if (lanes.size > 0) setImmediate(resumeOne);
   resume?.();

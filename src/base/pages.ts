@@ -1,18 +1,18 @@
-// Keyset pages of lists in order of creation: how many rows, after which one, and what comes next.
-// Called by the handlers and services of the control plane's lists. Cursors are opaque to clients
-// and hold nothing secret. Source: docs/spec.md, "Control plane"; docs/decisions.md, 28.
+// Keyset pages of lists in order of creation: page size, start position and next cursor. Cursors
+// are opaque to clients and hold nothing secret. Source: docs/spec.md, "Control plane";
+// docs/decisions.md, 28.
 
 import { pageLimitMax } from "./field-limits.ts";
 import { ServiceError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 
-/** A page of fewer costs more round trips than rows; one of more holds a connection too long. */
+/** A smaller page costs more round trips than rows; a larger page holds a connection too long. */
 const pageLimitDefault = 100;
 
-/** A row's place in a list: when it was created, in Unix microseconds, then its id. */
+/** Position of a row in a list: its creation time in Unix microseconds, then its id. */
 export type Position = { readonly createdAtUs: number; readonly id: string };
 
-/** Which rows a page holds: at most `limit`, after the position. */
+/** Rows of a page: at most `limit`, after the position. */
 export type PageOptions = { readonly limit: number; readonly after: Position | undefined };
 
 export type Page<T> = {
@@ -26,7 +26,7 @@ export function formatCursor({ createdAtUs, id }: Position): string {
   return Buffer.from(JSON.stringify([createdAtUs, id])).toString("base64url");
 }
 
-/** Reads a cursor. Throws INVALID_ARGUMENT, naming `cursor`, when it is none of ours. */
+/** Reads a cursor. Throws INVALID_ARGUMENT, naming `cursor`, if the text is not a valid cursor. */
 export function parseCursor(cursor: string): Position {
   let parts: unknown;
   try {
@@ -41,15 +41,15 @@ export function parseCursor(cursor: string): Position {
   return { createdAtUs: createdAtUs as number, id };
 }
 
-/** What a list request says of its page. */
+/** Page fields of a list request. */
 export type PageRequest = {
   /** 1 to 1,000; 100 when absent. */
   readonly limit?: number | undefined;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string | undefined;
 };
 
-/** Reads the page of a list request. Throws INVALID_ARGUMENT naming the field that is wrong. */
+/** Reads the page of a list request. Throws INVALID_ARGUMENT naming the wrong field. */
 export function parsePageOptions({ limit, cursor }: PageRequest): PageOptions {
   return {
     limit: parsePageLimit(limit),
@@ -57,13 +57,13 @@ export function parsePageOptions({ limit, cursor }: PageRequest): PageOptions {
   };
 }
 
-/** Returns the limit of a page. Throws INVALID_ARGUMENT when it is out of range. */
+/** Returns the limit of a page. Throws INVALID_ARGUMENT if it is out of range. */
 export function parsePageLimit(limit = pageLimitDefault): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= pageLimitMax) return limit;
   throw new ServiceError("INVALID_ARGUMENT", `limit: must be from 1 to ${pageLimitMax}`);
 }
 
-/** Returns the page of rows of which the store was asked for one more than `limit`. */
+/** Returns the page of rows that were read with one more than `limit`, to detect a next page. */
 export function toPage<Row extends Position>(rows: readonly Row[], limit: number): Page<Row> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

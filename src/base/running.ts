@@ -1,10 +1,10 @@
-// Work that runs now, so that whoever shuts down can wait for it. Used by what must not be cut off:
-// generations, and calls that hold an Idempotency-Key.
+// Running work that a shutdown waits for because it must not be cut off: generations, and calls
+// with an Idempotency-Key.
 
 export type Running = {
   /** Runs work; `drain` waits for it. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves when nothing runs. */
+  /** Resolves when no work runs. */
   drain(): Promise<void>;
 };
 

@@ -1,7 +1,7 @@
-// Text that Postgres takes, from any text: it refuses NUL, and UTF-8 lone surrogates. Called where
-// what a caller sent is kept for people to read: the audit log, and refusals kept for a retry.
+// Makes any text storable in Postgres, which refuses NUL and, in UTF-8, lone surrogates. For texts
+// from callers that people read later: the audit log, and refusals kept for a retry.
 
-/** Returns the text with U+FFFD in the place of each NUL and lone surrogate. */
+/** Returns the text with each NUL and lone surrogate replaced by U+FFFD. */
 export function toStorableText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }

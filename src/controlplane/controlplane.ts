@@ -1,5 +1,4 @@
-// The services of organizations, data planes, workspaces and projects, put together. Called by
-// app.ts and by tests.
+// Creates the services of organizations, data planes, workspaces and projects.
 
 import type { Audit } from "../access/audit/audit.ts";
 import type { AccessChanges } from "../access/changes/changes.ts";

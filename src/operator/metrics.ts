@@ -1,17 +1,17 @@
-// What the service counts about itself. Made by app.ts, which hands each part to whoever measures;
-// served by server.ts on the operator port (`/metrics` of the API is another thing).
+// Prometheus metrics of the service, served by server.ts on the operator port. They have nothing to
+// do with `/metrics` of the API.
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
-/** Sizes of the ingestion queue at this moment. */
+/** Current size of the ingestion queue. */
 export type QueueSize = { readonly events: number; readonly requests: number };
 
-/** What waits for evaluators, and what runs them, at this moment. */
+/** Current queue of the evaluators and size of their sandbox. */
 export type EvaluationStats = {
-  /** Of the event that waits longest; 0 when none waits. */
+  /** Age of the event that has waited longest; 0 if none waits. */
   readonly oldestQueuedAgeSeconds: number;
   readonly queuedEvents: number;
-  /** Processes of this process's sandbox, those that are ready among them. */
+  /** Processes of this process's sandbox, ready ones included. */
   readonly sandboxProcesses: number;
 };
 
@@ -30,17 +30,17 @@ export type Metrics = {
   observeRequest(request: {
     readonly rpc: string;
     readonly protocol: string;
-    /** The outcome's reason, or `OK`. */
+    /** Reason of the error, or `OK`. */
     readonly outcome: string;
     readonly durationMs: number;
   }): void;
   /** Counts events after their commit. */
   addStoredEvents(count: number): void;
-  /** Takes the source of the queue's size; asked at each scrape. */
+  /** Sets the source of the queue's size, which is read at each scrape. */
   watchQueue(size: () => QueueSize): void;
   /**
-   * Takes the source of what waits for evaluators; asked once at each scrape. A second one is left:
-   * `waggle start` runs service and worker on one registry, and they would say the same.
+   * Sets the source of the evaluation stats, which is read once at each scrape. Ignores a second
+   * source: `waggle start` runs service and worker on one registry, and both have the same values.
    */
   watchEvaluation(stats: () => Promise<EvaluationStats>): void;
   /** Counts scores and failures after their commit. */
@@ -129,7 +129,8 @@ const queueAgeName = "waggle_evaluation_queue_age_seconds";
 
 function addEvaluationGauges(registry: Registry, stats: () => Promise<EvaluationStats>): void {
   let asked: Promise<EvaluationStats | undefined> | undefined;
-  // The gauges of a scrape are asked together; a database that is away fails none of the others.
+  // The gauges of one scrape share one read. If the database is away, only these gauges are
+  // affected.
   const ask = () =>
     (asked ??= stats()
       .catch(() => undefined)

@@ -1,5 +1,5 @@
-// Whether the service can do its work now, and what is missing when not: one answer for /readyz,
-// health checks and health watches, kept for a second.
+// Readiness of the service, with its missing parts: one answer for /readyz, health checks and
+// health watches, kept for a second.
 
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
@@ -9,7 +9,7 @@ import type { MigrationState } from "../postgres/migrate.ts";
 export type Readiness = {
   readonly ready: boolean;
   readonly missing: readonly string[];
-  /** Clusters that are away, whose projects alone cannot be served. */
+  /** Clusters that are away; only their projects are affected. */
   readonly degraded: readonly string[];
 };
 
@@ -17,25 +17,25 @@ export type ReadinessOptions = {
   /** The control database. */
   readonly database: Database;
   readonly clusters: Pick<Clusters, "away">;
-  /** Unix milliseconds; the clock of the process by default. */
+  /** Returns Unix milliseconds; default: the clock of the process. */
   readonly now?: () => number;
 };
 
-/** Time to wait for the database. */
+/** Maximum time to wait for the database. */
 const timeoutMs = 2_000;
 
-/** Age up to which an answer is kept: all callers, none with a key, cost one query a second. */
+/** Maximum age of a kept answer: all callers, which need no key, cost one query per second. */
 const ageMsMax = 1_000;
 
 /**
- * Returns the reader of readiness. It asks the control database at most once a second for any
- * number of readers, and never while an earlier question is open; `missing` names in words the
- * parts that are absent. A cluster that is away is no reason to take the service from the others.
+ * Returns the reader of readiness. It queries the control database at most once a second, however
+ * many readers there are, and never while a query is open. `missing` names the absent parts in
+ * words. A cluster that is away does not make the service unready for the other clusters.
  */
 export function createReadiness(options: ReadinessOptions): () => Promise<Readiness> {
   const { database, clusters, now = Date.now } = options;
   let kept: { readonly missing: Promise<readonly string[]>; readonly atMs: number } | undefined;
-  /** The question that the database has not answered yet, also when its time is over. */
+  /** The unanswered query, kept even after its timeout. */
   let open: Promise<MigrationState> | undefined;
 
   function ask(): Promise<MigrationState> {
@@ -65,7 +65,7 @@ async function findMissing(asked: Promise<MigrationState>): Promise<readonly str
     if (state.current === state.wanted) return [];
     return [`migrations (at ${state.current}, want ${state.wanted})`];
   } catch {
-    // The details stand in the log, not in a public answer.
+    // The details are in the log, not in a public answer.
     return ["database"];
   } finally {
     clearTimeout(timer);

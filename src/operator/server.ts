@@ -1,11 +1,11 @@
-// The operator port: `/metrics` in Prometheus text form. Called by main.ts.
+// The operator port: `/metrics` in Prometheus text form.
 
 import { createServer } from "node:http";
 import type { Registry } from "prom-client";
 
 export type OperatorServer = { readonly url: string; close(): Promise<void> };
 
-/** Listens until close. Fails when the port is taken. */
+/** Listens until `close`. Fails if the port is taken. */
 export async function startOperatorServer(
   registry: Registry,
   { host, port }: { readonly host: string; readonly port: number },

@@ -1,63 +1,63 @@
-// What may wait in the outbox: workflows by type, with their ids and inputs. Imported by services,
-// workflows and the relay, so it does nothing by itself.
+// Entries of the outbox: workflows by type, with their ids and inputs. Services, workflows and the
+// relay import this file, so it has no side effects.
 
 import { describeActor } from "../access/principal.ts";
 import type { Actor } from "../access/principal.ts";
 import type { LevelInOrg } from "../access/scope.ts";
 import type { ProjectId } from "../base/ids.ts";
 
-/** What starts archiveOrganization, archiveDataplane, archiveWorkspace and archiveProject. */
+/** Input of archiveOrganization, archiveDataplane, archiveWorkspace and archiveProject. */
 export type ArchiveInput = {
   readonly level: LevelInOrg;
   readonly id: string;
   readonly name: string;
   readonly orgId: string;
   readonly actor: Actor;
-  /** The change of access (access/changes) that every server has to read before writes end. */
+  /** Number of the access change (access/changes) that every server must read before writes end. */
   readonly changeId: number;
 };
 
-/** What starts revokeKey. */
+/** Input of revokeKey. */
 export type RevokeKeyInput = {
   readonly keyId: string;
-  /** The change of access that says the key is revoked. */
+  /** Number of the access change that revokes the key. */
   readonly changeId: number;
   readonly orgId: string;
-  /** Where the key is rooted. */
+  /** Scope that the key is made for. */
   readonly scopeId: string;
   readonly actor: string;
 };
 
-/** A version of an evaluator, and what it works for. */
+/** A version of an evaluator, with its project and organization. */
 type EvaluatorWork = {
   readonly projectId: ProjectId;
   readonly orgId: string;
   readonly evaluatorId: string;
-  /** Of the version, so that people recognise it. */
+  /** Name of the version, so that people recognise it. */
   readonly evaluatorName: string;
   readonly version: number;
-  /** The evaluator's when the work was given out. */
+  /** The evaluator's enablement when the work was handed out. */
   readonly enablement: number;
   readonly actor: string;
 };
 
-/** What starts evaluateChunk: ids only, the events are in the database. */
+/** Input of evaluateChunk: ids only, since the events are in the database. */
 export type EvaluateChunkInput = EvaluatorWork & {
   readonly chunkId: string;
-  /** Absent where events came by themselves. */
+  /** Absent if the chunk does not belong to a backfill. */
   readonly backfillId?: string;
-  /** How many the chunk began with. */
+  /** Number of events that the chunk began with. */
   readonly events: number;
 };
 
-/** What starts backfill. */
+/** Input of backfill. */
 export type BackfillInput = EvaluatorWork & {
   readonly backfillId: string;
-  /** From 1; one more each time it is resumed. */
+  /** From 1; increases by one each time the backfill is resumed. */
   readonly run: number;
 };
 
-/** Each finishes what was promised, whatever happens to its scope meanwhile. */
+/** Workflows that finish even if their scope is archived meanwhile. */
 export const lastingWorkflowTypes = [
   "archiveOrganization",
   "archiveDataplane",
@@ -66,7 +66,7 @@ export const lastingWorkflowTypes = [
   "revokeKey",
 ] as const;
 
-/** Further ones end with the project that they work on. */
+/** All workflow types. The types added here end with the project that they work on. */
 export const workflowTypes = [...lastingWorkflowTypes, "evaluateChunk", "backfill"] as const;
 
 export type WorkflowType = (typeof workflowTypes)[number];
@@ -74,13 +74,13 @@ export type WorkflowType = (typeof workflowTypes)[number];
 export type OutboxEntry = {
   readonly workflowType: WorkflowType;
   /**
-   * Readable, and the same for the same work: `archive-<level>-<id>`, `revoke-key-<key id>`,
+   * Readable, and equal for equal work: `archive-<level>-<id>`, `revoke-key-<key id>`,
    * `evaluate-<name>-v<version>-<chunk id>`, `backfill-<name>-<backfill id>-<run>`.
    */
   readonly workflowId: string;
   /** Plain JSON: ArchiveInput, RevokeKeyInput, EvaluateChunkInput or BackfillInput. */
   readonly input: unknown;
-  /** What operators look for in Temporal; the scope is the one that changed. */
+  /** Search attributes for operators in Temporal; the scope is the changed one. */
   readonly orgId: string;
   readonly scopeId: string;
   readonly actor: string;
@@ -93,7 +93,7 @@ const archiveTypes = {
   project: "archiveProject",
 } as const satisfies Record<ArchiveInput["level"], WorkflowType>;
 
-/** Returns the entry for the workflow that archives what is inside a scope. */
+/** Returns the entry for the workflow that archives the contents of a scope. */
 export function archiveEntry(input: ArchiveInput): OutboxEntry {
   const { level, id, orgId, actor } = input;
   return {
@@ -127,7 +127,7 @@ export function backfillEntry(input: BackfillInput): OutboxEntry {
   return { workflowType: "backfill", workflowId, input, orgId, scopeId: projectId, actor };
 }
 
-/** Returns the id of the workflow that makes one run of a backfill. */
+/** Returns the id of the workflow of one run of a backfill. */
 export function backfillWorkflowId(
   input: Pick<BackfillInput, "evaluatorName" | "backfillId" | "run">,
 ): string {
@@ -136,7 +136,7 @@ export function backfillWorkflowId(
 
 const slugCharactersMax = 40;
 
-/** Returns what is left of a name in an id of plain characters. */
+/** Returns a name reduced to plain characters, for use in an id. */
 function toSlug(name: string): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ["evaluator"];
   return words.join("-").slice(0, slugCharactersMax).replace(/-$/, "");

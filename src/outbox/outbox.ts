@@ -1,6 +1,5 @@
-// Workflows to start, written down in the transaction of the change that asks for them, so that
-// none is lost or doubled whatever dies. Called by services; outbox/relay.ts starts what waits.
-// Source: docs/decisions.md, 29, 32.
+// Workflows to start, written in the transaction of the change that needs them, so that a crash
+// neither loses nor doubles one. outbox/relay.ts starts them. Source: docs/decisions.md, 29, 32.
 
 import type { Database } from "../postgres/database.ts";
 import type { OutboxEntry } from "./entry.ts";
@@ -8,8 +7,8 @@ import * as store from "./store.ts";
 
 export type Outbox = {
   /**
-   * Has a workflow started once the ambient transaction has committed, and not when it is undone.
-   * Asking for the same workflow id again changes nothing.
+   * Requests the start of a workflow after the ambient transaction commits; a rollback drops the
+   * request. Repeating a workflow id changes nothing.
    *
    * Throws outside a transaction: the change and its workflow belong together.
    */

@@ -1,5 +1,5 @@
-// Starts the workflows that wait in the outbox, as soon as they are committed and for as long as it
-// takes. Run by whoever runs workflows, in any number. Called by worker-app.ts.
+// Starts the workflows in the outbox as soon as they are committed, and retries until they start.
+// Any number of relays may run; each process that runs workflows has one.
 
 import type { Logger } from "../base/logger.ts";
 import type { Database } from "../postgres/database.ts";
@@ -10,18 +10,20 @@ import type { WaitingEntry } from "./store.ts";
 
 export type WorkflowStarter = {
   /**
-   * Has a workflow started. One whose id was started before counts: whoever did was cut off before
-   * it could say so. Fails when it is not known to be started.
+   * Starts a workflow. Succeeds if a workflow with this id was started before: the relay that
+   * started it was cut off before it could mark the entry. Fails if the start is not confirmed.
    */
   start(entry: OutboxEntry): Promise<void>;
 };
 
 export type Relay = {
-  /** Begins to start what is due, until `stop`. */
+  /** Begins to start due entries, until `stop`. */
   follow(): void;
-  /** Starts what is due now; returns how many were started and how many were put off. */
+  /**
+   * Starts the entries that are due now. Returns how many were started and how many were put off.
+   */
   turn(): Promise<{ readonly started: number; readonly failed: number }>;
-  /** Ends following; a start that is under way is waited for. */
+  /** Stops following and waits for the current start. */
   stop(): Promise<void>;
 };
 
@@ -29,19 +31,19 @@ export type RelayOptions = {
   readonly database: Database;
   readonly client: WorkflowStarter;
   readonly logger: Pick<Logger, "info" | "warn">;
-  /** Time between two looks at the outbox; notifications only shorten it. */
+  /** Time between two checks of the outbox; notifications only shorten it. */
   readonly pollMs?: number;
 };
 
 const pollMsDefault = 2_000;
-/** Longest time that an entry is put off. */
+/** Maximum time that an entry is put off. */
 const delayMsMax = 60_000;
 const firstDelayMs = 500;
-/** Started side by side, while their rows are locked. */
+/** Maximum entries that start in parallel, while their rows are locked. */
 const entriesPerTurnMax = 20;
 const sweepMs = 60_000;
 const rowsSweptMax = 1_000;
-/** Long enough for an operator to look at what was started. */
+/** Long enough for an operator to look at started entries. */
 const keptMs = 7 * 86_400_000;
 const errorCharactersMax = 500;
 
@@ -49,13 +51,13 @@ export function createRelay(options: RelayOptions): Relay {
   const { database, client, logger, pollMs = pollMsDefault } = options;
   let isStopped = false;
   let sweptAtMs = Date.now();
-  /** What fails now, so that it is logged once. */
+  /** The current fault, so that it is logged once. */
   let fault: "database" | "temporal" | undefined;
 
   async function turn() {
     const results = await database.transaction(async (sql) => {
-      // Locked until they are marked: no other relay starts them meanwhile, and when this one dies
-      // they are free at once. Starting one again is refused by its id.
+      // The rows stay locked until they are marked: no other relay starts them meanwhile, and they
+      // are free at once if this relay dies. Temporal refuses a second start by the workflow id.
       const entries = await store.claimDue(sql, entriesPerTurnMax);
       const tried = await Promise.all(entries.map(start));
       const started = tried.filter(({ error }) => error === undefined);
@@ -102,7 +104,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   async function takeTurn(): Promise<boolean> {
     try {
-      // A full turn may have left some.
+      // A full turn may have left due entries.
       for (let isFull = true; isFull && !isStopped;) {
         isFull = (await turn()).started === entriesPerTurnMax;
       }
@@ -132,7 +134,7 @@ export function createRelay(options: RelayOptions): Relay {
   };
 }
 
-/** Temporal's client hides what went wrong behind an error of its own. */
+/** Returns the cause's message too: Temporal's client hides the cause behind its own error. */
 function describe(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && cause.message !== message

@@ -1,4 +1,4 @@
-// SQL of the outbox. Called by outbox.ts and relay.ts.
+// SQL of the outbox.
 
 import type { Sql } from "../postgres/database.ts";
 import type { OutboxEntry } from "./entry.ts";
@@ -7,7 +7,7 @@ export const outboxChannel = "waggle_outbox";
 
 export type WaitingEntry = OutboxEntry & { readonly outboxId: number; readonly attempts: number };
 
-/** Adds an entry, unless there is one of its workflow id, and wakes the relays at the commit. */
+/** Adds an entry, unless its workflow id already has one, and wakes the relays at the commit. */
 export async function insertEntry(sql: Sql, entry: OutboxEntry): Promise<void> {
   await sql`
     insert into outbox (workflow_id, workflow_type, input, org_id, scope_id, actor)
@@ -20,8 +20,8 @@ export async function insertEntry(sql: Sql, entry: OutboxEntry): Promise<void> {
 }
 
 /**
- * Locks due entries until the transaction ends, those due longest first; entries that another relay
- * has locked are its own.
+ * Locks due entries until the transaction ends, the longest due first. Skips entries that another
+ * relay has locked.
  */
 export async function claimDue(sql: Sql, limit: number): Promise<WaitingEntry[]> {
   return sql<WaitingEntry[]>`
@@ -48,7 +48,7 @@ export async function markStarted(sql: Sql, outboxIds: readonly number[]): Promi
     where outbox_id = any(${outboxIds}::bigint[])`;
 }
 
-/** Puts an entry off by `delayMs` and says why. */
+/** Puts an entry off by `delayMs` and records the error. */
 export async function markFailed(
   sql: Sql,
   { outboxId, error, delayMs }: { outboxId: number; error: string; delayMs: number },
@@ -61,7 +61,7 @@ export async function markFailed(
     where outbox_id = ${outboxId}`;
 }
 
-/** Deletes entries that were started longer ago than `ageMs`; returns how many. */
+/** Deletes entries that were started more than `ageMs` ago. Returns how many. */
 export async function deleteStarted(sql: Sql, ageMs: number, limit: number): Promise<number> {
   const { count } = await sql`
     delete from outbox

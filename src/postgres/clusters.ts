@@ -1,5 +1,5 @@
-// The databases that hold events: one for each configured cluster, beside the control database.
-// Each is watched on its own, so that one that is away is refused at once and the others go on.
+// The databases of events: one per configured cluster, in addition to the control database. Each
+// has its own watch, so that calls to a cluster that is away fail at once and the others continue.
 // Source: docs/decisions.md, 30.
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -8,47 +8,52 @@ import type { Logger } from "../base/logger.ts";
 import { openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 
-/** Always there; the control database itself, unless a URL is given for it. */
+/** Always present; the control database itself, unless the urls name another database for it. */
 const defaultClusterId = "default";
 
 export type Clusters = {
   ids(): readonly string[];
   isKnown(clusterId: string): boolean;
   /**
-   * Returns the database of a cluster, always the same object. Fails with DATABASE_UNAVAILABLE
-   * while it does not answer or was not migrated yet, and when no such cluster is configured.
+   * Returns the database of a cluster, always the same object. Fails with DATABASE_UNAVAILABLE if
+   * the cluster does not answer, is not migrated yet or is not configured.
    */
   database(clusterId: string): Database;
-  /** Ids of the clusters that cannot be used now. */
+  /** Ids of the clusters that are not usable now. */
   away(): readonly string[];
-  /** Resolves when every cluster can be used, or was looked at for a few seconds. */
+  /** Resolves when every cluster has been checked once, or after a few seconds. */
   firstLook(): Promise<void>;
-  /** Closes every connection but those of the control database. */
+  /** Closes every connection except those of the control database. */
   close(): Promise<void>;
 };
 
 export type OpenClustersOptions = {
   readonly control: Database;
-  /** Id to Postgres URL. */
+  /** Postgres URL by cluster id. */
   readonly urls: Readonly<Record<string, string>>;
-  /** To each cluster; one more watches it. */
+  /** Maximum connections to each cluster; the watch has one more. */
   readonly connectionsMax: number;
-  /** Brings a cluster's schema up to date, or fails when it is not. Run until it succeeds once. */
+  /**
+   * Brings a cluster's schema up to date, or fails if it is outdated. Runs until it succeeds once.
+   */
   readonly prepare: (database: Database) => Promise<unknown>;
   readonly logger: Pick<Logger, "info" | "warn">;
-  /** Time between two looks at a cluster. */
+  /** Time between two checks of a cluster. */
   readonly lookMs?: number;
 };
 
-/** A cluster that answers slower than this cannot serve anyone. */
+/** Maximum time of an answer; a slower cluster counts as away. */
 const answerMsMax = 5_000;
 const lookMsDefault = 5_000;
-/** The first time between two looks at a cluster that is away; doubled up to the usual time. */
+/** First time between two checks of a cluster that is away; doubles up to the usual time. */
 const awayLookMs = 250;
-/** How long a start waits for clusters: about one attempt at one that does not answer. */
+/**
+ * Maximum time that the start waits for clusters: about one attempt at a cluster that does not
+ * answer.
+ */
 const firstLookMs = 7_000;
 
-/** Opens the clusters and begins to watch them. Never waits for one. */
+/** Opens the clusters and begins to watch them. Does not wait for any of them. */
 export function openClusters(options: OpenClustersOptions): Clusters {
   const { control, urls } = options;
   const watched = new Map(
@@ -78,7 +83,7 @@ export function openClusters(options: OpenClustersOptions): Clusters {
 type WatchedCluster = {
   database(): Database;
   isAway(): boolean;
-  /** Resolves after the first look, whatever it found. */
+  /** Resolves after the first check, whether it succeeded or not. */
   readonly firstLook: Promise<void>;
   close(): Promise<void>;
 };
@@ -86,12 +91,12 @@ type WatchedCluster = {
 function watchCluster(id: string, url: string, options: OpenClustersOptions): WatchedCluster {
   const { connectionsMax, prepare, logger, lookMs = lookMsDefault } = options;
   const database = openDatabase({ url, connectionsMax });
-  // A connection of its own: long statements may hold all of the others without harm.
+  // A separate connection: long statements may hold all of the others without harm.
   const watcher = openDatabase({ url, connectionsMax: 1, statementTimeoutMs: answerMsMax });
   const closing = new AbortController();
   const firstLook = Promise.withResolvers<undefined>();
   let isPrepared = false;
-  /** Why the cluster cannot be used; undefined while it can. */
+  /** Reason why the cluster is not usable; undefined if it is usable. */
   let fault: string | undefined = "not looked at yet";
 
   async function look(): Promise<void> {
@@ -117,13 +122,13 @@ function watchCluster(id: string, url: string, options: OpenClustersOptions): Wa
         note(undefined);
         waitMs = awayLookMs;
       } catch (error) {
-        // The message of the driver or of the migration; neither holds the URL's password.
+        // The driver's or the migration's message; neither holds the URL's password.
         note((error as Error).message);
         waitMs = Math.min(waitMs * 2, lookMs);
       }
       firstLook.resolve(undefined);
       const pauseMs = fault === undefined ? lookMs : waitMs;
-      // Cut short by close, which the loop's condition sees.
+      // `close` cuts the pause short; the loop's condition then ends the loop.
       await delay(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(
         () => undefined,
       );

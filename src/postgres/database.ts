@@ -1,5 +1,5 @@
 // One database: its pools of connections, and transactions that nest by joining. Services begin
-// transactions and readers; stores only run SQL on what they are handed.
+// transactions and readers; stores only run SQL on the connection that they are given.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,36 +17,38 @@ export type { Read, ReaderOptions } from "./reader.ts";
 export type Sql = postgres.ISql<ColumnTypes>;
 
 export type Database = {
-  /** Returns the ambient transaction's connection, else the pool of commits (see `on`). */
+  /**
+   * Returns the ambient transaction's connection, or without a transaction the pool, which is
+   * `commits` unless `on` names another.
+   */
   sql(): Sql;
   /**
-   * Runs `work` in a transaction and returns what it returns, after commit. Inside another
-   * transaction of the same database it joins that one. The outermost waits for its owner's turn at
-   * a connection, and is run again when Postgres ended it for a deadlock or a serialization
-   * failure, so `work` must not have other effects. Throws OVERLOADED after too long a wait.
+   * Runs `work` in a transaction and returns its result after the commit. Joins an outer
+   * transaction of the same database. The outermost transaction waits for its owner's turn at a
+   * connection and is retried after a deadlock or a serialization failure, so `work` must not have
+   * other effects. Throws OVERLOADED if the wait is too long.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
-   * Runs `work` as `transaction` does, but inside another one as a part of it that is undone by
-   * itself when it fails: whoever catches the failure may go on.
+   * Runs `work` like `transaction`. Inside another transaction it is a savepoint: if it fails, only
+   * `work` is undone, and the outer transaction may continue after catching the failure.
    */
   step<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   isInTransaction(): boolean;
-  /** Runs `effect` when the ambient transaction has committed, and not when it is undone. */
+  /** Runs `effect` after the ambient transaction commits; a rollback drops it. */
   afterCommit(effect: () => void): void;
-  /** Returns what runs statements that read for one project. */
+  /** Returns the function that runs read statements for one project. */
   reader(options: ReaderOptions): Read;
   /**
-   * Returns the same database, with the same ambient transactions, whose `sql` and new
-   * transactions take connections of another pool.
+   * Returns the same database, with the same ambient transactions, whose `sql` and new transactions
+   * use the connections of another pool.
    */
   on(pool: "callers" | "commits"): Database;
-  /** Returns the turns of transactions, for work that gathers while it waits for one. */
+  /** Returns the turns of transactions, for work that accumulates while it waits for its turn. */
   turns(): Turns;
   /**
-   * Calls `onNotify` for each NOTIFY on a channel, from its own connection, until close. After the
-   * connection was lost and made again it calls `onListening` (also the first time), since
-   * notifications may have been missed.
+   * Calls `onNotify` for each NOTIFY on a channel, from a separate connection, until `close`. Calls
+   * `onListening` after each connect, the first included, since notifications may have been missed.
    */
   listen(
     channel: string,
@@ -58,26 +60,29 @@ export type Database = {
 };
 
 export type TransactionOptions = {
-  /** Project or scope whose turn it is; one owner leaves a connection to the others. */
+  /** Project or scope whose turn is used; one owner leaves a connection to the others. */
   readonly owner?: string | undefined;
 };
 
-/** The transaction that work runs in, and what to do once it has committed. */
+/** The current transaction, and the effects to run after its commit. */
 type Ambient = {
   readonly sql: postgres.TransactionSql<ColumnTypes>;
   readonly effects: (() => void)[];
   readonly connection: Connection;
 };
 
-/** The connection of a transaction; lost also when the transaction has ended. */
+/** Connection of a transaction; also marked as lost when the transaction has ended. */
 type Connection = { isLost: boolean };
 
 const transactionAttemptsMax = 5;
 
-/** deadlock_detected and serialization_failure: Postgres undid everything and asks for a retry. */
+/**
+ * deadlock_detected and serialization_failure: Postgres rolled back the transaction and asks for a
+ * retry.
+ */
 const retriedCodes: ReadonlySet<string> = new Set(["40P01", "40001"]);
 
-/** Opens the pools of a database. No connection is made before the first statement. */
+/** Opens the pools of a database. The first statement makes the first connection. */
 export function openDatabase(options: PoolOptions): Database {
   const pools = openPools(options);
   const ambient = new AsyncLocalStorage<Ambient>();
@@ -99,7 +104,7 @@ export function openDatabase(options: PoolOptions): Database {
       } catch (error) {
         connection.isLost = true;
         if (attempt === transactionAttemptsMax || !isRetried(error)) throw error;
-        // Waits a random moment, so that two that met do not meet again.
+        // A random wait, so that two transactions that collided do not collide again.
         await delay(Math.random() * 10 * 2 ** attempt);
       }
     }
@@ -165,21 +170,22 @@ export function openDatabase(options: PoolOptions): Database {
   return views.commits;
 }
 
-/** Longest time from an error that ends a connection to its end. */
+/** Maximum time between an error that ends a connection and the connection's end. */
 const lostMsMax = 200;
 const lostLookMs = 5;
 
 /**
- * Settles as `work` does, but never when the connection is lost: the driver has told the caller of
- * the transaction, and would write a `rollback` to a connection that is closed, which throws where
- * nobody can catch it, or that is another transaction's by then.
+ * Settles like `work`, but never settles if the connection is lost. In that case the driver has
+ * already failed the transaction for its caller. It would then write a `rollback` to a connection
+ * that is closed, which throws an uncatchable error, or that already belongs to another
+ * transaction.
  */
 async function settleWhileConnected<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   try {
     const result = await work();
     if (!connection.isLost) return result;
   } catch (error) {
-    // It may be about a connection to another database.
+    // The error may concern a connection to another database.
     const deadline = Date.now() + (endsConnection(error) ? lostMsMax : 0);
     while (!connection.isLost && Date.now() < deadline) await delay(lostLookMs);
     if (!connection.isLost) throw error;
@@ -187,7 +193,7 @@ async function settleWhileConnected<T>(connection: Connection, work: () => Promi
   return new Promise(() => undefined);
 }
 
-/** Has statements fail once the connection is lost, for the same reasons. */
+/** Makes statements fail after the connection is lost, for the reasons given above. */
 function guard(
   sql: postgres.TransactionSql<ColumnTypes>,
   connection: Connection,

@@ -1,10 +1,9 @@
-// Which errors mean that Postgres cannot be asked now, or took too long, as against a statement
-// that is wrong.
-// Source: Postgres manual, appendix A; docs/decisions.md, 10.
+// Errors that mean that Postgres is not available or took too long, as opposed to a wrong
+// statement. Source: Postgres manual, appendix A; docs/decisions.md, 10.
 
 import type { Reason } from "../base/errors.ts";
 
-/** Codes of the driver and of the system for connections that failed or broke. */
+/** Codes of the driver and of the system for failed or broken connections. */
 const connectionCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -19,9 +18,9 @@ const connectionCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * admin_shutdown, crash_shutdown, cannot_connect_now; too_many_connections, disk_full,
- * out_of_memory; read_only_sql_transaction, as a standby says before it takes over; and, when they
- * come again and again, deadlock_detected and serialization_failure (database.ts).
+ * Codes: admin_shutdown, crash_shutdown, cannot_connect_now; too_many_connections, disk_full,
+ * out_of_memory; read_only_sql_transaction, from a standby before it takes over; deadlock_detected
+ * and serialization_failure, if the retries in database.ts are used up.
  */
 const serverCodes: ReadonlySet<string> = new Set([
   ...["57P01", "57P02", "57P03"],
@@ -29,13 +28,13 @@ const serverCodes: ReadonlySet<string> = new Set([
   ...["25006", "40P01", "40001"],
 ]);
 
-/** How Postgres marks what ends a session or lets none begin: no statement is at fault. */
+/** Severities of errors that end a session or prevent one, so that no statement is at fault. */
 const sessionSeverities: ReadonlySet<string | undefined> = new Set(["FATAL", "PANIC"]);
 
-/** query_canceled: the statement's own time-out, or ours when the caller left. */
+/** query_canceled: the statement's timeout, or our cancel after the caller left. */
 const canceledCode = "57014";
 
-/** Returns the reason for an error that tells about the database, or whose cause does. */
+/** Returns the reason if the error or one of its causes is a fault of the database. */
 export function findDatabaseFault(error: unknown): Reason | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     // RPC errors have a code too, a number.
@@ -47,12 +46,12 @@ export function findDatabaseFault(error: unknown): Reason | undefined {
   return undefined;
 }
 
-/** Tells whether a statement was ended by its time-out or by a cancel. */
+/** Tells whether a timeout or a cancel ended a statement. */
 export function isCanceled(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === canceledCode;
 }
 
-/** Tells whether an error ended the connection that it came by, or was its end. */
+/** Tells whether an error ended its connection or reports the connection's end. */
 export function endsConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, severity } = error as { code?: unknown; severity?: string };
@@ -61,12 +60,12 @@ export function endsConnection(error: unknown): boolean {
 }
 
 function isConnectionCode(code: string): boolean {
-  // CONNECTION_CLOSED and its like are the driver's.
+  // CONNECTION_CLOSED and similar codes are the driver's.
   return connectionCodes.has(code) || code.startsWith("CONNECTION_");
 }
 
-/** True when the database is away or full. */
+/** Tells whether the database is away or full. */
 function isUnavailable(code: string): boolean {
-  // Class 08 is Postgres' own word for connections.
+  // Class 08: Postgres' connection exceptions.
   return isConnectionCode(code) || serverCodes.has(code) || /^08[0-9A-Z]{3}$/.test(code);
 }

@@ -1,13 +1,12 @@
-// Takes turns at what waits in a table: as soon as a notification says so, and over and over all
-// the same, since notifications are lost with a connection. Called by access/changes/changes.ts and
-// outbox/relay.ts.
+// Handles rows that wait in a table, in turns: on each notification, and also at intervals, because
+// notifications are lost when a connection breaks.
 
 import type { Database } from "./database.ts";
 
 export type Follower = {
-  /** Takes the first turn, and listens. Never fails. */
+  /** Takes the first turn and listens. Never fails. */
   start(): void;
-  /** Takes no further turn; the one that is under way is waited for. */
+  /** Takes no further turn and waits for the current one. */
   stop(): Promise<void>;
 };
 
@@ -16,9 +15,9 @@ export type FollowerOptions = {
   readonly channel: string;
   /** Time between two turns; notifications only shorten it. */
   readonly pollMs: number;
-  /** Never fails; returns whether all went well, else the next turn waits for its time. */
+  /** Never fails. Returns true if all went well; otherwise the next turn waits for the interval. */
   readonly takeTurn: () => Promise<boolean>;
-  /** Told of each notification before the turn that it causes. */
+  /** Called with each notification before the turn that it causes. */
   readonly onNotify?: (payload: string) => void;
 };
 
@@ -57,9 +56,9 @@ export function createFollower(options: FollowerOptions): Follower {
         onNotify?.(payload);
         wake();
       };
-      // Notifications may have been missed while there was no connection: the table tells.
+      // Notifications may have been missed while the connection was down; the table has the rows.
       database.listen(channel, hear, wake).catch(() => {
-        // Postgres is away: the driver tries again, and until then there is the poll.
+        // Postgres is away: the driver tries again, and the poll works until then.
       });
     },
 

@@ -1,5 +1,5 @@
-// Keyset pages in SQL: a row's place in its list, and what stands after a place. Called by the
-// stores of lists in order of creation; the cursors are base/pages.ts's.
+// Keyset pages in SQL: a row's position in its list, and the rows after a position. base/pages.ts
+// has the cursors.
 
 import type { PendingQuery, Row } from "postgres";
 import type { Position } from "../base/pages.ts";
@@ -7,20 +7,26 @@ import type { Sql } from "./database.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
-/** Columns that a list is in order of: the time of creation, then the id. */
+/** Columns that a list is ordered by: the time of creation, then the id. */
 export type Keyset = readonly [createdAt: string, id: string];
 
-/** Returns the column `createdAtUs` of a Position, to the microsecond as Postgres keeps times. */
+/**
+ * Returns the column `createdAtUs` of a Position, in microseconds, as precise as Postgres' times.
+ */
 export function selectCreatedAtUs(sql: Sql, createdAt: string): Fragment {
   return sql`(extract(epoch from ${sql(createdAt)}) * 1000000)::bigint as "createdAtUs"`;
 }
 
-/** Returns the condition that a row stands after a position, the oldest first; true without one. */
+/**
+ * Returns the condition that a row comes after a position, oldest first; true without a position.
+ */
 export function isAfter(sql: Sql, keyset: Keyset, after: Position | undefined): Fragment {
   return after ? sql`${toRow(sql, keyset)} > ${toValue(sql, after)}` : sql`true`;
 }
 
-/** Returns the condition that a row stands after a position, the newest first; true without one. */
+/**
+ * Returns the condition that a row comes after a position, newest first; true without a position.
+ */
 export function isBefore(sql: Sql, keyset: Keyset, before: Position | undefined): Fragment {
   return before ? sql`${toRow(sql, keyset)} < ${toValue(sql, before)}` : sql`true`;
 }

@@ -1,5 +1,4 @@
-// Brings a database's schema to what this code expects. Called at start-up, by `waggle migrate`
-// and by the tests' template; several processes may do it at once.
+// Brings a database's schema to the version of this code. Several processes may do it at once.
 
 import { readFile, readdir } from "node:fs/promises";
 import { OperatorError } from "../base/operator-error.ts";
@@ -10,19 +9,19 @@ type Migration = { readonly version: number; readonly name: string; readonly pat
 const folder = new URL("./migrations/", import.meta.url);
 const fileNamePattern = /^(\d{4})_[a-z0-9_]+\.sql$/;
 
-/** Any constant that nothing else in this database locks. */
+/** An arbitrary constant; no other lock in this database uses it. */
 const advisoryLockKey = 7_246_330_142;
 
-/** Postgres manual, appendix A. */
+/** Code undefined_table. Source: Postgres manual, appendix A. */
 const undefinedTable = "42P01";
 
 export type MigrationState = { readonly current: number; readonly wanted: number };
 
 /**
- * Applies the migrations a database lacks, each in its own transaction, and returns their names.
- * Idempotent; a concurrent caller waits for the first and then finds nothing to do.
+ * Applies the missing migrations, each in its own transaction, and returns their names. Idempotent;
+ * a concurrent caller waits for the first and then has nothing to do.
  *
- * Fails when the database was migrated by newer code than this.
+ * Fails if the database was migrated by newer code than this.
  */
 export async function migrate(database: Database): Promise<readonly string[]> {
   const migrations = await listMigrations();
@@ -33,19 +32,20 @@ export async function migrate(database: Database): Promise<readonly string[]> {
   return applied;
 }
 
-/** Returns the version a database has (0 when it is empty) and the one this code wants. */
+/** Returns the version of the database (0 if it is empty) and the version of this code. */
 export async function getMigrationState(database: Database): Promise<MigrationState> {
   const wanted = (await listMigrations()).length;
   try {
     return { current: await getVersion(database.sql()), wanted };
   } catch (error) {
-    // No table of versions: an empty database. One statement, since readiness asks every second.
+    // No version table: an empty database. A single statement, since readiness runs it every
+    // second.
     if ((error as { code?: unknown }).code === undefinedTable) return { current: 0, wanted };
     throw error;
   }
 }
 
-/** Fails, saying what to do, when a database is not at the version that this code wants. */
+/** Throws, with the way out, if a database is not at the version of this code. */
 export async function assertMigrated(database: Database): Promise<void> {
   const { current, wanted } = await getMigrationState(database);
   if (current === wanted) return;
@@ -55,7 +55,7 @@ export async function assertMigrated(database: Database): Promise<void> {
   );
 }
 
-/** Returns every migration in order. Fails when their numbers have a gap or a double. */
+/** Returns every migration in order. Fails if their numbers have a gap or a duplicate. */
 export async function listMigrations(): Promise<readonly Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).toSorted();
   return names.map((name, index) => {
@@ -90,8 +90,8 @@ async function applyMigration(
       );
     }
     if (current >= version) return false;
-    // The row comes first: whoever would apply the same migration beside us fails on it before
-    // running any of its statements.
+    // The row comes first: a concurrent run of the same migration fails on it before it runs any
+    // statement.
     await sql`insert into schema_migrations (version, name) values (${version}, ${name})`;
     await sql.unsafe(text);
     return true;

@@ -1,5 +1,5 @@
-// The connections to one database, in pools by the work they are for, so that slow reads keep
-// neither writes nor lookups of keys waiting.
+// The connections to one database, in pools by kind of work, so that slow reads delay neither
+// writes nor key lookups.
 
 import postgres from "postgres";
 import {
@@ -31,19 +31,19 @@ export type PoolName = "callers" | "commits" | "reads";
 export type PoolSizes = Readonly<Record<PoolName, number>>;
 
 export type PoolOptions = {
-  /** `postgres://…`; a `host=/folder` parameter names a unix socket's folder, as in libpq. */
+  /** `postgres://…`; a `host=/folder` parameter names the folder of a unix socket, as in libpq. */
   readonly url: string;
-  /** Connections of all pools together. Below three, all work shares one pool. */
+  /** Maximum connections of all pools together. Below three, all work shares one pool. */
   readonly connectionsMax?: number;
-  /** Longest time of any statement, in place of the times by pool; 0 is no limit. */
+  /** Maximum time of any statement, in place of the times by pool; 0 is no limit. */
   readonly statementTimeoutMs?: number;
   readonly connectTimeoutSeconds?: number;
 };
 
-/** One pool, with turns for the work that may hold its connections for long. */
+/** A pool, with turns for work that may hold its connections for long. */
 export type PoolWithTurns = {
   readonly connections: Pool;
-  /** Of transactions; for `reads`, of statements. */
+  /** Turns of transactions; for `reads`, of statements. */
   readonly turns: Turns;
 };
 
@@ -53,14 +53,14 @@ export type Pools = Readonly<Record<PoolName, PoolWithTurns>> & {
 
 const connectionsMaxDefault = 12;
 const connectTimeoutSecondsDefault = 5;
-/** A small pool that all work shares serves commands, whose statements may take long. */
+/** For a small pool that all work shares: it serves commands, whose statements may take long. */
 const sharedTimeoutMs = 60_000;
 const sharedConnectionsMax = 2;
 const closeTimeoutSeconds = 5;
 
 /**
  * Returns the sizes of the pools, each at least 1, for three connections or more. Reads get half of
- * what callers leave, rounded down.
+ * the connections without the callers' part, rounded down.
  */
 export function dividePools(connectionsMax: number): PoolSizes {
   const callers = Math.max(1, Math.floor(connectionsMax * callersConnectionsShare));
@@ -68,7 +68,7 @@ export function dividePools(connectionsMax: number): PoolSizes {
   return { callers, reads, commits: connectionsMax - callers - reads };
 }
 
-/** Opens the pools. No connection is made before the first statement. */
+/** Opens the pools. The first statement makes the first connection. */
 export function openPools(options: PoolOptions): Pools {
   const { connectionsMax = connectionsMaxDefault } = options;
   if (connectionsMax <= sharedConnectionsMax) return openSharedPool(options, connectionsMax);
@@ -77,7 +77,7 @@ export function openPools(options: PoolOptions): Pools {
   const commits = openPool(options, sizes.commits, statementTimeoutsMs.commits);
   const reads = openPool(options, sizes.reads, statementTimeoutsMs.reads);
   return {
-    // Control-plane transactions leave a connection for the lookups of keys.
+    // Control-plane transactions leave one connection to key lookups.
     callers: { connections: callers, turns: transactionTurns(Math.max(1, sizes.callers - 1)) },
     commits: { connections: commits, turns: commitTurns(sizes.commits) },
     reads: { connections: reads, turns: readTurns(sizes.reads) },
@@ -100,13 +100,13 @@ async function closeAll(pools: readonly Pool[]): Promise<void> {
   await Promise.all(pools.map((pool) => pool.end({ timeout: closeTimeoutSeconds })));
 }
 
-/** A project commits on some of the connections: on more, its groups of events become smaller. */
+/** Limits the connections of one project: with more, its groups of events would become smaller. */
 function commitTurns(places: number): Turns {
   const ofProject = Math.min(places - 1, Math.ceil(places * projectCommitsShare));
   return transactionTurns(places, Math.max(1, ofProject));
 }
 
-/** By default, one connection is left for other owners where there are two. */
+/** Leaves by default one connection to other owners if there are two or more. */
 function transactionTurns(places: number, placesPerOwner = Math.max(1, places - 1)): Turns {
   return createTurns({
     places,
@@ -118,8 +118,8 @@ function transactionTurns(places: number, placesPerOwner = Math.max(1, places - 
 }
 
 /**
- * A project reads on half of the connections and an organization on all but one, so that slow reads
- * of its projects do not stop other organizations.
+ * Limits a project to half of the connections and an organization to all but one, so that slow
+ * reads of one organization do not block the others.
  */
 function readTurns(places: number): Turns {
   return createTurns({
@@ -138,11 +138,11 @@ function openPool(options: PoolOptions, size: number, timeoutMs: number): Pool {
     ...(host === undefined ? {} : { host }),
     max: size,
     connect_timeout: options.connectTimeoutSeconds ?? connectTimeoutSecondsDefault,
-    // Short, so that the first request after Postgres comes back finds it.
+    // Short, so that the first request after Postgres returns finds it.
     backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
     prepare: true,
     onnotice: () => {
-      // Notices ("relation exists, skipping") tell an operator nothing.
+      // Notices ("relation exists, skipping") do not help an operator.
     },
     connection: {
       application_name: "waggle",
@@ -161,7 +161,7 @@ const bigintAsNumber: postgres.PostgresType<number> = {
   parse: (text: string) => Number(text),
 };
 
-/** The driver would send `host` to the server as a setting, so it is taken out of the URL here. */
+/** Takes `host` out of the URL: the driver would send it to the server as a setting. */
 function splitSocketFolder(text: string): { url: string; host: string | undefined } {
   const url = new URL(text);
   const host = url.searchParams.get("host") ?? undefined;

@@ -1,5 +1,5 @@
-// Statements that only read, each in its project's turn at the connections for reads, within a
-// time that Postgres enforces, and cancelled when the caller leaves.
+// Read-only statements. Each waits for its project's turn at the connections for reads, has a
+// timeout that Postgres enforces, and is cancelled when the caller leaves.
 
 import type { PendingQuery, Row } from "postgres";
 import { ServiceError } from "../base/errors.ts";
@@ -9,37 +9,39 @@ import { isCanceled } from "./faults.ts";
 import type { PoolWithTurns } from "./pools.ts";
 
 export type ReaderOptions = {
-  /** The project that is read for. */
+  /** Project that the read belongs to. */
   readonly owner: string;
-  /** Organization of the project; absent where it is not known. */
+  /** Organization of the project; absent if unknown. */
   readonly organization?: string | undefined;
-  /** The caller; aborting it cancels the statement, or its place in the queue. */
+  /** The caller's signal; aborting it cancels the statement or its place in the queue. */
   readonly signal?: AbortSignal | undefined;
-  /** Which time-out applies. Default `reads`. */
+  /** Kind of timeout. Default `reads`. */
   readonly kind?: "reads" | "selections";
 };
 
 /**
- * Runs one statement and returns its rows. Inside a transaction it is part of it, and sees what
- * the transaction wrote.
+ * Runs one statement and returns its rows. Inside a transaction the statement belongs to it and
+ * sees its writes.
  *
- * Throws OVERLOADED when too many reads of the project wait or this one waited too long, and
- * DEADLINE_EXCEEDED when the statement takes too long.
+ * Throws OVERLOADED if too many reads of the project wait or this one waited too long, and
+ * DEADLINE_EXCEEDED if the statement takes too long.
  */
 export type Read = <T extends readonly Row[]>(statement: Statement<T>) => Promise<T>;
 
-/** Tries of a statement that the cancel of another one ended. */
+/** Maximum tries of a statement that the cancel of another statement ended. */
 const attemptsMax = 3;
-/** A statement that ended this much earlier than its time-out was ended by something else. */
+/** A statement that ended earlier than this before its timeout was not ended by the timeout. */
 const slackMs = 1_000;
 
 export type CreateReadOptions = ReaderOptions & {
   readonly pool: PoolWithTurns;
-  /** Returns the ambient transaction's connection, asked for at each statement. */
+  /** Returns the ambient transaction's connection; called for each statement. */
   readonly ambient: () => Sql | undefined;
-  /** Runs work in a transaction that only reads, on a connection of the pool. */
+  /** Runs work in a read-only transaction on a connection of the pool. */
   readonly begin: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
-  /** Longest time of a statement on the pool, where it is not the table's; 0 is no limit. */
+  /**
+   * Maximum time of a statement on the pool, in place of the default for its kind; 0 is no limit.
+   */
   readonly timeoutMs: number | undefined;
 };
 
@@ -74,7 +76,7 @@ export function createRead(options: CreateReadOptions): Read {
         signal?.throwIfAborted();
         if (!isCanceled(error)) throw error;
         const isEarly = performance.now() - beganAtMs < timeoutMs - Math.min(slackMs, timeoutMs);
-        // The cancel of the statement before it on the same connection came late.
+        // The cancel of the previous statement on the same connection came late.
         if (isEarly && attempt < attemptsMax) continue;
         throw tooSlow(timeoutMs, error);
       }
@@ -85,8 +87,8 @@ export function createRead(options: CreateReadOptions): Read {
 type Statement<T extends readonly Row[]> = (sql: Sql) => PendingQuery<T>;
 
 /**
- * Runs a statement and cancels it in Postgres when the signal is aborted; throws the signal's
- * reason then.
+ * Runs a statement, and cancels it in Postgres when the signal aborts; then throws the signal's
+ * reason.
  */
 export async function cancellable<T extends readonly Row[]>(
   statement: PendingQuery<T>,
@@ -101,17 +103,17 @@ export async function cancellable<T extends readonly Row[]>(
   try {
     return await statement;
   } catch (error) {
-    // Cancelled by us: nothing of the database failed.
+    // Our own cancel, not a failure of the database.
     signal?.throwIfAborted();
     throw error;
   } finally {
     signal?.removeEventListener("abort", cancel);
-    // The next statement of the connection must not be the one that is cancelled.
+    // A late cancel must not hit the next statement on the connection.
     await cancelled;
   }
 }
 
-/** What the driver's types do not say: the promise settles once Postgres knows of the cancel. */
+/** Missing from the driver's types: the promise settles when Postgres has the cancel request. */
 type Cancellable = { cancel(): Promise<unknown> | null };
 
 function tooSlow(timeoutMs: number, cause: unknown): ServiceError {

@@ -1,34 +1,34 @@
-// Turns at a few places, such as the connections of a pool. One owner (a project) may hold some of
-// them, and so may all owners of one organization. Owners that wait take turns, so that a flood of
-// one delays the others by one piece of work.
+// Turns at a few places, such as the connections of a pool. An owner (a project) and all owners of
+// an organization together may hold a limited number. Waiting owners take turns, so that a flood
+// from one owner delays each of the others by one piece of work.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ServiceError } from "../base/errors.ts";
 
-/** A place that is taken. */
+/** A taken place. */
 export type Place = {
   /**
-   * Counts the place for another owner too, until the work ends: the work includes theirs. Returns
-   * false, and counts nothing, if the other owner is at its limit.
+   * Counts the place for another owner too, until the work ends, because the work includes theirs.
+   * Returns false, and counts nothing, if the other owner is at its limit.
    */
   join(owner: string): boolean;
 };
 
 export type RunOptions = {
-  /** Organization of the owner; absent where it is not known. */
+  /** Organization of the owner; absent if unknown. */
   readonly organization?: string | undefined;
-  /** Ends the waiting: its reason is thrown. */
+  /** Aborting it ends the wait, which throws its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Waits without limits of its own, for a queue that has limits for what is in it. */
+  /** Whether to wait without limits, for a queue that limits its own contents. */
   readonly isPatient?: boolean;
 };
 
 export type Turns = {
   readonly placesPerOwner: number;
   /**
-   * Runs `work` when its owner's turn comes; at once where a place is free. Work without an owner
-   * has turns as one owner that may take every place. Work inside of work runs in the same place.
-   * Throws OVERLOADED, without running it, past the limits of waiting.
+   * Runs `work` on its owner's turn; at once if a place is free. Work without an owner takes turns
+   * as one owner that may take every place. Nested work runs in the same place. Throws OVERLOADED,
+   * without running `work`, past the limits of waiting.
    */
   run<T>(
     owner: string | undefined,
@@ -40,9 +40,9 @@ export type Turns = {
 export type TurnsOptions = {
   readonly places: number;
   readonly placesPerOwner: number;
-  /** Of all owners of one organization. Default: all places. */
+  /** Places of all owners of one organization. Default: all places. */
   readonly placesPerOrganization?: number;
-  /** Of one owner. */
+  /** Maximum waiting works of one owner. */
   readonly waitingMax: number;
   readonly waitMsMax: number;
   /** Name of the work in messages, plural: "reads". */
@@ -51,20 +51,20 @@ export type TurnsOptions = {
 
 type Waiting = { readonly grant: () => void };
 
-/** Whose place it is. */
+/** Owner and organization of a place. */
 type Holder = { readonly owner: string; readonly organization: string | undefined };
 
-/** Waiting work of one owner, in the order in which it came. */
+/** Waiting work of one owner, oldest first. */
 type Queue = { readonly organization: string | undefined; readonly waiting: Set<Waiting> };
 
-/** Stands for the owner of work that has none; no id is empty. */
+/** Key of work without an owner; no id is empty. */
 const ownerless = "";
 
 export function createTurns(options: TurnsOptions): Turns {
   const { places, placesPerOwner, placesPerOrganization = places } = options;
   const taken = createCounts();
   const takenByOrganization = createCounts();
-  /** By owner, in the order of their turns. */
+  /** Queues by owner, in the order of their turns. */
   const queues = new Map<string, Queue>();
   const inside = new AsyncLocalStorage<Taken>();
   let free = places;
@@ -107,7 +107,7 @@ export function createTurns(options: TurnsOptions): Turns {
       queues.delete(owner);
       if (next === undefined) continue;
       queue.waiting.delete(next);
-      // Behind the other owners.
+      // Reinserted at the end, behind the other owners.
       if (queue.waiting.size > 0) queues.set(owner, queue);
       next.grant();
     }
@@ -159,7 +159,7 @@ export function createTurns(options: TurnsOptions): Turns {
   };
 }
 
-/** Returns counts by name; a name with none takes no memory. */
+/** Returns counts by name; a name with count 0 takes no memory. */
 function createCounts() {
   const counts = new Map<string, number>();
   const of = (name: string): number => counts.get(name) ?? 0;
@@ -174,7 +174,7 @@ function createCounts() {
 }
 
 type Taken = Place & {
-  /** False once the work has ended: what it left running has no place any more. */
+  /** Returns false after the work has ended: work that it left running no longer has a place. */
   isHeld(): boolean;
   leave(): void;
 };

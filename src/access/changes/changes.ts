@@ -1,6 +1,6 @@
-// The log of what servers have to forget of callers: keys that ended, sign-ins that ended, or
-// everything. Appended to by whoever ends something; followed by every server, by notification and
-// by polling. Source: docs/decisions.md, 32.
+// The log of access changes: keys and sign-ins that ended, and other state that servers must drop
+// from memory. Every server follows it by notification and by polling. Source: docs/decisions.md,
+// 32.
 
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,51 +14,58 @@ import * as store from "./store.ts";
 import type { ChangesRow } from "./store.ts";
 
 export type Confirmation = {
-  /** Servers that may remember anything: seen within the longest age of a memory. */
+  /** Servers that may hold anything in memory: seen within the maximum age of cached entries. */
   readonly live: number;
-  /** Those of them that have forgotten what the change says, having read it or by age. */
+  /**
+   * Live servers that no longer hold the changed state: they have read the change, or it aged out.
+   */
   readonly confirmed: number;
 };
 
 export type AccessChanges = {
   /**
-   * Adds a change in the ambient transaction, and returns its number. `subject` is the SHA-256 of a
+   * Adds a change in the ambient transaction and returns its number. `subject` is the SHA-256 of a
    * key or sign-in in hexadecimal, `providers:` and the id of the scope whose credentials or
    * aliases changed, `evaluators:` and the id of the project whose evaluators changed, or `*`. This
-   * server forgets as the transaction commits, others when they hear of it. Appenders wait for one
-   * another until commit, so this comes after everything else in the transaction that waits for a
+   * server forgets at the commit; the others when they read the change. Appenders wait for one
+   * another until commit, so call it after everything else in the transaction that waits for a
    * lock.
    */
   append(subject: string): Promise<number>;
-  /** Adds somebody to tell what to forget. */
+  /** Adds a listener that is called with each subject to forget. */
   onForget(listener: (subject: string) => void): void;
-  /** Registers this server and follows the log until `stop`, also when Postgres goes and comes. */
+  /** Registers this server and follows the log until `stop`, also across outages of Postgres. */
   follow(): void;
-  /** Returns how far a change has spread; done when all live servers have confirmed it. */
+  /**
+   * Returns how many servers have confirmed a change; it is complete when all live servers have.
+   */
   confirmedBy(changeId: number): Promise<Confirmation>;
-  /** Ends following and takes this server off the register. */
+  /** Stops following and removes this server from the register. */
   stop(): Promise<void>;
 };
 
 export type AccessChangesOptions = {
   readonly database: Database;
-  /** Time between two looks at the log; notifications only shorten it. */
+  /** Time between two checks of the log; notifications only shorten it. */
   readonly pollMs?: number;
   readonly logger?: Pick<Logger, "warn">;
   readonly sweepMs?: number;
 };
 
 /**
- * The longest age of a memory that a server may be configured with (config.ts, key-cache-age-ms),
- * and some time for lookups and commits that were under way.
+ * Maximum configurable age of cached entries (config.ts, key-cache-age-ms), plus some time for
+ * running lookups and commits.
  */
 const memoryMsMax = 60_000 + 10_000;
 
 const pollMsDefault = 5_000;
-/** Changes older than this are deleted. */
+/** Age after which changes are deleted. */
 const retentionMs = 3_600_000;
 const sweepMsDefault = 60_000;
-/** A server further behind than this forgets everything, which costs it one lookup a caller. */
+/**
+ * Maximum changes that a server reads. If it is further behind, it forgets everything, which costs
+ * one lookup per caller.
+ */
 const changesReadMax = 1_000;
 const rowsSweptMax = 1_000;
 const stopTimeoutMs = 2_000;
@@ -101,7 +108,7 @@ function createServer(options: ServerOptions): Follower {
   const { database, tell, logger } = options;
   const { pollMs = pollMsDefault, sweepMs = sweepMsDefault } = options;
   const server = { serverId: createUuid(), name: `${hostname()} pid ${process.pid}` };
-  /** Number of the last change that was read; undefined before the first look. */
+  /** Number of the last change that was read; undefined before the first check. */
   let position: number | undefined;
   let sweptAtMs = Date.now();
   let isAway = false;
@@ -126,7 +133,7 @@ function createServer(options: ServerOptions): Follower {
       await sweep();
       isAway = false;
     } catch (error) {
-      // Said once: what is in memory ages out meanwhile, and unknown callers answer 503.
+      // Logged once per outage: cached entries age out meanwhile, and unknown callers get a 503.
       if (!isAway) logger?.warn({ err: error }, "access changes cannot be followed now");
       isAway = true;
     }
@@ -147,7 +154,7 @@ function createServer(options: ServerOptions): Follower {
         await follower.stop();
         if (position !== undefined) await store.deleteServer(database.sql(), server.serverId);
       })();
-      // With Postgres away the row stays, and is swept later.
+      // If Postgres is away, the row stays and is swept later.
       await Promise.race([
         end.catch(() => undefined),
         delay(stopTimeoutMs, undefined, { ref: false }),
@@ -156,16 +163,16 @@ function createServer(options: ServerOptions): Follower {
   };
 }
 
-/** Returns what a server at `position` has to forget, by what the log holds now. */
+/** Returns the subjects that a server at `position` must forget, given the current log. */
 function subjectsToForget(
   row: ChangesRow | undefined,
   position: number | undefined,
 ): readonly string[] {
-  // At the first look a lookup may be under way that began before a change.
+  // Before the first check, a lookup may be running that began before a change.
   if (!row || position === undefined) return [everything];
   const { oldestId, newestId, subjects } = row;
   const wasSwept = (oldestId ?? 0) > position + 1;
-  // The database was put back to an earlier state, and numbers will come again.
+  // The database was restored to an earlier state, and numbers will repeat.
   const wentBack = (newestId ?? 0) < position;
   const isBehind = subjects.length === changesReadMax;
   return wasSwept || wentBack || isBehind ? [everything] : subjects;

@@ -1,16 +1,19 @@
-// SQL of the log of access changes and of the servers that follow it. Called by changes.ts.
+// SQL of the log of access changes and of the servers that follow it.
 
 import type { Sql } from "../../postgres/database.ts";
 
-/** Notifications only say that something is to be read, and save a server the wait for its poll. */
+/**
+ * Notifications only signal that there is something to read; they save a server the wait for its
+ * poll.
+ */
 export const changesChannel = "waggle_access_changes";
 
-/** Any constant of our own; held from a change's number until its commit. */
+/** An arbitrary constant of our own; locked from a change's number until its commit. */
 const appendLockKey = 4_917_203_688;
 
 /**
- * Adds a change and returns its number. Numbers are given out under a lock that the transaction
- * keeps, so whoever has read one has read, or could have read, all below it.
+ * Adds a change and returns its number. The transaction holds a lock from the number until its end,
+ * so all changes with lower numbers are visible to a reader of this one.
  */
 export async function insertChange(sql: Sql, subject: string): Promise<number> {
   await sql`select pg_advisory_xact_lock(${appendLockKey})`;
@@ -22,12 +25,12 @@ export async function insertChange(sql: Sql, subject: string): Promise<number> {
   return row.changeId;
 }
 
-/** What the log holds, in one snapshot. */
+/** Content of the log, in one snapshot. */
 export type ChangesRow = {
-  /** Number of the oldest change that is kept; null when there never was one. */
+  /** Number of the oldest kept change; null if there never was one. */
   readonly oldestId: number | null;
   readonly newestId: number | null;
-  /** Subjects after the position asked for, the oldest first, cut at `limit`. */
+  /** Subjects after the given position, oldest first, at most `limit`. */
   readonly subjects: readonly string[];
 };
 
@@ -57,7 +60,7 @@ export type ServerRow = {
   readonly changeId: number;
 };
 
-/** Says that a server lives and how far it has read. */
+/** Records that a server is alive and how far it has read. */
 export async function upsertServer(sql: Sql, server: ServerRow): Promise<void> {
   await sql`
     insert into servers (server_id, name, change_id)
@@ -73,8 +76,8 @@ export async function deleteServer(sql: Sql, serverId: string): Promise<void> {
 export type ConfirmationRow = { readonly live: number; readonly confirmed: number };
 
 /**
- * Counts the servers seen in the last `memoryMs`, and those of them that have read a change. When
- * the change is older than that, or so old that it was swept, all of them have forgotten by age.
+ * Counts the servers seen in the last `memoryMs`, and how many of them have read a change. If the
+ * change is older than that or was swept, all of them have forgotten by age.
  */
 export async function countConfirmed(
   sql: Sql,
@@ -98,9 +101,9 @@ export async function countConfirmed(
   return row;
 }
 
-/** Deletes at most `limit` changes that every server has read or forgotten by age long ago. */
+/** Deletes at most `limit` changes so old that every server has read them or forgotten by age. */
 export async function deleteOldChanges(sql: Sql, ageMs: number, limit: number): Promise<void> {
-  // The newest stays: it tells a server that was away whether it missed any.
+  // The newest change stays: it shows a server that was away whether it missed any.
   await sql`
     delete from access_changes
     where change_id in (
@@ -114,7 +117,7 @@ export async function deleteOldChanges(sql: Sql, ageMs: number, limit: number): 
     )`;
 }
 
-/** Deletes at most `limit` servers that ended without a word. */
+/** Deletes at most `limit` servers that ended without unregistering. */
 export async function deleteDeadServers(sql: Sql, ageMs: number, limit: number): Promise<void> {
   await sql`
     delete from servers

@@ -1,6 +1,5 @@
-// What the fine-grained keys of an organization may carry. Read by keys.ts for each new key and,
-// with the key itself, for each caller; changed by the handlers of ApiKeyService.
-// Source: docs/spec.md, "API keys"; docs/decisions.md, 33.
+// Permissions that the fine-grained keys of an organization may carry. Source: docs/spec.md, "API
+// keys"; docs/decisions.md, 33.
 
 import { ServiceError } from "../../base/errors.ts";
 import { permissionPatternsMax } from "../../base/tenant-limits.ts";
@@ -17,7 +16,7 @@ import * as store from "./store.ts";
 
 export type KeyPolicy = {
   readonly permissions: readonly string[];
-  /** Absent for the default. */
+  /** Absent for the default policy. */
   readonly updatedAt?: Date;
   readonly updatedBy?: string;
 };
@@ -25,12 +24,12 @@ export type KeyPolicy = {
 export type KeyPolicies = {
   /** Returns the policy of an organization. */
   get(org: Scope): Promise<KeyPolicy>;
-  /** Returns which permissions the policy of a scope's organization allows. */
+  /** Returns the permissions that the policy of a scope's organization allows. */
   permissionsOf(scope: Scope): Promise<readonly string[]>;
   /**
-   * Replaces the policy of an organization; keys that carry more keep what it leaves, at once.
+   * Replaces the policy of an organization. Keys with more permissions lose the excess at once.
    *
-   * Fails with INVALID_ARGUMENT naming the permission that is none.
+   * Fails with INVALID_ARGUMENT naming the invalid permission.
    */
   replace(org: Scope, permissions: readonly string[], actor: Actor): Promise<KeyPolicy>;
 };
@@ -42,7 +41,7 @@ export type KeyPoliciesOptions = {
   readonly scopes: Pick<Scopes, "hold">;
 };
 
-/** Where an organization has set no policy, its keys may carry everything. */
+/** Policy of an organization that has set none: its keys may carry every permission. */
 export const defaultPolicy: readonly string[] = ["*"];
 
 export function createKeyPolicies(options: KeyPoliciesOptions): KeyPolicies {
@@ -76,7 +75,7 @@ export function createKeyPolicies(options: KeyPoliciesOptions): KeyPolicies {
           before: { permissions: before?.permissions ?? defaultPolicy },
           after: { permissions },
         });
-        // Every key of the organization may have become narrower or wider.
+        // Every key of the organization may have lost or gained permissions.
         await changes.append(everything);
         return policy;
       }),
@@ -89,7 +88,10 @@ function cut(pattern: string): string {
   return pattern.length > shownLengthMax ? `${pattern.slice(0, shownLengthMax)}…` : pattern;
 }
 
-/** Throws INVALID_ARGUMENT when a pattern is no permission, naming it and what is wrong. */
+/**
+ * Throws INVALID_ARGUMENT, naming the pattern and its fault, if a pattern is invalid or there are
+ * too many.
+ */
 export function assertPatterns(patterns: readonly string[]): void {
   if (patterns.length > permissionPatternsMax) {
     throw new ServiceError(

@@ -1,4 +1,4 @@
-// SQL of the policies of API keys. Called by key-policies.ts.
+// SQL of the policies of API keys.
 
 import type { Sql } from "../../postgres/database.ts";
 
@@ -16,10 +16,13 @@ export async function findPolicy(sql: Sql, orgId: string): Promise<PolicyRow | u
   return row;
 }
 
-/** Any constant of our own; with an organization, held by whoever replaces its policy. */
+/**
+ * An arbitrary constant of our own. Together with an organization, it locks the replacement of its
+ * policy.
+ */
 const replaceLockKey = 615_204;
 
-/** Waits until nobody else replaces the organization's policy, and returns it. */
+/** Waits until no other transaction replaces the organization's policy, and returns the policy. */
 export async function lockPolicy(sql: Sql, orgId: string): Promise<PolicyRow | undefined> {
   await sql`select pg_advisory_xact_lock(${replaceLockKey}, hashtext(${orgId}))`;
   return findPolicy(sql, orgId);

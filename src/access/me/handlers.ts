@@ -1,4 +1,4 @@
-// MeService: who calls, from what the gate found out; nothing is asked of the database.
+// MeService: the caller, as the gate identified it; no database query.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";

@@ -1,6 +1,5 @@
-// Makes the manifest that a server starts with the one that holds: whoever has a role or group that
-// it changes has to sign in again. Called by app.ts once, before the server listens.
-// Source: docs/spec.md, Authentication, 6.
+// Applies the manifest that a server starts with: people with a changed role or group must sign in
+// again. Source: docs/spec.md, Authentication, 6.
 
 import type { Logger } from "../../base/logger.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -14,9 +13,9 @@ import type { AppliedManifestRow } from "./store.ts";
 export type ApplyManifestOptions = {
   readonly database: Database;
   readonly audit: Pick<Audit, "append">;
-  /** Ends the sign-ins of people, in the ambient transaction. */
+  /** Ends the sign-ins of these people, in the ambient transaction. */
   readonly endSignIns: (userIds: readonly string[]) => Promise<void>;
-  /** Every permission that a call of this release asks for. */
+  /** Every permission that a call of this release requires. */
   readonly permissions: readonly string[];
   readonly logger: Pick<Logger, "warn">;
 };
@@ -24,9 +23,9 @@ export type ApplyManifestOptions = {
 const usersAtATime = 1_000;
 
 /**
- * Compares the manifest with the one applied last, ends the sign-ins of those whom the difference
- * touches, and stores it. Applying the same one again changes nothing. Warns of patterns that
- * permit nothing, and of memberships whose role is gone, which permit nothing either.
+ * Compares the manifest with the one applied last, ends the sign-ins of people affected by the
+ * difference, and stores it. Idempotent. Warns of patterns that permit nothing, and of memberships
+ * whose role is missing, which permit nothing either.
  */
 export async function applyManifest(
   manifest: Manifest,
@@ -56,11 +55,11 @@ async function applyOnce(manifest: Manifest, options: ApplyManifestOptions): Pro
   const roles = changedKeys(rolesByName(before), rolesByName(after));
   const groups = changedKeys(groupsByName(before), groupsByName(after));
   if (before && roles.length === 0 && groups.length === 0) {
-    // Titles may have changed, which touches nobody.
+    // Titles may have changed, which affects no sign-in.
     await store.upsertManifest(sql, after);
     return;
   }
-  // A role reaches people by their groups too, also where the groups are mapped as before.
+  // A role also reaches people through their groups, even if the groups' mapping is unchanged.
   const ofRoles = [...(before?.groups ?? []), ...after.groups]
     .filter(({ role }) => roles.includes(role))
     .map(({ group }) => group);
@@ -93,7 +92,7 @@ async function lockTouched(
   }
 }
 
-/** What a role lets people do, as text that is the same for the same; titles are left out. */
+/** Returns by name a comparable text of the role's levels and permissions, without its title. */
 function rolesByName(row: AppliedManifestRow | undefined): ReadonlyMap<string, string> {
   const entries = (row?.roles ?? []).map(({ name, levels, permissions }) => {
     const text = JSON.stringify([levels.toSorted(), permissions.toSorted()]);
@@ -121,7 +120,7 @@ function changedKeys(
   return [...keys].filter((key) => before.get(key) !== after.get(key));
 }
 
-/** Returns the part of a manifest that changed, for the record. */
+/** Returns a function that selects the changed part of a manifest, for the audit log. */
 function changeFilter(
   roles: readonly string[],
   groups: readonly string[],

@@ -1,11 +1,11 @@
-// What somebody may do, by memberships and by groups of the identity provider. Called by
-// people.ts, for sign-ins, and by members/members.ts. Source: docs/spec.md, Authentication, 6.
+// Permissions of a person, from memberships and from groups of the identity provider. Source:
+// docs/spec.md, Authentication, 6.
 
 import type { Grant } from "../principal.ts";
 import type { ScopeLevel } from "../scope.ts";
 import type { Manifest } from "./manifest.ts";
 
-/** A role that somebody has in a scope. */
+/** A person's role in a scope. */
 export type RoleInScope = {
   readonly level: ScopeLevel;
   readonly scopeId: string;
@@ -13,8 +13,8 @@ export type RoleInScope = {
 };
 
 /**
- * Returns the grants of memberships and groups. A role that the manifest no longer has, or no
- * longer for that level, grants nothing.
+ * Returns the grants of memberships and groups. A role that the manifest does not have, or not for
+ * that level, grants nothing.
  */
 export function grantsOf(
   manifest: Manifest,
@@ -31,7 +31,7 @@ export function grantsOf(
   });
 }
 
-/** Returns what a role permits at a level; nothing when there is no such role for it. */
+/** Returns the permissions of a role at a level; empty if the role does not exist for it. */
 export function permissionsOf(
   manifest: Manifest,
   { role, level }: Pick<RoleInScope, "role" | "level">,

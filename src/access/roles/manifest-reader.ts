@@ -1,11 +1,10 @@
-// Reads maps, lists and texts of a YAML document, and gathers what is wrong with them by line.
-// Called by manifest.ts.
+// Reads maps, lists and texts of a YAML document, and collects their faults by line.
 
 import { isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { Document, LineCounter, Node } from "yaml";
 import { OperatorError } from "../../base/operator-error.ts";
 
-/** A value of the document, or the key of one that was left empty. */
+/** A value of the document, or its key if the value is empty. */
 export type Item = Node;
 
 /** Values of a map by key. */
@@ -15,38 +14,41 @@ export type Entry = { readonly key: string; readonly value: Item; readonly at: I
 
 export type ManifestReader = {
   readonly root: Item | undefined;
-  /** Notes what is wrong at a value's line; reading goes on, to find the other faults. */
+  /** Notes a fault at a value's line; reading continues, to find the other faults. */
   fault(at: Item | undefined, what: string): void;
   /** Returns the line of a value, counted from 1. */
   lineOf(at: Item | undefined): number;
-  /** Throws OperatorError when the text is no YAML. */
+  /** Throws OperatorError if the text is not YAML. */
   assertSyntax(): void;
   /** Throws OperatorError with a line for each fault noted so far. */
   assertFaultless(): void;
-  /** Returns the entries of a map in which only some keys may stand, and some must. */
+  /** Returns the entries of a map. Keys outside `known` and missing `required` keys are faults. */
   readEntries(
     at: Item | undefined,
     name: string,
     known: readonly string[],
     required: readonly string[],
   ): Entries;
-  /** Returns the entries of a map with keys of any name, also those that stand twice. */
+  /** Returns the entries of a map with any keys, repeated ones included. */
   listEntries(at: Item | undefined, name: string): readonly Entry[];
-  /** Returns the items of a list; none when it is absent. */
+  /** Returns the items of a list; empty if it is absent. */
   listItems(at: Item | undefined, name: string): readonly Item[];
-  /** Returns the texts of a list that must not be empty. */
+  /** Returns the texts of a list; an empty list is a fault. */
   listTexts(
     at: Item | undefined,
     name: string,
   ): readonly { readonly text: string; readonly at: Item }[];
-  /** Returns a text; an empty one, and a fault, when it is none. Absent values are no fault. */
+  /**
+   * Returns a text. An invalid value is a fault and returns an empty text; an absent value only
+   * returns an empty text.
+   */
   readText(at: Item | undefined, name: string, lengthMax: number): string;
 };
 
 export type ManifestReaderOptions = {
   readonly document: Document;
   readonly lines: LineCounter;
-  /** What the faults call the file. */
+  /** Name of the file in the faults. */
   readonly source: string;
 };
 

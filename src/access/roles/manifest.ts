@@ -1,6 +1,6 @@
-// The roles manifest: what each role permits, and which groups of the identity provider have which
-// role where. Read once at start, from the built-in roles.yaml or the file that an operator names.
-// Source: docs/spec.md, Authentication, 6; docs/decisions.md, 33.
+// The roles manifest: permissions of each role, and roles of the identity provider's groups. Read
+// once at start, from the built-in roles.yaml or the operator's file. Source: docs/spec.md,
+// Authentication, 6; docs/decisions.md, 33.
 
 import { groupLengthMax } from "../../base/field-limits.ts";
 import { readFile, stat } from "node:fs/promises";
@@ -15,25 +15,25 @@ import type { Entries, Item, ManifestReader } from "./manifest-reader.ts";
 
 export type Role = {
   readonly name: string;
-  /** For people. */
+  /** Name for people. */
   readonly title: string;
-  /** Where it may be given. */
+  /** Levels of the scopes in which the role may be given. */
   readonly levels: readonly ScopeLevel[];
-  /** Dotted names, `*` as the last part; see permissions.ts. */
+  /** Dotted names, with `*` allowed as the last part; see permissions.ts. */
   readonly permissions: readonly string[];
 };
 
-/** Whoever the identity provider says is in the group has the role in the scope. */
+/** Gives all members of the identity provider's group the role in the scope. */
 export type GroupRole = {
   readonly group: string;
   readonly role: string;
   readonly level: ScopeLevel;
-  /** The nil UUID at level system. */
+  /** The nil UUID for level system. */
   readonly scopeId: string;
 };
 
 export type Manifest = {
-  /** Path of its file, or `roles.yaml` for the built-in one. */
+  /** Path of the file, or `roles.yaml` for the built-in one. */
   readonly source: string;
   readonly roles: ReadonlyMap<string, Role>;
   readonly groups: readonly GroupRole[];
@@ -43,7 +43,7 @@ export type Manifest = {
 
 const builtIn = { path: new URL("./roles.yaml", import.meta.url), source: "roles.yaml" };
 
-/** A manifest is written by people; something larger is another file. */
+/** Maximum bytes: people write a manifest by hand, and a larger file is not a manifest. */
 const bytesMax = 1_000_000;
 const titleLengthMax = 256;
 const rolePattern = /^[a-z][a-z0-9_]{0,63}$/;
@@ -56,7 +56,7 @@ const adminRoles: Readonly<Record<ScopeLevel, string>> = {
   project: "project_admin",
 };
 
-/** Returns the role of whoever a scope is made for; every manifest has it. */
+/** Returns the role for a scope's first administrator; every manifest has it. */
 export function adminRoleOf(level: ScopeLevel): string {
   return adminRoles[level];
 }
@@ -64,7 +64,7 @@ export function adminRoleOf(level: ScopeLevel): string {
 /**
  * Reads the manifest at `path`, or the built-in one.
  *
- * Fails with OperatorError, each line of which names the file and the line of a fault.
+ * Fails with OperatorError, with a line for each fault that names the file and the line.
  */
 export async function loadManifest(path: string | undefined): Promise<Manifest> {
   const source = path ?? builtIn.source;
@@ -83,7 +83,7 @@ async function readText(path: string | URL, source: string): Promise<string> {
   }
 }
 
-/** Reads the text of a manifest; fails as `loadManifest` does. */
+/** Parses the text of a manifest; fails like `loadManifest`. */
 export function parseManifest(text: string, source: string): Manifest {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -102,7 +102,7 @@ export function parseManifest(text: string, source: string): Manifest {
   return { source, roles, groups, patterns };
 }
 
-/** Returns the patterns that hold none of the permissions, each with its line. */
+/** Returns the patterns that include none of the permissions, each with its line. */
 export function findUnusedPatterns(
   manifest: Manifest,
   permissions: Iterable<string>,
@@ -156,14 +156,17 @@ function readRole(
   };
 }
 
-/** Whoever makes a scope names people for these roles, and the first administrator needs one. */
+/**
+ * Checks that these roles exist: creators of scopes appoint people to them, and so is the first
+ * administrator.
+ */
 function checkAdminRoles(
   reader: ManifestReader,
   top: Entries,
   roles: ReadonlyMap<string, Role>,
 ): void {
   const at = top.get("roles");
-  // A manifest without roles has its fault already.
+  // A manifest without roles already has its fault.
   if (!at) return;
   for (const level of scopeLevels) {
     const name = adminRoleOf(level);
@@ -187,7 +190,7 @@ function readGroups(
     const role = reader.readText(entries.get("role"), "role", groupLengthMax);
     const level = readGroupLevel(reader, entries, roles, role);
     const scopeId = readScopeId(reader, entries, item, level);
-    // A level that is none is a fault, with which the reading ends.
+    // An invalid level is a fault, and the reading fails.
     return { group, role, level: level ?? "system", scopeId };
   });
 }

@@ -1,5 +1,4 @@
-// SQL of the manifest as last applied, and of the people whom a change of it touches. Called by
-// apply-manifest.ts.
+// SQL of the manifest that was applied last, and of the people that a change affects.
 
 import type { Sql } from "../../postgres/database.ts";
 import type { GroupRole, Role } from "./manifest.ts";
@@ -9,7 +8,7 @@ export type AppliedManifestRow = {
   readonly groups: readonly GroupRole[];
 };
 
-/** Any constant of our own; held by the one server that compares and applies a manifest. */
+/** An arbitrary constant of our own; a server locks it while it compares and applies a manifest. */
 const manifestLockKey = 7_246_330_144;
 
 /** Waits until no other server applies a manifest, then returns the one applied last. */
@@ -33,14 +32,14 @@ export async function upsertManifest(sql: Sql, row: AppliedManifestRow): Promise
 export type TouchedOptions = {
   readonly roles: readonly string[];
   readonly groups: readonly string[];
-  /** Ids go up; the last one of the page before. */
+  /** Last id of the previous page; ids ascend. */
   readonly afterUserId: string;
   readonly limit: number;
 };
 
 /**
- * Locks, in the order of their ids, people with one of the roles, or signed in with one of the
- * groups, so that no sign-in of theirs begins before the transaction ends.
+ * Locks, ordered by id, the people who have one of the roles or are signed in with one of the
+ * groups, so that none of them can sign in before the transaction ends.
  */
 export async function lockTouchedUsers(sql: Sql, options: TouchedOptions): Promise<string[]> {
   const { roles, groups, afterUserId, limit } = options;

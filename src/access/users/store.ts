@@ -1,4 +1,4 @@
-// SQL of the people known to the service. Called by users.ts.
+// SQL of the people known to the service.
 
 import type { Sql } from "../../postgres/database.ts";
 
@@ -6,9 +6,9 @@ export type UserRow = {
   readonly userId: string;
   /** Lower case. */
   readonly email: string;
-  /** As the identity provider says; null before the first sign-in with one. */
+  /** Name from the identity provider; null before the first sign-in with one. */
   readonly name: string | null;
-  /** Who the identity provider says it is; null before the first sign-in with one. */
+  /** Issuer and subject from the identity provider; null before the first sign-in with one. */
   readonly issuer: string | null;
   readonly subject: string | null;
   readonly createdAt: Date;
@@ -37,7 +37,7 @@ export async function findByEmail(sql: Sql, email: string): Promise<UserRow | un
   return row;
 }
 
-/** Locks the row against changes of memberships and new sign-ins until the transaction ends. */
+/** Locks the row against changed memberships and new sign-ins until the transaction ends. */
 export async function lockUser(sql: Sql, userId: string): Promise<UserRow | undefined> {
   const [row] = await sql<UserRow[]>`
     select ${columns(sql)} from users where user_id = ${userId} for update`;
@@ -62,7 +62,7 @@ export async function lockByIdentity(
   return row;
 }
 
-/** Returns undefined when somebody has the e-mail already. */
+/** Adds a person. Returns undefined if the e-mail is taken. */
 export async function insertUser(
   sql: Sql,
   userId: string,
@@ -83,7 +83,7 @@ export type SignedInRow = {
   readonly name: string | null;
 };
 
-/** Writes down what the identity provider said; a null name leaves the one that is known. */
+/** Stores the identity provider's data; a null name keeps the known one. */
 export async function updateSignedIn(sql: Sql, row: SignedInRow): Promise<UserRow | undefined> {
   const [updated] = await sql<UserRow[]>`
     update users set
@@ -97,7 +97,7 @@ export async function updateSignedIn(sql: Sql, row: SignedInRow): Promise<UserRo
   return updated;
 }
 
-/** Forgets who the identity provider says it is. */
+/** Removes the link between a person and the identity provider's account. */
 export async function clearIdentity(sql: Sql, userId: string): Promise<void> {
   await sql`update users set issuer = null, subject = null where user_id = ${userId}`;
 }

@@ -1,6 +1,5 @@
-// People: known by e-mail from the moment somebody gives them a role, and by what the identity
-// provider calls them from their first sign-in on. Called by members/members.ts and sign-in.
-// Source: docs/spec.md, Authentication, 6.
+// People: known by e-mail from their first role on, and by the identity provider's account from
+// their first sign-in on. Source: docs/spec.md, Authentication, 6.
 
 import { emailLengthMax, personNameLengthMax } from "../../base/field-limits.ts";
 import { randomUUID } from "node:crypto";
@@ -15,44 +14,47 @@ import type { UserRow } from "./store.ts";
 
 export type User = UserRow;
 
-/** Who the identity provider says signs in. */
+/** Account that signs in, according to the identity provider. */
 export type Identity = {
   readonly issuer: string;
   readonly subject: string;
-  /** One that the provider has verified: it opens what others gave to this e-mail. */
+  /**
+   * An e-mail that the provider has verified: it gives access to all roles granted to this e-mail.
+   */
   readonly email: string;
   readonly name: string | undefined;
 };
 
 export type Users = {
-  /** Returns a person; an id that is no UUID is nobody's. */
+  /** Returns a person; undefined for an unknown id or an id that is not a UUID. */
   find(userId: string): Promise<User | undefined>;
-  /** Returns who has an e-mail, in whatever case it is written. */
+  /** Returns the person with an e-mail, in upper or lower case. */
   findByEmail(email: string): Promise<User | undefined>;
   /**
-   * Returns who has an e-mail, and makes a person of one that is new. Inside a transaction the
-   * person is then locked: nobody else changes the memberships, and no sign-in begins.
+   * Returns the person with an e-mail, and creates a new person if there is none. Inside a
+   * transaction the person is then locked: no other transaction changes the memberships, and no
+   * sign-in begins.
    *
-   * Fails with INVALID_ARGUMENT, naming `email`, when the text is none.
+   * Fails with INVALID_ARGUMENT, naming `email`, if the text is not an e-mail address.
    */
   ensure(email: string, actor: Actor): Promise<User>;
-  /** Locks a person as `ensure` does. */
+  /** Locks a person like `ensure`; undefined if there is none. */
   lock(userId: string): Promise<User | undefined>;
   /**
-   * Returns who signs in through the identity provider. At the first time this is whoever has the
-   * e-mail and has not signed in so before, or somebody new; from then on it is whoever the
-   * provider called so before, and the e-mail follows the provider's unless somebody else has it.
+   * Returns the person who signs in through the identity provider. At the first sign-in this is the
+   * person with the e-mail who has no account of the provider yet, or a new person. Later it is the
+   * person of this account; the e-mail then follows the provider's, unless another person has it.
    *
-   * Undefined when the e-mail is of somebody whom the provider calls something else: the sign-in
-   * is to be refused, since an address may have changed hands and its owner's roles may not.
+   * Returns undefined if the e-mail belongs to a person with another account: the sign-in must be
+   * refused, since an address may have a new owner, who must not get the old owner's roles.
    */
   recordSignIn(identity: Identity): Promise<User | undefined>;
   /**
-   * Forgets, in the ambient transaction, who the identity provider says that a person is: the next
-   * sign-in with the e-mail is the first again. For providers that were replaced.
+   * Removes, in the ambient transaction, the link between a person and the provider's account: the
+   * next sign-in with the e-mail counts as the first. For replaced identity providers.
    */
   release(user: User, actor: Actor): Promise<void>;
-  /** Notes that somebody signed in without an identity provider. */
+  /** Records a sign-in without an identity provider. */
   recordLinkSignIn(userId: string): Promise<void>;
 };
 
@@ -61,16 +63,19 @@ export type UsersOptions = {
   readonly audit: Pick<Audit, "append">;
 };
 
-/** Without what nobody sees: controls, zero-width characters, marks that turn the text around. */
+/** Excludes invisible characters: controls, zero-width characters and direction marks. */
 const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}]+$/u;
-/** Each attempt that ends without a result saw somebody else make the same person. */
+/**
+ * Maximum attempts. Each one fails only if another transaction created the same person meanwhile.
+ */
 const attemptsMax = 3;
-/** Postgres manual, appendix A. */
+/** Code unique_violation. Source: Postgres manual, appendix A. */
 const uniqueViolation = "23505";
 
 /**
- * Returns an e-mail as it is stored, or undefined when the text is none. Only A to Z are lowered:
- * Unicode's rules make `k` of the Kelvin sign too, and so one person's address of another's.
+ * Returns an e-mail in its stored form, or undefined if the text is not one. Only A to Z become
+ * lower case: Unicode's rules would also turn the Kelvin sign into `k`, and so one person's address
+ * into another's.
  */
 export function parseEmail(text: string): string | undefined {
   const trimmed = text.replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
@@ -108,7 +113,7 @@ export function createUsers(options: UsersOptions): Users {
         try {
           return await database.transaction(() => recordSignIn(options, identity));
         } catch (error) {
-          // Another sign-in of the account, or whoever gave its e-mail a role, was there first.
+          // Another sign-in of the account, or a role granted to its e-mail, committed first.
           const isFinal = attempt === attemptsMax || database.isInTransaction();
           if (isFinal || !isTakenMeanwhile(error)) throw error;
         }
@@ -131,7 +136,7 @@ export function createUsers(options: UsersOptions): Users {
   };
 }
 
-/** Returns the person with an e-mail, locked. */
+/** Returns the person with an e-mail, locked; creates the person if needed. */
 async function ensureUser(
   { database, audit }: UsersOptions,
   email: string,
@@ -141,7 +146,8 @@ async function ensureUser(
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const known = await store.lockByEmail(sql, email);
     if (known) return known;
-    // Other tenants see it when they add the person, so it does not tell since when we know them.
+    // A random id without a time: other tenants see it when they add the person, and a time would
+    // tell them when the person was created.
     const user = await store.insertUser(sql, randomUUID(), email);
     if (!user) continue;
     await audit.append({
@@ -165,7 +171,7 @@ async function recordSignIn(options: UsersOptions, identity: Identity): Promise<
   const known = await store.lockByIdentity(sql, issuer, subject);
   const user = known ?? (await ensureUser(options, email, undefined));
   if (!known && user.subject !== null) {
-    // Somebody else's, or our own that another sign-in has bound a moment ago.
+    // Another person's, or this account's if another sign-in has just linked it.
     return user.issuer === issuer && user.subject === subject ? user : undefined;
   }
   const isTaken = user.email !== email && (await store.findByEmail(sql, email)) !== undefined;
@@ -191,12 +197,14 @@ function isTakenMeanwhile(error: unknown): boolean {
   return (error as { code?: unknown }).code === uniqueViolation;
 }
 
-/** Whoever signs in makes the record of themselves. */
+/** Returns the person as the actor: people who sign in create their own record. */
 function actorOf({ userId, email }: User): Actor {
   return { type: "user", id: userId, name: email };
 }
 
-/** What Postgres takes of a name that came from elsewhere. */
+/**
+ * Returns a name from the identity provider in a form that Postgres accepts; null if it is empty.
+ */
 function storableName(name: string | undefined): string | null {
   const text = (name ?? "")
     .toWellFormed()

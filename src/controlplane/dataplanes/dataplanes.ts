@@ -1,6 +1,5 @@
-// Data planes: which cluster holds the events of an organization's workspaces. Called by
-// handlers.ts with scopes that are active and allowed, and by orgs.ts for the first one.
-// Source: docs/spec.md, "Control plane"; docs/decisions.md, 12, 13, 28 to 30.
+// Data planes: the cluster that holds the events of an organization's workspaces. Source:
+// docs/spec.md, "Control plane"; docs/decisions.md, 12, 13, 28 to 30.
 
 import type { Audit } from "../../access/audit/audit.ts";
 import type { Members } from "../../access/members/members.ts";
@@ -21,32 +20,34 @@ export type Dataplane = DataplaneRow;
 
 export type CreateDataplaneOptions = {
   readonly name: string;
-  /** When undefined, the data plane is placed beside the organization's others. */
+  /** Undefined puts the data plane on the cluster of the organization's other data planes. */
   readonly clusterId: string | undefined;
-  /** E-mail of a member of the organization, who becomes administrator; nobody when undefined. */
+  /** E-mail of a member of the organization who becomes administrator; undefined appoints none. */
   readonly creator: string | undefined;
 };
 
 export type Dataplanes = {
   /**
-   * Makes a data plane. Fails with NOT_FOUND where data planes are assigned automatically; with
-   * NAME_TAKEN; with INVALID_ARGUMENT naming the field; and by its cluster with CLUSTER_UNKNOWN,
-   * CLUSTER_REQUIRED when none is given and the organization has no data plane yet, and
-   * CLUSTER_AMBIGUOUS when its data planes are on several.
+   * Creates a data plane. Fails with NOT_FOUND if data planes are assigned automatically, with
+   * NAME_TAKEN, and with INVALID_ARGUMENT naming the field. Reasons about the cluster:
+   * CLUSTER_UNKNOWN; CLUSTER_REQUIRED if none is given and the organization has no data plane yet;
+   * CLUSTER_AMBIGUOUS if none is given and its data planes are on several clusters.
    */
   create(org: Scope, options: CreateDataplaneOptions, principal: Principal): Promise<Dataplane>;
   /**
-   * Makes the data plane of a new organization where they are assigned automatically, and nothing
-   * where they are not. Joins the transaction that makes the organization.
+   * Creates the data plane of a new organization if data planes are assigned automatically;
+   * otherwise does nothing. Joins the transaction that creates the organization.
    */
   createFirst(org: Scope, principal: Principal): Promise<void>;
   /** Returns an active data plane. Fails with NOT_FOUND. */
   get(id: string): Promise<Dataplane>;
-  /** Returns a page of an organization's active data planes, the oldest first. */
+  /** Returns a page of an organization's active data planes, oldest first. */
   list(orgId: string, page: PageOptions): Promise<Page<Dataplane>>;
-  /** Fails as `create` does, and with INVALID_ARGUMENT when there is no name. */
+  /** Fails like `create`, and with INVALID_ARGUMENT if the name is undefined. */
   rename(id: string, name: string | undefined, actor: Actor): Promise<Dataplane>;
-  /** Archives as Archives.archive does; NOT_FOUND where data planes are assigned automatically. */
+  /**
+   * Archives like Archives.archive. Fails with NOT_FOUND if data planes are assigned automatically.
+   */
   archive(scope: Scope, options: ArchiveOptions): Promise<Archived>;
 };
 
@@ -60,7 +61,7 @@ export type DataplanesOptions = {
   readonly assignment: "automatic" | "manual";
 };
 
-/** The data plane that nobody asked for. */
+/** The data plane that is created automatically. */
 const first = { name: "default", clusterId: "default", creator: undefined };
 
 /** No leading space; letters and digits of any script. */
@@ -90,7 +91,7 @@ export function createDataplanes(options: DataplanesOptions): Dataplanes {
     const id = createUuid();
     await refuseTakenName(store.insertDataplane(sql, { id, orgId: org.id, name, clusterId }));
     const created: Scope = { ...org, level: "dataplane", id, name, dataplaneId: id, clusterId };
-    // Before the audit log, whose lock comes after those of people everywhere.
+    // Before the audit log: all code takes locks of people before the lock of the audit log.
     if (creator !== undefined) {
       const field = "dataplane_creator";
       await members.appointCreator({ parent: org, created, email: creator, field, principal });

@@ -1,4 +1,4 @@
-// SQL of data planes. Called by dataplanes.ts, which has checked that the organization is active.
+// SQL of data planes. The caller checks that the organization is active.
 
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -36,7 +36,7 @@ export async function findDataplane(sql: Sql, id: string): Promise<DataplaneRow 
   return row;
 }
 
-/** The same, and no other writer changes it until the transaction ends. */
+/** Same as findDataplane, and locks the row against other writers until the transaction ends. */
 export async function lockDataplane(sql: Sql, id: string): Promise<DataplaneRow | undefined> {
   const [row] = await sql<DataplaneRow[]>`
     select ${columns(sql)} from dataplanes
@@ -49,7 +49,7 @@ export async function renameDataplane(sql: Sql, id: string, name: string): Promi
   await sql`update dataplanes set name = ${name}, updated_at = now() where dataplane_id = ${id}`;
 }
 
-/** Returns at most two of the clusters that an organization's active data planes are on. */
+/** Returns at most two of the clusters of an organization's active data planes. */
 export async function findClusters(sql: Sql, orgId: string): Promise<string[]> {
   const rows = await sql<{ clusterId: string }[]>`
     select distinct cluster_id as "clusterId"
@@ -59,7 +59,7 @@ export async function findClusters(sql: Sql, orgId: string): Promise<string[]> {
   return rows.map(({ clusterId }) => clusterId);
 }
 
-/** Returns an organization's active data planes, the oldest first, and one more than the limit. */
+/** Returns an organization's active data planes, oldest first, up to one more than the limit. */
 export async function listDataplanes(
   sql: Sql,
   orgId: string,

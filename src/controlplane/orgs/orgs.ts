@@ -1,5 +1,5 @@
-// Organizations: the tenants. Called by handlers.ts with scopes that are active and allowed.
-// Source: docs/spec.md, "What the service does", 7; docs/decisions.md, 12, 13, 28.
+// Organizations: the tenants. Source: docs/spec.md, "What the service does", 7; docs/decisions.md,
+// 12, 13, 28.
 
 import type { Audit } from "../../access/audit/audit.ts";
 import { everything } from "../../access/caller-memory.ts";
@@ -24,25 +24,25 @@ export type Org = OrgRow;
 
 export type CreateOrgOptions = {
   readonly name: string;
-  /** E-mail of a user, who becomes administrator; nobody when undefined. */
+  /** E-mail of a user who becomes administrator; undefined appoints none. */
   readonly creator: string | undefined;
 };
 
 export type Orgs = {
   /**
-   * Makes an organization; where data planes are assigned automatically, with its data plane.
-   * A key that makes one may do there from then on what it may do in its own.
-   * Fails with NAME_TAKEN, and with INVALID_ARGUMENT naming the field.
+   * Creates an organization, including its data plane if data planes are assigned automatically. A
+   * key that creates one has there from then on the permissions that it has in its own. Fails with
+   * NAME_TAKEN, and with INVALID_ARGUMENT naming the field.
    */
   create(options: CreateOrgOptions, principal: Principal): Promise<Org>;
   /** Returns an active organization. Fails with NOT_FOUND. */
   get(id: string): Promise<Org>;
   /**
-   * Returns a page of the active organizations in which the caller may see anything: its own
-   * and those it made of a key; of a person all, or those in which any grant lies.
+   * Returns a page of the active organizations that the caller can see. For a key: its own and
+   * those that it created. For a person: all, or the organizations that contain a scope of a grant.
    */
   list(principal: Principal, page: PageOptions): Promise<Page<Org>>;
-  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT when there is no good name. */
+  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT if the name is undefined or invalid. */
   rename(id: string, name: string | undefined, actor: Actor): Promise<Org>;
 };
 
@@ -94,7 +94,7 @@ export function createOrgs(options: OrgsOptions): Orgs {
             principal,
           });
         }
-        // What is remembered of the key does not know yet that it may manage this one.
+        // The cached grants of the key do not include the new organization yet.
         if (createdByKey !== null) await changes.append(everything);
         return get(id);
       });

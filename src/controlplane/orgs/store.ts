@@ -1,4 +1,4 @@
-// SQL of organizations. Called by orgs.ts.
+// SQL of organizations.
 
 import type { LevelInOrg } from "../../access/scope.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
@@ -12,7 +12,7 @@ export type OrgRow = Position & {
 };
 
 export type NewOrgRow = Pick<OrgRow, "id" | "name"> & {
-  /** Id of the key that makes it; null when a person does. */
+  /** Id of the key that creates the organization; null if a person creates it. */
   readonly createdByKey: string | null;
 };
 
@@ -35,7 +35,7 @@ export async function findOrg(sql: Sql, id: string): Promise<OrgRow | undefined>
   return row;
 }
 
-/** The same, and no other writer changes it until the transaction ends. */
+/** Same as findOrg, and locks the row against other writers until the transaction ends. */
 export async function lockOrg(sql: Sql, id: string): Promise<OrgRow | undefined> {
   const [row] = await sql<OrgRow[]>`
     select ${columns(sql)} from organizations
@@ -48,10 +48,10 @@ export async function renameOrg(sql: Sql, id: string, name: string): Promise<voi
   await sql`update organizations set name = ${name}, updated_at = now() where org_id = ${id}`;
 }
 
-/** Which organizations are meant: all, or those that any of these scopes, if active, lie in. */
+/** Selected organizations: all, or each one that is or contains one of these active scopes. */
 export type Reach = "all" | Readonly<Record<LevelInOrg, readonly string[]>>;
 
-/** Returns active organizations, the oldest first, and one more than the limit. */
+/** Returns active organizations, oldest first, up to one more than the limit. */
 export async function listOrgs(
   sql: Sql,
   reach: Reach,
@@ -67,7 +67,7 @@ export async function listOrgs(
     limit ${limit + 1}`;
 }
 
-/** Each level by its own key: with the levels in one join, all scopes there are would be read. */
+/** Looks up each level by its own key: one join over the levels would read all existing scopes. */
 function reachSql(sql: Sql, { org, dataplane, workspace, project }: Exclude<Reach, "all">) {
   return sql`
     and org_id in (

@@ -1,5 +1,5 @@
-// Projects as the command line names them, and the first one with the scopes above it. Called by
-// commands/keys.ts and commands/credentials.ts. Source: docs/spec.md, Resources and fields.
+// Projects as named on the command line, and creation of the first project with the scopes above
+// it. Source: docs/spec.md, Resources and fields.
 
 import { createAudit } from "../../access/audit/audit.ts";
 import type { Actor } from "../../access/principal.ts";
@@ -15,15 +15,15 @@ export type LocalProject = LocalProjectRow;
 
 export type LocalProjects = {
   /**
-   * Returns the active project with this name or id.
+   * Returns the active project with this name or id; undefined if there is none.
    *
-   * Fails with INVALID_ARGUMENT when several have the name.
+   * Fails with INVALID_ARGUMENT if several projects have the name.
    */
   find(nameOrId: string): Promise<LocalProject | undefined>;
   /**
-   * Makes the first organization, data plane, workspace and a project in them, and returns the
-   * project; undefined when there is an organization already. Inside a transaction of the caller's
-   * other processes wait until it ends.
+   * Creates the first organization, data plane, workspace and project, and returns the project;
+   * undefined if an organization already exists. Other processes wait until the outermost
+   * transaction ends.
    */
   createFirst(projectName: string): Promise<LocalProject | undefined>;
 };
@@ -31,7 +31,7 @@ export type LocalProjects = {
 /** Name of the scopes above the first project. */
 const firstScopeName = "default";
 
-/** Who makes what the first start makes. */
+/** Actor of everything that the first start creates. */
 export const firstStart: Actor = { type: "system", id: "first-start", name: "first start" };
 
 export function createLocalProjects(database: Database): LocalProjects {
@@ -69,7 +69,7 @@ export function createLocalProjects(database: Database): LocalProjects {
   };
 }
 
-/** From the organization down. */
+/** Returns the scopes from the organization down. */
 function scopesOf(project: LocalProject): readonly Scope[] {
   const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
   return [

@@ -1,6 +1,5 @@
-// Projects: what events are logged to, ready for them as soon as they are made.
-// Called by handlers.ts with scopes that are active and allowed.
-// Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
+// Projects: the scopes that events are logged to, ready as soon as they are created. Source:
+// docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
 
 import type { Audit } from "../../access/audit/audit.ts";
 import type { Members } from "../../access/members/members.ts";
@@ -23,23 +22,23 @@ export type Project = ProjectRow;
 export type CreateProjectOptions = {
   readonly name: string;
   readonly description: string | undefined;
-  /** E-mail of a member of the workspace, who becomes administrator; nobody when undefined. */
+  /** E-mail of a member of the workspace who becomes administrator; undefined appoints none. */
   readonly creator: string | undefined;
 };
 
 export type Projects = {
   /**
-   * Makes a project in a workspace.
+   * Creates a project in a workspace.
    *
-   * Fails with NAME_TAKEN, with INVALID_ARGUMENT naming the field, and with NOT_FOUND when the
-   * workspace has been archived meanwhile.
+   * Fails with NAME_TAKEN, with INVALID_ARGUMENT naming the field, and with NOT_FOUND if the
+   * workspace was archived meanwhile.
    */
   create(workspace: Scope, options: CreateProjectOptions, principal: Principal): Promise<Project>;
   /** Returns an active project. Fails with NOT_FOUND. */
   get(id: string): Promise<Project>;
-  /** Returns a page of a workspace's active projects, the oldest first. */
+  /** Returns a page of a workspace's active projects, oldest first. */
   list(workspaceId: string, page: PageOptions): Promise<Page<Project>>;
-  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT when it changes nothing at all. */
+  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT if both fields are undefined. */
   update(id: string, change: DescribedChange, actor: Actor): Promise<Project>;
 };
 
@@ -75,7 +74,7 @@ export function createProjects(options: ProjectsOptions): Projects {
           name,
           projectId: id as ProjectId,
         };
-        // Before the audit log, whose lock comes after those of people everywhere.
+        // Before the audit log: all code takes locks of people before the lock of the audit log.
         if (creator !== undefined) {
           const field = "project_creator";
           await members.appointCreator({ parent, created, email: creator, field, principal });

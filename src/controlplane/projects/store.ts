@@ -1,4 +1,4 @@
-// SQL of projects and the scopes above them. Called by projects.ts and local-projects.ts.
+// SQL of projects and the scopes above them.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
@@ -13,17 +13,22 @@ export type LocalProjectRow = {
   readonly projectName: string;
 };
 
-/** Any constant of our own; held by whoever makes the first organization. */
+/**
+ * An arbitrary constant of our own; a process holds this lock while it creates the first
+ * organization.
+ */
 const firstOrganizationLockKey = 7_246_330_143;
 
-/** Waits until no other process is making the first organization, then tells whether one exists. */
+/**
+ * Waits until no other process is creating the first organization, then returns whether one exists.
+ */
 export async function lockAndHasOrganization(sql: Sql): Promise<boolean> {
   await sql`select pg_advisory_xact_lock(${firstOrganizationLockKey})`;
   const rows = await sql`select 1 from organizations limit 1`;
   return rows.length > 0;
 }
 
-/** Adds an organization, a data plane, a workspace and a project, each in the one before. */
+/** Adds an organization, a data plane in it, a workspace in that and a project in that. */
 export async function insertScopes(sql: Sql, row: LocalProjectRow, name: string): Promise<void> {
   await sql`insert into organizations (org_id, name) values (${row.orgId}, ${name})`;
   await sql`
@@ -37,7 +42,7 @@ export async function insertScopes(sql: Sql, row: LocalProjectRow, name: string)
     values (${row.projectId}, ${row.workspaceId}, ${row.projectName})`;
 }
 
-/** Returns the active projects with this name or this id in text form, the oldest first. */
+/** Returns up to two active projects with this name or with this id in text form, oldest first. */
 export async function findProjects(sql: Sql, nameOrId: string): Promise<LocalProjectRow[]> {
   return sql<LocalProjectRow[]>`
     select
@@ -97,7 +102,7 @@ export async function findProject(sql: Sql, id: string): Promise<ProjectRow | un
   return row;
 }
 
-/** The same, and no other writer changes it until the transaction ends. */
+/** Same as findProject, and locks the row against other writers until the transaction ends. */
 export async function lockProject(sql: Sql, id: string): Promise<ProjectRow | undefined> {
   const [row] = await sql<ProjectRow[]>`
     select ${columns(sql)}
@@ -119,7 +124,7 @@ export async function updateProject(
     where project_id = ${id}`;
 }
 
-/** Returns the active projects of a workspace, the oldest first, and one more than the limit. */
+/** Returns the active projects of a workspace, oldest first, up to one more than the limit. */
 export async function listProjects(
   sql: Sql,
   workspaceId: string,

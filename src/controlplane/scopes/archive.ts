@@ -1,6 +1,6 @@
-// Archiving a scope: access ends in the request's own transaction, which also asks for the workflow
-// that archives what is inside. Called by the handlers and services of every level, and by that
-// workflow's activities. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29.
+// Archiving a scope: access ends in the request's own transaction, which also requests the workflow
+// that archives the contents. Source: docs/spec.md, "States and transitions"; docs/decisions.md,
+// 29.
 
 import { everything } from "../../access/caller-memory.ts";
 import type { Audit } from "../../access/audit/audit.ts";
@@ -16,7 +16,7 @@ import * as store from "./store.ts";
 import type { Child } from "./store.ts";
 
 export type ArchiveOptions = {
-  /** Archives what is inside too; without it, active children are refused. */
+  /** Whether to archive the contents too; if false, active children make the call fail. */
   readonly withChildren: boolean;
   readonly actor: Actor;
 };
@@ -26,19 +26,19 @@ export type Archived = {
   readonly id: string;
   readonly name: string;
   readonly archivedAt: Date;
-  /** Of the workflow that archives what is inside. */
+  /** Id of the workflow that archives the contents. */
   readonly workflowId: string;
 };
 
 export type Archives = {
   /**
-   * Ends all access to a scope and everything inside it; its name is free again.
+   * Ends all access to a scope and everything inside it, and frees its name.
    *
-   * Fails with SCOPE_NOT_EMPTY when it has active children and `withChildren` is not set, with
-   * NOT_FOUND when it, or something above it, is archived.
+   * Fails with SCOPE_NOT_EMPTY if it has active children and `withChildren` is false, and with
+   * NOT_FOUND if the scope or one above it is archived.
    */
   archive(scope: Scope, options: ArchiveOptions): Promise<Archived>;
-  /** Returns at most `limit` of what is directly inside, archived or not, in order of id. */
+  /** Returns at most `limit` direct children, archived ones included, ordered by id. */
   listChildren(
     level: LevelInOrg,
     id: string,
@@ -46,7 +46,7 @@ export type Archives = {
     limit?: number,
   ): Promise<readonly Child[]>;
   /**
-   * Archives one scope whose parent is archived. Idempotent: only the first time is written to the
+   * Archives one scope whose parent is archived. Idempotent: only the first call writes to the
    * audit log, as done by `actor`.
    */
   markArchived(level: LevelInOrg, id: string, actor?: Actor): Promise<void>;
@@ -66,10 +66,10 @@ const childNames: Readonly<Record<LevelInOrg, readonly [one: string, many: strin
   project: ["", ""],
 };
 
-/** One activity's worth: each child becomes a workflow. */
+/** Children per activity: each child becomes a workflow. */
 const childrenLimitDefault = 1_000;
 
-/** Who archives what nobody named: the workflow, on behalf of the service. */
+/** Actor of archived contents: the workflow, on behalf of the service. */
 const cascade: Actor = { type: "system", id: "archive", name: "archive workflow" };
 
 export function createArchives({ database, audit, changes, outbox }: ArchivesOptions): Archives {

@@ -1,4 +1,4 @@
-// An archived scope as the answers of every level show it. Called by their handlers.
+// An archived scope in the answers of every level.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";

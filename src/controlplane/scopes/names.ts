@@ -1,6 +1,5 @@
-// What names and descriptions of scopes may be, and what happens when a name is taken. Called by
-// the services of organizations, data planes, workspaces and projects.
-// Source: docs/decisions.md, 28; Postgres manual, appendix A.
+// Rules for names and descriptions of scopes, and the error for a name that is taken. Source:
+// docs/decisions.md, 28; Postgres manual, appendix A.
 
 import { ServiceError } from "../../base/errors.ts";
 import { scopeDescriptionLengthMax, scopeNameLengthMax } from "../../base/tenant-limits.ts";
@@ -22,7 +21,7 @@ function findNameFault(name: string): string | undefined {
   return undefined;
 }
 
-/** Throws INVALID_ARGUMENT when a description is too long or is no text that can be stored. */
+/** Throws INVALID_ARGUMENT if a description is too long or is not storable text. */
 export function assertDescription(description: string): void {
   if (description.includes("\0") || !description.isWellFormed()) {
     throw new ServiceError(
@@ -38,13 +37,13 @@ export function assertDescription(description: string): void {
   }
 }
 
-/** What a rename asks for. Undefined changes nothing; an empty description removes it. */
+/** Fields of an update. Undefined changes nothing; an empty description removes it. */
 export type DescribedChange = {
   readonly name: string | undefined;
   readonly description: string | undefined;
 };
 
-/** Throws INVALID_ARGUMENT when there is nothing to change, or naming the field that is wrong. */
+/** Throws INVALID_ARGUMENT, naming the wrong field, or if both fields are undefined. */
 export function assertChange({ name, description }: DescribedChange): void {
   if (name === undefined && description === undefined) {
     throw new ServiceError("INVALID_ARGUMENT", "name: give a name, a description or both");
@@ -53,7 +52,7 @@ export function assertChange({ name, description }: DescribedChange): void {
   if (description !== undefined) assertDescription(description);
 }
 
-/** Counts characters, not UTF-16 units: an emoji is one. */
+/** Counts characters, not UTF-16 units: an emoji is one character. */
 function isLonger(text: string, lengthMax: number): boolean {
   if (text.length <= lengthMax) return false;
   return text.length > 2 * lengthMax || Array.from(text).length > lengthMax;
@@ -61,7 +60,7 @@ function isLonger(text: string, lengthMax: number): boolean {
 
 const uniqueViolation = "23505";
 
-/** Unique indexes over the names of active siblings, and what siblings are. */
+/** Unique indexes on the names of active siblings, with the sibling's description in messages. */
 const siblings: Readonly<Record<string, string>> = {
   organizations_name_idx: "another active organization",
   dataplanes_name_idx: "another active data plane of the organization",
@@ -69,7 +68,7 @@ const siblings: Readonly<Record<string, string>> = {
   projects_name_idx: "another active project of the workspace",
 };
 
-/** Returns what `write` does; fails with NAME_TAKEN when an active sibling has the name. */
+/** Returns the result of `write`. Fails with NAME_TAKEN if an active sibling has the name. */
 export async function refuseTakenName<T>(write: Promise<T>): Promise<T> {
   try {
     return await write;

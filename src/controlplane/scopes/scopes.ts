@@ -1,6 +1,5 @@
-// Finds active scopes by level and id. Called by the transport before every call that names a
-// scope, and by services and activities that are handed an id.
-// Source: docs/spec.md, "What the service does", 7; docs/decisions.md, 28.
+// Finds active scopes by level and id. Source: docs/spec.md, "What the service does", 7;
+// docs/decisions.md, 28.
 
 import type { Scope, ScopeLevel, LevelInOrg } from "../../access/scope.ts";
 import { systemScope, systemScopeId } from "../../access/scope.ts";
@@ -11,22 +10,22 @@ import * as store from "./store.ts";
 
 export type Scopes = {
   /**
-   * Returns a scope with everything above it; undefined when there is none, when it is archived, or
-   * when something above it is. An id that is no UUID names nothing.
+   * Returns a scope with the scopes above it; undefined if it does not exist, or if it or a scope
+   * above it is archived. An id that is not a UUID matches nothing.
    */
   find(level: ScopeLevel, id: string): Promise<Scope | undefined>;
-  /** Returns a scope whether it is archived or not; undefined when there never was one. */
+  /** Returns a scope, archived or not; undefined if it never existed. */
   findAny(level: ScopeLevel, id: string): Promise<Scope | undefined>;
   /**
-   * Returns a scope that stays active, with everything above it, until the ambient transaction
-   * ends: what is put inside is there when it is archived. Waits for one that archives.
+   * Returns a scope with the scopes above it and keeps them active until the ambient transaction
+   * ends, so that a later archiving sees everything created inside. Waits for a running archiving.
    *
-   * Fails with NOT_FOUND where `find` returns undefined. Throws outside a transaction.
+   * Fails with NOT_FOUND if `find` would return undefined. Throws outside a transaction.
    */
   hold(level: ScopeLevel, id: string): Promise<Scope>;
   /**
-   * Returns at most `limit` projects that are a scope or lie in it, archived or not, in order of
-   * id, each with the cluster that holds its events.
+   * Returns at most `limit` projects, each with the cluster of its events: the scope itself or the
+   * projects inside it, archived ones included, ordered by id.
    */
   listProjects(
     level: LevelInOrg,

@@ -1,12 +1,11 @@
-// SQL of scopes: each with the ones above it, locks that hold them as they are, and what archiving
-// writes. Called by scopes.ts and archive.ts.
+// SQL of scopes: lookups with the scopes above, the locks that keep them unchanged, and archiving.
 
 import type { PendingQuery, Row } from "postgres";
 import type { Scope, LevelInOrg } from "../../access/scope.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 
-/** From the widest to the narrowest; each holds the next. */
+/** From the widest to the narrowest; each contains the next. */
 const levels = [
   "org",
   "dataplane",
@@ -22,9 +21,9 @@ const tables: Readonly<Record<LevelInOrg, { readonly name: string; readonly id: 
 };
 
 /**
- * Which scopes are found, and how their rows are locked until the transaction ends. `active`: all
- * of it, up to the organization, is active. `held`: the same, and nothing of it can be archived.
- * `ending`: the same, and nothing can be created inside. `any`: archived ones too.
+ * Filter on scopes, and lock of their rows until the transaction ends. `active`: the scope and all
+ * scopes above it are active. `held`: same, and none of them can be archived. `ending`: same, and
+ * nothing can be created inside. `any`: archived scopes too, without a lock.
  */
 export type Standing = "active" | "held" | "ending" | "any";
 
@@ -110,7 +109,7 @@ function standingSql(sql: Sql, level: LevelInOrg, standing: Standing): Fragment 
     case "active":
       return active;
     case "held":
-      // Waits for one that archives, then looks again whether the rows are still active.
+      // Waits for a running archiving, then rechecks whether the rows are still active.
       return sql`${active} for key share`;
     case "ending":
       return above.length === 0
@@ -137,7 +136,7 @@ export async function countActiveChildren(
   return row?.count ?? 0;
 }
 
-/** Returns when the scope was archived: now; undefined when it was before, or there is none. */
+/** Archives a scope and returns the time; undefined if it was archived before or does not exist. */
 export async function markArchived(
   sql: Sql,
   level: LevelInOrg,
@@ -153,7 +152,7 @@ export async function markArchived(
 
 export type Child = { readonly level: LevelInOrg; readonly id: string; readonly name: string };
 
-/** Returns what is directly inside, archived or not, in order of id. */
+/** Returns the direct children, archived ones included, ordered by id. */
 export async function listChildren(
   sql: Sql,
   { level, id, afterId, limit }: { level: LevelInOrg; id: string; afterId: string; limit: number },
@@ -173,7 +172,7 @@ export async function listChildren(
 /** A project and the cluster that holds its events. */
 export type ProjectPlaceRow = { readonly projectId: string; readonly clusterId: string };
 
-/** Returns projects that are a scope or lie in it, archived or not, in order of id. */
+/** Returns the projects that are the scope or inside it, archived ones included, ordered by id. */
 export async function listProjects(
   sql: Sql,
   { level, id, afterId, limit }: { level: LevelInOrg; id: string; afterId: string; limit: number },

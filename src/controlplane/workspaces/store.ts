@@ -1,4 +1,4 @@
-// SQL of workspaces. Called by workspaces.ts, which has checked that what is above is active.
+// SQL of workspaces. The caller checks that the scopes above are active.
 
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -40,7 +40,7 @@ export async function findWorkspace(sql: Sql, id: string): Promise<WorkspaceRow 
   return row;
 }
 
-/** The same, and no other writer changes it until the transaction ends. */
+/** Same as findWorkspace, and locks the row against other writers until the transaction ends. */
 export async function lockWorkspace(sql: Sql, id: string): Promise<WorkspaceRow | undefined> {
   const [row] = await sql<WorkspaceRow[]>`
     select ${columns(sql)}
@@ -61,7 +61,7 @@ export async function updateWorkspace(
     where workspace_id = ${id}`;
 }
 
-/** Returns the active workspaces of a data plane, the oldest first, and one more than the limit. */
+/** Returns the active workspaces of a data plane, oldest first, up to one more than the limit. */
 export async function listWorkspaces(
   sql: Sql,
   dataplaneId: string,

@@ -1,5 +1,5 @@
-// Workspaces: what projects lie in. Called by handlers.ts with scopes that are active and allowed.
-// Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
+// Workspaces: the parents of projects. Source: docs/spec.md, "Control plane", "Control-plane
+// resources"; docs/decisions.md, 12, 28.
 
 import type { Audit } from "../../access/audit/audit.ts";
 import type { Members } from "../../access/members/members.ts";
@@ -21,16 +21,16 @@ export type Workspace = WorkspaceRow;
 export type CreateWorkspaceOptions = {
   readonly name: string;
   readonly description: string | undefined;
-  /** E-mail of a member of the data plane, who becomes administrator; nobody when undefined. */
+  /** E-mail of a member of the data plane who becomes administrator; undefined appoints none. */
   readonly creator: string | undefined;
 };
 
 export type Workspaces = {
   /**
-   * Makes a workspace without projects in a data plane.
+   * Creates a workspace without projects in a data plane.
    *
-   * Fails with NAME_TAKEN, with INVALID_ARGUMENT naming the field, and with NOT_FOUND when the data
-   * plane has been archived meanwhile.
+   * Fails with NAME_TAKEN, with INVALID_ARGUMENT naming the field, and with NOT_FOUND if the data
+   * plane was archived meanwhile.
    */
   create(
     dataplane: Scope,
@@ -39,9 +39,9 @@ export type Workspaces = {
   ): Promise<Workspace>;
   /** Returns an active workspace. Fails with NOT_FOUND. */
   get(id: string): Promise<Workspace>;
-  /** Returns a page of a data plane's active workspaces, the oldest first. */
+  /** Returns a page of a data plane's active workspaces, oldest first. */
   list(dataplaneId: string, page: PageOptions): Promise<Page<Workspace>>;
-  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT when it changes nothing at all. */
+  /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT if both fields are undefined. */
   update(id: string, change: DescribedChange, actor: Actor): Promise<Workspace>;
 };
 
@@ -71,7 +71,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         const row = { id, name, description: description || null, dataplaneId: parent.id };
         await refuseTakenName(store.insertWorkspace(sql, row));
         const created: Scope = { ...parent, level: "workspace", id, name, workspaceId: id };
-        // Before the audit log, whose lock comes after those of people everywhere.
+        // Before the audit log: all code takes locks of people before the lock of the audit log.
         if (creator !== undefined) {
           const field = "workspace_creator";
           await members.appointCreator({ parent, created, email: creator, field, principal });
