@@ -1,5 +1,5 @@
-// Everything that runs models, put together: providers and how they are reached, chat and proxy,
-// and the prices of what they used. Source: docs/generations.md.
+// Puts together the parts of generation: providers, credentials, routing, chat, proxy, judge calls
+// and prices. Source: docs/generations.md.
 
 import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
@@ -34,7 +34,7 @@ export type Generation = {
   readonly proxy: Proxy;
   readonly models: Models;
   readonly judgeCalls: JudgeCalls;
-  /** Resolves when every generation is stored, and ends the connections to providers. */
+  /** Waits until every generation is stored, then closes the connections to providers. */
   close(): Promise<void>;
 };
 
@@ -57,7 +57,7 @@ export function createGeneration(options: GenerationOptions): Generation {
     addressGuard,
     firstByteTimeoutMs: config.providerTimeoutMs,
     idleTimeoutMs: config.providerIdleTimeoutMs,
-    // No call waits for a socket, however many reach one provider.
+    // A socket for every call that may run, so that no call waits for one.
     socketsMax: processCallsMax(config.generationConcurrencyMax),
   });
   const keys = createEncryptionKeys(config.encryptionKeys);

@@ -1,36 +1,34 @@
-// A call to a provider that failed, whichever way it was made: what happened, whether another try
-// may help, and what each kind of caller is told. Thrown by chat and proxy alike; read by
-// calls/attempts.ts.
-// Source: docs/decisions.md, 20, 21.
+// Error of a failed provider call: the kind of failure, whether a retry may help, and the answer
+// that each kind of caller gets. Source: docs/decisions.md, 20, 21.
 
 import { type RelayedAnswer, ServiceError } from "../base/errors.ts";
 
 export type ProviderFailure =
-  /** It answered with an error status. */
+  /** The provider answered with an error status. */
   | "status"
-  /** No connection, or one that ended before the first byte of an answer. */
+  /** No connection, or the connection ended before the first byte of the answer. */
   | "connection"
-  /** No answer, or no more of it, in time. */
+  /** The answer, or its next part, did not arrive in time. */
   | "timeout"
-  /** An answer that is none: no JSON, no events, too large. */
+  /** The answer is unusable: no JSON, no events, or too large. */
   | "malformed"
-  /** A stream that ended in the middle. */
+  /** The stream ended in the middle. */
   | "broken"
-  /** Its address is private and not the operator's. */
+  /** The provider's address is private and not allowed by the operator. */
   | "address"
-  /** Its answer, with those of other calls, is more than there is memory for. */
+  /** The answer does not fit into the memory that is left for answers. */
   | "overloaded";
 
 export type ProviderErrorOptions = {
   readonly failure: ProviderFailure;
-  /** For people; without secrets, and the provider's own words where it said some. */
+  /** Text for people, without secrets; includes the provider's own text if there is any. */
   readonly message: string;
   /** Name of the connection. */
   readonly provider: string;
   readonly status?: number | undefined;
   /** Whole seconds that the provider asks to wait. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The provider's error body where it is JSON of the OpenAI API's form, without secrets. */
+  /** Error body of the provider without secrets, if it is JSON in the form of the OpenAI API. */
   readonly body?: Uint8Array | undefined;
   readonly cause?: unknown;
 };
@@ -53,16 +51,16 @@ export class ProviderError extends Error {
   }
 }
 
-/** Tells whether the same request may succeed at the same provider a little later. */
+/** Returns whether a retry of the same request at the same provider may succeed. */
 export function isRetriable({ failure, status }: ProviderError): boolean {
   if (failure === "status") return status === 429 || status === 408 || (status ?? 0) >= 500;
   return failure === "connection" || failure === "timeout";
 }
 
-/** Tells whether another provider may do what this one did not: everything but a bad request. */
+/** Returns whether another provider may succeed: after every failure except a bad request. */
 export function mayFallBack(error: ProviderError): boolean {
   const { failure, status = 0 } = error;
-  // Elsewhere an answer would take the same memory.
+  // The answer of another provider would need the same memory.
   if (failure === "overloaded") return false;
   return failure !== "status" || isRetriable(error) || deniedStatuses.has(status) || status === 404;
 }
@@ -70,12 +68,12 @@ export function mayFallBack(error: ProviderError): boolean {
 const deniedStatuses: ReadonlySet<number> = new Set([401, 403]);
 
 /**
- * Statuses that the API keeps for itself (docs/spec.md, Errors), and what a client of the proxy is
- * answered in their place: of the same class, and no reason to try again.
+ * Provider statuses that have another meaning in our API (docs/spec.md, Errors), and the status
+ * that the proxy answers instead: of the same class, and none that clients retry.
  */
 const reserved: Readonly<Record<number, number>> = { 401: 424, 403: 424, 404: 400 };
 
-/** Returns what a caller is told. The cause is kept for the log. */
+/** Converts to the error that the caller gets. The cause is kept for the log. */
 export function toServiceError(error: ProviderError): ServiceError {
   const { failure, status = 0, retryAfterSeconds, message } = error;
   const relayed = relayedOf(error);
@@ -89,12 +87,15 @@ export function toServiceError(error: ProviderError): ServiceError {
   return new ServiceError(isRefused ? "PROVIDER_REJECTED" : "PROVIDER_FAILED", message, options);
 }
 
-/** What a client of the OpenAI API reads: the provider's own words, in OpenAI's form. */
+/**
+ * Returns the answer for a client of the OpenAI API: the provider's own body if it has OpenAI's
+ * form.
+ */
 function relayedOf(error: ProviderError): RelayedAnswer | undefined {
   const { failure, status, body, message, provider } = error;
   if (failure !== "status" || status === undefined || status < 400) return undefined;
   const isDenied = deniedStatuses.has(status);
-  // The provider speaks of a key that is not the caller's.
+  // The provider's text is about a key that does not belong to the caller.
   const text = isDenied ? `provider ${provider} refused its credentials` : message;
   const type = status < 500 ? "invalid_request_error" : "server_error";
   const own = { error: { message: text, type, param: null, code: null } };

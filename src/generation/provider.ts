@@ -1,5 +1,4 @@
-// A provider of models as the rest of generation sees it: how it is reached, and with which
-// secrets. Found by routing; read by whatever calls a model. Source: docs/generations.md.
+// A provider of models: its API, address and secrets. Source: docs/generations.md.
 
 import type { ServiceError } from "../base/errors.ts";
 
@@ -12,10 +11,10 @@ export const providerTypes = [
   "mistral",
   "openai_compatible",
 ] as const;
-/** Which API a provider speaks. */
+/** API of a provider. */
 export type ProviderType = (typeof providerTypes)[number];
 
-/** Providers whose API is OpenAI's: bodies pass to and from them as they are. */
+/** Returns whether the provider has OpenAI's API: request and answer bodies pass unchanged. */
 export function speaksOpenAi(type: ProviderType): boolean {
   return type === "openai" || type === "azure" || type === "openai_compatible";
 }
@@ -29,41 +28,41 @@ export const secretNames = [
 export type SecretName = (typeof secretNames)[number];
 export type Secrets = { readonly [Name in SecretName]?: string };
 
-/** How the models of one provider are reached. */
+/** Address, API and secrets of one provider. */
 export type Connection = {
-  /** Tells connections apart in memory: the same id, the same settings and secrets. */
+  /** Identity for caches and socket pools: the same id means the same settings and secrets. */
   readonly id: string;
-  /** What `provider/` of a model names. */
+  /** Name before the slash in a model written as `provider/model`. */
   readonly name: string;
   readonly type: ProviderType;
-  /** Without a slash at its end; undefined where the provider's own address is used. */
+  /** Base URL without a trailing slash; undefined: the provider's own address. */
   readonly baseUrl: string | undefined;
-  /** Azure. */
+  /** Azure only. */
   readonly resourceName: string | undefined;
-  /** Azure. */
+  /** Azure only. */
   readonly apiVersion: string | undefined;
-  /** Bedrock. */
+  /** Bedrock only. */
   readonly region: string | undefined;
   readonly secrets: Secrets;
-  /** Named by the operator, so it may be at a private address. */
+  /** Whether the operator configured it: it may have a private address. */
   readonly isOperators: boolean;
-  /** Why it cannot be used: its secrets cannot be opened. */
+  /** Reason why the connection is unusable: its secrets cannot be decrypted. */
   readonly fault?: ServiceError;
 };
 
 /** A model of a provider. */
 export type Target = {
   readonly connection: Connection;
-  /** As the provider names it. */
+  /** Name of the model at the provider. */
   readonly model: string;
 };
 
-/** What a request's `model` stands for. */
+/** Result of resolving a request's `model`. */
 export type Route = {
-  /** As the request said. */
+  /** Model name from the request. */
   readonly asked: string;
-  /** The alias that it is; undefined where it names a model itself. */
+  /** Name of the alias; undefined if the request names a model directly. */
   readonly alias: string | undefined;
-  /** At least one; the next is asked when one fails. */
+  /** At least one target, in the order in which they are tried. */
   readonly targets: readonly [Target, ...Target[]];
 };

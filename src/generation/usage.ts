@@ -1,27 +1,27 @@
-// Tokens of one call of a model, in parts that do not overlap: a token is counted in exactly one.
+// Token counts of one model call in disjoint parts: each token is counted in exactly one.
 // Source: docs/decisions.md, 18; docs/generations.md.
 
 export type Usage = {
-  /** Sent, and neither read from a cache nor written to one. */
+  /** Prompt tokens that were neither read from a cache nor written to one. */
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** Answered, without the reasoning. */
+  /** Generated tokens without reasoning. */
   readonly output: number;
   readonly reasoning: number;
 };
 
-/** All tokens that were sent. */
+/** Returns the number of prompt tokens, cached ones included. */
 export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {
   return input + cacheRead + cacheWrite;
 }
 
-/** All tokens that were generated. */
+/** Returns the number of generated tokens, reasoning included. */
 export function completionTokens({ output, reasoning }: Usage): number {
   return output + reasoning;
 }
 
-/** Returns the sums under the names that the OpenAI API and session totals have for them. */
+/** Returns the sums under the names that the OpenAI API and the session totals use. */
 export function tokenCounts(usage: Usage) {
   const prompt = promptTokens(usage);
   const completion = completionTokens(usage);

@@ -1,4 +1,4 @@
-// Every activity, under the name that workflows call it by. Called by worker-app.ts.
+// Every activity under the name that workflows use.
 
 import { createArchiveProjectActivities } from "./archive-project/activities.ts";
 import type { ArchiveActivitiesOptions } from "./archive-project/activities.ts";

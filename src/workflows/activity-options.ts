@@ -1,26 +1,26 @@
-// How workflows call activities: tried again until they succeed, since what they do was promised to
-// whoever archived or revoked. Imported by workflows, so it does nothing by itself.
+// Options for calling activities: they are retried until they succeed, because the archive or
+// revocation was already confirmed. Without side effects, because workflows import this file.
 
 import { ActivityCancellationType } from "@temporalio/workflow";
 import type { ActivityOptions } from "@temporalio/workflow";
 
 export const activityOptions: ActivityOptions = {
-  // Each takes seconds; this is for one that hangs.
+  // Activities take seconds; the limit is for one that hangs.
   startToCloseTimeout: "10 minutes",
-  // A worker that dies is noticed soon.
+  // Short, so that the death of a worker is noticed soon.
   heartbeatTimeout: "15 seconds",
   retry: { initialInterval: "1 second", maximumInterval: "1 minute" },
 };
 
-/** Evaluations wait for a worker here, so that many of them keep nothing else waiting. */
+/** Task queue of evaluations, separate so that many of them delay no other work. */
 export const evaluationTaskQueue = "waggle-evaluations";
 
-/** For what runs evaluators on events. */
+/** Options for activities that run evaluators on events. */
 export const evaluationOptions: ActivityOptions = {
   ...activityOptions,
   taskQueue: evaluationTaskQueue,
-  // A step takes seconds; the model of a judge may take minutes to answer, several times over.
+  // A step takes seconds, but a judge's model may take minutes to answer, several times.
   startToCloseTimeout: "1 hour",
-  // What has run is committed before the rest is given back.
+  // A cancelled activity first commits the results so far.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 };

@@ -1,18 +1,17 @@
-// What all activities have in common: which failures are for good, and signs of life. Called by the
-// activities of every job.
+// Common parts of all activities: permanent failures and heartbeats.
 
 import { ApplicationFailure, Context } from "@temporalio/activity";
 import { outcomes, ServiceError } from "../base/errors.ts";
 
 type Activity = (...words: never[]) => Promise<unknown>;
 
-/** Well below the time after which Temporal takes a silent activity for dead. */
+/** Interval of heartbeats, well below Temporal's heartbeat time-out. */
 export const heartbeatMs = 3_000;
 const serverErrorMin = 500;
 
 /**
- * Returns activities that show signs of life while they run, so that Temporal gives them to another
- * worker soon after this one has died, and that are not tried again where that could not help.
+ * Wraps activities with heartbeats, so that Temporal retries them soon after their worker has died,
+ * and makes failures permanent if a retry cannot help.
  */
 export function toActivities<T extends Readonly<Record<string, Activity>>>(activities: T): T {
   return Object.fromEntries(
@@ -20,14 +19,14 @@ export function toActivities<T extends Readonly<Record<string, Activity>>>(activ
       name,
       (...words: never[]) => withHeartbeats(() => activity(...words)).catch(refuse),
     ]),
-    // The same names and signatures.
+    // Names and signatures are unchanged.
   ) as unknown as T;
 }
 
-/** What a running activity has said of itself. */
+/** Heartbeat details of the running activities. */
 const said = new WeakMap<Context, unknown>();
 
-/** Has the running activity's signs of life tell how far it is. */
+/** Sets the details of the running activity's heartbeats, such as its progress. */
 export function tell(details: Readonly<Record<string, number | string>>): void {
   said.set(Context.current(), details);
 }
@@ -48,12 +47,12 @@ function refuse(error: unknown): never {
   throw ApplicationFailure.nonRetryable(error.message, error.reason);
 }
 
-/** Returns what is aborted when the running activity is cancelled, or its worker stops. */
+/** Returns a signal that is aborted when the running activity is cancelled or its worker stops. */
 export function stopSignal(): AbortSignal {
   return Context.current().cancellationSignal;
 }
 
-/** Tells whether this is not the first attempt, so that one before may have done a part. */
+/** Returns whether an earlier attempt may have done a part. */
 export function isRetry(): boolean {
   return Context.current().info.attempt > 1;
 }

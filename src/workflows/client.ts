@@ -1,5 +1,5 @@
-// Speaks to the Temporal that the configuration names, a cluster or Temporal Cloud: starts
-// workflows for the outbox, asks after them, ends them. Called by worker-app.ts and activities.
+// Client of the configured Temporal server (a cluster or Temporal Cloud): starts workflows of the
+// outbox, reads their state, and cancels or terminates them.
 
 import { readFile } from "node:fs/promises";
 import { Client, Connection, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
@@ -12,44 +12,44 @@ import type { WorkflowStarter } from "../outbox/relay.ts";
 import { describeWork } from "./describe-work.ts";
 import { scopeKey, searchAttributesOf } from "./search-attributes.ts";
 
-/** Where a Temporal is and how it is spoken to. */
+/** Address of a Temporal server and the options of its connection. */
 export type TemporalTarget = Omit<TemporalConfig, "address" | "cliPath"> & {
   readonly address: string;
 };
 
-/** Queue on which every workflow and activity of ours waits for a worker. */
+/** Task queue of all workflows and of all activities except evaluations. */
 export const taskQueue = "waggle";
 
-/** What a workflow did, as far as Temporal still knows it. */
+/** State of a workflow; `absent` if Temporal does not know it or has deleted it. */
 export type WorkflowState = "running" | "completed" | "failed" | "absent";
 
 export type WorkflowClient = WorkflowStarter & {
-  /** What it speaks over; connects when it is first used, and again whenever that broke. */
+  /** Lazy connection, which reconnects after failures. */
   readonly connection: Connection;
-  /** Asks for the namespace; returns why it cannot be used now, or undefined. */
+  /** Describes the namespace; returns the reason if it is unavailable, else undefined. */
   findFault(): Promise<string | undefined>;
   getState(workflowId: string): Promise<WorkflowState>;
   /**
-   * Returns ids of running workflows on a scope, at most `limit`, but not of those types. Temporal
-   * lists a new workflow some moments after its start.
+   * Returns ids of up to `limit` running workflows on a scope, except of the given types. Temporal
+   * lists a new workflow a few moments after its start.
    */
   listRunning(
     scopeId: string,
     options: { readonly exceptTypes: readonly string[]; readonly limit: number },
   ): Promise<readonly string[]>;
-  /** Asks a workflow to end; one that has ended already is left as it is. */
+  /** Requests cancellation of a workflow; has no effect if it has ended. */
   cancel(workflowId: string): Promise<void>;
-  /** Ends a workflow that did not heed `cancel`. */
+  /** Terminates a workflow that did not react to `cancel`. */
   terminate(workflowId: string, reason: string): Promise<void>;
   close(): Promise<void>;
 };
 
 const callTimeoutMs = 10_000;
 
-/** TLS as the configuration asks for it, in the form that client and worker take. */
+/** TLS settings in the form of the Temporal client and worker. */
 export type TemporalTls = NonNullable<ConnectionOptions["tls"]>;
 
-/** Reads the certificates that a configuration names. Fails with OperatorError, naming the one. */
+/** Reads the configured certificates. Fails with OperatorError naming the variable. */
 export async function readTls(target: TemporalTarget): Promise<TemporalTls> {
   const { tls, apiKey, clientCertPath, clientKeyPath, serverCaCertPath } = target;
   const paths = [clientCertPath, clientKeyPath, serverCaCertPath];
@@ -90,9 +90,9 @@ export async function createWorkflowClient(target: TemporalTarget): Promise<Work
     address,
     tls: await readTls(target),
     ...(apiKey !== undefined && { apiKey }),
-    // A Temporal that comes back is found soon.
+    // Short, so that a restarted server is found soon.
     channelArgs: { "grpc.max_reconnect_backoff_ms": 5_000 },
-    // The default tries calls again by itself, which would hide that Temporal is away.
+    // The default interceptor retries calls, which would hide that Temporal is unavailable.
     interceptors: [],
   });
   const { workflow } = new Client({ connection, namespace });
@@ -156,7 +156,8 @@ export async function createWorkflowClient(target: TemporalTarget): Promise<Work
       taskQueue,
       workflowId: entry.workflowId,
       args: [entry.input],
-      // Also after its end: the outbox is emptied only once the start is marked.
+      // Rejects a duplicate also after the end: an outbox entry is deleted only after its start is
+      // recorded.
       workflowIdReusePolicy: "REJECT_DUPLICATE",
       ...describeWork(entry.workflowType, entry.input),
     } as const;
@@ -164,14 +165,14 @@ export async function createWorkflowClient(target: TemporalTarget): Promise<Work
     try {
       await workflow.start(entry.workflowType, { ...options, typedSearchAttributes });
     } catch (error) {
-      // What has to be done matters more than finding it; worker.ts has said how to add them.
+      // The work matters more than the search attributes; worker.ts logged how to add them.
       if (!isAboutSearchAttributes(error)) throw error;
       await workflow.start(entry.workflowType, options);
     }
   }
 }
 
-/** Tells whether Temporal refused a call for search attributes that its namespace lacks. */
+/** Returns whether Temporal refused a call because the namespace lacks search attributes. */
 export function isAboutSearchAttributes(error: unknown): boolean {
   const { cause } = error as Error;
   const fault = isGrpcServiceError(error) ? error : cause;
@@ -194,7 +195,7 @@ function toState({ status }: Pick<WorkflowExecutionInfo, "status">): WorkflowSta
   return status.name === "RUNNING" || status.name === "CONTINUED_AS_NEW" ? "running" : "failed";
 }
 
-/** Ids and types are ours and hold no quote; whoever changes that is told here. */
+/** Quotes an id or a workflow type. Both are ours and contain no quotes; anything else is a bug. */
 function quote(value: string): string {
   if (!/^[\w-]+$/.test(value)) throw new Error("not an id or a workflow type");
   return `'${value}'`;

@@ -1,5 +1,5 @@
-// What Temporal's screens say about a workflow: a line in the list, names beside the ids. Imported
-// by workflows and by client.ts, so it does nothing by itself.
+// Describes a workflow for Temporal's user interface: a summary, details, and names for the ids.
+// Without side effects, because workflows import this file.
 
 import type {
   ArchiveInput,
@@ -23,7 +23,7 @@ const levelNames = {
 } as const;
 
 export function describeWork(type: WorkflowType, input: unknown): Description {
-  // outbox/entry.ts ties the one to the other.
+  // outbox/entry.ts ties each type to its input.
   switch (type) {
     case "revokeKey":
       return describeRevocation(input as RevokeKeyInput);
@@ -48,7 +48,7 @@ export function describeArchive({ level, id, name, orgId, actor }: ArchiveInput)
   };
 }
 
-/** What Temporal accepts, in bytes of UTF-8, is four times this. */
+/** Maximum characters of a summary; Temporal accepts four times as many bytes of UTF-8. */
 const summaryCharactersMax = 100;
 
 function describeRevocation({ keyId, orgId, scopeId, actor }: RevokeKeyInput): Description {
@@ -94,7 +94,7 @@ function memoOf(input: EvaluateChunkInput | BackfillInput): Record<string, strin
   };
 }
 
-/** Leaves the end whole: it is what tells one from another. */
+/** Shortens the start only: the end distinguishes summaries. */
 function summarize(start: string, end: string): string {
   return `${start.slice(0, summaryCharactersMax - end.length - 1)} ${end}`;
 }

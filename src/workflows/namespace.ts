@@ -1,5 +1,5 @@
-// Whether a Temporal server answers for a namespace, and adding the search attributes that our
-// workflows carry. Called by worker.ts, embedded/temporal.ts and tests.
+// Checks whether a Temporal server serves a namespace, and adds the search attributes of our
+// workflows.
 
 import { Connection } from "@temporalio/client";
 import { searchAttributeNames } from "./search-attributes.ts";
@@ -8,7 +8,7 @@ import { searchAttributeNames } from "./search-attributes.ts";
 const keywordType = 2;
 const callTimeoutMs = 5_000;
 
-/** Opens a connection that tries again at once while the server is starting. */
+/** Opens a connection that reconnects quickly while the server starts. */
 export function openConnection(address: string): Connection {
   return Connection.lazy({
     address,
@@ -16,12 +16,12 @@ export function openConnection(address: string): Connection {
       "grpc.initial_reconnect_backoff_ms": 50,
       "grpc.max_reconnect_backoff_ms": 250,
     },
-    // The default retries calls by itself, which hides that the server is not there.
+    // The default interceptor retries calls, which would hide that the server is unavailable.
     interceptors: [],
   });
 }
 
-/** Tells whether the server answers for a namespace. */
+/** Returns whether the server serves a namespace. */
 export async function isAnswering(connection: Connection, namespace: string): Promise<boolean> {
   try {
     await connection.withDeadline(Date.now() + callTimeoutMs, () =>
@@ -29,12 +29,12 @@ export async function isAnswering(connection: Connection, namespace: string): Pr
     );
     return true;
   } catch {
-    // Not listening yet, or the namespace is not there yet: both come with time.
+    // The server does not listen yet, or the namespace does not exist yet: the caller asks again.
     return false;
   }
 }
 
-/** Registers the search attributes that a namespace lacks; the rest stay. */
+/** Adds the search attributes that a namespace lacks. */
 export async function registerSearchAttributes(
   connection: Connection,
   namespace: string,

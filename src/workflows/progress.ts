@@ -1,16 +1,16 @@
-// The query that every workflow answers, for the operator who waits for it. Imported by workflows
-// and by whoever asks them, so it does nothing by itself.
+// Query that every workflow answers with its progress, for operators. Without side effects, because
+// workflows import this file.
 
 import { defineQuery } from "@temporalio/workflow";
 
 export type Progress = {
-  /** What is going on, in a few words; `done` at the end. */
+  /** Current step in a few words; `done` at the end. */
   readonly state: string;
-  /** Events in the archive, or servers that have confirmed. */
+  /** Number of archived events, or of servers that have confirmed. */
   readonly done: number;
-  /** Events, or servers, still to come. */
+  /** Number of events or servers that remain. */
   readonly left: number;
-  /** Further numbers, by what they count. */
+  /** Further numbers by name. */
   readonly [count: string]: number | string;
 };
 

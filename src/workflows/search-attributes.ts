@@ -1,5 +1,5 @@
-// What operators look for workflows by in Temporal. Imported by workflows too, so it does nothing
-// by itself.
+// Search attributes with which operators find workflows in Temporal. Without side effects, because
+// workflows import this file.
 
 import { defineSearchAttributeKey } from "@temporalio/common";
 import type { SearchAttributePair } from "@temporalio/common";
@@ -10,7 +10,7 @@ export const scopeKey = defineSearchAttributeKey("WaggleScope", "KEYWORD");
 const actorKey = defineSearchAttributeKey("WaggleActor", "KEYWORD");
 const evaluatorKey = defineSearchAttributeKey("WaggleEvaluator", "KEYWORD");
 
-/** A Temporal that lists workflows by way of a SQL database cannot list one with a longer value. */
+/** Maximum length of a value: a Temporal server on a SQL database cannot store a longer one. */
 const keywordCharactersMax = 255;
 
 export const searchAttributeNames = [
@@ -21,8 +21,8 @@ export const searchAttributeNames = [
 ];
 
 /**
- * Returns the attributes of a workflow that works for an organization, on a scope of it, and, where
- * its input names one, for an evaluator.
+ * Returns the search attributes of a workflow: its organization, scope, actor, and its evaluator if
+ * the input names one.
  */
 export function searchAttributesOf(
   about: Pick<OutboxEntry, "orgId" | "scopeId" | "actor" | "input">,

@@ -1,5 +1,5 @@
-// Runs workflows and activities for as long as the process does: waits for Temporal to come up,
-// goes on when it was away, and ends in an orderly way. Called by worker-app.ts.
+// Runs workflows and activities: waits until Temporal is available, resumes after failures, and
+// stops in an orderly way.
 
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
@@ -16,7 +16,7 @@ import { registerSearchAttributes } from "./namespace.ts";
 import { searchAttributeNames } from "./search-attributes.ts";
 
 export type WorkflowWorker = {
-  /** Takes no new work and hands back what takes long; settles when all has ended. */
+  /** Stops taking work and hands back long activities; resolves when all have ended. */
   stop(): Promise<void>;
 };
 
@@ -28,23 +28,26 @@ export type StartWorkerOptions = {
 };
 
 const workflowsPath = new URL("./workflows.ts", import.meta.url).pathname;
-/** Each holds a connection of the worker's pools at times, most of them wait. */
+/** Maximum concurrent activities; each uses a database connection at times, but mostly waits. */
 const activitiesMax = 20;
 /**
- * Steps of chunks that are taken from Temporal: those of code and of judges that run, and as many
- * that wait here for their organization's turn, since Temporal hands them out in the order in which
- * they came.
+ * Maximum steps of chunks that are taken from Temporal: running steps of code and of judges, and as
+ * many that wait here for their organization's turn, because Temporal hands them out in order of
+ * arrival.
  */
 const evaluationsMax = 4 * chunkStepsMax;
-/** Workflows kept in memory between two events of theirs. */
+/** Maximum workflows that are cached between two of their events. */
 const cachedWorkflowsMax = 200;
-/** Activities that notice it end at a step; the others are given up and tried again elsewhere. */
+/**
+ * Time in which activities may end at a step. After `stopForceMs` the others are abandoned, and
+ * other workers retry them.
+ */
 const stopGraceMs = 2_000;
 const stopForceMs = 10_000;
 const awayLookMs = 1_000;
 const lookMs = 5_000;
 
-/** Begins to work as soon as Temporal can be reached. Never fails: what is wrong is logged. */
+/** Starts work as soon as Temporal is available. Never fails: problems are logged. */
 export function startWorker(options: StartWorkerOptions): WorkflowWorker {
   const { target, logger } = options;
   installRuntime(logger);
@@ -53,7 +56,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
   const watch = watchTemporal(options, signal);
   const code = bundleWorkflows(logger);
   code.catch(() => {
-    // Told where it is used.
+    // The error is reported when `code` is awaited.
   });
   const workers = new Set<Worker>();
 
@@ -87,7 +90,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
         {
           ...{ ...common, taskQueue: evaluationTaskQueue },
           maxConcurrentActivityTaskExecutions: evaluationsMax,
-          // Cancelling is told in answer to a sign of life.
+          // Temporal announces a cancellation in the answer to a heartbeat.
           maxHeartbeatThrottleInterval: heartbeatMs,
         },
       ]);
@@ -97,7 +100,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
     }
   }
 
-  /** Runs workers until all have ended; where one does, the others have to as well. */
+  /** Runs workers until all have ended; the end of one shuts the others down. */
   async function runTogether(all: readonly WorkerOptions[]): Promise<void> {
     let isEnding = false;
     const running = all.map(async (one) => {
@@ -105,7 +108,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
         const worker = await Worker.create(one);
         workers.add(worker);
         const run = worker.run();
-        // stop() came while it was being made. One that never ran would keep its connection open.
+        // stop() was called meanwhile. A worker that never runs would keep its connection open.
         if (isEnding || signal.aborted) worker.shutdown();
         await run;
       } finally {
@@ -150,12 +153,12 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
 
 type Watch = {
   isReachable(): boolean;
-  /** Resolves when Temporal answers, or when the watch has ended. */
+  /** Resolves when Temporal is available or the watch has ended. */
   reachable(): Promise<void>;
   readonly ended: Promise<void>;
 };
 
-/** Asks Temporal over and over whether it is there; logs one line when that changes. */
+/** Checks regularly whether Temporal is available, and logs each change once. */
 function watchTemporal({ target, client, logger }: StartWorkerOptions, signal: AbortSignal): Watch {
   const { address, namespace } = target;
   let isReachable = false;
@@ -176,7 +179,7 @@ function watchTemporal({ target, client, logger }: StartWorkerOptions, signal: A
         "Temporal cannot be reached; archives, revocations and evaluations go on when it can",
       );
     }
-    // Not earlier: the worker waits for the first one.
+    // Only after a success: the worker waits for the promise before.
     if (fault !== undefined && isReachable) change = Promise.withResolvers();
     isReachable = fault === undefined;
     wasAsked = true;
@@ -206,7 +209,7 @@ async function addSearchAttributes(
     await registerSearchAttributes(connection, namespace);
   } catch (error) {
     const { details = (error as Error).message } = error as { details?: string };
-    // Temporal Cloud lets nobody do it over this connection.
+    // Temporal Cloud does not allow it over this connection.
     logger.warn(
       { cause: details },
       `the search attributes cannot be added to namespace ${namespace}; unless they are there, ` +
@@ -225,23 +228,25 @@ async function bundleWorkflows(logger: Logger): Promise<string> {
 
 let isRuntimeInstalled = false;
 
-/** One runtime serves every worker of a process. */
+/** Installs the runtime once: it serves all workers of a process. */
 function installRuntime(logger: Logger): void {
   if (isRuntimeInstalled) return;
   isRuntimeInstalled = true;
   Runtime.install({
     logger: toTemporalLogger(logger),
-    // What it says of a Temporal that is away, `watchTemporal` says once.
+    // `watchTemporal` already reports once that Temporal is unavailable.
     telemetryOptions: { logging: { filter: { core: "ERROR", other: "ERROR" }, forward: {} } },
-    // The commands decide what a signal means.
+    // The commands handle signals.
     shutdownSignals: [],
   });
 }
 
-/** What the worker of evaluations is told at each start: it runs activities only. */
+/**
+ * Beginning of a message that is expected from the evaluation worker, which runs only activities.
+ */
 const asMeant = "No workflows registered";
 
-/** Temporal's own news, such as each state of a worker, are details to an operator. */
+/** Logs Temporal's own messages, such as each state of a worker, one level lower. */
 function toTemporalLogger(logger: Logger): TemporalLogger {
   const methods = {
     ERROR: "error",
@@ -264,6 +269,6 @@ function toTemporalLogger(logger: Logger): TemporalLogger {
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Cut short by stop, which the loops' conditions see.
+  // An abort only ends the pause early; the loops check the signal.
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,5 +1,4 @@
-// Every workflow, under the name that Temporal knows it by. The entry of the bundle that worker.ts
-// makes.
+// Every workflow under the name that Temporal uses. Entry of the workflow bundle.
 
 export {
   archiveDataplane,

@@ -1,6 +1,5 @@
-// Model aliases: names that stand for a list of models, tried in order, for an organization,
-// workspace or project. Called by handlers.ts and by routing.
-// Source: docs/decisions.md, 21, 28, 34; docs/generations.md.
+// Model aliases of an organization, workspace or project: names for a list of models, which are
+// tried in order. Source: docs/decisions.md, 21, 28, 34; docs/generations.md.
 
 import { savedModelLengthMax } from "../../base/field-limits.ts";
 import type { Audit } from "../../access/audit/audit.ts";
@@ -24,32 +23,35 @@ import type { AliasRow } from "./store.ts";
 
 export type Alias = Omit<AliasRow, "id">;
 
-/** An alias as routing reads it. */
+/** Alias in the form that routing needs. */
 export type UsableAlias = Pick<Alias, "name" | "targets">;
 
 export type PutAliasOptions = {
   readonly scope: Scope;
   readonly name: string;
-  /** `provider/name` each, the one to ask first first. */
+  /** Models as `provider/name`, in the order in which they are tried. */
   readonly targets: readonly string[];
   readonly actor: Actor;
 };
 
-/** Each change is audited, and heard of by every server as it commits. */
+/** Each change is audited and announced to every server when it commits. */
 export type Aliases = {
   /**
-   * Sets what an alias of a scope stands for, new or not.
+   * Creates or replaces an alias of a scope.
    *
-   * Fails with INVALID_ARGUMENT naming the field, and with NOT_FOUND when the scope was archived.
+   * Fails with INVALID_ARGUMENT naming the field, and with NOT_FOUND if the scope was archived.
    */
   put(options: PutAliasOptions): Promise<Alias>;
-  /** Returns the aliases of this very scope by name; INVALID_ARGUMENT names a wrong option. */
+  /** Returns the aliases of this scope only, by name; INVALID_ARGUMENT names a wrong option. */
   list(scope: Scope, page: PageRequest): Promise<Page<Alias>>;
-  /** Fails with NOT_FOUND when this very scope has no alias of the name. */
+  /** Fails with NOT_FOUND if this scope itself has no alias of the name. */
   get(scope: Scope, name: string): Promise<Alias>;
-  /** Deletes an alias and returns what it was. Fails as `get` does. */
+  /** Deletes an alias and returns its last state. Fails like `get`. */
   delete(scope: Scope, name: string, actor: Actor): Promise<Alias>;
-  /** Returns what a project may say: of one name the project's, the workspace's, the rest's. */
+  /**
+   * Returns the aliases of a project; of equal names, the project's before its workspace's before
+   * its organization's.
+   */
   aliasesFor(project: ProjectScope): Promise<readonly UsableAlias[]>;
 };
 
@@ -130,7 +132,7 @@ async function put(
 }
 
 async function get(database: Database, owner: Owner, name: string): Promise<AliasRow> {
-  // Postgres takes no NUL, so what cannot be a name is not asked for.
+  // Other text is not sent to Postgres, which refuses NUL.
   const isName = namePattern.test(name);
   const row = isName && (await store.findAlias(database.sql(), owner, name));
   if (!row) throw new ServiceError("NOT_FOUND", "no such alias");
@@ -158,7 +160,7 @@ function assertAlias(name: string, targets: readonly string[]): void {
   });
 }
 
-/** An alias names models, never another alias. */
+/** Returns whether a target is a model; an alias cannot contain another alias. */
 function isTarget(target: string): boolean {
   const slash = target.indexOf("/");
   const model = target.slice(slash + 1);
@@ -170,7 +172,7 @@ function refuse(field: string, fault: string): never {
   throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
 }
 
-/** A page continues after a name. */
+/** Formats the cursor of a page, which continues after a name. */
 function formatCursor(name: string): string {
   return Buffer.from(name).toString("base64url");
 }
@@ -180,7 +182,7 @@ function parseCursor(cursor: string): string {
   return namePattern.test(name) ? name : refuse("cursor", "it is not a next_cursor");
 }
 
-/** What the audit log says of an alias. */
+/** Returns the state for the audit log. */
 function stateOf({ name, targets }: Alias) {
   return { name, targets };
 }

@@ -1,4 +1,4 @@
-// SQL of model aliases. Called by aliases.ts.
+// SQL of model aliases.
 
 import type { PendingQuery, Row } from "postgres";
 import type { Sql } from "../../postgres/database.ts";
@@ -31,10 +31,10 @@ function selectAliases(sql: Sql): Fragment {
     from model_aliases`;
 }
 
-/** Any constant of our own; with an owner, held by whoever changes its aliases. */
+/** Key of the advisory lock for changing an owner's aliases; an arbitrary constant. */
 const changeLockKey = 730_512;
 
-/** Waits until nobody else changes an owner's aliases, and returns how many there are. */
+/** Waits until no other transaction changes the owner's aliases, and returns their number. */
 export async function lockCount(sql: Sql, owner: Owner): Promise<number> {
   await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${owner.id}))`;
   const [row] = await sql<{ count: number }[]>`
@@ -77,7 +77,7 @@ export async function findAlias(
   return row;
 }
 
-/** Returns at most `limit` of an owner's aliases, by name in order of bytes. */
+/** Returns up to `limit` aliases of an owner, by name in byte order. */
 export async function listAliases(
   sql: Sql,
   owner: Owner,
@@ -90,7 +90,7 @@ export async function listAliases(
     limit ${limit}`;
 }
 
-/** Returns all that a project may use: its own, then its workspace's, then its organization's. */
+/** Returns the aliases that a project may use: its own, its workspace's, its organization's. */
 export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly AliasRow[]> {
   return sql<AliasRow[]>`
     ${selectAliases(sql)}

@@ -1,6 +1,5 @@
-// Where requests of tenants may go: to public addresses, and to what the operator names. A name is
-// resolved here, and the socket connects to the very address that was looked at. Called by
-// credentials when a base URL is set, and by outbound.ts when a socket is opened.
+// Limits requests of tenants to public addresses and to hosts that the operator allows. The socket
+// connects to the same address that was checked, so a second DNS answer cannot bypass the check.
 // Source: docs/decisions.md, 21; RFC 6890; RFC 6761.
 
 import { lookup as systemLookup } from "node:dns";
@@ -12,24 +11,24 @@ import { resolvePublicly, type Resolve } from "./resolve-publicly.ts";
 
 export type AddressGuard = {
   /**
-   * Fails with INVALID_ARGUMENT naming `base_url` where a URL leads to no public address. A name
-   * that cannot be resolved now passes: it is looked at again when a socket is opened.
+   * Fails with INVALID_ARGUMENT naming `base_url` if a URL leads to no public address. A name that
+   * cannot be resolved now passes: it is checked again when a socket is opened.
    */
   assertAllowed(url: string): Promise<void>;
   /**
-   * Fails with OutboundError where a host that is an address is refused: sockets resolve only
-   * names.
+   * Fails with OutboundError if the host is an IP address that is not allowed. Needed because
+   * sockets resolve only names.
    */
   assertAddress(host: string, port: string): void;
   /**
-   * Resolves names for sockets to a port, to public addresses; fails with OutboundError without
-   * one.
+   * Returns a lookup for sockets to a port that yields public addresses only; it fails with
+   * OutboundError if a name has none.
    */
   lookupFor(port: string): LookupFunction;
 };
 
 export type AddressGuardOptions = {
-  /** `host` or `host:port` that requests of tenants may go to although it is private. */
+  /** Private hosts, as `host` or `host:port`, that requests of tenants may reach. */
   readonly privateHosts: readonly string[];
   readonly resolve?: Resolve;
 };
@@ -42,7 +41,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   const isOperators = (host: string, port: string): boolean =>
     privateHosts.has(host) || privateHosts.has(`${host}:${port}`);
 
-  /** Returns the public addresses of a name; fails as the resolver does. */
+  /** Returns the public addresses of a name; fails if the resolver fails. */
   async function findPublic(host: string): Promise<readonly string[]> {
     return isInternalName(host) ? [] : (await resolve(host)).filter(isPublic);
   }
@@ -53,7 +52,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
     try {
       return (await findPublic(host)).length > 0;
     } catch {
-      // The resolver has no answer now. Nothing is sent by that: sockets ask again.
+      // The resolver has no answer now. This is safe: every socket resolves the name again.
       return true;
     }
   }
@@ -91,12 +90,12 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   };
 }
 
-/** Returns the port that a URL without one means. */
+/** Returns the port of a URL that names none. */
 export function defaultPort(protocol: string): string {
   return protocol === "https:" ? "443" : "80";
 }
 
-/** Returns a host as URLs write it: in lower case, IPv6 in brackets, without the root's dot. */
+/** Returns a host as URLs write it: lower case, IPv6 in brackets, without a trailing dot. */
 function toHost(hostname: string): string {
   const host = hostname.toLowerCase().replace(/\.$/, "");
   return isIP(host) === 6 ? `[${host}]` : host;
@@ -107,8 +106,8 @@ function bare(host: string): string {
 }
 
 /**
- * Names that are internal by definition, and such without a dot, which only a search list could
- * resolve: refused whatever a resolver says. Metadata services have names under `internal`.
+ * Names that are internal by definition, and names without a dot, which only a search list could
+ * resolve. They are refused without asking the resolver. Metadata services are under `internal`.
  */
 const internalName = /^[^.]*$|(^|\.)(localhost|local|internal|home\.arpa|invalid|onion)$/;
 
@@ -117,13 +116,16 @@ function isInternalName(host: string): boolean {
 }
 
 /**
- * Global addresses of IPv6; what carries an IPv4 address inside lies outside, or is told by range.
+ * Global unicast addresses of IPv6. Addresses that embed an IPv4 address are outside this range or
+ * have a range of their own in ipaddr.js.
  */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
-/** A service of the cloud's at a public address: Azure's, for its virtual machines alone. */
+/** Cloud services at public addresses: Azure's, which only its virtual machines reach. */
 const cloudServices: ReadonlySet<string> = new Set(["168.63.129.16"]);
 
-/** Tells whether an address is public unicast. Those with an IPv4 address inside are not. */
+/**
+ * Returns whether an address is public unicast. IPv6 addresses that embed an IPv4 address are not.
+ */
 export function isPublic(address: string): boolean {
   if (isIP(address) === 0 || cloudServices.has(address)) return false;
   const parsed = ipaddr.parse(address);

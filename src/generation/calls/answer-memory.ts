@@ -1,5 +1,5 @@
-// What a generation keeps until it is stored, of its answer and of a prompt that was filled in:
-// bounded for itself, and together with all others. Source: docs/decisions.md, 21.
+// Memory of a generation until it is stored: its answer and its filled-in prompt. Limited for each
+// generation and for all together. Source: docs/decisions.md, 21.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Reservation } from "../../base/byte-budget.ts";
@@ -7,23 +7,25 @@ import { ServiceError } from "../../base/errors.ts";
 import { createSharedBytes, type SharedBytes } from "../../base/shared-bytes.ts";
 import { modelAnswerBytesMax } from "../../base/tenant-limits.ts";
 
-/** Opens the memory of one generation, to be released when it is stored. */
+/** Opens the memory of one generation, which is released when the generation is stored. */
 export type AnswerMemory = SharedBytes;
 
-/** Returns the memory of all generations: so many bytes, of which an organization has a part. */
+/**
+ * Creates the memory of all generations: at most `bytesMax`, of which one organization gets a part.
+ */
 export function createAnswerMemory(bytesMax: number): AnswerMemory {
   return createSharedBytes(bytesMax, "calls of models");
 }
 
-/** The memory of the generation that sends requests now: undici and the SDKs hand nothing on. */
+/** Memory of the generation that sends the current request: undici and the SDKs pass no context. */
 export const currentAnswer = new AsyncLocalStorage<Reservation>();
 
-/** Counts what is gathered of a stream. */
+/** Counts bytes that are gathered from a stream. */
 export type Keep = (bytes: number) => void;
 
 /**
- * Returns what counts the gathered parts of one answer in the memory of its generation. It fails
- * with PROVIDER_FAILED where the answer is too large by itself, with OVERLOADED where all are.
+ * Returns a counter for the gathered parts of one answer, charged to the memory of its generation.
+ * It fails with PROVIDER_FAILED if this answer is too large, with OVERLOADED if all together are.
  */
 export function keeperOf(memory: Reservation): Keep {
   let kept = 0;
@@ -36,10 +38,12 @@ export function keeperOf(memory: Reservation): Keep {
   };
 }
 
-/** Bytes that a character of a prompt takes: in the text, in the request, and in the event. */
+/** Bytes for each character of a prompt: in the text, in the request and in the event. */
 const promptCharacterBytes = 3;
 
-/** Counts a prompt that was filled in, of which the request has but the parts. */
+/**
+ * Charges a filled-in prompt, because the request itself contains only the template and its values.
+ */
 export function keepPrompt(memory: Reservation, characters: number): void {
   memory.grow(promptCharacterBytes * characters);
 }

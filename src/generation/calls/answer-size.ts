@@ -1,5 +1,5 @@
-// Counts what comes of an answer: of one that is kept until it is whole all of it, of a stream of
-// events what is kept until an event is whole. Source: docs/decisions.md, 21.
+// Counts the bytes of an answer. All of an answer is kept until it is complete; of a stream, only
+// the current event. Source: docs/decisions.md, 21.
 
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -7,40 +7,42 @@ import { containerBytes, countOpenings } from "../../base/json-memory.ts";
 import { OutboundError } from "./network-error.ts";
 
 export type SizeLimits = {
-  /** Of an answer that is kept until it is whole; of a stream, of one event. */
+  /** Maximum bytes of an answer; of a stream, of one event. */
   readonly bytesMax: number;
-  /** Of a stream of events, which is not kept. */
+  /** Maximum bytes of a whole stream of events, which is not kept. */
   readonly streamBytesMax: number;
-  /** What opens an object or array of JSON in an answer; parsed, each takes many times its byte. */
+  /**
+   * Maximum number of opening brackets and braces: each object or array takes many times its byte.
+   */
   readonly openingsMax: number;
 };
 
 export type AnswerSize = {
-  /** Takes the content type, before the first part. */
+  /** Sets the content type; called before the first part. */
   begin(contentType: string | string[] | undefined): void;
-  /** Adds a part; returns what is wrong with the answer then. */
+  /** Adds a part; returns an error if the answer is over a limit. */
   add(part: Buffer): OutboundError | undefined;
-  /** The answer is not kept: others may have its memory at once. */
+  /** Releases the memory of an answer that is not kept. */
   drop(): void;
 };
 
 /**
- * A part of an answer counts as so many bytes at least: kept until its answer is whole, it takes
- * more, so that an answer of parts of one byte would take gigabytes.
+ * Minimum bytes that a part of an answer counts as. A kept part has overhead: an answer in parts of
+ * one byte would take gigabytes.
  */
 const partBytesMin = 64;
 
-/** Events up to here come and go; a larger one counts in the call's memory until it is whole. */
+/** Maximum size of an event that is not charged; a larger one is charged until it is complete. */
 const smallEventBytesMax = 65_536;
 
 const eventStream = "text/event-stream";
 
-/** `memory` is that of the generation that the answer is for, where it is for one. */
+/** `memory` belongs to the generation that the answer is for, if there is one. */
 export function createAnswerSize(limits: SizeLimits, memory: Reservation | undefined): AnswerSize {
   const { bytesMax, streamBytesMax, openingsMax } = limits;
   let isStream = false;
   let bytes = 0;
-  /** Of what is kept: the answer so far, or its last event. */
+  /** Bytes that are kept: the answer so far, or the last event. */
   let keptBytes = 0;
   let openings = 0;
   let counted = 0;
@@ -58,7 +60,7 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
     keptBytes += Math.max(kept.length, partBytesMin);
     openings += keptOpenings;
     if (isStream && keptBytes <= smallEventBytesMax) return;
-    // Parsed, it takes more than its bytes.
+    // Parsed JSON takes more than its bytes.
     const taken = Math.max(kept.length, partBytesMin) + keptOpenings * containerBytes;
     memory?.grow(taken);
     counted += taken;
@@ -95,8 +97,8 @@ function tooMuch(limit: string): OutboundError {
 }
 
 /**
- * Returns where the last event that ends in a part ends; 0 where none does. One whose blank line
- * comes in two parts is taken for a part of the next.
+ * Returns the end of the last event that ends in a part, or 0. An event whose blank line is split
+ * over two parts counts as part of the next event.
  */
 function endOfEvents(part: Buffer): number {
   const at = part.lastIndexOf("\n\n");

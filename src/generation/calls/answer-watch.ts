@@ -1,7 +1,6 @@
-// Watches the answers of providers as they come in: too late, too large, a redirect, or in an
-// encoding that nobody asked for, and the request is ended. Answers that are kept until they are
-// whole count in the memory of their call. Called by outbound.ts, around undici's
-// dispatch. Source: docs/decisions.md, 21.
+// Watches the answers of providers as they arrive, and aborts the request if the answer is late,
+// too large, a redirect or encoded. Kept answers are charged to the memory of their call.
+// Source: docs/decisions.md, 21.
 
 import type { Dispatcher } from "undici";
 import { currentAnswer } from "./answer-memory.ts";
@@ -10,17 +9,20 @@ import { OutboundError } from "./network-error.ts";
 
 export type AnswerLimits = SizeLimits & {
   /**
-   * From handing the request over to the first byte of the answer's body, waiting for a socket too.
+   * Maximum time from sending the request, including the wait for a socket, to the first byte of
+   * the body.
    */
   readonly firstByteTimeoutMs: number;
-  /** Between two parts of an answer; the time that its reader takes does not count. */
+  /**
+   * Maximum time between two parts of an answer; time in which the reader is paused does not count.
+   */
   readonly idleTimeoutMs: number;
 };
 
 type Handler = Dispatcher.DispatchHandler;
 type Controller = Dispatcher.DispatchController;
 
-/** Returns what puts the watch around every request of a dispatcher. */
+/** Returns an interceptor that watches every request of a dispatcher. */
 export function watchAnswers(limits: AnswerLimits): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => dispatch(options, watch(handler, limits));
 }
@@ -29,7 +31,7 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
   const { firstByteTimeoutMs, idleTimeoutMs } = limits;
   const size = createAnswerSize(limits, currentAnswer.getStore());
   let controller: Controller | undefined;
-  /** Why the request was ended before it began. */
+  /** Reason for an abort before the request began. */
   let reason: Error | undefined;
   let hasBegun = false;
   let timer = setTimeout(onTimeout, firstByteTimeoutMs);
@@ -48,7 +50,7 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
       controller.abort(error);
       return;
     }
-    // It waits for a socket, which may take long: who asked is told at once.
+    // The request waits for a socket, which may take long: report the error now.
     reason = error;
     handler.onResponseError?.(endedController(error), error);
   }
@@ -97,11 +99,11 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
   };
 }
 
-/** Says what is wrong with the head of an answer. */
+/** Returns the fault of an answer's status and encoding, or undefined. */
 function faultOf(status: number, encoding: string | string[] | undefined): string | undefined {
   const isRedirect = status >= 300 && status < 400;
   if (isRedirect) return "answered with a redirect, which is not followed";
-  // Inflated it could be of any size; we never ask for one.
+  // We never ask for an encoding: an inflated answer could have any size.
   if (encoding !== undefined && encoding !== "identity") return "answered in an unasked encoding";
   return undefined;
 }

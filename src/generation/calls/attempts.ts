@@ -1,6 +1,5 @@
-// Tries the targets of a route until one answers: the same one again with growing pauses, then the
-// next. Called by chat and proxy around whatever calls a provider; a stream counts as an answer
-// from its first byte. Source: docs/decisions.md, 20, 21.
+// Tries the targets of a route until one answers: each one several times with growing pauses. A
+// stream counts as answered from its first byte. Source: docs/decisions.md, 20, 21.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "../../base/errors.ts";
@@ -10,26 +9,26 @@ import type { Attempt } from "../record/generation-event.ts";
 import { type Backoff, backoffDefault, pauseMsAfter } from "./backoff.ts";
 
 export type AttemptsOptions = {
-  /** Tries of each target. */
+  /** Maximum tries of each target. */
   readonly attemptsMax: number;
-  /** Ends everything at once. */
+  /** Ends all attempts when aborted. */
   readonly signal: AbortSignal;
   readonly backoff?: Backoff;
 };
 
 export type Attempted<T> = {
   readonly value: T;
-  /** The one that answered. */
+  /** Target that answered. */
   readonly target: Target;
-  /** In order; the last succeeded. */
+  /** Attempts in order; the last one succeeded. */
   readonly attempts: readonly Attempt[];
 };
 
-/** No target answered, or the signal ended the attempts. */
+/** Thrown when no target answered, or when the signal ended the attempts. */
 export class AttemptsError extends Error {
-  /** What it failed with; undefined where the signal ended it, whose reason says why. */
+  /** Last failure; undefined if the signal ended the attempts (the signal's reason tells why). */
   readonly error: ProviderError | undefined;
-  /** The one that failed so, or was being tried. */
+  /** Target of the last failure, or the one in progress when the signal was aborted. */
   readonly target: Target;
   readonly attempts: readonly Attempt[];
 
@@ -45,13 +44,13 @@ export class AttemptsError extends Error {
 type Call<T> = (target: Target, signal: AbortSignal) => Promise<T>;
 
 /**
- * Calls the targets of a route in order until one answers. Each is tried `attemptsMax` times where
- * another try may help; a provider that asks to wait longer than the backoff allows is left at
- * once. `call` is given the signal of the options.
+ * Calls the targets of a route in order until one answers. Each is tried up to `attemptsMax` times
+ * if a retry may help. If a provider asks for a longer pause than the backoff allows, the next
+ * target follows at once. `call` gets the signal of the options.
  *
- * Fails with AttemptsError. A ServiceError of `call` says that the request cannot be put to this
- * target: that of the first target is thrown as it is, that of another only ends its turn. Anything
- * else that is no ProviderError is a bug, and thrown as it is.
+ * Fails with AttemptsError. A ServiceError of `call` means that this target cannot take the
+ * request: from the first target it is thrown unchanged, from a later one it only skips that
+ * target. Any other error that is no ProviderError is a bug and is thrown unchanged.
  */
 export async function runAttempts<T>(
   route: Route,
@@ -67,13 +66,13 @@ export async function runAttempts<T>(
     failed = { error: outcome.error, target };
     if (!mayFallBack(outcome.error)) break;
   }
-  // Of the first target a refusal is thrown, so that something has failed here.
+  // A refusal by the first target throws, so at least one ProviderError was recorded here.
   throw new AttemptsError(failed?.error, failed?.target ?? route.targets[0], attempts);
 }
 
 type Outcome<T> = { readonly value: T } | { readonly error: ProviderError | undefined };
 
-/** Tries one target, and notes each try; an outcome without an error is a refusal. */
+/** Tries one target and records each try; an outcome without an error is a refusal. */
 async function tryTarget<T>(
   target: Target,
   { attemptsMax, signal, backoff = backoffDefault }: AttemptsOptions,
@@ -113,7 +112,9 @@ function toAttempt({ connection, model }: Target, startMs: number, failure: Fail
   return { provider: connection.name, model, durationMs, ...failure };
 }
 
-/** What is called may be slow to notice the signal, such as while it connects. */
+/**
+ * Rejects as soon as the signal is aborted: the work may notice it late, such as while it connects.
+ */
 async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let onAbort = () => {};
@@ -122,7 +123,7 @@ async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Pro
     signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
-    // Of what loses the race nobody reads the outcome: it was told to end by the same signal.
+    // The outcome of the loser is ignored: the same signal ends it.
     return await Promise.race([work(), aborted]);
   } finally {
     signal.removeEventListener("abort", onAbort);

@@ -1,14 +1,14 @@
-// How long to wait before another try: exponential with full jitter, or as long as the provider
-// says. Called by attempts.ts. Source: docs/decisions.md, 21.
+// Pause before a retry: exponential with full jitter, or as long as the provider asks.
+// Source: docs/decisions.md, 21.
 
 export type Backoff = {
-  /** The longest pause after the first failure; it doubles with each. */
+  /** Longest pause after the first failure; doubles with each failure. */
   readonly firstMs: number;
-  /** What it grows to. */
+  /** Upper bound of the growing pause. */
   readonly pauseMsMax: number;
-  /** A provider that asks for a longer pause is not waited for. */
+  /** Longest `Retry-After` that is waited for. */
   readonly retryAfterMsMax: number;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random?: () => number;
 };
 
@@ -19,8 +19,9 @@ export const backoffDefault: Backoff = {
 };
 
 /**
- * Returns the pause after so many failures, from 1, or undefined where the provider asks for more
- * than is waited for. Full jitter: callers that failed together do not come again together.
+ * Returns the pause after `failures` failures (1 or more), or undefined if the provider asks for a
+ * longer pause than the maximum. Full jitter, so that callers that failed together do not retry
+ * together.
  */
 export function pauseMsAfter(
   failures: number,
@@ -30,6 +31,6 @@ export function pauseMsAfter(
   const jitterMs = random() * Math.min(pauseMsMax, firstMs * 2 ** (failures - 1));
   if (retryAfterSeconds === undefined) return jitterMs;
   const askedMs = retryAfterSeconds * 1_000;
-  // Not before the time that was asked for, and not all at that very time.
+  // Never earlier than asked, and spread so that callers do not all return at that time.
   return askedMs > retryAfterMsMax ? undefined : askedMs + random() * firstMs;
 }

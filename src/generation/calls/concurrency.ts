@@ -1,4 +1,4 @@
-// Caps the calls of models that run at a time: of a project, of an organization and of the process.
+// Limits the concurrent model calls of a project, an organization and the process.
 // Source: docs/decisions.md, 21.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -7,27 +7,27 @@ import { callsOfOrgFactor, callsOfProcessFactor } from "../../base/tenant-limits
 
 export type Concurrency = {
   /**
-   * Lets a generation in that asks for so many calls of models at a time, and returns what is to be
-   * called once at its end. Fails with OVERLOADED where it would be more than may run.
+   * Admits a generation with this number of concurrent model calls, and returns a function to call
+   * at its end. Fails with OVERLOADED if a limit would be exceeded.
    */
   enter(owner: Owner, calls?: number): Release;
 };
 
-/** Lets the next call in; only the first time does anything. */
+/** Frees the places; only the first call has an effect. */
 export type Release = () => void;
 
 export type ConcurrencyOptions = {
-  /** Calls of one project. */
+  /** Maximum calls of one project. */
   readonly max: number;
 };
 
-/** Returns the calls of all projects together that the calls of one project allow. */
+/** Returns the maximum calls of all projects together for a maximum of one project. */
 export function processCallsMax(projectCallsMax: number): number {
   return callsOfProcessFactor * projectCallsMax;
 }
 
 export function createConcurrency({ max }: ConcurrencyOptions): Concurrency {
-  /** Calls that run, by the id of an organization or a project. */
+  /** Number of running calls by organization or project id. */
   const running = new Map<string, number>();
   const service = "service";
 
@@ -39,7 +39,7 @@ export function createConcurrency({ max }: ConcurrencyOptions): Concurrency {
 
   return {
     enter({ orgId, projectId }, asked = 1) {
-      // A request may ask for more than there may ever be: it runs by itself.
+      // A request may ask for more than the maximum: it then runs alone.
       const calls = Math.min(asked, max);
       const limits = [
         { id: projectId, name: "project", callsMax: max },

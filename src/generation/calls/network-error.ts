@@ -1,17 +1,17 @@
-// What sockets, undici and our own watch over answers fail with → ProviderError. Called by whatever
-// sends requests through outbound.ts. Source: docs/decisions.md, 20, 21.
+// Converts errors of sockets, of undici and of our own watch over answers to ProviderError.
+// Source: docs/decisions.md, 20, 21.
 
 import { ProviderError, type ProviderFailure } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
 
-/** Before the first byte of an answer, or in the middle of one. */
+/** Whether the failure came before the first byte of an answer or in the middle of it. */
 export type Phase = "head" | "body";
 
-/** A request that we end ourselves. */
+/** Error of a request that we abort ourselves. */
 export class OutboundError extends Error {
   readonly failure: ProviderFailure;
 
-  /** `message` goes on after the provider's name, and tells no address. */
+  /** `message` follows the provider's name and contains no address. */
   constructor(failure: ProviderFailure, message: string) {
     super(message);
     this.name = "OutboundError";
@@ -19,14 +19,14 @@ export class OutboundError extends Error {
   }
 }
 
-/** More would be a circle. */
+/** Longest chain of causes that is followed; a longer one is a cycle. */
 const causesMax = 10;
 
 /**
- * Returns what a request through `Outbound` failed with, wherever in the chain of causes that
- * stands; undefined where it is not the network's: an abort, a mistake of ours. A connection lost
- * in phase `body` is `broken`. Errors of the SDKs and of undici hold requests, so that none is kept
- * as cause; and the message tells no address, which may be the operator's to know alone.
+ * Returns the failure of a request through `Outbound`, found anywhere in the chain of causes;
+ * undefined if it is no network failure, such as an abort or a bug of ours. A connection lost in
+ * phase `body` is `broken`. Errors of the SDKs and of undici contain requests, so none of them is
+ * kept as the cause. The message contains no address, which may be known to the operator only.
  */
 export function toNetworkError(
   error: unknown,
@@ -55,12 +55,14 @@ function faultOf(
   return new ProviderError({ failure, provider: name, message: `provider ${name} ${what}`, cause });
 }
 
-/** Errors of undici that have no code are told by their names and words. */
+/**
+ * Returns the code of an error. Errors of undici without a code are recognized by name or message.
+ */
 function codeOf(error: Error): string | undefined {
   const { code } = error as { readonly code?: unknown };
   if (typeof code === "string") return code;
   if (error.name === "HTTPParserError") return "HTTP_PARSER";
-  // What fetch does not send at all, to a port of its block list.
+  // fetch refuses a port of its block list.
   return error.message === "bad port" ? "BAD_PORT" : undefined;
 }
 
@@ -85,7 +87,8 @@ const kinds: readonly (readonly [RegExp, NetworkFailure | undefined])[] = [
   [/^HPE_|^HTTP_PARSER$|^UND_ERR_(HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE)$/, "malformed"],
   [/^BAD_PORT$|^UND_ERR_(SOCKET|CLOSED|DESTROYED|RES_CONTENT_LENGTH_MISMATCH)$/, "connection"],
   [/^E(CONN[A-Z]+|PIPE|PROTO|HOSTUNREACH|NETUNREACH|NETDOWN|ADDRNOTAVAIL)$/, "connection"],
-  // Names that are not found, or not now; the second kind are the resolver's of dns.Resolver.
+  // Names that are unknown or cannot be resolved now; the codes from ENODATA on are of
+  // dns.Resolver.
   [/^E(NOTFOUND|AI_AGAIN|NODATA|SERVFAIL|REFUSED|TIMEOUT|CANCELLED|BADRESP)$/, "connection"],
   [/^ERR_(SSL|TLS)_|CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH$/, "connection"],
 ];

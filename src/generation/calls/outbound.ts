@@ -1,6 +1,5 @@
-// Requests to providers: one bounded pool of sockets for each connection, which leads a tenant's to
-// public addresses only; time-outs; no redirects. Called by chat, the proxy and the lists of
-// models. Source: docs/decisions.md, 21.
+// Requests to providers: one socket pool of limited size for each connection, public addresses only
+// for tenants, time-outs, no redirects. Source: docs/decisions.md, 21.
 
 import { Agent, buildConnector, fetch as undiciFetch, Pool } from "undici";
 import type { Dispatcher, RequestInit as UndiciRequestInit } from "undici";
@@ -12,40 +11,40 @@ import { watchAnswers } from "./answer-watch.ts";
 
 export type Outbound = {
   /**
-   * Returns what `undici.request` sends requests of a connection with; to be asked for anew at each
-   * request. It ends an answer that is a redirect, encoded, too late or too large; what a request
-   * or the body of an answer fails with is for `toNetworkError`.
+   * Returns the dispatcher of a connection for `undici.request`. Ask for it before each request,
+   * because unused ones are closed. It aborts an answer that is a redirect, encoded, too late or
+   * too large; `toNetworkError` converts the errors of the request and of the answer's body.
    */
   dispatcher(connection: Connection): Dispatcher;
-  /** As `dispatcher`, in the form that the AI SDK takes; may be kept. */
+  /** Returns the same as `dispatcher` in the form that the AI SDK takes; it may be kept. */
   fetch(connection: Connection): typeof globalThis.fetch;
-  /** Ends all requests and closes all sockets. */
+  /** Aborts all requests and closes all sockets. */
   close(): Promise<void>;
 };
 
 export type OutboundOptions = {
   readonly addressGuard: Pick<AddressGuard, "assertAddress" | "lookupFor">;
-  /** From sending a request to the first byte of the answer's body. */
+  /** Maximum time from sending a request to the first byte of the answer's body. */
   readonly firstByteTimeoutMs: number;
-  /** Between two parts of an answer. */
+  /** Maximum time between two parts of an answer. */
   readonly idleTimeoutMs: number;
   readonly connectTimeoutMs?: number;
-  /** Of an answer, and of one event of a stream; more of it is a malformed answer. */
+  /** Maximum bytes of an answer, or of one event of a stream; a larger one is malformed. */
   readonly bytesMax?: number;
   readonly streamBytesMax?: number;
-  /** Sockets to one provider. */
+  /** Maximum sockets to one provider. */
   readonly socketsMax?: number;
-  /** Connections whose sockets are kept. */
+  /** Maximum number of connections whose sockets are kept. */
   readonly agentsMax?: number;
 };
 
 const connectTimeoutMsDefault = 10_000;
-/** Requests beyond it wait for one. */
+/** Further requests wait for a socket. */
 const socketsMaxDefault = 1_024;
 const agentsMaxDefault = 256;
-/** Idle sockets; servers that close earlier say so, and undici heeds them. */
+/** Lifetime of idle sockets; undici heeds a server that announces a shorter one. */
 const keepAliveMs = 30_000;
-/** A connection has one address; an SDK may ask a second one. */
+/** Maximum origins of a connection: it has one address, but an SDK may use a second. */
 const originsMax = 4;
 
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -60,7 +59,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     for (const [id, { agent }] of agents) {
       if (agents.size <= agentsMax) break;
       agents.delete(id);
-      // Requests that run on it come to their end.
+      // Running requests finish.
       void agent.close();
     }
     return known.dispatcher;
@@ -85,12 +84,12 @@ function createWatchedAgent(
 ): { readonly agent: Agent; readonly dispatcher: Dispatcher } {
   const { firstByteTimeoutMs, idleTimeoutMs, bytesMax = modelAnswerBytesMax } = options;
   const pool = {
-    // HTTP/1.1: a call has a socket of its own, and no other call waits for it.
+    // HTTP/1.1: each call has its own socket and waits for no other call.
     allowH2: false,
     connections: options.socketsMax ?? socketsMaxDefault,
     keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: keepAliveMs,
-    // The watch has these times: undici's own do not count what goes before the request is sent.
+    // The watch enforces the time-outs: undici's exclude the time before the request is sent.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
@@ -107,7 +106,7 @@ function createWatchedAgent(
   return { agent, dispatcher: agent.compose(watch) };
 }
 
-/** A tenant's sockets are guarded; the operator's go where the operator says. */
+/** The address guard applies to tenants only, not to connections of the operator. */
 function createConnector(
   { isOperators }: Connection,
   origin: string | URL,
@@ -134,12 +133,12 @@ async function sendWith(
   input: Parameters<typeof globalThis.fetch>[0],
   init: RequestInit = {},
 ): Promise<Response> {
-  // Its parts would have to be taken from it; the SDK gives addresses.
+  // Method, headers and body of a Request would have to be unpacked; the SDK passes URLs.
   if (input instanceof Request) throw new TypeError("a Request in place of its address");
   const headers = new Headers(init.headers);
-  // Else undici asks for encodings, whose size when inflated nothing bounds.
+  // Otherwise undici asks for encodings, and the inflated size would have no limit.
   headers.set("accept-encoding", "identity");
   const sent = { ...init, headers: [...headers], redirect: "error", dispatcher };
-  // undici's own fetch, so that it and the dispatcher are of one version; the types differ in name.
+  // undici's own fetch, so that fetch and dispatcher have one version; their types differ by name.
   return undiciFetch(input, sent as UndiciRequestInit);
 }

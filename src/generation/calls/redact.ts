@@ -1,30 +1,34 @@
-// Takes a connection's secrets out of what a provider says, before anyone reads it. Called by
-// whatever makes a ProviderError. Source: docs/decisions.md, 20, 21.
+// Removes a connection's secrets from the text of a provider before it is shown or stored.
+// Source: docs/decisions.md, 20, 21.
 
 import type { Connection, Secrets } from "../provider.ts";
 
 export type Redactor = {
   /** Returns a text for people without secrets, cut to 2,000 characters. */
   message(text: string): string;
-  /** Returns a body of text without secrets, whole: JSON stays JSON. */
+  /** Returns a whole text body without secrets; JSON stays JSON. */
   body(bytes: Uint8Array): Uint8Array;
 };
 
-/** As long as any explanation is; it stands on events and in answers. */
+/** Length of a long explanation; the message is stored on events and returned in answers. */
 const messageCharactersMax = 2_000;
-/** Of a text, so much is looked through: a provider may answer megabytes, of its own choice. */
+/** Maximum characters of a text that are searched: a provider may answer megabytes. */
 const readCharactersMax = 65_536;
-/** What is shorter hides nothing, and may be part of any word. */
+/** Minimum length of a secret; a shorter text hides nothing and may be part of any word. */
 const secretCharactersMin = 4;
-/** So much of a secret's beginning tells it apart; providers repeat keys as `sk-ab****wxyz`. */
+/** Characters at the beginning that identify a secret; providers repeat keys as `sk-ab****wxyz`. */
 const beginningCharacters = 4;
-/** So much of a secret gives it away, with or without the rest of it. */
+/** Characters that give a secret away, with or without the rest of it. */
 const partCharacters = 16;
-/** What is shorter may be any word once it is encoded without its ends. */
+/**
+ * Minimum length of a secret for the inner base64 forms; a shorter form may be part of any word.
+ */
 const innerCharactersMin = 12;
 const stub = "[redacted]";
 
-/** Returns what takes the secrets out, in every form that a provider may repeat them in. */
+/**
+ * Returns a redactor that removes the secrets in every form in which a provider may repeat them.
+ */
 export function redactor({ secrets }: Connection): Redactor {
   const cleanse = cleanseOf(secrets);
   return {
@@ -36,12 +40,12 @@ export function redactor({ secrets }: Connection): Redactor {
   };
 }
 
-// Not inside a pair of surrogates: half of one is no text that can be stored.
+// Never cuts a surrogate pair: half of one cannot be stored.
 function cut(text: string): string {
   return `${text.slice(0, messageCharactersMax - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
-/** A secret that is cut in two at the end of a long text may not be told: that end is left out. */
+/** Leaves out the end of the searched part: a secret that is cut there may not be recognized. */
 function beginningOf(text: string, cleanse: Cleanse): string {
   if (text.length <= readCharactersMax) return cleanse(text);
   return cleanse(text.slice(0, readCharactersMax)).slice(0, -partCharacters);
@@ -49,21 +53,22 @@ function beginningOf(text: string, cleanse: Cleanse): string {
 
 type Cleanse = (text: string) => string;
 
-/** Returns undefined where there is no secret. */
+/** Returns undefined if there is no secret. */
 function cleanseOf(secrets: Secrets): Cleanse | undefined {
   const values = Object.values(secrets).filter(({ length }) => length >= secretCharactersMin);
   const forms = [...new Set(values.flatMap(formsOf))];
   if (forms.length === 0) return undefined;
   const parts = forms.map((form) => escapePattern(form.slice(0, partCharacters)));
-  // The longest first: where one begins another, the rest of it must not stay.
+  // The longest first: if one form begins another, the rest of the longer one must not remain.
   const whole = [...new Set(parts)].toSorted((a, b) => b.length - a.length);
   const pattern = new RegExp([...whole, ...values.map(maskedForm)].join("|"), "g");
   return (text) => takeOut(text, pattern, forms);
 }
 
 /**
- * Takes out what `pattern` finds, and as much as follows of a form that begins so. Not by a pattern
- * of whole forms: of a text that nearly repeats a long secret, it would look at each many times.
+ * Removes each match of `pattern` and the characters after it that continue a form. The pattern
+ * does not contain whole forms: on a text that nearly repeats a long secret, it would read each
+ * part many times.
  */
 function takeOut(text: string, pattern: RegExp, forms: readonly string[]): string {
   const kept: string[] = [];
@@ -78,7 +83,7 @@ function takeOut(text: string, pattern: RegExp, forms: readonly string[]): strin
   return [...kept, text.slice(at)].join(stub);
 }
 
-/** Returns how much of a form stands at a place of a text. */
+/** Returns how many characters of a form are found at a position of a text. */
 function commonLength(text: string, at: number, form: string): number {
   let length = 0;
   while (length < form.length && text[at + length] === form[length]) length += 1;
@@ -99,20 +104,23 @@ function formsOf(secret: string): readonly string[] {
   ];
 }
 
-/** Also behind other bytes, such as `Bearer ` or a user's name, in each place of three. */
+/**
+ * Includes the forms behind other bytes, such as `Bearer ` or a user name, at each offset of three.
+ */
 function base64FormsOf(secret: string): readonly string[] {
   const forms = [Buffer.from(secret).toString("base64").replace(/=+$/, "")];
   if (secret.length >= innerCharactersMin) {
     for (const before of [1, 2]) {
       const encoded = Buffer.from(`${" ".repeat(before)}${secret}`).toString("base64");
-      // Those that hold bits of what stands before, and of what may follow.
+      // Without the characters that contain bits of the bytes before and of possible bytes after.
       forms.push(encoded.slice(before + 1, -4));
     }
   }
   return forms.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]);
 }
 
-// Bounded: a text that repeats the beginning of a secret would be looked through for each.
+// The mask has a maximum length: a text that repeats a secret's beginning would be read again for
+// each.
 function maskedForm(secret: string): string {
   const beginning = escapePattern(secret.slice(0, beginningCharacters));
   return `${beginning}[\\w-]{0,64}(?:[*•…]+|\\.{2,})[\\w-]*`;

@@ -1,21 +1,21 @@
-// Resolves names that tenants give. Not as the system does: getaddrinfo takes a thread of few while
-// a name server takes its time, and reads names of this host's own. Called by address-guard.ts.
+// Resolves host names from tenants through DNS. Not through getaddrinfo, which blocks one of few
+// threads while a name server is slow, and reads this host's own names.
 // Source: docs/decisions.md, 21.
 
 import { Resolver } from "node:dns/promises";
 
-/** Returns addresses of a name, at least one; fails where it has none, or nobody tells. */
+/** Returns at least one address of a name; fails if it has none or no server answers. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** Of one question to one name server, and of all of them together. */
+/** Maximum time of one query to one name server; `allMs` limits all of them together. */
 const questionMs = 2_000;
 const allMs = 5_000;
 const tries = 2;
-/** However many a name has, a socket needs a few. */
+/** Maximum addresses that are returned: a socket needs only a few. */
 const addressesMax = 16;
 
 export const resolvePublicly: Resolve = async (hostname) => {
-  // Made anew, because the system's name servers may change while the service runs.
+  // A new resolver each time, because the system's name servers may change while the service runs.
   const resolver = new Resolver({ timeout: questionMs, tries });
   const timer = setTimeout(() => resolver.cancel(), allMs);
   try {

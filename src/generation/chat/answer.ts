@@ -1,4 +1,4 @@
-// Answers of a model to a chat, whole or as they come, gathered into choices. Called by chat.ts.
+// Reads the answer of a model to a chat, whole or as a stream, into choices.
 // Source: docs/decisions.md, 20.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
@@ -9,12 +9,12 @@ import { createSseReader } from "../proxy/sse-reader.ts";
 import type { StreamAnswer, WholeAnswer } from "../proxy/upstream.ts";
 import type { Usage } from "../usage.ts";
 
-/** More text of one choice. */
+/** Next text of one choice. */
 export type Delta = { readonly index: number; readonly content: string };
 
-/** What came of an answer, all of it or as far as it came. */
+/** Content of an answer, possibly incomplete. */
 export type Gathered = {
-  /** By index. */
+  /** Sorted by index. */
   readonly choices: readonly Choice[];
   readonly responseModel: string | undefined;
   readonly responseId: string | undefined;
@@ -22,14 +22,13 @@ export type Gathered = {
 };
 
 export type AnswerReader = {
-  /** Reads a whole answer. */
   readWhole(answer: WholeAnswer): void;
-  /** Reads a stream to its end, and hands on its text as it comes. Fails as the stream does. */
+  /** Reads a stream to its end and passes on its text as it arrives. Fails if the stream fails. */
   readStream(answer: StreamAnswer, onDelta: (delta: Delta) => Promise<void>): Promise<void>;
   gathered(): Gathered;
 };
 
-/** `keep` is told of what is kept of a stream. */
+/** Creates a reader; `keep` counts the gathered bytes of a stream. */
 export function createAnswerReader(keep: Keep): AnswerReader {
   let choices: () => readonly Choice[] = () => [];
   let usage: () => Usage | undefined = () => undefined;
@@ -74,7 +73,7 @@ export function createAnswerReader(keep: Keep): AnswerReader {
   };
 }
 
-/** A refusal of nothing is no news, and no text beside calls of tools is none. */
+/** Omits a null refusal, and sets empty content next to tool calls to null. */
 function toMessage({ refusal, ...message }: JsonObject): JsonObject {
   const isMute = message["content"] === "" && message["tool_calls"] !== undefined;
   return {

@@ -1,4 +1,4 @@
-// Chats: a model run on a history of messages, answered once it is recorded as a model event.
+// Chats: runs a model on a list of messages, and answers after the model event is stored.
 // Source: docs/spec.md, "POST /chat"; docs/decisions.md, 1, 7, 20.
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -23,17 +23,17 @@ import { type ChatEnd, type RunningChat, toGeneration } from "./recording.ts";
 import { type ChatRequest, toChatTask } from "./request.ts";
 
 export type ChatCaller = {
-  /** Aborted when the client goes. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Runs what stores the generation, at once or with what else is kept with it. */
+  /** Runs the effect that stores the generation, at once or together with other writes. */
   readonly commit: (effect: () => Promise<void>) => Promise<void>;
-  /** Told where the chat is recorded once it is, also when it failed. */
+  /** Called with the place of the chat after it is stored, also if it failed. */
   readonly onRecorded: (place: Place) => void;
 };
 
 export type ChatRecord = {
   readonly choices: readonly JsonObject[];
-  /** US dollars; null where the price is not known. */
+  /** Cost in US dollars; null if the price is unknown. */
   readonly cost: number | null;
   readonly generationId: string;
   readonly latencyMs: number;
@@ -48,16 +48,16 @@ export type ChatPart =
 
 export type Chat = {
   /**
-   * Runs a chat to its end. The event is stored first, also where the provider failed; then this
-   * fails with PROVIDER_REJECTED, PROVIDER_FAILED, PROVIDER_LIMITED or PROVIDER_TIMEOUT.
+   * Runs a chat to its end. The event is stored first, also if the provider failed; then this fails
+   * with PROVIDER_REJECTED, PROVIDER_FAILED, PROVIDER_LIMITED or PROVIDER_TIMEOUT.
    *
-   * Fails with INVALID_ARGUMENT naming the field, NOT_FOUND for another project, and OVERLOADED, in
-   * which cases no model runs and nothing is stored.
+   * Fails with INVALID_ARGUMENT naming the field, NOT_FOUND for another project, and OVERLOADED; in
+   * these cases no model runs and nothing is stored.
    */
   create(project: ProjectScope, request: ChatRequest, caller: ChatCaller): Promise<ChatRecord>;
   /**
-   * As `create`, with the text as it comes and the record last. It fails where the provider breaks
-   * off; what came until then is stored, as it is when the client goes away.
+   * Like `create`, but yields the text as it arrives and the record last. Fails if the provider
+   * breaks off. The text until then is stored, also when the client disconnects.
    */
   stream(
     project: ProjectScope,
@@ -72,10 +72,10 @@ export type ChatOptions = {
   readonly generations: Generations;
   readonly concurrency: Concurrency;
   readonly answerMemory: AnswerMemory;
-  /** Tries of each target. */
+  /** Maximum tries of each target. */
   readonly attemptsMax: number;
   readonly backoff?: Backoff;
-  /** Longest time of a chat, all attempts and the whole answer. */
+  /** Maximum duration of a chat with all attempts and the whole answer. */
   readonly timeoutMs: number;
 };
 
@@ -85,7 +85,7 @@ export function createChat(options: ChatOptions): Chat {
   const { routing, generations, concurrency, answerMemory } = options;
   const callModel = createTranslated({ languageModels: options.languageModels });
 
-  /** Runs a chat; `onDelta` makes it a stream. */
+  /** Runs a chat; with `onDelta` as a stream. */
   async function run(
     project: ProjectScope,
     request: ChatRequest,
@@ -115,7 +115,9 @@ export function createChat(options: ChatOptions): Chat {
     }
   }
 
-  /** Asks the targets for an answer. A failure is an end too, unless no target could be asked. */
+  /**
+   * Asks the targets for an answer. A failure is returned too, except if no target could be asked.
+   */
   async function answer(
     chat: RunningChat,
     memory: Reservation,
@@ -162,31 +164,31 @@ export function createChat(options: ChatOptions): Chat {
   };
 }
 
-/** The key decides the project; a request may only name it. */
+/** The key determines the project; a request may only repeat its id or name. */
 function assertOwn({ projectId, name }: ProjectScope, given: string): void {
   if (given === projectId || given === name) return;
   throw new ServiceError("NOT_FOUND", "no such project");
 }
 
 function toCall({ task: { body }, isStream }: RunningChat): ProxyRequest {
-  // Models of the SDK read the body alone.
+  // Models of the SDK read only the body.
   return { operation: "chat", body, bytes: new Uint8Array(), isStream };
 }
 
-/** What the attempts came to. */
+/** Result of the attempts. */
 type Asked = Pick<ChatEnd, "target" | "attempts" | "firstByteMs">;
 
 function toAsked({ target, attempts }: AttemptsError): Asked {
   return { target, attempts, firstByteMs: undefined };
 }
 
-/** Ends what is left of the call: a stream that nobody reads any more, a socket. */
+/** Ends the rest of the call, such as an unread stream or a socket. */
 function close(ender: CallSignal): void {
   ender.close();
   ender.end(new Error("the chat is over"));
 }
 
-/** A client that reads no more must not keep the call past its end. */
+/** Stops waiting when the call ends: a client that stops reading must not keep it open. */
 async function untilAborted(signal: AbortSignal, taken: Promise<void>): Promise<void> {
   const ended = Promise.withResolvers<never>();
   const onAbort = (): void => ended.reject(signal.reason);

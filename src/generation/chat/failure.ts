@@ -1,5 +1,5 @@
-// What ended a chat before its answer was whole: the words on its event, and what its caller is
-// told. Called by chat.ts. Source: docs/decisions.md, 20.
+// Failure of a chat: the error text of its event and the error for its caller.
+// Source: docs/decisions.md, 20.
 
 import { ServiceError } from "../../base/errors.ts";
 import { AttemptsError } from "../calls/attempts.ts";
@@ -7,12 +7,14 @@ import { ProviderError, toServiceError } from "../provider-error.ts";
 import { ClientGone, clientGoneText } from "../proxy/call-signal.ts";
 
 export type Failure = {
-  /** `error` of the event: a reason, a colon, words. */
+  /** `error` of the event, in the form `REASON: text`. */
   readonly text: string;
   readonly thrown: unknown;
 };
 
-/** Returns why `error` came; once the signal of the call is aborted, that is why. */
+/**
+ * Returns the failure of a chat. If the signal of the call is aborted, its reason takes precedence.
+ */
 export function failureOf(error: unknown, signal: AbortSignal): Failure {
   if (signal.aborted) return endOf(signal.reason);
   if (error instanceof ClientGone) return endOf(error);
@@ -22,7 +24,7 @@ export function failureOf(error: unknown, signal: AbortSignal): Failure {
   return { text: "INTERNAL: the answer could not be read", thrown: error };
 }
 
-/** The clock ends a call with a ServiceError, the client's signal with what its protocol says. */
+/** The time-out aborts with a ServiceError, the client's signal with an error of its protocol. */
 function endOf(reason: unknown): Failure {
   if (reason instanceof ServiceError) return toFailure(reason);
   return { text: clientGoneText(reason), thrown: reason };

@@ -16,7 +16,7 @@ import type { ChatRequest } from "./request.ts";
 export function generationHandlers(chat: Chat): ServiceImpl<typeof GenerationService> {
   return {
     async createChat(request, context) {
-      // Over REST such a request has gone to streamChat.
+      // REST requests with `stream` are routed to streamChat.
       if (request.stream === true) {
         throw new ServiceError("INVALID_ARGUMENT", "stream: call StreamChat for a stream");
       }
@@ -39,7 +39,7 @@ function callerOf({ signal, values, responseHeader }: HandlerContext): ChatCalle
   };
 }
 
-/** The fields have the same names on both sides. */
+/** Both types have the same fields. */
 function fromRequest(request: CreateChatRequest): ChatRequest {
   return request;
 }

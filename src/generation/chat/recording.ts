@@ -1,4 +1,4 @@
-// A chat, whatever became of it, as the generation that is stored. Called by chat.ts.
+// Converts a finished chat, failed or not, to the generation that is stored.
 // Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 20.
 
 import type { Route, Target } from "../provider.ts";
@@ -9,7 +9,7 @@ import type { Gathered } from "./answer.ts";
 import type { Failure } from "./failure.ts";
 import type { ChatRequest, ChatTask } from "./request.ts";
 
-/** A chat that runs. */
+/** Running chat. */
 export type RunningChat = {
   readonly request: ChatRequest;
   readonly task: ChatTask;
@@ -19,13 +19,13 @@ export type RunningChat = {
   readonly isStream: boolean;
 };
 
-/** What became of it. */
+/** Result of a chat. */
 export type ChatEnd = {
-  /** The one that answered, or the last that was tried. */
+  /** Target that answered, or the last one tried. */
   readonly target: Target;
   readonly attempts: readonly Attempt[];
   readonly firstByteMs: number | undefined;
-  /** As far as it came. */
+  /** Answer, possibly incomplete. */
   readonly answer: Gathered;
   readonly endedAtMs: number;
   readonly failure?: Failure;

@@ -1,5 +1,5 @@
-// A request of /chat, checked, as the chat completion of the OpenAI API that it asks for, and what
-// of it is recorded. Messages are checked where they become a prompt.
+// Checks a request of /chat, and converts it to a chat completion of the OpenAI API and to the
+// recorded fields. Messages are checked later, when they become a prompt.
 // Source: docs/spec.md, "POST /chat", "config"; docs/decisions.md, 20.
 
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
@@ -11,7 +11,7 @@ import { findOwnKey } from "../record/generation-event.ts";
 import { fillMessages } from "./template.ts";
 
 export type ChatRequest = {
-  /** Id or name of the caller's own project. */
+  /** Id or name of the caller's project. */
   readonly project: string;
   readonly messages: readonly JsonObject[];
   readonly model: string;
@@ -23,30 +23,33 @@ export type ChatRequest = {
   readonly version?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly parentId?: string | undefined;
-  /** Values of the placeholders; undefined leaves the messages as they are. */
+  /** Values of the placeholders; undefined: placeholders are not filled in. */
   readonly inputs?: JsonObject | undefined;
   readonly eventName?: string | undefined;
   readonly metadata?: JsonObject | undefined;
   readonly userProperties?: JsonObject | undefined;
 };
 
-/** What a request comes to. */
+/** Result of a checked request. */
 export type ChatTask = {
-  /** A request of the OpenAI API's chat completions. */
+  /** Request body for chat completions of the OpenAI API. */
   readonly body: JsonObject;
-  /** Of the event: version, hyperparameters, template, tools and the choice among them. */
+  /** `config` of the event: version, hyperparameters, template, tools and tool_choice. */
   readonly config: JsonObject;
-  /** Of the event: the template's values and `chat_history`. */
+  /** `inputs` of the event: values of the template and `chat_history`. */
   readonly inputs: JsonObject;
-  /** Characters of the template's values in the messages. */
+  /** Number of characters that filled in the placeholders. */
   readonly filledCharacters: number;
 };
 
-/** Of an event's bucket, the levels around a message in `chat_history`, and around a tool. */
+/**
+ * Maximum nesting of a message and of a tool: less than an event's, because of the levels around
+ * them.
+ */
 const messageDepthMax = nestingDepthMax - 2;
 const functionDepthMax = nestingDepthMax - 3;
 
-/** Fails with INVALID_ARGUMENT naming the field. */
+/** Checks and converts a request. Fails with INVALID_ARGUMENT naming the field. */
 export function toChatTask(request: ChatRequest): ChatTask {
   const { messages, inputs, version, model } = request;
   assertRecordable(request);
@@ -71,7 +74,7 @@ export function toChatTask(request: ChatRequest): ChatTask {
 
 const historyName = "chat_history";
 
-/** A model that ran is recorded: what no event can hold is refused before. */
+/** Refuses a request that no event can hold, because every model that ran must be recorded. */
 function assertRecordable(request: ChatRequest): void {
   const { eventName = "", messages, functions, inputs, metadata, userProperties } = request;
   if (eventName.length > nameLengthMax) {
@@ -104,7 +107,7 @@ const hyperparameterChecks: Readonly<Record<string, Checker>> = {
   n: (fields, name) => within(fields.integer(name), 1, chatChoicesMax, fields, name),
 };
 
-/** Returns what is given, by name; `n` also where `num_samples` says it. */
+/** Returns the given hyperparameters by name; `num_samples` sets `n`. */
 function hyperparametersOf({ hyperparameters = {}, numSamples }: ChatRequest): JsonObject {
   const fields = fieldsOf(hyperparameters, "hyperparameters");
   const names = Object.keys(hyperparameterChecks);
@@ -142,7 +145,7 @@ function toStops(fields: Fields, name: string): JsonValue | undefined {
   });
 }
 
-/** Returns `tools` and `tool_choice`, as far as the request has functions. */
+/** Returns `tools` and `tool_choice` if the request has functions. */
 function toTools({ functions, functionCall }: ChatRequest): JsonObject {
   const names = functions.map((one, index) => {
     const fields = itemFields({ path: `functions[${index}]`, value: one });

@@ -1,4 +1,4 @@
-// Placeholders of chat messages: `{{ name }}` becomes the value of that name.
+// Placeholders of chat messages: `{{ name }}` is replaced by the value of that name.
 // Source: docs/spec.md, "config"; docs/decisions.md, 20.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -7,17 +7,18 @@ import { promptCharactersMax } from "../../base/limits.ts";
 
 export type FilledMessages = {
   readonly messages: readonly JsonObject[];
-  /** Characters of the values, as often as they were filled in. */
+  /** Number of characters filled in; a repeated value counts each time. */
   readonly filledCharacters: number;
 };
 
 const placeholder = /\{\{\s*([^{}\s](?:[^{}]*[^{}\s])?)\s*\}\}/g;
 
 /**
- * Returns the messages with every placeholder of a content filled once; values that are no text are
- * written as JSON. A name is a key of `values`, or a path of keys with dots.
+ * Returns the messages with the placeholders of their contents filled in; filled-in text is not
+ * searched again. Values other than text are written as JSON. A name is a key of `values`, or a
+ * path of keys separated by dots.
  *
- * Fails with INVALID_ARGUMENT naming the value that is missing.
+ * Fails with INVALID_ARGUMENT naming a missing value.
  */
 export function fillMessages(messages: readonly JsonObject[], values: JsonObject): FilledMessages {
   let filledCharacters = 0;
@@ -51,7 +52,7 @@ export function fillMessages(messages: readonly JsonObject[], values: JsonObject
   return { messages: filled, filledCharacters };
 }
 
-/** A key with dots in it goes before a path. */
+/** Returns the value of a key or path; a key that contains dots takes precedence over a path. */
 function findValue(values: JsonObject, name: string): JsonValue | undefined {
   if (Object.hasOwn(values, name)) return values[name];
   let value: JsonValue | undefined = values;

@@ -1,6 +1,6 @@
-// Provider credentials: how the models of a provider are reached, for an organization, workspace or
-// project, with secrets that are sealed and never shown again. Called by handlers.ts and routing.
-// Source: docs/decisions.md, 12, 28, 34; docs/generations.md.
+// Provider credentials of an organization, workspace or project: address, settings and secrets. The
+// secrets are encrypted and never shown again. Source: docs/decisions.md, 12, 28, 34;
+// docs/generations.md.
 
 import type { Audit } from "../../access/audit/audit.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
@@ -39,7 +39,7 @@ export type Credential = Omit<CredentialRow, "sealed">;
 
 export type CreateCredentialOptions = {
   readonly scope: Scope;
-  /** Undefined takes the provider's. */
+  /** Defaults to the provider's name. */
   readonly name: string | undefined;
   readonly provider: string;
   readonly fields: CredentialFields;
@@ -49,35 +49,35 @@ export type CreateCredentialOptions = {
 export type UpdateCredentialOptions = {
   readonly scope: Scope;
   readonly id: string;
-  /** Settings that are absent are removed; secrets that are absent stay. */
+  /** Absent settings are removed; absent secrets are kept. */
   readonly fields: CredentialFields;
   readonly actor: Actor;
 };
 
-/** Each change is audited without secrets, and heard of by every server as it commits. */
+/** Each change is audited without secrets and announced to every server when it commits. */
 export type Credentials = {
   /**
    * Stores credentials of a scope.
    *
-   * Fails with INVALID_ARGUMENT naming the field, with NAME_TAKEN, with ENCRYPTION_KEY_ABSENT when
-   * there are secrets and no key to seal them, and with NOT_FOUND when the scope was archived.
+   * Fails with INVALID_ARGUMENT naming the field, with NAME_TAKEN, with ENCRYPTION_KEY_ABSENT if
+   * there are secrets but no encryption key, and with NOT_FOUND if the scope was archived.
    */
   create(options: CreateCredentialOptions): Promise<Credential>;
-  /** Returns the credentials of this very scope, the newest first. */
+  /** Returns the credentials of this scope only, newest first. */
   list(scope: Scope, page: PageOptions): Promise<Page<Credential>>;
-  /** Fails with NOT_FOUND when this very scope has none of the id. */
+  /** Fails with NOT_FOUND if this scope itself has no credentials with the id. */
   get(scope: Scope, id: string): Promise<Credential>;
   /**
-   * Replaces credentials, but for name and provider. Fails as `create` and `get` do; when requests
-   * would go elsewhere than before, every secret has to be given again.
+   * Replaces credentials except name and provider. Fails like `create` and `get`. If requests would
+   * go to another place than before, every secret has to be given again.
    */
   update(options: UpdateCredentialOptions): Promise<Credential>;
-  /** Deletes credentials and returns what they were. Fails as `get` does. */
+  /** Deletes credentials and returns their last state. Fails like `get`. */
   delete(scope: Scope, id: string, actor: Actor): Promise<Credential>;
   /**
-   * Returns how a project reaches providers by what is stored: its own credentials first, then its
-   * workspace's, then its organization's, and of one name the first alone. Holds secrets.
-   * One whose secrets cannot be opened has the fault CREDENTIAL_UNREADABLE, which names it.
+   * Returns the stored connections of a project: its own first, then its workspace's, then its
+   * organization's; of equal names only the first. Contains secrets. A connection whose secrets
+   * cannot be decrypted has the fault CREDENTIAL_UNREADABLE, which names it.
    */
   connectionsFor(project: ProjectScope): Promise<readonly Connection[]>;
 };
@@ -88,12 +88,12 @@ export type CredentialsOptions = {
   readonly audit: Pick<Audit, "append">;
   readonly changes: Pick<AccessChanges, "append">;
   readonly scopes: Pick<Scopes, "hold">;
-  /** Refuses where credentials of tenants may not lead. */
+  /** Refuses addresses that credentials of tenants may not use. */
   readonly addressGuard: Pick<AddressGuard, "assertAllowed">;
   readonly logger: Pick<Logger, "error">;
 };
 
-/** Ids whose fault is logged once, not with every call. */
+/** Maximum ids whose fault is remembered, so that it is logged once and not with every call. */
 const reportedMax = 1_000;
 
 export function createCredentials(options: CredentialsOptions): Credentials {
@@ -187,7 +187,7 @@ async function update(
     const owner = toOwner(held);
     const before = await store.lockCredential(sql, owner, id);
     if (!before) throw noSuchCredentials();
-    // What is kept may have changed since it was looked at without the lock.
+    // The kept secrets may have changed since the check without the lock.
     assertFields(before.provider, fields, keptOf(before, fields));
     assertNotMoved(before, settings, keptOf(before, fields));
     const seal = sealAgain(keys, { before, settings, fields });
@@ -256,7 +256,7 @@ function toConnection(row: CredentialRow, secrets: Secrets): Connection {
   };
 }
 
-/** What the audit log says of credentials. */
+/** Returns the state for the audit log. */
 function stateOf(row: Credential) {
   return {
     name: row.name,

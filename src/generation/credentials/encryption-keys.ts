@@ -1,5 +1,4 @@
-// The keys that secrets of providers are stored under, by id: the first seals, all of them open.
-// Made from the configuration; called by credentials.ts and rotate.ts.
+// Encryption keys of provider secrets by id: the first one encrypts, all of them decrypt.
 // Source: docs/decisions.md, 34; docs/generations.md.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -7,7 +6,10 @@ import type { EncryptionKey } from "../../config.ts";
 import type { Secrets } from "../provider.ts";
 import { open, seal } from "./seal.ts";
 
-/** What secrets are sealed for: moved to another row, or sent elsewhere, they do not open. */
+/**
+ * Row and destination that secrets are bound to: moved to another row or destination, they do not
+ * decrypt.
+ */
 export type Place = {
   readonly id: string;
   readonly level: string;
@@ -21,19 +23,22 @@ export type Place = {
 export type Sealed = { readonly sealed: Uint8Array; readonly keyId: string };
 
 export type EncryptionKeys = {
-  /** Id of the key that seals; undefined where there is none. */
+  /** Id of the encrypting key; undefined if there is no key. */
   readonly sealingKeyId: string | undefined;
   has(keyId: string): boolean;
-  /** Fails with ENCRYPTION_KEY_ABSENT where there is no key. */
+  /** Fails with ENCRYPTION_KEY_ABSENT if there is no key. */
   seal(secrets: Secrets, place: Place): Sealed;
-  /** Throws an Error that says, without secrets, why these secrets cannot be opened. */
+  /** Throws an Error that tells, without secrets, why the secrets cannot be decrypted. */
   open(sealed: Sealed, place: Place): Secrets;
 };
 
 const absentMessage =
   "secrets cannot be stored: the operator has to set WAGGLE_ENCRYPTION_KEYS (--encryption-keys)";
 
-/** Takes the keys of the configuration, the one that seals first; none opens and seals nothing. */
+/**
+ * Takes the keys of the configuration, the encrypting one first. Without keys, both directions
+ * fail.
+ */
 export function createEncryptionKeys(keys: readonly EncryptionKey[]): EncryptionKeys {
   const byId = new Map(keys.map(({ id, key }) => [id, key]));
   const [first] = keys;
@@ -54,7 +59,7 @@ export function createEncryptionKeys(keys: readonly EncryptionKey[]): Encryption
       try {
         return JSON.parse(open(sealed, key, textOf(place)).toString()) as Secrets;
       } catch {
-        // Words of the cipher or of the JSON reader may hold parts of what was opened.
+        // Messages of the cipher or of the JSON parser may contain parts of the plain text.
         throw new Error(`the encryption key ${keyId} does not open them`);
       }
     },

@@ -1,5 +1,5 @@
-// What may be said of a provider: which settings and secrets each one takes and needs, and their
-// forms. Called by credentials.ts. Source: docs/generations.md; the providers' own documentation.
+// Settings and secrets of each provider type: which ones it takes and needs, and their forms.
+// Source: docs/generations.md; the providers' own documentation.
 
 import { baseUrlLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -10,10 +10,10 @@ const settingNames = ["base_url", "resource_name", "api_version", "region"] as c
 type SettingName = (typeof settingNames)[number];
 type FieldName = SettingName | SecretName;
 
-/** What a request says, by the names of its fields; undefined where it says nothing. */
+/** Fields of a request by name; undefined if absent. */
 export type CredentialFields = { readonly [Name in FieldName]?: string | undefined };
 
-/** As they are stored; null where the provider's own is used. */
+/** Settings as stored; null: the provider's default. */
 export type Settings = {
   readonly baseUrl: string | null;
   readonly resourceName: string | null;
@@ -44,7 +44,7 @@ const forms: Readonly<Record<ProviderType, ProviderForm>> = {
   },
 };
 
-/** Azure's names and AWS's regions become part of a host name: they hold nothing that ends it. */
+/** Azure's resource names and AWS's regions become part of a host name: no character may end it. */
 const settingForms: Readonly<Record<Exclude<SettingName, "base_url">, readonly [RegExp, string]>> =
   {
     resource_name: [
@@ -55,22 +55,22 @@ const settingForms: Readonly<Record<Exclude<SettingName, "base_url">, readonly [
     region: [/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/, "an AWS region, such as us-east-1"],
   };
 
-/** They travel in headers. */
+/** Secrets are sent in headers. */
 const secretForm = /^[\x21-\x7e]{1,8192}$/;
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** Returns the provider. Fails with INVALID_ARGUMENT naming those there are. */
+/** Returns the provider. Fails with INVALID_ARGUMENT listing the known providers. */
 export function parseProvider(text: string): ProviderType {
   const provider = providerTypes.find((type) => type === text);
   return provider ?? refuse("provider", `must be one of ${providerTypes.join(", ")}`);
 }
 
-/** Tells whether a text can be the name of credentials, as `provider/` of a model says it. */
+/** Returns whether a text may name credentials, as in `provider/` of a model. */
 export function isCredentialName(text: string): boolean {
   return namePattern.test(text);
 }
 
-/** Returns the name of credentials; fails with INVALID_ARGUMENT. */
+/** Returns the name of credentials. Fails with INVALID_ARGUMENT. */
 export function parseName(text: string): string {
   if (isCredentialName(text)) return text;
   const wanted = "1 to 64 lower-case letters, digits, - and _, with a letter or digit first";
@@ -78,8 +78,8 @@ export function parseName(text: string): string {
 }
 
 /**
- * Throws INVALID_ARGUMENT, naming the field, unless the fields are well formed and fit the provider
- * together with the secrets that are kept from before. Values of secrets are never repeated.
+ * Throws INVALID_ARGUMENT naming the field unless the fields are well formed and, together with the
+ * kept secrets, fit the provider. Messages never repeat the values of secrets.
  */
 export function assertFields(
   provider: ProviderType,
@@ -122,7 +122,7 @@ function assertOneAddress({ base_url: url, resource_name: resource }: Credential
   }
 }
 
-/** Returns the settings of fields that are well formed. */
+/** Returns the settings of well-formed fields. */
 export function settingsOf(fields: CredentialFields): Settings {
   return {
     baseUrl: fields.base_url === undefined ? null : parseBaseUrl(fields.base_url),
@@ -139,7 +139,7 @@ export function secretsOf(fields: CredentialFields): Secrets {
   );
 }
 
-/** Returns a URL that paths are put behind, without a slash at its end. */
+/** Returns a base URL without a trailing slash. */
 function parseBaseUrl(text: string): string {
   const url = text.length <= baseUrlLengthMax && URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -148,7 +148,7 @@ function parseBaseUrl(text: string): string {
       "must be an http or https URL, such as https://models.example.org/v1",
     );
   }
-  // Whoever may read credentials reads the URL: it is no place for a secret.
+  // Everyone who may read the credentials sees the URL: it must not contain a secret.
   if (url.username + url.password !== "") refuse("base_url", "must not hold a user or password");
   if (/[?#]/.test(text)) refuse("base_url", "must have neither a query nor a fragment");
   return url.href.replace(/\/+$/, "");

@@ -1,5 +1,6 @@
-// Seals all secrets of providers under the first encryption key, so that older keys can be taken
-// away. Called by `waggle provider-credentials rotate`. Source: docs/generations.md.
+// Encrypts all provider secrets again with the first encryption key, so that older keys can be
+// removed.
+// Source: docs/generations.md.
 
 import type { Audit } from "../../access/audit/audit.ts";
 import type { Actor } from "../../access/principal.ts";
@@ -14,23 +15,23 @@ import type { CredentialRow, KeyUse } from "./store.ts";
 export type UnopenedCredential = { readonly id: string; readonly fault: string };
 
 export type RotationReport = {
-  /** Id of the key that everything is sealed under now, but for what could not be opened. */
+  /** Id of the key that now encrypts everything except `unopened`. */
   readonly keyId: string;
-  /** Credentials that were sealed again. */
+  /** Number of credentials that were encrypted again. */
   readonly resealed: number;
-  /** Left as they were. */
+  /** Credentials that could not be decrypted and are unchanged. */
   readonly unopened: readonly UnopenedCredential[];
-  /** How many are under each key now. */
+  /** Number of credentials under each key afterwards. */
   readonly uses: readonly KeyUse[];
 };
 
 export type Rotation = {
   /**
-   * Goes through what is sealed under other keys than the first, in batches that are each kept as
-   * they are done: begun again, it goes on where it was cut off. Servers go on meanwhile.
+   * Encrypts again all secrets under other keys than the first, in batches that commit one by one:
+   * a second run continues after an interrupted one. Servers keep running meanwhile.
    *
-   * Fails with ENCRYPTION_KEY_ABSENT where there is no key, and with CREDENTIAL_UNREADABLE, naming
-   * them, where something is under keys that are not configured; then nothing is changed.
+   * Fails with ENCRYPTION_KEY_ABSENT if there is no key. Fails with CREDENTIAL_UNREADABLE, naming
+   * them, if secrets are under keys that are not configured; then nothing is changed.
    */
   rotate(actor: Actor): Promise<RotationReport>;
 };
@@ -42,7 +43,7 @@ export type RotationOptions = {
   readonly batchMax?: number;
 };
 
-/** Their rows are locked until a batch commits. */
+/** Maximum credentials of a batch; their rows are locked until the batch commits. */
 const batchMaxDefault = 100;
 
 export function createRotation(options: RotationOptions): Rotation {
@@ -112,7 +113,7 @@ function rotateBatch(
   });
 }
 
-/** One row that somebody tampered with keeps the others from nothing. */
+/** Returns a fault instead of throwing, so that one damaged row does not stop the others. */
 function sealAgain(keys: EncryptionKeys, row: CredentialRow) {
   try {
     return keys.seal(openSecrets(keys, row), row);

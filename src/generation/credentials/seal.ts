@@ -1,5 +1,5 @@
-// Seals bytes so that only a key opens them, and only in the place they were sealed for. Called by
-// encryption-keys.ts. Source: NIST SP 800-38D (GCM).
+// Encrypts bytes with AES-256-GCM, bound to a place that has to be the same for decryption.
+// Source: NIST SP 800-38D (GCM).
 
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
@@ -7,9 +7,9 @@ const cipher = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Returns nonce, tag and ciphertext in one. `place` is not kept: it has to be known to open it. */
+/** Returns nonce, tag and ciphertext joined. `place` is not included: decryption needs it again. */
 export function seal(plain: Uint8Array, key: Uint8Array, place: string): Buffer {
-  // At random: one key seals far fewer than the 2^32 texts for which that is safe.
+  // A random nonce is safe for up to 2^32 texts for each key; far fewer are encrypted.
   const nonce = randomBytes(nonceBytes);
   const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
   sealing.setAAD(Buffer.from(place));
@@ -17,7 +17,7 @@ export function seal(plain: Uint8Array, key: Uint8Array, place: string): Buffer 
   return Buffer.concat([nonce, sealing.getAuthTag(), sealed]);
 }
 
-/** Throws when key or place are not those it was sealed with, or a bit of it was changed. */
+/** Throws if key or place differ from those of `seal`, or if the bytes were changed. */
 export function open(sealed: Uint8Array, key: Uint8Array, place: string): Buffer {
   const nonce = sealed.subarray(0, nonceBytes);
   const opening = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes });

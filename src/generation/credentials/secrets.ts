@@ -1,5 +1,5 @@
-// The secrets of one row of credentials: what stays of them in a change, and how they are sealed
-// and opened. Called by credentials.ts and rotate.ts. Source: docs/generations.md.
+// Secrets of one row of credentials: which ones a change keeps, and their encryption.
+// Source: docs/generations.md.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { SecretName, Secrets } from "../provider.ts";
@@ -8,7 +8,9 @@ import { secretsOf } from "./fields.ts";
 import type { CredentialFields, Settings } from "./fields.ts";
 import type { CredentialRow } from "./store.ts";
 
-/** Returns the secrets that stay when fields replace some: AWS's three go together. */
+/**
+ * Returns the secrets that are kept when fields replace some. AWS's three are replaced together.
+ */
 export function keptOf(
   { secretNames }: Pick<CredentialRow, "secretNames">,
   fields: CredentialFields,
@@ -17,7 +19,10 @@ export function keptOf(
   return secretNames.filter((name) => fields[name] === undefined);
 }
 
-/** A stored secret goes only where it was meant to go by whoever stored it. */
+/**
+ * Throws if the destination changes while secrets are kept: a stored secret must not be sent to a
+ * place that its owner did not choose.
+ */
 export function assertNotMoved(
   before: CredentialRow,
   settings: Settings,
@@ -49,7 +54,9 @@ type SealAgain = {
   readonly fields: CredentialFields;
 };
 
-/** Opens what is stored only where part of it stays: new secrets mend what cannot be opened. */
+/**
+ * Decrypts the stored secrets only if some are kept: new secrets can thus replace unreadable ones.
+ */
 export function sealAgain(keys: EncryptionKeys, { before, settings, fields }: SealAgain): Seal {
   const given = secretsOf(fields);
   if (namesOf(given).length === 0) {

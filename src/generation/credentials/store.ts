@@ -1,4 +1,4 @@
-// SQL of provider credentials. Called by credentials.ts and rotate.ts.
+// SQL of provider credentials.
 
 import type { PendingQuery, Row } from "postgres";
 import type { PageOptions, Position } from "../../base/pages.ts";
@@ -18,17 +18,17 @@ export type CredentialRow = Position &
     readonly name: string;
     readonly provider: ProviderType;
     readonly secretNames: readonly SecretName[];
-    /** Null where there are no secrets, as `encryptionKeyId` is. */
+    /** Null if there are no secrets; the same holds for `encryptionKeyId`. */
     readonly sealed: Uint8Array | null;
     readonly encryptionKeyId: string | null;
     readonly createdAt: Date;
     readonly createdBy: string;
     readonly updatedAt: Date;
-    /** Tells changes apart that lie less than a millisecond apart. */
+    /** In microseconds, to distinguish changes within one millisecond. */
     readonly updatedAtUs: number;
   };
 
-/** What may be written after the first time. */
+/** Columns that an update may change. */
 type WrittenRow = Settings &
   Pick<CredentialRow, "id" | "secretNames" | "sealed" | "encryptionKeyId">;
 
@@ -57,10 +57,10 @@ function selectCredentials(sql: Sql): Fragment {
     from provider_credentials`;
 }
 
-/** Any constant of our own; with an owner, held by whoever adds to its credentials. */
+/** Key of the advisory lock for adding credentials to an owner; an arbitrary constant. */
 const addLockKey = 730_511;
 
-/** Waits until nobody else adds credentials to an owner, and returns how many there are. */
+/** Waits until no other transaction adds credentials to the owner, and returns their number. */
 export async function lockCount(sql: Sql, owner: Owner): Promise<number> {
   await sql`select pg_advisory_xact_lock(${addLockKey}, hashtext(${owner.id}))`;
   const [row] = await sql<{ count: number }[]>`
@@ -68,7 +68,7 @@ export async function lockCount(sql: Sql, owner: Owner): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Returns false when the owner has credentials of the name. */
+/** Returns false if the owner already has credentials of the name. */
 export async function insertCredential(sql: Sql, row: NewCredentialRow): Promise<boolean> {
   const result = await sql`
     insert into provider_credentials (
@@ -96,7 +96,7 @@ export async function findCredential(
   return row;
 }
 
-/** As findCredential, with the row locked until the transaction ends. */
+/** Like findCredential, but locks the row until the transaction ends. */
 export async function lockCredential(
   sql: Sql,
   owner: Owner,
@@ -107,7 +107,7 @@ export async function lockCredential(
   return row;
 }
 
-/** Returns up to one more than `limit`, the newest first. */
+/** Returns up to `limit` + 1 rows, newest first. */
 export async function listCredentials(
   sql: Sql,
   owner: Owner,
@@ -120,7 +120,7 @@ export async function listCredentials(
     limit ${limit + 1}`;
 }
 
-/** Returns all that a project may use: its own, then its workspace's, then its organization's. */
+/** Returns the credentials that a project may use: its own, its workspace's, its organization's. */
 export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly CredentialRow[]> {
   return sql<CredentialRow[]>`
     ${selectCredentials(sql)}
@@ -129,7 +129,8 @@ export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly Crede
 }
 
 export async function updateCredential(sql: Sql, row: WrittenRow): Promise<void> {
-  // The clock, not the transaction's time: whoever waited for the lock changed it later.
+  // The clock, not the start of the transaction: a transaction that waited for the lock changed it
+  // later.
   await sql`
     update provider_credentials set
       base_url = ${row.baseUrl},
@@ -149,7 +150,7 @@ export async function deleteCredential(sql: Sql, id: string): Promise<void> {
 
 export type KeyUse = { readonly keyId: string; readonly count: number };
 
-/** Counts the credentials that are sealed under each key. */
+/** Returns the number of credentials under each key. */
 export async function countByKey(sql: Sql): Promise<readonly KeyUse[]> {
   return sql<KeyUse[]>`
     select encryption_key_id as "keyId", count(*)::integer as count
@@ -159,7 +160,7 @@ export async function countByKey(sql: Sql): Promise<readonly KeyUse[]> {
     order by encryption_key_id`;
 }
 
-/** Locks and returns at most `limit` that are sealed under other keys than one, in order of id. */
+/** Locks and returns up to `limit` rows under other keys than `keyId`, by id. */
 export async function lockOthersThan(
   sql: Sql,
   keyId: string,
@@ -173,7 +174,7 @@ export async function lockOthersThan(
     for update`;
 }
 
-/** Exchanges what secrets are sealed with; they are the same ones, so nothing was changed. */
+/** Replaces the encrypted form of unchanged secrets, so `updated_at` stays. */
 export async function updateSeal(
   sql: Sql,
   id: string,

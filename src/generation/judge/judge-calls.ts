@@ -1,5 +1,5 @@
-// A judge's question to a model: one call, whole, which makes no event; the answer tells what it
-// used and cost. Source: docs/evaluators.md; docs/decisions.md, 20, 22.
+// Model calls of judges: not streamed, and without an event. The answer contains tokens and cost.
+// Source: docs/evaluators.md; docs/decisions.md, 20, 22.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProjectScope } from "../../access/scope.ts";
@@ -27,7 +27,7 @@ export type JudgeQuestion = {
   /** Name of a connection of the project. */
   readonly provider: string;
   readonly model: string;
-  /** Of the OpenAI API, as `options`: temperature, response_format. */
+  /** Messages and `options` (temperature, response_format) in the form of the OpenAI API. */
   readonly messages: readonly JudgeMessage[];
   readonly options: JsonObject;
 };
@@ -36,34 +36,34 @@ export type JudgeMessage = { readonly role: string; readonly content: string };
 
 export type JudgeAnswer = {
   readonly kind: "answer";
-  /** Empty where the model said nothing. */
+  /** Empty if the model returned no text. */
   readonly text: string;
-  /** Whether the answer ended for its length. */
+  /** Whether the answer was cut at its maximum length. */
   readonly isCut: boolean;
   /** Name of the connection that answered. */
   readonly provider: string;
   readonly model: string;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
-  /** US dollars; null where the price is not known. */
+  /** Cost in US dollars; null if the price is unknown. */
   readonly cost: number | null;
 };
 
-/** The same question again would be refused again. */
+/** Permanent failure: the same question would fail again. */
 export type JudgeRefusal = {
   readonly kind: "refusal";
   readonly reason: Reason;
-  /** For people, without secrets. */
+  /** Text for people, without secrets. */
   readonly message: string;
 };
 
 export type JudgeCalls = {
   /**
-   * Asks a model. Waits a while for a place among the calls of all judges, and where the project
-   * has as many calls of models running as it may.
+   * Asks a model. Waits for a limited time for a place among the calls of all judges, and then
+   * among the project's model calls.
    *
-   * Fails with PROVIDER_FAILED, PROVIDER_LIMITED, PROVIDER_TIMEOUT or OVERLOADED where another try
-   * may help, and with the signal's reason once that is aborted.
+   * Fails with PROVIDER_FAILED, PROVIDER_LIMITED, PROVIDER_TIMEOUT or OVERLOADED if a retry may
+   * help, and with the signal's reason if it is aborted.
    */
   ask(
     project: ProjectScope,
@@ -75,25 +75,28 @@ export type JudgeCalls = {
 export type JudgeCallsOptions = {
   readonly routing: Pick<Routing, "find">;
   readonly languageModels: LanguageModels;
-  /** Waited for when the service stops. */
+  /** Keeps the service from stopping before running calls end. */
   readonly generations: Pick<Running, "run">;
   readonly prices: Prices;
   readonly concurrency: Concurrency;
-  /** Of the calls of judges that run at a time. */
+  /** Places of the judges' concurrent calls. */
   readonly places: FairPlaces;
   readonly answerMemory: AnswerMemory;
-  /** Tries of each target. */
+  /** Maximum tries of each target. */
   readonly attemptsMax: number;
   readonly backoff?: Backoff;
-  /** Longest time of a generation; a judge's answer is short, and gets less. */
+  /**
+   * Maximum duration of a generation; calls of judges have a shorter one, since their answers are
+   * short.
+   */
   readonly timeoutMs: number;
 };
 
 const turnPauseMs = 100;
 
 /**
- * Returns the places of all judges' calls: a fourth stays free for other organizations, and a
- * project has half, or as many as it may have calls of models at all.
+ * Creates the places of all judges' calls. An organization gets at most three quarters, so that
+ * others find a place; a project at most half, and not more than its maximum of model calls.
  */
 export function createJudgePlaces(projectCallsMax: number, max = judgeCallsMax): FairPlaces {
   return createFairPlaces({
@@ -157,7 +160,7 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
   return { ask: (...asked) => generations.run(() => ask(...asked)) };
 }
 
-/** Waits for a place among judges, then among the project's calls. */
+/** Waits for a place among the judges, then among the project's calls. */
 async function enter(
   { places, concurrency }: Pick<JudgeCallsOptions, "places" | "concurrency">,
   owner: Owner,
@@ -218,7 +221,7 @@ function toAnswer(
   };
 }
 
-/** Throws what another try may mend. */
+/** Returns a permanent failure as a refusal; throws an error if a retry may help. */
 function toRefusal(error: unknown): JudgeRefusal {
   const cause = error instanceof AttemptsError ? (error.error ?? error) : error;
   const known = cause instanceof ProviderError ? toServiceError(cause) : cause;
@@ -228,7 +231,7 @@ function toRefusal(error: unknown): JudgeRefusal {
   return { kind: "refusal", reason: known.reason, message: known.message };
 }
 
-/** An answer that is none may come of a provider's bad hour too. */
+/** Malformed and broken answers are retried too: they may be a temporary fault of the provider. */
 function mayRetry(error: ProviderError): boolean {
   const passing = ["malformed", "broken", "overloaded"];
   return isRetriable(error) || passing.includes(error.failure);

@@ -1,4 +1,4 @@
-// The columns that say whose credentials or aliases a row is. Called by the stores of both.
+// SQL of the columns that hold the owner of a row of credentials or aliases.
 
 import type { PendingQuery, Row } from "postgres";
 import type { Sql } from "../../postgres/database.ts";
@@ -6,7 +6,7 @@ import type { Heirs, Owner, OwnerLevel } from "./owner.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
-/** The column that holds the id of an owner of each level; the others are null. */
+/** Column of the owner's id for each level; the other columns are null. */
 const ownerColumns = {
   org: "org_id",
   workspace: "workspace_id",
@@ -24,17 +24,17 @@ export function selectOwner(sql: Sql): Fragment {
     coalesce(project_id, workspace_id, org_id) as "scopeId"`;
 }
 
-/** Rows of an owner. */
+/** Selects the rows of an owner. */
 export function isOf(sql: Sql, { level, id }: Owner): Fragment {
   return sql`${sql(ownerColumns[level])} = ${id}`;
 }
 
-/** Rows that a project may use. */
+/** Selects the rows that a project may use. */
 export function isUsableBy(sql: Sql, { projectId, workspaceId, orgId }: Heirs): Fragment {
   return sql`(project_id = ${projectId} or workspace_id = ${workspaceId} or org_id = ${orgId})`;
 }
 
-/** Values of `org_id, workspace_id, project_id` of a new row. */
+/** Returns the values of `org_id, workspace_id, project_id` for a new row. */
 export function ownerValues(sql: Sql, { level, id }: Owner): Fragment {
   const idAt = (one: OwnerLevel) => (one === level ? id : null);
   return sql`${idAt("org")}, ${idAt("workspace")}, ${idAt("project")}`;

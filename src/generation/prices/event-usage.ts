@@ -1,5 +1,4 @@
-// What a model event says of its call, whoever sent it, and what the call cost by the price table.
-// Called for every event that is stored (tracing/events/apply-writes.ts) and by recost.ts.
+// Reads model and token counts of a model event from any sender, and estimates its cost.
 // Source: docs/spec.md, "Event record"; docs/decisions.md, 18.
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
@@ -10,7 +9,7 @@ import type { PricedCall, Prices } from "../record/generations.ts";
 import type { Usage } from "../usage.ts";
 import { unknown } from "./prices.ts";
 
-/** Keys of `config` and `metadata` that are read here; no others tell the cost of an event. */
+/** Keys of `config` and `metadata` that determine the cost of an event; no others are read. */
 export const pricedConfigKeys = ["model", "provider"] as const;
 export const pricedMetadataKeys = [
   "usage",
@@ -28,7 +27,10 @@ export const pricedMetadataKeys = [
   "provider_type",
 ] as const;
 
-/** Returns what estimates the cost of events; only model events with token counts have one. */
+/**
+ * Returns a function that estimates the cost of events; only model events with token counts have
+ * one.
+ */
 export function createEstimateCost(prices: Prices): EstimateCost {
   return ({ event_type, start_time, config, metadata }) => {
     if (event_type !== "model") return null;
@@ -50,7 +52,7 @@ function namesOf(config: JsonObject, metadata: JsonObject): Omit<PricedCall, "us
   };
 }
 
-/** Longer text is no name. */
+/** Maximum length of a name; longer text is ignored. */
 const nameLengthMax = 256;
 
 function textOf(value: JsonValue | undefined): string | undefined {
@@ -60,7 +62,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
 
 type Counted = { readonly usage: Usage } | { readonly reason: string };
 
-/** Tokens as a sender counted them; undefined where it counted none. */
+/** Returns the token counts of the sender; undefined if there are none. */
 function countedOf(metadata: JsonObject): Counted | undefined {
   const own = ownUsage(metadata["usage"]);
   if (own) return { usage: own };
@@ -72,7 +74,7 @@ function countedOf(metadata: JsonObject): Counted | undefined {
   return { reason: "metadata.prompt_tokens is absent or no count: what was sent has no price" };
 }
 
-/** The disjoint parts that the service itself writes; undefined for an object of another form. */
+/** Reads the disjoint parts that the service itself writes; undefined for another form. */
 function ownUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
   const input = countOf(value["input"]);
@@ -86,9 +88,10 @@ function ownUsage(value: JsonValue | undefined): Usage | undefined {
 }
 
 /**
- * Splits what a sender counted into disjoint parts. Most senders count cached tokens among those of
- * the prompt and reasoning among those of the completion, some beside them: then the part is larger
- * than what it would be a part of, or the total is the sum with it.
+ * Splits the sender's counts into disjoint parts. Most senders include cached tokens in the
+ * prompt's and reasoning in the completion's; some count them separately. Separate counts show by a
+ * part that is larger than the number that would include it, or by a total that is the sum with the
+ * part.
  */
 function toUsage(
   metadata: JsonObject,
@@ -97,7 +100,7 @@ function toUsage(
   total: number | undefined,
 ): Usage {
   const cacheRead = countOf(metadata["cache_read_input_tokens"]) ?? 0;
-  // Anthropic's API says creation, and counts it beside `input_tokens`.
+  // Anthropic's name for cache writes; its API does not include them in `input_tokens`.
   const created = countOf(metadata["cache_creation_input_tokens"]);
   const cacheWrite = countOf(metadata["cache_write_input_tokens"]) ?? created ?? 0;
   const reasoning = countOf(metadata["reasoning_tokens"]) ?? 0;

@@ -1,45 +1,45 @@
-// The table of prices that is installed with the service: which of its rows a model's call is, and
-// what the row says that tokens cost. It is read from memory; nothing is ever fetched.
-// Called by prices.ts. Source: docs/decisions.md, 18; docs/generations.md.
+// Looks up a model in the price table that is installed with the service, and calculates costs from
+// its row. The table is never updated over the network.
+// Source: docs/decisions.md, 18; docs/generations.md.
 
 import { calcPrice, findProvider, type ModelInfo, type Provider } from "@pydantic/genai-prices";
 import type { ProviderType } from "../provider.ts";
 import { completionTokens, promptTokens, type Usage } from "../usage.ts";
 
-/** Name, version and date of the table; a test holds them to what is installed. */
+/** Name, version and date of the table; a test compares them with the installed package. */
 export const priceTableName = "genai-prices 0.1.8 (2026-09-23)";
 
-/** A row of the table. */
+/** Row of the table. */
 export type Price = {
-  /** Provider and model, as the table names them. */
+  /** Provider and model as named in the table. */
   readonly name: string;
-  /** Returns US dollars, or what of the usage the table has no price for. */
+  /** Returns US dollars, or the part of the usage that has no price in the table. */
   costOf(usage: Usage, atMs: number): number | { readonly unpriced: string };
 };
 
 export type PricedModel = {
-  /** Name of a connection, or what the sender of an event calls the provider. */
+  /** Name of a connection, or the provider according to the sender of an event. */
   readonly provider: string;
   readonly providerType: ProviderType | undefined;
   readonly model: string;
 };
 
-/** Programs that run models on machines of one's own, which vendors' prices say nothing of. */
+/** Programs that run models on private machines, to which vendors' prices do not apply. */
 const ownMachines: ReadonlySet<string> = new Set([
   ...["ollama", "vllm", "lmstudio", "lm-studio", "lm_studio", "llamacpp", "llama.cpp", "llama_cpp"],
   ...["llamafile", "localai", "sglang", "tgi", "transformers"],
 ]);
 
-/** Tells whether a provider, or the first part of a model's name, is a machine of one's own. */
+/** Returns whether the provider, or the first part of the model's name, is such a program. */
 export function isOwnMachine({ provider, providerType, model }: PricedModel): boolean {
   const isNamed = providerType === undefined || providerType === "openai_compatible";
   return isNamed && [provider, prefixOf(model)].some((name) => ownMachines.has(name.toLowerCase()));
 }
 
-/** Returns the row of a model, or undefined where there is none. */
+/** Returns the row of a model; undefined if there is none. */
 export function findPrice({ provider, providerType, model }: PricedModel): Price | undefined {
   const ids = [idOf(provider, providerType)].filter((id) => id !== undefined);
-  // Gateways name a model by its provider: `openai/gpt-4o`.
+  // Gateways prefix a model with its provider: `openai/gpt-4o`.
   const rest = model.slice(model.indexOf("/") + 1);
   const inner = rest === model ? [] : [idOf(prefixOf(model), undefined), ...ids, undefined];
   const tries = [
@@ -67,7 +67,7 @@ const idsByType: Readonly<Record<ProviderType, string | undefined>> = {
   openai_compatible: undefined,
 };
 
-/** The table's id of a provider; a server that only speaks OpenAI's API is known by its name. */
+/** Returns the table's id of a provider. OpenAI-compatible servers are looked up by name. */
 function idOf(name: string, type: ProviderType | undefined): string | undefined {
   if (type === undefined) return idOfName(name);
   if (type !== "openai" && type !== "openai_compatible") return idsByType[type];
@@ -75,7 +75,7 @@ function idOf(name: string, type: ProviderType | undefined): string | undefined 
   return id === name.toLowerCase() ? id : idsByType[type];
 }
 
-/** What senders call providers that the table would take for others, or not know. */
+/** Names from senders that the table maps to a wrong provider or does not know. */
 const idsByName: readonly (readonly [RegExp, string | undefined])[] = [
   [/^openai[-_]compatible/, undefined],
   [/azure|^az\./, "azure"],
@@ -87,12 +87,12 @@ function idOfName(text: string): string | undefined {
   if (name === "") return undefined;
   const own = idsByName.find(([pattern]) => pattern.test(name));
   if (own) return own[1];
-  // `groq.chat`, as some instrumentations name the API too.
+  // Some instrumentations append the API: `groq.chat`.
   const [head = ""] = name.split(".");
   return (findProvider({ providerId: name }) ?? findProvider({ providerId: head }))?.id;
 }
 
-/** The vendor of models that the table does not tell by their names alone. */
+/** Returns the vendor of models that the table does not find by name alone. */
 function vendorOf(model: string): string | undefined {
   return /^(text-embedding-(3|ada)|chatgpt-)/i.test(model) ? "openai" : undefined;
 }
@@ -113,7 +113,7 @@ const million = 1_000_000;
 
 function toPrice(provider: Provider, model: ModelInfo): Price {
   const { id, name, api_pattern } = provider;
-  // One row, so that the table is not searched again for every event.
+  // A single row, so that the table is not searched again for every event.
   const row = { ...model, match: { equals: model.id } };
   const own: Provider = { id, name, api_pattern, models: [row] };
   const label = `${id}/${model.id}`;
@@ -134,13 +134,13 @@ function toPrice(provider: Provider, model: ModelInfo): Price {
   };
 }
 
-/** Tells whether a token costs the same at any time and however many there are. */
+/** Returns whether the price of a token depends neither on the time nor on the number of tokens. */
 function isFlat({ prices }: ModelInfo): boolean {
   if (Array.isArray(prices) || "requests_kcount" in prices) return false;
   return Object.values(prices).every((price) => typeof price === "number");
 }
 
-/** What a million tokens of each part cost: sums of these are the table's own, and quickly made. */
+/** Returns the price of a million tokens of each part: fast to add up, with the table's results. */
 function ratesOf(costOf: (usage: Usage) => number): Rates {
   const none = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
   const rates = parts.map((part) => [part, costOf({ ...none, [part]: million })] as const);
@@ -151,7 +151,7 @@ function costAt(rates: Rates, usage: Usage): number {
   return parts.reduce((sum, part) => sum + rates[part] * usage[part], 0) / million;
 }
 
-// Anything of an input has at least the price of input, and anything of an output that of output.
+// Without an own price, a part is charged like input or output; so only these two are required.
 function unpricedOf(prices: Readonly<Record<string, unknown>>, usage: Usage): string | undefined {
   if (Object.keys(prices).length === 0) return "tokens";
   if (promptTokens(usage) > 0 && prices["input_mtok"] === undefined) return "input tokens";
@@ -159,7 +159,7 @@ function unpricedOf(prices: Readonly<Record<string, unknown>>, usage: Usage): st
   return undefined;
 }
 
-/** Usage as the table counts it, where totals include their parts. */
+/** Converts to the table's form, in which the totals include their parts. */
 function toTable(usage: Usage): Readonly<Record<string, number>> {
   return {
     input_tokens: promptTokens(usage),

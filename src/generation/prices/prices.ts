@@ -1,6 +1,5 @@
-// What calls of models cost by the price table, as far as it knows. Called when a generation is
-// stored, and for model events that others send (event-usage.ts).
-// Source: docs/decisions.md, 18; docs/generations.md.
+// Estimates the cost of model calls with the price table. Source: docs/decisions.md, 18;
+// docs/generations.md.
 
 import { createCache } from "../../access/cache.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
@@ -14,13 +13,13 @@ import {
   priceTableName,
 } from "./price-table.ts";
 
-/** Names of models come from requests: those that were looked up are remembered in this number. */
+/** Maximum cached lookups; the limit is needed because model names come from requests. */
 const rememberedMax = 2_000;
-/** The table does not change while the service runs. */
+/** Cached lookups never expire: the table does not change while the service runs. */
 const ageMsMax = Number.POSITIVE_INFINITY;
-/** Longer text names no model. */
+/** Maximum length of a name; longer text names no model. */
 const nameLengthMax = 256;
-/** Digits of a cost; those beyond are errors of floating point. */
+/** Significant digits of a cost; further ones are floating-point errors. */
 const digits = 12;
 
 export function createPrices(): Prices {
@@ -62,14 +61,14 @@ export function createPrices(): Prices {
         return unknown("0 tokens are counted");
       const estimate = estimateOf(call, usage, call.atMs);
       if (estimate.cost !== null || requestedModel === undefined) return estimate;
-      // The answer names a version that the table does not have yet, or a name of the provider's.
+      // The table may lack the answer's version or the provider's own name of the model.
       const asked = estimateOf({ ...call, model: requestedModel }, usage, call.atMs);
       return asked.cost === null ? estimate : asked;
     },
   };
 }
 
-/** Returns the estimate of what has no price, and why. */
+/** Returns an estimate without a price and with the reason. */
 export function unknown(reason: string): CostEstimate {
   return { cost: null, reason, price_table: priceTableName };
 }

@@ -1,6 +1,6 @@
-// Estimates the costs of a project's stored model events anew, with the price table that is
-// installed now, and says what changes; stores it only when asked to. Called by commands/prices.ts.
-// Source: docs/decisions.md, 18; docs/generations.md.
+// Estimates the costs of a project's stored model events again with the installed price table,
+// reports the changes, and stores them if asked to. Source: docs/decisions.md, 18;
+// docs/generations.md.
 
 import { isDeepStrictEqual } from "node:util";
 import type { ProjectId } from "../../base/ids.ts";
@@ -10,39 +10,42 @@ import type { CostEstimate, EstimateCost } from "../../tracing/events/event.ts";
 import * as store from "./store.ts";
 import type { EstimatedEvent, EventPosition, Span } from "./store.ts";
 
-/** Sums over events; costs in US dollars, of the events whose price is known, null without any. */
+/**
+ * Sums over events. Costs are in US dollars over the events with a known price; null if there is
+ * none.
+ */
 export type Recosted = {
-  /** Model events with an estimate, before or after. */
+  /** Number of model events with an estimate before or after. */
   readonly events: number;
   readonly before: number | null;
   readonly after: number | null;
-  /** Events whose estimate is another one now, in its price table at least. */
+  /** Number of events whose estimate differs now, at least in its price table. */
   readonly changed: number;
-  /** Events whose price is not known now. */
+  /** Number of events whose price is unknown now. */
   readonly unknown: number;
 };
 
 export type RecostReport = {
-  /** By provider and model, the costliest first. */
+  /** Sums by provider and model, the highest cost first. */
   readonly models: readonly (Recosted & { readonly name: string })[];
   readonly total: Recosted;
-  /** How many events there are for each reason why a price is not known, the most first. */
+  /** Number of events for each reason of an unknown price, the most frequent first. */
   readonly reasons: readonly { readonly reason: string; readonly events: number }[];
 };
 
 export type RecostOptions = {
-  /** The cluster that holds the project's events. */
+  /** Database of the cluster with the project's events. */
   readonly database: Database;
   readonly projectId: ProjectId;
   readonly span: Span;
   readonly estimateCost: EstimateCost;
-  /** False to change nothing. */
+  /** Whether to store the changes. */
   readonly applies: boolean;
 };
 
-/** Events of one transaction: what they carry is small, and writers do not wait long for them. */
+/** Events per transaction: small, so that writers do not wait long for their locks. */
 const pageEvents = 500;
-/** Models, and reasons, of a report: what senders call models may have no end. */
+/** Maximum models and reasons in a report, because senders choose the model names. */
 const rowsMax = 500;
 const others = "(others)";
 
@@ -64,7 +67,7 @@ export async function recost(options: RecostOptions): Promise<RecostReport> {
   return toReport(models, reasons);
 }
 
-/** The row of a name; past the bound the one that stands for all others. */
+/** Returns the row of a name; beyond the maximum, the row for all others. */
 function rowOf(rows: ReadonlyMap<string, unknown>, name: string): string {
   return rows.has(name) || rows.size < rowsMax ? name : others;
 }
@@ -91,7 +94,7 @@ async function recostPage(
   const events = (await store.listModelEvents(sql, projectId, span, page)).map(toRecosted);
   const stale = events.filter(isChanged).map(({ eventId }) => eventId);
   if (!applies || stale.length === 0) return events;
-  // Read again under a lock: what a writer has stored meanwhile is estimated from that.
+  // Reads again under a lock, so that changes by writers since the first read are included.
   const locked = (await store.lockModelEvents(sql, projectId, stale)).map(toRecosted);
   await store.setEstimates(
     sql,

@@ -1,5 +1,5 @@
-// SQL of recost.ts: what of a project's model events tells their cost, and the estimates that they
-// carry. Every statement names its project.
+// SQL for estimating costs again: reads the priced parts of a project's model events and their
+// estimates. Every statement names its project.
 
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -12,19 +12,19 @@ import {
 } from "../../tracing/events/postgres-text.ts";
 import { pricedConfigKeys, pricedMetadataKeys } from "./event-usage.ts";
 
-/** Start times in microseconds: `fromUs` included, `toUs` not. */
+/** Start times in microseconds: `fromUs` inclusive, `toUs` exclusive. */
 export type Span = { readonly fromUs: number; readonly toUs: number };
 
-/** Place of an event in a project, by start time. */
+/** Position of an event in a project, by start time. */
 export type EventPosition = { readonly startTimeUs: number; readonly eventId: string };
 
-/** A model event as far as its cost goes, and the estimate that it carries. */
+/** Model event reduced to the fields that determine its cost, with its estimate. */
 export type EstimatedEvent = EventPosition & {
   readonly priced: PricedEvent;
   readonly estimate: CostEstimate | null;
 };
 
-/** Returns the model events of a span after a position, by start time, at most `limit`. */
+/** Returns up to `limit` model events of a span after a position, by start time. */
 export async function listModelEvents(
   sql: Sql,
   projectId: string,
@@ -32,7 +32,7 @@ export async function listModelEvents(
   { after, limit }: { readonly after: EventPosition | undefined; readonly limit: number },
 ): Promise<EstimatedEvent[]> {
   const { startTimeUs, eventId } = after ?? { startTimeUs: fromUs, eventId: "" };
-  // The index tells the types: events of others are passed over without being read.
+  // The inner query reads only the index, which contains the type, and skips other events.
   const rows = await sql<EstimatedRow[]>`
     select ${columns(sql)}
     from (
@@ -48,7 +48,7 @@ export async function listModelEvents(
   return rows.map(toEstimatedEvent);
 }
 
-/** Locks the model events of the ids, in the order of every writer, and returns them. */
+/** Locks the model events with the ids, in the order that every writer uses, and returns them. */
 export async function lockModelEvents(
   sql: Sql,
   projectId: string,
@@ -64,7 +64,7 @@ export async function lockModelEvents(
   return rows.map(toEstimatedEvent);
 }
 
-/** Sets the estimates of locked events, and nothing else of them. */
+/** Sets the estimates of locked events and changes nothing else. */
 export async function setEstimates(
   sql: Sql,
   projectId: string,
@@ -86,7 +86,9 @@ type EstimatedRow = {
   readonly cost_estimate: string | null;
 };
 
-/** A value of more bytes is no count and no name, and thousands of them would fill the memory. */
+/**
+ * Maximum bytes of a value: a larger one is no count or name, and thousands would fill the memory.
+ */
 const valueBytesMax = 10_000;
 
 function columns(sql: Sql) {

@@ -1,6 +1,5 @@
-// What the Vercel AI SDK throws when a provider fails, as ProviderError. The SDK's own errors hold
-// the request's headers and body, so nothing of them but words is kept.
-// Called by chat/ and proxy/translated/. Source: docs/decisions.md, 20, 21.
+// Converts errors of the Vercel AI SDK to ProviderError. The SDK's errors contain the request's
+// headers and body, so only their text is kept. Source: docs/decisions.md, 20, 21.
 
 import {
   APICallError,
@@ -15,15 +14,15 @@ import { ProviderError, type ProviderErrorOptions } from "../provider-error.ts";
 import type { Target } from "../provider.ts";
 
 export type ToProviderErrorOptions = {
-  /** Some of the answer has come, so the request is not to be sent again. */
+  /** Whether a part of the answer has arrived: the request must not be sent again. */
   readonly isBegun?: boolean;
 };
 
 /**
- * Returns what went wrong, without secrets: a ProviderError, or INVALID_ARGUMENT where the SDK says
- * that the request cannot be put to this provider. Takes what `doGenerate` and `doStream` throw,
- * what their streams fail with, and the `error` of a stream's error part. An error of ours that
- * passed through the SDK comes out as it is.
+ * Converts the errors that `doGenerate` and `doStream` throw, the errors of their streams, and the
+ * `error` of a stream's error part. Returns, without secrets, a ProviderError, or INVALID_ARGUMENT
+ * if the SDK says that this provider cannot take the request. An error of ours that passed through
+ * the SDK is returned unchanged.
  */
 export function toProviderError(
   error: unknown,
@@ -57,7 +56,7 @@ function isOurs(error: unknown): error is ProviderError | ServiceError {
   return error instanceof ProviderError || error instanceof ServiceError;
 }
 
-/** What the SDK refuses because a provider has no such thing. */
+/** Returns whether the SDK refused the request because the provider lacks a feature. */
 function isRefusal(error: unknown): error is Error {
   return (
     UnsupportedFunctionalityError.isInstance(error) ||
@@ -66,7 +65,7 @@ function isRefusal(error: unknown): error is Error {
   );
 }
 
-/** What went wrong; the message goes on from the provider's name. */
+/** Failure; the message continues after the provider's name. */
 type Fault = Pick<ProviderErrorOptions, "failure" | "status" | "retryAfterSeconds" | "message">;
 
 const malformed = {
@@ -78,7 +77,7 @@ function faultOf(error: unknown): Fault {
   if (!APICallError.isInstance(error)) return eventFaultOf(error) ?? malformed;
   const { statusCode: status = 0, data, message, responseBody = "", responseHeaders } = error;
   if (status < 300) return malformed;
-  // Without `data` the body is not of the form that the provider documents: its text says more.
+  // Without `data` the body has an undocumented form: its text says more.
   const words = data === undefined && responseBody.trim() !== "" ? responseBody : message;
   return {
     failure: "status",
@@ -88,7 +87,7 @@ function faultOf(error: unknown): Fault {
   };
 }
 
-/** Reads an error that came as an event of a stream, in the provider's form. */
+/** Reads an error that arrived as an event of a stream, in the provider's form. */
 function eventFaultOf(error: unknown): Fault | undefined {
   if (error instanceof Error) return undefined;
   const words = wordsOf(error, eventDepthMax);
@@ -99,7 +98,7 @@ function eventFaultOf(error: unknown): Fault | undefined {
   return { failure: "status", status, message };
 }
 
-/** `{error: {message}}` and a level more. */
+/** Depth of `{error: {message}}` and one level more. */
 const eventDepthMax = 3;
 
 function wordsOf(value: unknown, depth: number): string | undefined {
@@ -121,7 +120,7 @@ function chainOf(error: unknown): readonly Error[] {
   return chain;
 }
 
-/** What the log may hold: the innermost error's words, unless they cite what a model answered. */
+/** Returns the error for the log: the innermost text, unless it cites the model's answer. */
 function causeOf(error: unknown, clean: Redactor): Error | undefined {
   const inner = chainOf(error).at(-1);
   if (!inner || inner instanceof SyntaxError) return undefined;
@@ -130,7 +129,7 @@ function causeOf(error: unknown, clean: Redactor): Error | undefined {
 
 const retryAfterSecondsMax = 3_600;
 
-/** Reads `Retry-After`: seconds, or a date. */
+/** Reads `Retry-After`, which is a number of seconds or a date. */
 export function retryAfterOf(text: string | undefined): number | undefined {
   if (text === undefined || text.trim() === "") return undefined;
   const given = Number(text);

@@ -1,10 +1,10 @@
-// Tokens as the Vercel AI SDK tells them, in our parts. Called by chat/ and proxy/translated/.
+// Converts the token counts of the Vercel AI SDK to Usage.
 // Source: docs/decisions.md, 18; docs/generations.md.
 
 import type { LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { Usage } from "../usage.ts";
 
-/** Returns the tokens in disjoint parts; undefined where the provider told none. */
+/** Returns the tokens in disjoint parts; undefined if the provider reported none. */
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | undefined {
   if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined;
   const cacheRead = countOf(inputTokens.cacheRead);
@@ -19,7 +19,7 @@ export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
   };
 }
 
-// A provider that counts its own parts wrongly must not make a negative number of tokens.
+// A provider's wrong counts must not result in a negative number of tokens.
 function countOf(tokens: number | undefined): number {
   return tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }

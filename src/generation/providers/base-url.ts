@@ -1,5 +1,4 @@
-// Where a provider's API is when its connection names no address of its own.
-// Called by language-models.ts. Source: docs/generations.md.
+// Address of a provider's API for connections without a base URL. Source: docs/generations.md.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { Connection, ProviderType } from "../provider.ts";
@@ -11,15 +10,15 @@ const own: { readonly [Type in ProviderType]?: string } = {
   mistral: "https://api.mistral.ai/v1",
 };
 
-/** Version of Azure's API for a connection that names none. */
+/** Version of Azure's API for a connection without one. */
 export const azureApiVersionDefault = "2024-10-21";
 
-/** One label of a host name: a region or a resource can name no other host, nor a path. */
+/** One label of a host name, so that a region or resource cannot contain another host or a path. */
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /**
- * Returns the address that paths of the provider's API are put behind, without a slash at its end:
- * Azure's ends in `/openai`. Fails with INVALID_ARGUMENT where the connection does not tell it.
+ * Returns the base URL of the provider's API, without a trailing slash; Azure's ends in `/openai`.
+ * Fails with INVALID_ARGUMENT if the connection lacks the setting that determines it.
  */
 export function baseUrlOf(connection: Connection): string {
   const { baseUrl, type, name, resourceName = "", region = "" } = connection;

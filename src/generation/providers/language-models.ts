@@ -1,6 +1,6 @@
-// Models of all providers as the Vercel AI SDK's, each bound to the connection it is reached by.
-// Called by chat/ and proxy/translated/. Everything the SDK would else read from the environment is
-// given explicitly: what one connection lacks must not be taken from the operator's settings.
+// Creates the Vercel AI SDK's models for a connection. Every setting that the SDK would read from
+// the environment is given explicitly, so that a connection never takes one from the operator's
+// environment.
 // Source: docs/generations.md; docs/decisions.md, 20.
 
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock";
@@ -19,16 +19,16 @@ export type Fetch = typeof globalThis.fetch;
 
 export type LanguageModels = {
   /**
-   * Returns a model that `doGenerate` and `doStream` call; it tries once, and what it throws is for
-   * `toProviderError`. Fails with INVALID_ARGUMENT where the name is none of the provider's kind.
+   * Returns a model for `doGenerate` and `doStream`. It does not retry; `toProviderError` converts
+   * its errors. Fails with INVALID_ARGUMENT if the provider cannot have a model of this name.
    */
   chat(target: Target): LanguageModelV4;
-  /** As `chat`. Fails with INVALID_ARGUMENT too where the provider makes no embeddings. */
+  /** Like `chat`, but fails with INVALID_ARGUMENT also if the provider has no embeddings. */
   embedding(target: Target): EmbeddingModelV4;
 };
 
 export type LanguageModelsOptions = {
-  /** Returns what requests to the provider are sent with. */
+  /** Returns the fetch function for requests to the provider. */
   readonly fetchOf: (connection: Connection) => Fetch;
 };
 
@@ -53,7 +53,7 @@ type Provider = {
   embedding?(model: string): EmbeddingModelV4;
 };
 
-// Made anew for each call, in microseconds, so that secrets live no longer than connections.
+// Created for each call, in microseconds, so that secrets live no longer than connections.
 const providers: { readonly [Type in ProviderType]: (from: Connection, fetch: Fetch) => Provider } =
   {
     openai: (from, fetch) => createOpenAI({ ...settingsOf(from), fetch }),
@@ -92,7 +92,7 @@ const providers: { readonly [Type in ProviderType]: (from: Connection, fetch: Fe
     },
   };
 
-// An empty key is one that is given: the SDK looks for no other.
+// An empty key counts as given: the SDK then does not read the environment.
 function settingsOf(connection: Connection): { readonly baseURL: string; readonly apiKey: string } {
   return { baseURL: baseUrlOf(connection), apiKey: connection.secrets.api_key ?? "" };
 }
@@ -107,7 +107,9 @@ function awsCredentialsOf({ secrets }: Connection): {
   return session_token === undefined ? own : { ...own, sessionToken: session_token };
 }
 
-/** Of names of models that become part of a path, which they must not be able to leave. */
+/**
+ * Allowed model names of providers that put the name into a path: it must not leave its segment.
+ */
 const pathNames: { readonly [Type in ProviderType]?: RegExp } = {
   azure: /^[^\s/?#%\\]+$/,
   google: /^[^\s?#%\\]+$/,

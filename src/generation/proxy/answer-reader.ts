@@ -1,35 +1,34 @@
-// Whole answers of the OpenAI API → what is recorded of them. Called by proxy.ts, and by
-// stream-reader.ts for the form of outputs. Source: docs/spec.md, "Event record";
-// docs/decisions.md, 21.
+// Reads whole answers of the OpenAI API into the fields that are recorded.
+// Source: docs/spec.md, "Event record"; docs/decisions.md, 21.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Usage } from "../usage.ts";
 import { parseUsage } from "./openai-usage.ts";
 
-/** What an answer says, as far as it is recorded. */
+/** Recorded fields of an answer. */
 export type ReadAnswer = {
   readonly outputs: JsonObject;
-  /** Of each choice that has one. */
+  /** Finish reasons of the choices that have one. */
   readonly finishReasons: readonly string[];
-  /** The provider's name of the model, which may be a dated version of the one asked for. */
+  /** Provider's name of the model, possibly a dated version of the requested one. */
   readonly responseModel: string | undefined;
   readonly responseId: string | undefined;
   readonly usage: Usage | undefined;
 };
 
-/** A choice of an answer, put together. */
+/** Complete choice of an answer. */
 export type Choice = {
   readonly index: number;
   readonly message: JsonObject;
   readonly finishReason: string | undefined;
 };
 
-/** Tells whether a JSON value is an answer of the operation. */
+/** Returns whether a JSON value is an answer of the operation. */
 export function isAnswer(operation: "chat" | "embedding", json: unknown): json is JsonObject {
   return isJsonObject(json) && isJsonArray(json[operation === "chat" ? "choices" : "data"]);
 }
 
-/** Reads an answer that `isAnswer` knows. */
+/** Reads an answer for which `isAnswer` returns true. */
 export function readWholeAnswer(operation: "chat" | "embedding", json: JsonObject): ReadAnswer {
   const choices = operation === "chat" ? choicesOf(json) : [];
   return {
@@ -41,7 +40,7 @@ export function readWholeAnswer(operation: "chat" | "embedding", json: JsonObjec
   };
 }
 
-/** Returns the message of one choice; of several, all of them with their ends. */
+/** Returns the message of a single choice; of several choices, all messages with finish reasons. */
 export function toOutputs(choices: readonly Choice[]): JsonObject {
   const [first] = choices;
   if (choices.length <= 1) return first ? toRecorded(first.message) : {};
@@ -58,7 +57,7 @@ export function reasonsOf(choices: readonly Choice[]): string[] {
   return choices.flatMap(({ finishReason }) => finishReason ?? []);
 }
 
-/** Leaves out what says nothing, and the bytes of sound, of which the transcript is kept. */
+/** Omits null members, and the audio data, of which the transcript is kept. */
 function toRecorded(message: JsonObject): JsonObject {
   const said = Object.entries(message).filter(
     ([key, value]) => value !== null || key === "content",
@@ -94,7 +93,7 @@ function embeddingOutputs(json: JsonObject): JsonObject {
   return { count: data.length, dimensions: Buffer.byteLength(vector, "base64") / bytesPerFloat };
 }
 
-/** Returns a text that says something. */
+/** Returns a non-empty text, or undefined. */
 export function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -1,27 +1,28 @@
-// What ends a proxied call: its client, its longest time, or the proxy itself. Called by proxy.ts.
+// Signal that ends a model call: the client disconnected, the time is up, or the call ended itself.
 // Source: docs/decisions.md, 21.
 
 import { ServiceError } from "../../base/errors.ts";
 
-/** The client takes no more of the answer: it left, or reads nothing of it. */
+/** Error of a call whose client disconnected or stopped reading. */
 export class ClientGone extends Error {
   constructor(message = "the client went away", options?: ErrorOptions) {
     super(message, options);
-    // Connect reads the name as a call that was canceled.
+    // Connect treats an error of this name as a canceled call.
     this.name = "AbortError";
   }
 }
 
 export type CallSignal = {
   readonly signal: AbortSignal;
-  /** Ends the call; a call that has ended already stays as it is. */
+  /** Ends the call; has no effect if it has ended already. */
   end(reason: Error): void;
-  /** Lets go of the client's signal and of the clock. */
+  /** Removes the listener on the client's signal and stops the timer. */
   close(): void;
 };
 
 /**
- * Begins a call; `client` is aborted when the client goes. Fails with its reason if it has gone.
+ * Opens the signal of a call; `client` is aborted when the client disconnects. Throws its reason if
+ * that has happened already.
  */
 export function openCallSignal(client: AbortSignal, timeoutMs: number): CallSignal {
   client.throwIfAborted();
@@ -42,13 +43,13 @@ export function openCallSignal(client: AbortSignal, timeoutMs: number): CallSign
   };
 }
 
-/** The transport breaks an unread answer off with DEADLINE_EXCEEDED; other reasons stay. */
+/** The transport aborts an unread answer with DEADLINE_EXCEEDED; other reasons are kept. */
 function toClientGone(reason: unknown): unknown {
   const isUnread = reason instanceof ServiceError && reason.reason === "DEADLINE_EXCEEDED";
   return isUnread ? new ClientGone(reason.message, { cause: reason }) : reason;
 }
 
-/** Returns the words on the event of a call whose client has gone. */
+/** Returns the error text for the event of a call whose client is gone. */
 export function clientGoneText(reason: unknown): string {
   const { message } = reason instanceof ClientGone ? reason : new ClientGone();
   return `CLIENT_GONE: ${message}`;

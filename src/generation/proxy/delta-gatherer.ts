@@ -1,4 +1,4 @@
-// Puts the choices of a streamed answer together from their deltas.
+// Builds the choices of a streamed answer from their deltas.
 // Source: the OpenAI API reference, "Streaming"; docs/decisions.md, 21.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
@@ -8,20 +8,20 @@ import { type Choice, textOf, without } from "./answer-reader.ts";
 
 export type DeltaGatherer = {
   /**
-   * Adds the choices of one chunk; false where they are more than any answer has. Fails where there
-   * is no memory for them.
+   * Adds the choices of one chunk. Returns false if there are more than an answer may have; fails
+   * if there is no memory for them.
    */
   add(choices: JsonValue | undefined): boolean;
-  /** Returns the choices by index, as far as they came. */
+  /** Returns the choices so far, sorted by index. */
   choices(): Choice[];
 };
 
-/** The most that the API gives; an answer with more is none. */
+/** Maximum choices of the OpenAI API; an answer with more is malformed. */
 const choicesMax = 128;
 const toolCallsMax = 1_024;
 const partsMax = 10_000;
 
-/** Members of a delta whose texts follow one another. */
+/** Members of a delta whose texts are appended to each other. */
 const runningTexts: ReadonlySet<string> = new Set([
   "content",
   "refusal",
@@ -37,7 +37,7 @@ type Gathered = {
   finishReason: string | undefined;
 };
 
-/** `keep` is told of what is kept. */
+/** Creates a gatherer; `keep` counts the gathered bytes. */
 export function createDeltaGatherer(keep: Keep): DeltaGatherer {
   const gathered = new Map<number, Gathered>();
 
@@ -87,10 +87,13 @@ function addToolCall({ toolCalls }: Gathered, call: JsonValue, at: number, keep:
   return true;
 }
 
-/** Adds a part of an object: texts that run on and lists grow, objects merge, all else replaces. */
+/**
+ * Merges a part into an object: running texts and lists are appended, objects merged, all else
+ * replaced.
+ */
 function merge(to: Record<string, JsonValue>, part: JsonObject, keep: Keep): void {
   for (const key in part) {
-    // A member of this name would not become one.
+    // Assigning this name would set the prototype.
     if (key === "__proto__") continue;
     const value = part[key];
     const before = to[key];

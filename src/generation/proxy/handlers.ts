@@ -1,5 +1,5 @@
-// LlmProxyService: a body of the OpenAI API in, a body of it out, and headers that say where the
-// call is recorded.
+// LlmProxyService: request and answer are bodies of the OpenAI API; response headers contain the
+// place of the recorded call.
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";

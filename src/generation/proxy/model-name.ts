@@ -1,6 +1,6 @@
-// Puts the provider's own name of a model into a request's bytes, and leaves every other byte as it
-// is: bodies that were parsed and written again would lose what the client wrote (number forms,
-// order, duplicates). Called by pass-through.ts. Source: docs/decisions.md, 21; RFC 8259.
+// Replaces the model name in the bytes of a request. All other bytes stay: parsing and formatting
+// would change number forms, order and duplicate keys.
+// Source: docs/decisions.md, 21; RFC 8259.
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -8,12 +8,12 @@ const comma = 0x2c;
 const openings: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const closings: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
-/** From the first byte to the one behind the last. */
+/** Byte range from `start` (inclusive) to `end` (exclusive). */
 type Span = { readonly start: number; readonly end: number };
 
 /**
- * Returns the bytes of a JSON object with every text under its own key `model` replaced; the same
- * bytes where it says so already. `bytes` must be known to be a JSON object.
+ * Returns the bytes of a JSON object with every text under its top-level key `model` replaced; the
+ * same bytes if nothing changes. `bytes` must be a valid JSON object.
  */
 export function withModel(bytes: Uint8Array, model: string): Uint8Array {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -32,8 +32,8 @@ export function withModel(bytes: Uint8Array, model: string): Uint8Array {
 }
 
 /**
- * Finds the texts under the key `model`; JSON allows a key twice, and readers differ in which
- * counts.
+ * Finds the texts under the key `model`. JSON allows a duplicate key, and parsers differ in the one
+ * they use.
  */
 function modelSpans(bytes: Buffer): Span[] {
   const spans: Span[] = [];
@@ -62,7 +62,7 @@ function modelSpans(bytes: Buffer): Span[] {
   return spans;
 }
 
-/** Returns where the text that begins at `start` has ended. */
+/** Returns the position after the text that begins at `start`. */
 function endOfText(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(quote, start + 1);
   while (isEscaped(bytes, end)) end = bytes.indexOf(quote, end + 1);
@@ -75,7 +75,7 @@ function isEscaped(bytes: Buffer, index: number): boolean {
   return (index - first) % 2 === 1;
 }
 
-// A key may be written with escapes.
+// The key may contain escapes.
 function isModelKey(text: string): boolean {
   return text === '"model"' || (text.includes("\\") && JSON.parse(text) === "model");
 }

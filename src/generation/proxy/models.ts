@@ -1,5 +1,5 @@
-// What a request's `model` may be: the aliases, and every model that the providers of a project
-// list. Azure and Bedrock list no models under the keys that run them.
+// Lists the model names that requests may use: the aliases, and all models of the project's
+// providers. Azure and Bedrock do not list models with the keys that run them.
 // Source: docs/decisions.md, 21; the providers' API references, "List models".
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -19,14 +19,14 @@ import { keyHeaders } from "./pass-through.ts";
 
 export type Model = {
   readonly id: string;
-  /** Unix seconds; 0 where the provider does not say. */
+  /** Unix seconds; 0 if the provider does not return it. */
   readonly created: number;
   readonly ownedBy: string;
 };
 
 export type ModelList = {
   readonly models: readonly Model[];
-  /** Names of providers that did not tell theirs in time, or have more than an answer holds. */
+  /** Names of providers that did not answer in time, or whose models do not fit into the answer. */
   readonly unavailable: readonly string[];
 };
 
@@ -37,27 +37,29 @@ export type Models = {
 export type ModelsOptions = {
   readonly routing: Pick<Routing, "list">;
   readonly outbound: Pick<Outbound, "dispatcher">;
-  /** Lists count there while they come in. */
+  /** Lists are charged to this memory while they arrive. */
   readonly answerMemory: AnswerMemory;
 };
 
-/** A list is remembered so long; a failure shorter, as it may be over. */
+/**
+ * Time for which a list is cached; a failure is cached for a shorter time, as it may be temporary.
+ */
 const rememberedMs = 60_000;
 const failureRememberedMs = 5_000;
 const timeoutMs = 5_000;
 const rememberedBytesMax = 32_000_000;
 const answerModelsMax = 20_000;
 const containersMax = 100_000;
-/** Lists that are asked for at a time: a project may have hundreds of providers. */
+/** Limits of concurrent list requests: a project may have hundreds of providers. */
 const asking = {
   ...{ max: 32, orgMax: 16, projectMax: 16, waitMs: timeoutMs, waitersMax: 1_000 },
   refusal: "as many lists of models are asked for as may",
 };
 
-/** Owner of the aliases. */
+/** Owner of the aliases in the list. */
 const ownName = "waggle";
 
-/** Undefined where the provider did not tell. */
+/** Undefined if the provider did not answer. */
 type Listed = Promise<readonly Model[] | undefined>;
 
 export function createModels({ routing, outbound, answerMemory }: ModelsOptions): Models {
@@ -160,11 +162,11 @@ function parseList(bytes: Buffer): JsonValue {
   return JSON.parse(bytes.toString()) as JsonValue;
 }
 
-/** How a provider lists its models. */
+/** API with which a provider lists its models. */
 type ListApi = {
   readonly headers: (connection: Connection) => Record<string, string>;
   readonly query?: string;
-  /** Member of the answer that holds the list; else `data`. */
+  /** Member of the answer that contains the list; default `data`. */
   readonly member?: string;
 };
 
@@ -190,7 +192,7 @@ const apis: { readonly [Type in ProviderType]?: ListApi } = {
 
 function toModel({ name }: Connection, model: JsonObject): Model[] {
   const { id, name: resource, created, created_at: createdAt } = model;
-  // Google's are resources: `models/gemini-2.5-flash`.
+  // Google's models have resource names: `models/gemini-2.5-flash`.
   const own = typeof id === "string" ? id : resource;
   if (typeof own !== "string" || !isModelName(own)) return [];
   const seconds = Number.isSafeInteger(created) ? Number(created) : secondsOf(createdAt);

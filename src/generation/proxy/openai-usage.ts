@@ -1,11 +1,11 @@
-// Tokens as the OpenAI API counts them → disjoint parts. That API's prompt tokens include the
-// cached ones, its completion tokens the reasoning. Called by answer-reader.ts and
-// stream-reader.ts. Source: the OpenAI API reference, "usage"; docs/decisions.md, 18.
+// Converts token counts of the OpenAI API to disjoint parts. Its prompt tokens include the cached
+// ones, its completion tokens the reasoning. Source: the OpenAI API reference, "usage";
+// docs/decisions.md, 18.
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Usage } from "../usage.ts";
 
-/** Returns the `usage` of an answer; undefined where it has none that counts tokens. */
+/** Returns the `usage` of an answer; undefined without token counts. */
 export function parseUsage(usage: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(usage) || typeof usage["prompt_tokens"] !== "number") return undefined;
   const prompt = countOf(usage, "prompt_tokens");
@@ -14,7 +14,7 @@ export function parseUsage(usage: JsonValue | undefined): Usage | undefined {
   const cacheRead = Math.min(prompt, countOf(sent, "cached_tokens"));
   const cacheWrite = Math.min(prompt - cacheRead, countOf(sent, "cache_write_tokens"));
   const reasoning = countOf(detailsOf(usage, "completion_tokens_details"), "reasoning_tokens");
-  // Some providers count the reasoning beside the completion; their total tells.
+  // Some providers do not include the reasoning in the completion; the total shows it.
   const isBeside = countOf(usage, "total_tokens") === prompt + completion + reasoning;
   return {
     input: prompt - cacheRead - cacheWrite,

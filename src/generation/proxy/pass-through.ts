@@ -1,6 +1,6 @@
-// Calls providers that speak the OpenAI API: the request's bytes go to them as they came but for
-// the name of the model, and the answer's come back as they are. Nothing of the caller's headers is
-// sent. Called by proxy.ts. Source: docs/decisions.md, 21; the OpenAI API reference.
+// Calls providers with the OpenAI API. Request and answer bytes pass unchanged except for the model
+// name. No header of the caller is sent.
+// Source: docs/decisions.md, 21; the OpenAI API reference.
 
 import type { Dispatcher } from "undici";
 import { ServiceError } from "../../base/errors.ts";
@@ -24,7 +24,7 @@ const paths = { chat: "/chat/completions", embedding: "/embeddings" } as const;
 const jsonType = "application/json";
 const streamType = "text/event-stream";
 
-/** Names of Azure's deployments, which are part of a path that they must not leave. */
+/** Names of Azure's deployments: part of a URL path that they must not leave. */
 const deploymentName = /^(?!\.{1,2}$)[\w.-]+$/;
 
 export function createPassThrough(outbound: Pick<Outbound, "dispatcher">): CallUpstream {
@@ -39,7 +39,7 @@ export function createPassThrough(outbound: Pick<Outbound, "dispatcher">): CallU
         signal,
       }),
     );
-    // What goes wrong with a body that nobody reads any more is no news, and must end no process.
+    // Without a listener, an error of a body that is no longer read would end the process.
     response.body.on("error", () => undefined);
     if (response.statusCode >= 300) throw await readFault(connection, response, signal);
     return request.isStream
@@ -63,10 +63,10 @@ function addressOf({ connection, model }: Target, { operation }: ProxyRequest) {
   return { origin: base.origin, path };
 }
 
-/** Returns what tells a provider whose call it is. */
+/** Returns the headers that authenticate a call. */
 export function keyHeaders({ type, secrets }: Connection): Record<string, string> {
   const { api_key: key } = secrets;
-  // Servers within a network often ask for none.
+  // Servers in private networks often require no key.
   if (key === undefined) return {};
   return type === "azure" ? { "api-key": key } : { authorization: `Bearer ${key}` };
 }
@@ -80,7 +80,7 @@ function headersOf(connection: Connection, { isStream }: ProxyRequest): Record<s
   };
 }
 
-/** Runs a part of a call; what the network fails with becomes a ProviderError. */
+/** Runs a part of a call; converts network errors to ProviderError. */
 async function orFault<T>(
   connection: Connection,
   phase: Phase,
@@ -125,7 +125,7 @@ async function readWhole(
   const json = hasMoreContainers(bytes, containersMax) ? undefined : parseAnswer(bytes);
   if (!isAnswer(operation, json) || !isSound(json, nestingDepthMax)) {
     if (isJsonObject(json) && isJsonObject(json["error"])) {
-      // Some answer 200 to what failed.
+      // Some providers answer a failed request with status 200.
       throw statusFault(connection, 502, undefined, bytes.subarray(0, errorBytesMax));
     }
     throw malformedFault(connection, `what is no ${operation} of its API`);
@@ -141,7 +141,7 @@ function parseAnswer(bytes: Uint8Array): JsonObject | undefined {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
     return JSON.parse(text) as JsonObject;
   } catch {
-    // The caller says that it is no answer.
+    // The caller reports a malformed answer.
     return undefined;
   }
 }
@@ -176,7 +176,7 @@ async function* follow(
       yield next.value;
     }
   } finally {
-    // Left early, the call is ended: nobody hears the rest.
+    // Ends the call if the consumer leaves early.
     await chunks.return?.();
   }
 }

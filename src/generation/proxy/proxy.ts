@@ -1,6 +1,5 @@
-// The LLM proxy: finds the provider that a request's model means, calls it, and passes its answer
-// on as it is, once the generation is stored.
-// Source: docs/decisions.md, 1, 7, 20, 21.
+// LLM proxy: finds the provider of a request's model, calls it, stores the generation and passes
+// the answer on unchanged. Source: docs/decisions.md, 1, 7, 20, 21.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
@@ -33,15 +32,15 @@ import type {
 export type ProxyCall = {
   readonly request: ProxyRequest;
   readonly headers: CallHeaders;
-  /** Aborted when the client goes. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Runs what stores the generation, at once or with what else is kept with it. */
+  /** Runs the effect that stores the generation, at once or together with other writes. */
   readonly commit: (effect: () => Promise<void>) => Promise<void>;
-  /** Told where the call is recorded once it is, also when it failed. */
+  /** Called with the place of the call after it is stored, also if it failed. */
   readonly onRecorded: (place: Place) => void;
 };
 
-/** What the answer's headers tell. */
+/** Contents of the response headers. */
 export type Answered = Omit<Place, "parentId"> & {
   readonly provider: string;
   readonly model: string;
@@ -51,8 +50,9 @@ export type Proxy = {
   /** Runs a call to its end. */
   create(project: ProjectScope, call: ProxyCall): Promise<Answered & Pick<WholeAnswer, Passed>>;
   /**
-   * Runs a call to the first byte of its answer. The bytes end only after the generation is stored,
-   * and fail where the answer has no end; it is stored too when nobody reads them to the end.
+   * Runs a call to the first byte of its answer. The last bytes follow after the generation is
+   * stored; the stream fails if the answer is incomplete. The generation is also stored if the
+   * client stops reading.
    */
   stream(project: ProjectScope, call: ProxyCall): Promise<Answered & Pick<StreamAnswer, "chunks">>;
 };
@@ -64,29 +64,25 @@ export type ProxyOptions = {
   readonly generations: Generations;
   readonly concurrency: Concurrency;
   readonly answerMemory: AnswerMemory;
-  /** For providers that speak the OpenAI API, and for the others. */
+  /** Calls providers with the OpenAI API; `translated` calls the others. */
   readonly passThrough: CallUpstream;
   readonly translated: CallUpstream;
   readonly attemptsMax: number;
   readonly backoff?: Backoff;
-  /** Longest time of a call. */
+  /** Maximum duration of a call. */
   readonly timeoutMs: number;
   readonly logger: Pick<Logger, "warn">;
 };
 
-/**
- * A stream that has said `[DONE]` has no more to say; its connection's end is waited for so long.
- */
+/** Time to wait for the end of the connection after `[DONE]`, which ends the answer. */
 const afterDoneMs = 200;
 
 type Run = RunningCall & {
   readonly call: ProxyCall;
   readonly ender: CallSignal;
-  /** Of the answer, until it is stored. */
+  /** Memory of the answer until it is stored. */
   readonly memory: Reservation;
-  /**
-   * Stores what became of the call; only the first end counts. Undefined where no model was asked.
-   */
+  /** Stores the result of the call; only the first one counts. Undefined if no model was asked. */
   readonly finish: (end: CallEnd | undefined) => Promise<void>;
 };
 
@@ -125,7 +121,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     release: Release,
   ): Run["finish"] {
     const ended = Promise.withResolvers<void>();
-    // Shutdown waits for the whole of it, also where nobody reads the answer any more.
+    // Shutdown waits for the end of the call, also if the client stopped reading.
     void generations.run(() => ended.promise);
     const store = async (end: CallEnd | undefined): Promise<void> => {
       const { ender, call, memory } = running;
@@ -144,7 +140,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     return (end) => (finished ??= store(end));
   }
 
-  /** Asks the targets for an answer; a failure is stored and thrown. */
+  /** Asks the targets for an answer; stores and throws a failure. */
   async function ask<K extends UpstreamAnswer["kind"]>(
     run: Run,
     kind: K,
@@ -160,7 +156,7 @@ export function createProxy(options: ProxyOptions): Proxy {
       return { answer: value, end: { target, attempts, firstByteMs: Date.now() - startedAtMs } };
     } catch (error) {
       const failure = failureOf(run, error);
-      // What is thrown as it is says that the request cannot be put to the provider, and was not.
+      // Other errors mean that no provider could be asked: there is nothing to store.
       const end =
         error instanceof AttemptsError ? { ...endOf(error), error: failure.text } : undefined;
       await run.finish(end);
@@ -171,16 +167,16 @@ export function createProxy(options: ProxyOptions): Proxy {
   const upstreamOf = ({ connection }: Target): CallUpstream =>
     speaksOpenAi(connection.type) ? options.passThrough : options.translated;
 
-  /** Passes a stream on. Whatever ends it, the generation is stored once. */
+  /** Passes a stream on and stores the generation once, however the stream ends. */
   async function* passOn(run: Run, asked: Asked<StreamAnswer>): AsyncGenerator<Uint8Array> {
     const { answer, end } = asked;
     const reader = createStreamReader(choicesAsked(run.request), keeperOf(run.memory));
     const finish = (error?: string): Promise<void> =>
       run.finish({ ...end, answer: readSoFar(reader, answer), error });
     const { signal } = run.ender;
-    // A stream whose client has gone may never be resumed.
+    // Needed because a stream whose client is gone may never be resumed.
     signal.addEventListener("abort", () => {
-      // Whose time ran out before the stream said that it was over is told of an error.
+      // A stream that was cut by the time-out is recorded as a failure unless it was done.
       const isLate = signal.reason instanceof ServiceError;
       const isComplete = reader.isDone() || (reader.isWhole() && !isLate);
       finish(isComplete ? undefined : failureOf(run, signal.reason).text).catch((err: unknown) => {
@@ -223,7 +219,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   };
 }
 
-/** Yields what may pass of a stream before its generation is stored. */
+/** Yields the parts of a stream that may pass before its generation is stored. */
 async function* passing(
   { ender }: Run,
   reader: StreamReader,
@@ -240,7 +236,7 @@ async function* passing(
       if (reader.isDone()) timer ??= setTimeout(() => ender.end(gone()), afterDoneMs);
     }
   } catch (error) {
-    // What becomes of the connection behind the end of the answer says nothing of the answer.
+    // Failures of the connection after `[DONE]` do not concern the answer.
     if (!reader.isDone()) throw error;
   } finally {
     clearTimeout(timer);
@@ -276,7 +272,7 @@ function gone(): Error {
   return new DOMException("nobody reads the answer", "AbortError");
 }
 
-/** What an error is to the event and to the caller. */
+/** Returns the error text for the event and the error for the caller. */
 function failureOf(
   { call, ender }: Run,
   error: unknown,

@@ -1,4 +1,4 @@
-// A proxied call, whatever became of it → the generation that is stored. Called by proxy.ts.
+// Converts a finished proxy call, failed or not, to the generation that is stored.
 // Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 20, 21.
 
 import { type JsonObject, present } from "../../base/json.ts";
@@ -9,7 +9,7 @@ import type { ReadAnswer } from "./answer-reader.ts";
 import type { CallHeaders } from "./request-headers.ts";
 import type { ProxyRequest } from "./upstream.ts";
 
-/** A call that runs. */
+/** Running call. */
 export type RunningCall = {
   readonly request: ProxyRequest;
   readonly headers: CallHeaders;
@@ -18,19 +18,19 @@ export type RunningCall = {
   readonly startedAtMs: number;
 };
 
-/** What became of it. */
+/** Result of a call. */
 export type CallEnd = {
-  /** The one that answered, or the last that was tried. */
+  /** Target that answered, or the last one tried. */
   readonly target: Target;
   readonly attempts: readonly Attempt[];
   readonly firstByteMs?: number | undefined;
-  /** As far as it came. */
+  /** Answer, possibly incomplete. */
   readonly answer?: ReadAnswer | undefined;
   readonly error?: string | undefined;
 };
 
 const source = "proxy";
-/** Without a name of its own a call is named by this and its model, as spans of models are. */
+/** Default event name of a call together with its model, as in OpenTelemetry's spans of models. */
 const operations = { chat: "chat", embedding: "embeddings" } as const;
 
 export function toGeneration(call: RunningCall, end: CallEnd): FinishedGeneration {
@@ -70,7 +70,7 @@ function inputsOf({ operation, body }: ProxyRequest): JsonObject {
   return { chat_history: body["messages"] ?? [] };
 }
 
-/** Members of a request that are recorded elsewhere, or say nothing of how the model runs. */
+/** Members of a request that are recorded elsewhere or do not affect the model. */
 const notParameters: ReadonlySet<string> = new Set([
   "model",
   "messages",
@@ -81,7 +81,7 @@ const notParameters: ReadonlySet<string> = new Set([
   "user",
 ]);
 
-/** Members of a request that `config` has under their own names. */
+/** Members of a request that keep their names in `config`. */
 const ownMembers = ["tools", "tool_choice", "functions", "function_call", "response_format"];
 
 function configOf(body: JsonObject): JsonObject {
@@ -92,7 +92,7 @@ function configOf(body: JsonObject): JsonObject {
   return rest.length === 0 ? own : { ...own, hyperparameters: Object.fromEntries(rest) };
 }
 
-/** OpenAI's own `user` names the same, where the header is absent. */
+/** Returns the user from the header, else from OpenAI's `user` member. */
 function userOf({ request, headers }: RunningCall): JsonObject {
   const user = headers.user ?? request.body["user"];
   return typeof user === "string" && user !== "" ? { user } : {};

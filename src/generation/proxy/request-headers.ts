@@ -1,4 +1,4 @@
-// What the headers of a proxied call say of how it is recorded. Called by handlers.ts.
+// Reads the headers of a proxy call that affect its recording and its time-out.
 // Source: docs/decisions.md, 21; W3C Trace Context, 3.2 (traceparent).
 
 import { callHeaderLengthMax, callTimeoutMsMax } from "../../base/field-limits.ts";
@@ -17,13 +17,13 @@ export type CallHeaders = {
   readonly name: string | undefined;
   readonly user: string | undefined;
   readonly metadata: JsonObject;
-  /** Shortens the longest time of the call. */
+  /** Shortens the maximum duration of the call. */
   readonly timeoutMs: number | undefined;
 };
 
 const prefix = "x-waggle-";
 
-/** Fails with INVALID_ARGUMENT naming the header. */
+/** Reads the headers. Fails with INVALID_ARGUMENT naming the header. */
 export function parseCallHeaders(headers: Pick<Headers, "get">): CallHeaders {
   const read = (name: string): string | undefined => textOf(headers.get(`${prefix}${name}`));
   const trace = parseTraceparent(headers.get("traceparent"));
@@ -37,7 +37,7 @@ export function parseCallHeaders(headers: Pick<Headers, "get">): CallHeaders {
   };
 }
 
-// Node reads headers as one character a byte; what clients send beyond ASCII is UTF-8.
+// Node decodes headers as Latin-1; clients send UTF-8.
 function textOf(header: string | null): string | undefined {
   if (header === null || header === "") return undefined;
   const bytes = Buffer.from(header, "latin1");
@@ -74,10 +74,10 @@ function parseTimeout(text: string | undefined): number | undefined {
   throw invalid("timeout-ms", `must be a whole number from 1 to ${callTimeoutMsMax}`);
 }
 
-/** The versions to come add fields behind these; version ff is none. */
+/** Later versions may append fields; version ff is invalid. */
 const traceparent = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/;
 
-/** Returns the ids that the caller's span and its trace have here; a bad header is ignored. */
+/** Returns our ids of the caller's trace and span; an invalid header is ignored. */
 function parseTraceparent(
   header: string | null,
 ): { readonly sessionId: string; readonly parentId: string } | undefined {

@@ -1,5 +1,5 @@
-// Checks what the proxy itself needs of a request; all else is for the provider to judge.
-// Called by handlers.ts and proxy.ts. Source: docs/decisions.md, 21.
+// Checks the fields of a request that the proxy needs; the provider checks the others.
+// Source: docs/decisions.md, 21.
 
 import { modelLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -8,10 +8,12 @@ import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import type { ProxyRequest } from "./upstream.ts";
 
-/** Of an event's bucket, one level is the name that a part of the request gets there. */
+/** One level less than in an event, because each recorded part gets a name there. */
 const depthMax = nestingDepthMax - 1;
 
-/** Returns a request; `json` is what `bytes` say. Fails with INVALID_ARGUMENT naming the field. */
+/**
+ * Returns a request; `json` is the parsed `bytes`. Fails with INVALID_ARGUMENT naming the field.
+ */
 export function parseProxyRequest(
   operation: ProxyRequest["operation"],
   bytes: Uint8Array,
@@ -35,14 +37,14 @@ export function parseProxyRequest(
 
 const unsoundness = `may nest ${depthMax} levels, and its numbers must be finite`;
 
-/** Returns what a request calls its model. */
+/** Returns the model name of a request. */
 export function modelOf({ body }: Pick<ProxyRequest, "body">): string {
   const { model } = body;
   if (typeof model !== "string") throw new Error("a request without a model");
   return model;
 }
 
-/** Returns how many choices a request asks for. */
+/** Returns the number of choices that a request asks for. */
 export function choicesAsked({ body }: { readonly body: JsonObject }): number {
   const { n } = body;
   return typeof n === "number" && n > 1 ? n : 1;

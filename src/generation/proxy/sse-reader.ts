@@ -1,32 +1,31 @@
-// Cuts the bytes of a stream of server-sent events into whole events. No byte is changed or lost:
-// what comes out, put together, is what went in. Called by stream-reader.ts. Source: HTML Standard,
-// 9.2.6 (Interpreting an event stream).
+// Splits a stream of server-sent events into whole events. The events joined are exactly the bytes
+// of the stream. Source: HTML Standard, 9.2.6 (Interpreting an event stream).
 
-/** One event, with the blank line that ends it. */
+/** Event with the blank line that ends it. */
 export type SseEvent = {
   readonly bytes: Uint8Array;
-  /** Undefined where it has none, as comments that keep a connection alive. */
+  /** Undefined without data, such as for comments that keep the connection alive. */
   readonly data: string | undefined;
-  /** Empty where it has none. */
+  /** Event name; empty if absent. */
   readonly name: string;
 };
 
 export type SseReader = {
-  /** Takes bytes, and returns the events that they complete. */
+  /** Adds bytes, and returns the events that they complete. */
   push(chunk: Uint8Array): readonly SseEvent[];
-  /** Returns what is left at the end of the stream: an event without its blank line. */
+  /** Returns the rest at the end of the stream: an event without its blank line. */
   end(): SseEvent | undefined;
 };
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const blankLine = /(?:\r\n|\n|\r(?!\n)){2}/g;
-/** Bytes of the longest blank line, less one: what of it may stand before a chunk. */
+/** Maximum bytes of a blank line that may precede a chunk: the longest blank line less one. */
 const overlapBytes = 3;
 
 export function createSseReader(): SseReader {
-  // Kept apart until the event is whole: joining at every chunk would cost the square of its
-  // length.
+  // Chunks are joined only when an event is complete: joining at each chunk would cost quadratic
+  // time.
   let waiting: Buffer[] = [];
 
   return {
@@ -56,11 +55,11 @@ function tailOf(chunks: readonly Buffer[]): Buffer {
   return Buffer.concat(tails).subarray(-overlapBytes);
 }
 
-/** Returns where events have ended. */
+/** Returns the positions after each event. */
 function endsOf(bytes: Buffer): number[] {
   const ends: number[] = [];
   if (bytes.includes(carriageReturn)) {
-    // One character a byte, so that its places are the bytes'.
+    // Latin-1, so that character positions are byte positions.
     for (const match of bytes.toString("latin1").matchAll(blankLine)) {
       ends.push(match.index + match[0].length);
     }
@@ -75,9 +74,9 @@ function endsOf(bytes: Buffer): number[] {
 }
 
 function readEvent(bytes: Buffer): SseEvent {
-  // A stream may begin with a byte order mark, which says nothing.
+  // A stream may begin with a byte order mark, which is ignored.
   const text = bytes.toString("utf8").replace(/^\uFEFF/, "");
-  // As nearly all are: one line of data.
+  // Fast path for the most frequent form: one line of data.
   const isPlain = bytes.indexOf(lineFeed) === bytes.length - 2 && !bytes.includes(carriageReturn);
   if (isPlain && text.startsWith("data: ")) {
     return { bytes, data: text.slice("data: ".length, -2), name: "" };

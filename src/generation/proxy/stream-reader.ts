@@ -1,6 +1,5 @@
-// Reads a stream of the OpenAI API as it passes: what of it may go to the client now, what it says,
-// and whether it came to its end. Nothing passes that is no sound event, and the end not before the
-// generation is stored. Source: docs/decisions.md, 20, 21.
+// Checks and records a stream of the OpenAI API while it passes. Only well-formed events pass, and
+// the end is held back until the generation is stored. Source: docs/decisions.md, 20, 21.
 
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
@@ -12,39 +11,39 @@ import { createDeltaGatherer } from "./delta-gatherer.ts";
 import { parseUsage } from "./openai-usage.ts";
 import { createSseReader, type SseEvent } from "./sse-reader.ts";
 
-/** Why a stream is no answer. */
+/** Fault of a stream. */
 export type StreamFault =
   /** An event that cannot be read. */
   | { readonly kind: "malformed" }
-  /** An event of the provider's that says that it failed; `said` is its data. */
+  /** The provider's event that reports a failure; `said` is its data. */
   | { readonly kind: "error"; readonly said: JsonValue }
-  /** The end came in the middle. */
+  /** The stream ended in the middle of the answer. */
   | { readonly kind: "broken" };
 
 export type StreamReader = {
-  /** Takes what came, and returns what may pass: all of it before a fault. */
+  /** Adds a chunk, and returns the bytes that may pass: all before a fault. */
   push(chunk: Uint8Array): Uint8Array | undefined;
-  /** Takes the end of the stream, and returns what may pass. */
+  /** Ends the stream, and returns the bytes that may pass. */
   end(): Uint8Array | undefined;
-  /** Why the stream is no answer; undefined as long as it can be one. */
+  /** Returns the fault of the stream; undefined without a fault so far. */
   fault(): StreamFault | undefined;
-  /** Whether the stream has said that it is over. */
+  /** Whether the stream sent `[DONE]`. */
   isDone(): boolean;
-  /** Whether the model has said all, if not yet the stream that it is over. */
+  /** Whether all choices are finished, possibly before `[DONE]`. */
   isWhole(): boolean;
-  /** What is kept until the generation is stored. */
+  /** Returns the bytes that are held back until the generation is stored. */
   held(): Uint8Array;
-  /** What came so far. */
+  /** Returns the answer so far. */
   answer(): ReadAnswer;
 };
 
 const done = "[DONE]";
-/** Bytes that are kept of the end; behind `[DONE]` no provider says much. */
+/** Maximum bytes of the end that are held back; providers send little after `[DONE]`. */
 const heldBytesMax = 65_536;
-/** What is recorded of an event lies in a list of choices. */
+/** Two levels less than in an event, because the recorded part is in a list of choices. */
 const eventDepthMax = nestingDepthMax - 2;
 
-/** `choices` is how many the request asks for; `keep` is told of what is kept. */
+/** `choices` is the number that the request asks for; `keep` counts the gathered bytes. */
 export function createStreamReader(choices: number, keep: Keep): StreamReader {
   const sse = createSseReader();
   const gatherer = createDeltaGatherer(keep);
@@ -119,12 +118,12 @@ export function createStreamReader(choices: number, keep: Keep): StreamReader {
   };
 }
 
-/** Tells whether a stream ended in the middle of an event, and not only before its blank line. */
+/** Returns whether a stream ended within an event; a missing blank line alone does not count. */
 function isCut({ data }: SseEvent): boolean {
   return data !== undefined && data.trim() !== done && tryParseJson(data) === undefined;
 }
 
-/** Servers that are like OpenAI's tell in several ways that they failed. */
+/** Returns whether an event is an error; servers like OpenAI's report errors in several forms. */
 function isError(json: JsonValue | undefined, name: string): boolean {
   if (name === "error") return true;
   if (!isJsonObject(json)) return false;

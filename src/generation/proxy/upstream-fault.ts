@@ -1,5 +1,4 @@
-// What a provider that speaks the OpenAI API says where it fails → ProviderError, without secrets.
-// Called by pass-through.ts and proxy.ts.
+// Converts error answers of the OpenAI API to ProviderError, without secrets.
 // Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 20, 21.
 
 import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
@@ -9,10 +8,10 @@ import { ProviderError } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
 import type { StreamFault } from "./stream-reader.ts";
 
-/** What of an error's body is read; more is no explanation. */
+/** Maximum bytes of an error body that are read. */
 export const errorBytesMax = 65_536;
 
-/** An answer with an error status. `body` may have been cut at `errorBytesMax`. */
+/** Converts an answer with an error status. `body` may be cut at `errorBytesMax`. */
 export function statusFault(
   connection: Connection,
   status: number,
@@ -36,20 +35,23 @@ export function statusFault(
   });
 }
 
-/** Escapes hide what they spell from who looks at the bytes: then the body is written anew. */
+/**
+ * Returns the body for the client. If JSON escapes hid a secret in it, it is formatted again
+ * without.
+ */
 function relayedBody(bytes: Uint8Array, json: JsonValue | undefined, clean: Redactor): Uint8Array {
   const anew = Buffer.from(JSON.stringify(json));
   const cleansed = clean.body(anew);
   return anew.equals(cleansed) ? bytes : cleansed;
 }
 
-/** An answer that is none; `what` goes on from "answered with". */
+/** Creates the error of an unusable answer; `what` continues "answered with". */
 export function malformedFault({ name }: Connection, what: string): ProviderError {
   const message = `provider ${name} answered with ${what}`;
   return new ProviderError({ failure: "malformed", message, provider: name });
 }
 
-/** A stream that is no answer. */
+/** Creates the error of a faulty stream. */
 export function streamFault(connection: Connection, fault: StreamFault): ProviderError {
   const { name } = connection;
   if (fault.kind === "malformed") return malformedFault(connection, "an event that is none");
@@ -63,7 +65,7 @@ export function streamFault(connection: Connection, fault: StreamFault): Provide
   });
 }
 
-/** What an error body says in words; servers that are like OpenAI's put them in several places. */
+/** Returns the message of an error body; servers like OpenAI's put it into different members. */
 function wordsOf(json: JsonValue | undefined): string | undefined {
   if (!isJsonObject(json)) return undefined;
   const { error, message, detail } = json;

@@ -1,16 +1,15 @@
-// How the proxy calls a provider, whichever way: what goes to it and what comes back, both in the
-// form of the OpenAI API. Kept by pass-through.ts and by translated/; called by proxy.ts.
-// Source: docs/decisions.md, 21.
+// Types of a call to a provider: request and answer have the form of the OpenAI API, whatever the
+// provider's own API is. Source: docs/decisions.md, 21.
 
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../provider.ts";
 import type { Usage } from "../usage.ts";
 
-/** A request of the OpenAI API. */
+/** Request of the OpenAI API. */
 export type ProxyRequest = {
   readonly operation: "chat" | "embedding";
   readonly body: JsonObject;
-  /** What `body` was read from. */
+  /** Unparsed bytes of `body`. */
   readonly bytes: Uint8Array;
   /** Whether the body asks for server-sent events. */
   readonly isStream: boolean;
@@ -18,33 +17,33 @@ export type ProxyRequest = {
 
 export type WholeAnswer = {
   readonly kind: "whole";
-  /** As the client gets it. */
+  /** Answer bytes for the client. */
   readonly bytes: Uint8Array;
-  /** What `bytes` say. */
+  /** Parsed `bytes`. */
   readonly json: JsonObject;
   readonly contentType: string;
-  /** Where the provider's own words tell more than the answer; else it is read from `json`. */
+  /** Usage from the provider's own answer, if that tells more; else usage is read from `json`. */
   readonly usage?: Usage | undefined;
 };
 
 export type StreamAnswer = {
   readonly kind: "stream";
   /**
-   * Server-sent events of the OpenAI API, `data: [DONE]` last, cut anywhere. Fails with a
-   * ProviderError where the provider breaks off; ends early, and ends the call, on `return`.
+   * Server-sent events of the OpenAI API, `data: [DONE]` last, in arbitrary pieces. Fails with a
+   * ProviderError if the provider breaks off; `return` ends the call.
    */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Asked at the end; where the provider's own words tell more than the events. */
+  /** Returns the usage at the end, if the provider's own answer tells more than the events. */
   readonly usage?: () => Usage | undefined;
 };
 
 export type UpstreamAnswer = WholeAnswer | StreamAnswer;
 
 /**
- * Calls a target. Resolves with the first byte of a stream, with all of any other answer.
+ * Calls a target. Resolves with the first byte of a stream, or with the whole of another answer.
  *
- * Fails with a ProviderError where the provider does, with INVALID_ARGUMENT where the request
- * cannot be put to this provider, and with the signal's reason once that is aborted.
+ * Fails with a ProviderError if the provider fails, with INVALID_ARGUMENT if this provider cannot
+ * take the request, and with the signal's reason if it is aborted.
  */
 export type CallUpstream = (
   target: Target,

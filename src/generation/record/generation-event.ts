@@ -1,4 +1,4 @@
-// A finished generation as the model event that is stored. Called by generations.ts.
+// Converts a finished generation to the model event that is stored.
 // Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 18, 20.
 
 import { type JsonObject, present } from "../../base/json.ts";
@@ -12,12 +12,12 @@ export type Attempt = {
   readonly provider: string;
   readonly model: string;
   readonly durationMs: number;
-  /** What went wrong; absent where it succeeded. */
+  /** Error text; absent if the try succeeded. */
   readonly error?: string;
   readonly status?: number | undefined;
 };
 
-/** A generation that has come to its end, good or bad. */
+/** Generation that succeeded or failed. */
 export type FinishedGeneration = {
   readonly id: string;
   readonly sessionId: string;
@@ -28,35 +28,38 @@ export type FinishedGeneration = {
   readonly operation: "chat" | "embedding";
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  /** From the start to the first byte of the answer; undefined where none came. */
+  /** Time from the start to the first byte of the answer; undefined without an answer. */
   readonly firstByteMs: number | undefined;
   readonly isStream: boolean;
-  /** As the request said, an alias too. */
+  /** Model name from the request, possibly an alias. */
   readonly askedModel: string;
-  /** Of the target that answered, or the last that was tried. */
+  /** Provider of the target that answered, or of the last one tried. */
   readonly provider: string;
   readonly providerType: ProviderType;
   readonly model: string;
-  /** As the provider says, which may be a dated version of the model. */
+  /** Model name in the answer, possibly a dated version. */
   readonly responseModel?: string | undefined;
   readonly responseId?: string | undefined;
   readonly finishReasons: readonly string[];
-  /** More of `config`: version, hyperparameters, template, tools, tool_choice, response_format. */
+  /**
+   * Further members of `config`: version, hyperparameters, template, tools, tool_choice,
+   * response_format.
+   */
   readonly config: JsonObject;
   /** `chat_history` and template variables, or `input`. */
   readonly inputs: JsonObject;
-  /** `role`, `content`, `tool_calls`; `choices` where there are several; as far as it came. */
+  /** `role`, `content`, `tool_calls`; `choices` if there are several. Possibly incomplete. */
   readonly outputs: JsonObject;
-  /** Undefined where the provider did not say. */
+  /** Undefined if the provider reported no usage. */
   readonly usage: Usage | undefined;
   readonly error: string | undefined;
   readonly attempts: readonly Attempt[];
-  /** As the caller said. */
+  /** Metadata from the caller. */
   readonly metadata: JsonObject;
   readonly userProperties: JsonObject;
 };
 
-/** What the service writes in `metadata` of a generation, and what totals and prices are of. */
+/** Keys of `metadata` that only the service writes; totals and prices depend on them. */
 const ownMetadata: ReadonlySet<string> = new Set([
   ...["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"],
   ...["usage", "cost", "price_table", "cost_unknown", "finish_reason", "finish_reasons"],
@@ -64,12 +67,12 @@ const ownMetadata: ReadonlySet<string> = new Set([
   ...["time_to_first_byte_ms", "attempts"],
 ]);
 
-/** Returns a key of a caller's metadata that only the service writes; undefined without one. */
+/** Returns a key of the caller's metadata that is reserved for the service, or undefined. */
 export function findOwnKey(metadata: JsonObject): string | undefined {
   return Object.keys(metadata).find((key) => ownMetadata.has(key));
 }
 
-/** Returns the event; `estimate` undefined where there is nothing to price. */
+/** Converts to an event; `estimate` is undefined if there is nothing to price. */
 export function toEventWrite(
   generation: FinishedGeneration,
   estimate: CostEstimate | undefined,

@@ -1,6 +1,5 @@
-// Where generations begin and end: their ids and place in a trace, and their commit as model
-// events. Called by chat and proxy; an answer is given after `finish`.
-// Source: docs/decisions.md, 5, 7, 18, 20, 28.
+// Gives generations their ids and their place in a trace, and stores them as model events. The
+// answer is sent after `finish`. Source: docs/decisions.md, 5, 7, 18, 20, 28.
 
 import type { ProjectScope, Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -14,45 +13,45 @@ import type { ProviderType } from "../provider.ts";
 import type { Usage } from "../usage.ts";
 import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
 
-/** What a caller says of where a generation belongs; ids of 1 to 128 printable characters. */
+/** Place in a trace from the request; ids have 1 to 128 printable characters. */
 export type Placement = {
   readonly sessionId?: string | undefined;
   readonly parentId?: string | undefined;
 };
 
-/** Ids of a generation that runs. */
+/** Ids of a running generation. */
 export type Place = {
   readonly generationId: string;
   readonly sessionId: string;
   readonly parentId: string | undefined;
 };
 
-/** A call of a model that is to be priced. */
+/** Model call to be priced. */
 export type PricedCall = {
-  /** Name of a connection, which is that of a known provider or anything. */
+  /** Name of the connection: a known provider's name or any other. */
   readonly provider: string;
   readonly providerType: ProviderType | undefined;
-  /** As the provider answered it, else as it was asked. */
+  /** Model name in the answer; else the requested one. */
   readonly model: string;
-  /** As it was asked: looked up where `model` has no price. */
+  /** Requested model name, used if `model` has no price. */
   readonly requestedModel?: string | undefined;
   readonly usage: Usage | undefined;
   readonly atMs: number;
-  /** A stream of the OpenAI API, which tells `usage` to who asks for it. */
+  /** True for a stream of the OpenAI API, which reports `usage` only on request. */
   readonly isOpenAiStream?: boolean;
 };
 
 export type Prices = {
-  /** Returns what a call cost; a price that is not known is null, with the reason. */
+  /** Returns the cost of a call; null with a reason if the price is unknown. */
   estimate(call: PricedCall): CostEstimate;
 };
 
 export type Generations = Running & {
-  /** Gives a generation its ids. Fails with INVALID_ARGUMENT naming the id that is none. */
+  /** Creates the ids of a generation. Fails with INVALID_ARGUMENT naming the malformed id. */
   place(placement: Placement): Place;
   /**
-   * Stores a generation, and returns what it cost. `commit` runs the storing, at once or with what
-   * else has to be kept with it. Fails with NOT_FOUND when the project was archived meanwhile.
+   * Stores a generation and returns its cost. `commit` runs the write, at once or together with
+   * other writes. Fails with NOT_FOUND if the project was archived meanwhile.
    */
   finish(
     project: ProjectScope,
@@ -68,8 +67,8 @@ export type GenerationsOptions = {
 };
 
 /**
- * A project that was active when the call was let in counts as active for so long; an archive waits
- * longer than this and a commit take together.
+ * Time after admission in which the project counts as active without a check. Archiving waits
+ * longer than this time plus a commit.
  */
 const activeMs = 10_000;
 
@@ -125,11 +124,12 @@ export function createGenerations(options: GenerationsOptions): Generations {
   };
 }
 
-/** Faults of one event that are got around: its session, and its payload. */
+/** Faults of one event that can be worked around: its session and its payload. */
 const storableFaults = 2;
 
-// The model has run: its event is kept. Where the session that the caller named is an event of
-// another kind, in a session of its own; where no event can hold it, without its payload.
+// Returns the event without the refused part. The model ran, so its event must be stored: in a new
+// session if the given session id belongs to an event of another kind, and without its payload if
+// no event can hold it.
 function withoutFault(write: EventWrite, fault: string): EventWrite {
   const { session_id = "", metadata = {}, ...rest } = write;
   if (fault.startsWith("event.session_id:")) {

@@ -1,6 +1,5 @@
-// Headers of an answer that say where a generation is recorded; answers of failures have them too,
-// since their events say more. Called by the handlers of chat and proxy.
-// Source: docs/generations.md.
+// Response headers with the place of a generation; error answers have them too, because their
+// events contain more details. Source: docs/generations.md.
 
 import type { Place } from "./generations.ts";
 
@@ -9,7 +8,7 @@ export function setPlace(header: Headers, place: Omit<Place, "parentId">): void 
   header.set("x-waggle-session-id", toHeader(place.sessionId));
 }
 
-/** Headers are ASCII; a session may be named by any text, and is percent-encoded then. */
+/** Percent-encodes a session id that is not ASCII, because headers are ASCII. */
 function toHeader(text: string): string {
   return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
 }

@@ -1,4 +1,4 @@
-// Which provider a model is of, told by the form of its name. Called by resolve.ts.
+// Guesses a model's provider from the form of its name.
 // Source: docs/decisions.md, 20; the providers' lists of models.
 
 import type { ProviderType } from "../provider.ts";
@@ -8,7 +8,7 @@ const bedrockMakers = [
   "openai|qwen|stability|twelvelabs|writer",
 ].join("|");
 
-/** Bedrock's ids name the maker first, and before it where it may run. */
+/** Bedrock's ids begin with the maker, or with a region group and the maker. */
 const bedrockId = new RegExp(
   "^(?:arn:aws[\\w-]*:bedrock:" +
     `|(?:(?:us|eu|apac|jp|au|ca|global|us-gov)\\.)?(?:${bedrockMakers})\\.)`,
@@ -22,7 +22,7 @@ const forms: readonly (readonly [RegExp, ProviderType])[] = [
   [bedrockId, "bedrock"],
 ];
 
-/** Returns the type of the provider whose models have such names; undefined where none has. */
+/** Returns the type of the provider whose models have such names; undefined if none has. */
 export function guessType(model: string): ProviderType | undefined {
   return forms.find(([form]) => form.test(model))?.[1];
 }

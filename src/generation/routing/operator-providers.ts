@@ -1,10 +1,10 @@
-// The deployment's own providers and aliases, which every project may use. Made at start from the
-// configuration; given to routing. Source: docs/decisions.md, 21.
+// Providers and aliases from the configuration, which every project may use.
+// Source: docs/decisions.md, 21.
 
 import type { OperatorProvider } from "../../provider-settings.ts";
 import type { Alias, Providers } from "./resolve.ts";
 
-/** Returns the operator's settings as routing reads them. */
+/** Converts the operator's settings for routing. */
 export function toOperatorProviders(
   providers: readonly OperatorProvider[],
   aliases: readonly Alias[],

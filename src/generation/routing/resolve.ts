@@ -1,33 +1,32 @@
-// What a model's name stands for among the providers that a project may use. Called by routing.ts.
-// Source: docs/decisions.md, 20, 21.
+// Resolves a model name among the providers of a project. Source: docs/decisions.md, 20, 21.
 
 import { modelLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { type Connection, providerTypes, type Route, type Target } from "../provider.ts";
 import { guessType } from "./guess.ts";
 
-/** A name for a list of models, each as a request would name it; no alias among them. */
+/** Name for a list of models, each written as a request would name it; aliases are not nested. */
 export type Alias = {
   readonly name: string;
   readonly targets: readonly string[];
 };
 
-/** Of a name there may be several; the first is meant. */
+/** If several have the same name, the first one counts. */
 export type Providers = {
   readonly connections: readonly Connection[];
   readonly aliases: readonly Alias[];
 };
 
-/** In messages. */
+/** Maximum names in a message. */
 const namesMax = 20;
 
 /**
- * Returns what a request's `model` stands for: an alias; else `provider/model`; else a model whose
- * provider is guessed by its name; else a model of the only provider there is. With `provider`,
- * which names a connection, it is a model of that one, whatever it looks like.
+ * Resolves a request's `model`, in this order: an alias; `provider/model`; a model whose name tells
+ * its provider; a model of the only provider. `provider` names a connection: `model` is then its
+ * model, whatever its form.
  *
- * Fails with INVALID_ARGUMENT naming `model` or `provider`, and saying which providers there are,
- * and with CREDENTIAL_UNREADABLE where all that it stands for is of such credentials.
+ * Fails with INVALID_ARGUMENT naming `model` or `provider` and listing the providers, and with
+ * CREDENTIAL_UNREADABLE if every target has unreadable credentials.
  */
 export function resolve(providers: Providers, model: string, provider?: string): Route {
   assertName("model", model);
@@ -43,14 +42,14 @@ export function resolve(providers: Providers, model: string, provider?: string):
   return { asked: model, alias: alias?.name, targets: usable([first, ...rest]) };
 }
 
-/** Leaves out what cannot be used, while there is something that can. */
+/** Omits unusable targets if at least one is usable; else throws the fault of the first. */
 function usable(targets: Route["targets"]): Route["targets"] {
   const [first, ...rest] = targets.filter(({ connection }) => !connection.fault);
   if (first) return [first, ...rest];
   throw targets[0].connection.fault ?? new Error("no target, and no fault of one");
 }
 
-/** Tells whether a request may name a model so: it becomes part of headers, addresses, events. */
+/** Returns whether a model name is allowed: it becomes part of headers, URLs and events. */
 export function isModelName(text: string): boolean {
   return text !== "" && text.length <= modelLengthMax && !/[^\x21-\x7e]/.test(text);
 }
@@ -79,7 +78,7 @@ function findTarget({ connections }: Providers, model: string): Target | undefin
   return connection && { connection, model };
 }
 
-/** A connection of the provider's own name goes before others of its type. */
+/** Prefers a connection that is named like the provider over others of its type. */
 function findGuessed(connections: readonly Connection[], model: string): Connection | undefined {
   const type = guessType(model);
   const ofType = connections.filter((one) => one.type === type);
@@ -87,8 +86,8 @@ function findGuessed(connections: readonly Connection[], model: string): Connect
 }
 
 /**
- * Returns the only connection there is. A model that names another provider is not meant for it,
- * unless it is a server of our API's kind, which may have models of such names itself.
+ * Returns the only connection, if there is exactly one. A model that names another provider is not
+ * meant for it, except on an OpenAI-compatible server, which may have models of such names.
  */
 function findOnly(connections: readonly Connection[], before: string): Connection | undefined {
   const [only, ...others] = connections;

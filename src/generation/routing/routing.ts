@@ -1,5 +1,5 @@
-// Which providers a project's requests reach, and what the `model` of a request stands for among
-// them. Source: docs/decisions.md, 20, 21, 32.
+// Lists the providers of a project, and resolves the `model` of a request among them.
+// Source: docs/decisions.md, 20, 21, 32.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { createByteCache } from "../../base/byte-cache.ts";
@@ -10,37 +10,40 @@ import { type Alias, type Providers, resolve } from "./resolve.ts";
 
 export type Routing = {
   /**
-   * Returns what a model stands for. `provider` names the connection; the model is then the
-   * provider's own name of it, whole.
+   * Resolves a model name. `provider` names the connection; the model is then the whole name at
+   * that provider.
    *
-   * Fails with INVALID_ARGUMENT naming `model` or `provider`, and saying which providers there are.
+   * Fails with INVALID_ARGUMENT naming `model` or `provider` and listing the providers.
    */
   find(project: ProjectScope, model: string, provider?: string): Promise<Route>;
   /**
-   * Returns what a project's requests may name, one of each name: the project's, else its
-   * workspace's, else its organization's, else the operator's. Holds secrets.
+   * Returns the providers and aliases of a project, one of each name: the project's, else its
+   * workspace's, else its organization's, else the operator's. Contains secrets.
    */
   list(project: ProjectScope): Promise<Providers>;
 };
 
 export type RoutingOptions = {
-  /** Of a project, its workspace and its organization, the nearest first. */
+  /** Connections of a project, its workspace and its organization, the nearest first. */
   readonly connectionsFor: (project: ProjectScope) => Promise<readonly Connection[]>;
   readonly aliasesFor: (project: ProjectScope) => Promise<readonly Alias[]>;
-  /** The deployment's own. */
+  /** Providers and aliases of the deployment. */
   readonly operator: Providers;
-  /** Adds somebody to tell what to forget (access/changes/changes.ts). */
+  /** Registers a listener for the subjects to forget (access/changes/changes.ts). */
   readonly onForget: (listener: (subject: string) => void) => void;
   readonly now?: () => number;
-  /** Of what is remembered of all projects. */
+  /** Maximum bytes of the cache of all projects. */
   readonly bytesMax?: number;
 };
 
-/** What is remembered is at most so old where no change is heard of. */
+/** Maximum age of cached providers, in case no change is announced. */
 const ageMsMax = 30_000;
-/** Connections with their secrets, and aliases: up to 12 MB of a project, some kB usually. */
+/** Connections with secrets, and aliases: up to 12 MB for a project, usually some kB. */
 const bytesMaxDefault = 64_000_000;
-/** Of `providers:` and an owner's id: whose projects those are is not known here. */
+/**
+ * Subjects that clear the cache. `providers:` carries an owner's id; the owner's projects are
+ * unknown.
+ */
 const forgotten = /^(\*$|providers:)/;
 
 export function createRouting(options: RoutingOptions): Routing {
@@ -71,7 +74,7 @@ export function createRouting(options: RoutingOptions): Routing {
     const askedAtMs = now();
     const lookup = read(project)
       .then((providers) => {
-        // Forgotten meanwhile: it may be what was before the change.
+        // If the cache was cleared meanwhile, this may be the state before the change.
         if (lookups.get(project.id) === lookup) {
           const about = { ownerId: project.orgId, bytes: memoryOf(providers) };
           known.set(project.id, providers, { ...about, goodUntil: askedAtMs + ageMsMax });

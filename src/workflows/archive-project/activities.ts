@@ -1,5 +1,4 @@
-// What the workflow that archives a project does, in steps that may be cut off anywhere. Called by
-// workflow.ts through Temporal.
+// Activities for archiving a project; each may be interrupted at any point and retried.
 
 import type { Keys } from "../../access/keys/keys.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -20,14 +19,16 @@ export type ArchiveActivitiesOptions = {
   readonly client: Pick<WorkflowClient, "listRunning" | "cancel" | "terminate" | "getState">;
 };
 
-/** An archived scope and who archived it. */
+/** Archived scope with the actor that archived it. */
 export type ArchivedScope = Pick<ArchiveInput, "level" | "id" | "actor">;
 
-/** `isEnd` when there was nothing more to move. */
+/** Result of a step; `isEnd` if no events were left to move. */
 export type MoveStep = { readonly left: number; readonly isEnd: boolean };
 
 const keysPerStepMax = 500;
-/** After so much the workflow is told, so that its progress can be asked for. */
+/**
+ * Maximum events of one activity: its end reports progress to the workflow, which answers queries.
+ */
 const eventsPerActivityMax = 5_000;
 const activityMs = 5_000;
 const workflowsPerStepMax = 100;
@@ -42,11 +43,11 @@ export function createArchiveProjectActivities(options: ArchiveActivitiesOptions
   }
 
   return toActivities({
-    /** Marks a scope that its parent's archiving did not mark; written to the audit log once. */
+    /** Marks a scope that was not marked by archiving its parent; audited once. */
     markArchived: ({ level, id, actor }: ArchivedScope): Promise<void> =>
       archives.markArchived(level, id, actor),
 
-    /** Revokes every key that is rooted at a scope or inside it; returns how many there were. */
+    /** Revokes every key with its root at a scope or inside it; returns their number. */
     async revokeKeys({ level, id, actor }: ArchivedScope): Promise<number> {
       for (let revoked = 0; ;) {
         const step = await keys.revokeInside(level, id, actor, keysPerStepMax);
@@ -56,7 +57,7 @@ export function createArchiveProjectActivities(options: ArchiveActivitiesOptions
       }
     },
 
-    /** Asks what runs on a project to end, or ends it by force; returns how many it found. */
+    /** Cancels or terminates the workflows that run on a project; returns their number. */
     async stopRunning(projectId: string, how: "cancel" | "terminate"): Promise<number> {
       const ids = await listRunning(client, projectId);
       for (const id of ids) {
@@ -69,10 +70,10 @@ export function createArchiveProjectActivities(options: ArchiveActivitiesOptions
     countEvents: async (projectId: string): Promise<EventCounts> =>
       eventArchive.countEvents([await placeOf(projectId)]),
 
-    /** Moves events for a while; returns how many are left of those that the caller knew of. */
+    /** Moves events for a limited time; returns how many of the known ones are left. */
     async moveEvents(projectId: string, leftBefore: number): Promise<MoveStep> {
       const place = await placeOf(projectId);
-      // What an attempt before this one has moved, nobody was told.
+      // The workflow does not know what an earlier attempt has moved.
       let left = isRetry() ? (await eventArchive.countEvents([place])).left : leftBefore;
       const deadline = Date.now() + activityMs;
       for (let moved = 0; moved < eventsPerActivityMax && Date.now() < deadline;) {
@@ -85,7 +86,7 @@ export function createArchiveProjectActivities(options: ArchiveActivitiesOptions
       return { left, isEnd: false };
     },
 
-    /** Deletes what was derived from the events. */
+    /** Deletes data derived from the events. */
     async deleteDerived(projectId: string): Promise<void> {
       const place = await placeOf(projectId);
       while ((await eventArchive.deleteSomeDerived(place)) > 0) stopSignal().throwIfAborted();
@@ -101,7 +102,7 @@ async function listRunning(
     const limit = workflowsPerStepMax;
     return await client.listRunning(projectId, { exceptTypes: lastingWorkflowTypes, limit });
   } catch (error) {
-    // A namespace without our attributes: nothing can be found by its scope.
+    // The namespace lacks our search attributes: no workflow can be found by its scope.
     if (isAboutSearchAttributes(error)) return [];
     throw error;
   }

@@ -1,5 +1,5 @@
-// Archives what is inside an archived project: stops what runs on it, revokes its keys, moves its
-// events. Started through the outbox, or by the workflow of the workspace.
+// Archives the contents of an archived project: stops its workflows, revokes its keys, moves its
+// events. Started through the outbox, or by the workspace's workflow.
 // Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29.
 
 import {
@@ -22,19 +22,19 @@ type Activities = ReturnType<typeof createArchiveProjectActivities>;
 const { markArchived, stopRunning, revokeKeys, countEvents, moveEvents, deleteDerived } =
   proxyActivities<Activities>(activityOptions);
 
-/** How a workflow that continues as new, or a child, begins. */
+/** Input of a child workflow or of one that continues as new. */
 export type ArchiveProjectInput = ArchiveInput & {
-  /** The parent has waited until no write is under way. */
+  /** True if the parent workflow has already waited until no write is in progress. */
   readonly isQuiet?: boolean;
-  /** A run before this one has come so far. */
+  /** Progress of the earlier run. */
   readonly moving?: { readonly total: number; readonly left: number };
 };
 
-/** So long may what runs on the project take to end when it is asked to. */
+/** Time that a project's workflows have for ending after they are cancelled. */
 const stopTimeoutMs = 30_000;
 const stopPollMs = 3_000;
 
-/** Returns the progress as it was at the end. */
+/** Archives a project's contents; returns the final progress. */
 export async function archiveProject(input: ArchiveProjectInput): Promise<Progress> {
   const { id, changeId, isQuiet = false, moving } = input;
   let progress: Progress = {
@@ -70,7 +70,7 @@ export async function archiveProject(input: ArchiveProjectInput): Promise<Progre
   return progress;
 }
 
-/** Waits until no server lets a write in any more, and those let in before have ended. */
+/** Waits until no server admits writes, and until the writes admitted before have ended. */
 export async function waitUntilQuiet(changeId: number): Promise<void> {
   await waitForServers(changeId, () => undefined);
   await sleep(ingestionTimeoutMs);

@@ -1,5 +1,4 @@
-// What the workflows that archive organizations, data planes and workspaces look up. Called by
-// workflow.ts through Temporal.
+// Activities of the workflows that archive organizations, data planes and workspaces.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { ArchiveInput } from "../../outbox/entry.ts";
@@ -11,7 +10,7 @@ type Scope = Pick<ArchiveInput, "level" | "id">;
 
 export type Child = Pick<ArchiveInput, "level" | "id" | "name">;
 
-/** What is inside a scope, and how much of it is archived. */
+/** Number of projects inside a scope, and of their events that are archived or left. */
 export type InsideCounts = {
   readonly projects: number;
   readonly done: number;
@@ -21,18 +20,18 @@ export type InsideCounts = {
 const childrenPerPage = 50;
 const projectsPerPage = 500;
 const waitPollMs = 2_000;
-/** Well below the time-out of an activity; then it is called again. */
+/** Well below the time-out of an activity; the workflow calls it again. */
 const waitMs = 120_000;
 
 export function createArchiveScopeActivities(options: ArchiveActivitiesOptions) {
   const { archives, scopes, eventArchive, client } = options;
   return toActivities({
-    /** Returns a page of what is directly inside a scope, in order of id; empty at the end. */
+    /** Returns a page of the direct children of a scope, by id; empty at the end. */
     async listChildren({ level, id }: Scope, afterId?: string): Promise<readonly Child[]> {
       return archives.listChildren(level, id, afterId, childrenPerPage);
     },
 
-    /** Counts the projects inside a scope, and their events. */
+    /** Counts the projects inside a scope and their events. */
     async countInside({ level, id }: Scope): Promise<InsideCounts> {
       const counts = { projects: 0, done: 0, left: 0 };
       let afterId: string | undefined;
@@ -48,7 +47,7 @@ export function createArchiveScopeActivities(options: ArchiveActivitiesOptions) 
       }
     },
 
-    /** Waits a while for the end of a workflow that somebody else has started. */
+    /** Waits for a limited time until a workflow with another parent ends. */
     async waitForWorkflow(workflowId: string): Promise<WorkflowState> {
       const deadline = Date.now() + waitMs;
       for (;;) {

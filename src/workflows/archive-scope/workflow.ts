@@ -1,5 +1,5 @@
-// Archives what is inside an archived organization, data plane or workspace: each child by a
-// workflow of its own. Started through the outbox, or by the workflow of the scope above.
+// Archives the contents of an archived organization, data plane or workspace, with one child
+// workflow for each child. Started through the outbox, or by the workflow of the scope above.
 // Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29.
 
 import {
@@ -34,11 +34,11 @@ type Activities = ReturnType<typeof createArchiveProjectActivities> &
 const { markArchived, revokeKeys, listChildren, countInside, waitForWorkflow } =
   proxyActivities<Activities>(activityOptions);
 
-/** How a workflow that continues as new, or a child, begins. */
+/** Input of a child workflow or of one that continues as new. */
 export type ArchiveScopeInput = ArchiveInput & {
-  /** The parent has waited until no write is under way. */
+  /** True if the parent workflow has already waited until no write is in progress. */
   readonly isQuiet?: boolean;
-  /** A run before this one has come so far. */
+  /** Progress of the earlier run. */
   readonly resumed?: {
     readonly afterId: string;
     readonly children: number;
@@ -46,13 +46,16 @@ export type ArchiveScopeInput = ArchiveInput & {
   };
 };
 
-/** On each level, so that an organization moves the events of at most 27 projects at a time. */
+/**
+ * Maximum concurrent children on each level: an organization moves the events of at most 27
+ * projects.
+ */
 const childrenAtOnce = 3;
-/** A child that an operator has terminated is started again so often. */
+/** Maximum starts of a child that an operator terminates. */
 const childStartsMax = 3;
-/** Named in the failure; the rest are counted. */
+/** Maximum children named in the failure; the others are counted. */
 const failedNamedMax = 20;
-/** Counting costs the database something: less often the longer it all takes. */
+/** Interval of counting; it grows with time, because counting loads the database. */
 const countMsMin = 1_000;
 const countMsMax = 300_000;
 
@@ -79,7 +82,8 @@ async function archiveScope(input: ArchiveScopeInput): Promise<Progress> {
     await markArchived(input);
     await revokeKeys(input);
   }
-  // Beside the work: a cluster that is away cannot be counted, and must not hold up the others.
+  // In parallel to the work: an unavailable cluster cannot be counted and must not delay the
+  // others.
   const counting = new CancellationScope();
   const counted = counting.run(async () => {
     for (let ms = countMsMin; !workflowInfo().continueAsNewSuggested; ms *= 1.3) {
@@ -121,22 +125,22 @@ async function archiveChildren(input: ArchiveScopeInput, children: Children): Pr
   }
 }
 
-/** Returns false when the child cannot be archived, which an operator has to look at. */
+/** Returns false if the child could not be archived, which needs an operator. */
 async function archiveChild(parent: ArchiveScopeInput, child: Child): Promise<boolean> {
   const { orgId, actor, changeId } = parent;
   const input: ArchiveScopeInput = { ...child, orgId, actor, changeId, isQuiet: true };
   const entry = archiveEntry(input);
   const { workflowId, workflowType } = entry;
-  // A namespace may lack them; then the parent was started without.
+  // The namespace may lack search attributes; the parent was then started without them.
   const hasAttributes = workflowInfo().typedSearchAttributes.get(scopeKey) !== undefined;
   for (let starts = 1; starts <= childStartsMax; starts += 1) {
     try {
       await executeChild(workflowType, {
         workflowId,
         args: [input],
-        // One that is done is not done again; one that was terminated is.
+        // Starts a terminated child again, but not a completed one.
         workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
-        // What is inside was archived with the request: it goes on without its parent.
+        // The request has already archived the children: they continue without their parent.
         parentClosePolicy: ParentClosePolicy.ABANDON,
         ...describeArchive(input),
         ...(hasAttributes && { typedSearchAttributes: searchAttributesOf(entry) }),
@@ -154,7 +158,7 @@ async function archiveChild(parent: ArchiveScopeInput, child: Child): Promise<bo
   return false;
 }
 
-/** Works on items side by side, but not on more than `atOnce`. */
+/** Processes items concurrently, at most `atOnce` at a time. */
 async function forEach<T>(
   items: readonly T[],
   atOnce: number,

@@ -1,10 +1,10 @@
-// What the workflow of a backfill asks for and writes down. Called by workflow.ts through Temporal.
+// Activities of a backfill: finding the next chunk and recording its end.
 
 import type { BackfillRuns, NextChunk } from "../../evaluation/backfills/backfill-runs.ts";
 import type { BackfillInput } from "../../outbox/entry.ts";
 import { toActivities } from "../activity.ts";
 
-/** How a backfill ends before its end. */
+/** Premature end of a backfill. */
 export type BackfillFailure = {
   readonly state: "cancelled" | "failed";
   readonly error: string;
@@ -16,10 +16,10 @@ export function createBackfillActivities({
   readonly backfillRuns: Pick<BackfillRuns, "nextChunk" | "finish">;
 }) {
   return toActivities({
-    /** Returns the chunk to run next, or how the backfill has ended. */
+    /** Returns the next chunk to run, or the end of the backfill. */
     nextChunk: (input: BackfillInput): Promise<NextChunk> => backfillRuns.nextChunk(input),
 
-    /** Ends a backfill before its end; what it has not run is let go. */
+    /** Ends a backfill early; events that were not run are released. */
     endBackfill: (input: BackfillInput, how: BackfillFailure): Promise<void> =>
       backfillRuns.finish(input, how),
   });

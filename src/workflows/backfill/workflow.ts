@@ -1,5 +1,5 @@
-// Runs a version of an evaluator on events that were stored before, a chunk after the other, each
-// by a workflow of its own. Started through the outbox by evaluation/backfills.
+// Runs a version of an evaluator on stored events, one chunk after the other, each with a child
+// workflow. Started through the outbox.
 // Source: docs/spec.md, "Metrics and evaluations"; docs/workflows.md.
 
 import {
@@ -30,14 +30,14 @@ import type { createBackfillActivities } from "./activities.ts";
 const { nextChunk, endBackfill } =
   proxyActivities<ReturnType<typeof createBackfillActivities>>(activityOptions);
 
-/** How a workflow that continues as new begins. */
+/** Input, with the progress of the earlier run if the workflow continues as new. */
 export type BackfillRunInput = BackfillInput & { readonly resumed?: Progress };
 
-/** A chunk whose workflow was cancelled or terminated is started so often. */
+/** Maximum starts of a chunk whose workflow is cancelled or terminated. */
 const chunkStartsMax = 3;
 const pauseMs = 2_000;
 
-/** Returns the progress as it was at the end. */
+/** Runs a backfill; returns the final progress. */
 export async function backfill({ resumed, ...input }: BackfillRunInput): Promise<Progress> {
   let progress: Progress = resumed ?? { state: "looking for events", done: 0, left: 0 };
   setHandler(progressQuery, () => progress);
@@ -66,20 +66,20 @@ export async function backfill({ resumed, ...input }: BackfillRunInput): Promise
   }
 }
 
-/** Runs a chunk by a workflow of its own; returns why the backfill cannot go on, if so. */
+/** Runs a chunk with a child workflow; returns the reason if the backfill cannot continue. */
 async function runChunk(chunk: EvaluateChunkInput): Promise<string | undefined> {
   const entry = evaluateChunkEntry(chunk);
   const { workflowId, workflowType } = entry;
-  // A namespace may lack them; then this workflow was started without.
+  // The namespace may lack search attributes; this workflow was then started without them.
   const hasAttributes = workflowInfo().typedSearchAttributes.get(scopeKey) !== undefined;
   for (let starts = 1; starts <= chunkStartsMax;) {
     try {
       const { end } = await executeChild<typeof evaluateChunk>(workflowType, {
         workflowId,
         args: [chunk],
-        // A chunk that was cut off is open still, and run by the same workflow again.
+        // An interrupted chunk is still open, and the same workflow id runs it again.
         workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
-        // A backfill that is terminated must leave nothing running that nobody watches.
+        // A terminated backfill must not leave a chunk running unattended.
         parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
         ...describeChunk(chunk),
         ...(hasAttributes && { typedSearchAttributes: searchAttributesOf(entry) }),
@@ -87,7 +87,7 @@ async function runChunk(chunk: EvaluateChunkInput): Promise<string | undefined> 
       return describeFault(end);
     } catch (error) {
       if (CancellationScope.current().consideredCancelled) throw error;
-      // The one of a run before this one is about to end.
+      // The workflow of an earlier run is about to end, so this start does not count.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) starts += 1;
       await sleep(pauseMs);
     }
@@ -103,7 +103,7 @@ function toProgress(next: NextChunk): Progress {
   const { matched, done, scored, failed, skipped } = next.progress;
   return {
     ...{ state: describeState(next), done },
-    // More may have come since it was counted.
+    // More events may have arrived after the count.
     left: Math.max(0, matched - done),
     ...{ matched, scored, failed, skipped },
   };

@@ -1,5 +1,4 @@
-// Runs a version of an evaluator on a chunk of events, a step at a time. Called by workflow.ts
-// through Temporal.
+// Activities that run a version of an evaluator on a chunk of events in steps.
 
 import type { Chunks, ChunkStep } from "../../evaluation/chunks/run-chunk.ts";
 import type { EvaluateChunkInput } from "../../outbox/entry.ts";
@@ -7,14 +6,14 @@ import { stopSignal, tell, toActivities } from "../activity.ts";
 
 export function createEvaluateChunkActivities({ chunks }: { readonly chunks: Chunks }) {
   return toActivities({
-    /** Runs what is left of a chunk for some seconds. */
+    /** Runs the rest of a chunk for some seconds. */
     runChunk: (input: EvaluateChunkInput): Promise<ChunkStep> =>
       chunks.runStep(input, {
         signal: stopSignal(),
         onCommitted: (committed) => tell({ committed }),
       }),
 
-    /** Gives back what has not run, since nobody will run it here. */
+    /** Releases events that were not run, so that another workflow can run them. */
     releaseChunk: (input: EvaluateChunkInput): Promise<void> => chunks.release(input),
   });
 }

@@ -1,6 +1,5 @@
-// Runs a version of an evaluator on a chunk of events, each once. Started through the outbox by
-// evaluation/online, or by the workflow of a backfill.
-// Source: docs/decisions.md, 24; docs/workflows.md.
+// Runs a version of an evaluator on a chunk of events, each once. Started through the outbox, or by
+// the workflow of a backfill. Source: docs/decisions.md, 24; docs/workflows.md.
 
 import {
   CancellationScope,
@@ -21,12 +20,12 @@ import type { createEvaluateChunkActivities } from "./activities.ts";
 const { runChunk, releaseChunk } =
   proxyActivities<ReturnType<typeof createEvaluateChunkActivities>>(evaluationOptions);
 
-/** How a workflow that continues as new begins. */
+/** Input, with the progress of the earlier run if the workflow continues as new. */
 export type ChunkRunInput = EvaluateChunkInput & { readonly resumed?: Progress };
 
 export type ChunkRun = { readonly end: ChunkEnd; readonly progress: Progress };
 
-/** Returns how it ended, and the progress as it was then. */
+/** Runs a chunk; returns its end and the final progress. */
 export async function evaluateChunk({ resumed, ...input }: ChunkRunInput): Promise<ChunkRun> {
   const start = { state: "running", done: 0, left: input.events, scored: 0, failed: 0 };
   let progress: Progress = resumed ?? start;

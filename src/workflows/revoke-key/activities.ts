@@ -1,4 +1,4 @@
-// What the workflow of a revocation does to the database. Called by workflow.ts through Temporal.
+// Activity that records a revocation as complete.
 
 import type { Keys } from "../../access/keys/keys.ts";
 import { toActivities } from "../activity.ts";
@@ -9,7 +9,7 @@ export function createRevokeKeyActivities({
   readonly keys: Pick<Keys, "recordConfirmation">;
 }) {
   return toActivities({
-    /** Writes down that no server takes a key any more; the first time counts. */
+    /** Records that no server accepts a key any more; only the first call has an effect. */
     recordConfirmation: (keyId: string): Promise<void> => keys.recordConfirmation(keyId),
   });
 }

@@ -1,5 +1,5 @@
-// Follows a key's revocation to the last server and records when it was there. Started through the
-// outbox by access/keys. Source: docs/decisions.md, 32.
+// Waits until a revoked key is forgotten by every server, and records the time. Started through the
+// outbox. Source: docs/decisions.md, 32.
 
 import { proxyActivities, setHandler } from "@temporalio/workflow";
 import type { RevokeKeyInput } from "../../outbox/entry.ts";
@@ -12,7 +12,7 @@ import type { createRevokeKeyActivities } from "./activities.ts";
 const { recordConfirmation } =
   proxyActivities<ReturnType<typeof createRevokeKeyActivities>>(activityOptions);
 
-/** Returns the progress as it was at the end. */
+/** Follows a revocation; returns the final progress. */
 export async function revokeKey({ keyId, changeId }: RevokeKeyInput): Promise<Progress> {
   let progress: Progress = { state: "waiting for servers to forget the key", done: 0, left: 0 };
   setHandler(progressQuery, () => progress);

@@ -1,12 +1,12 @@
-// Asks how many servers have heard of a change of access. Called by workflow.ts through Temporal.
+// Activity that counts the servers that have confirmed a change of access.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { AccessChanges, Confirmation } from "../../access/changes/changes.ts";
 import { stopSignal, toActivities } from "../activity.ts";
 
-/** Servers answer a notification in milliseconds. */
+/** Servers confirm a notification within milliseconds. */
 const pollMs = 200;
-/** Then the workflow is told, so that its progress can be asked for. */
+/** Time after which the activity returns, so that the workflow can report its progress. */
 const answerMs = 5_000;
 
 export function createWaitForServersActivities({
@@ -15,7 +15,9 @@ export function createWaitForServersActivities({
   readonly changes: Pick<AccessChanges, "confirmedBy">;
 }) {
   return toActivities({
-    /** Waits a while until every live server has confirmed a change; returns how many have. */
+    /**
+     * Waits for a limited time until every live server has confirmed a change; returns the numbers.
+     */
     async confirmChange(changeId: number): Promise<Confirmation> {
       const deadline = Date.now() + answerMs;
       for (;;) {

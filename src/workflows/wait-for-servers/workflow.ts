@@ -1,5 +1,5 @@
-// Waits until no server acts on what it remembers from before a change of access. Called by the
-// workflows that revoke keys and archive scopes. Source: docs/decisions.md, 32.
+// Waits until no server uses cached data from before a change of access.
+// Source: docs/decisions.md, 32.
 
 import { proxyActivities } from "@temporalio/workflow";
 import { activityOptions } from "../activity-options.ts";
@@ -9,12 +9,12 @@ const { confirmChange } =
   proxyActivities<ReturnType<typeof createWaitForServersActivities>>(activityOptions);
 
 /**
- * What a server remembers ages out by itself within a minute, and a lookup under way with it; a
- * server that says nothing for longer needs no waiting for.
+ * Upper bound for the age of a server's cache: entries, including those of running lookups, expire
+ * within a minute. There is no need to wait longer for a silent server.
  */
 const memoryMsMax = 75_000;
 
-/** Returns when every live server has confirmed, or has forgotten by age. */
+/** Waits until every live server has confirmed the change, or its cache must have expired. */
 export async function waitForServers(
   changeId: number,
   onProgress: (confirmation: { live: number; confirmed: number }) => void,

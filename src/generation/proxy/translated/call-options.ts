@@ -1,6 +1,6 @@
-// A chat request of the OpenAI API as a call of the Vercel AI SDK's language models. What the
-// provider has nothing for is refused by name; what says only what holds anyway is let pass.
-// Called by chat.ts; what a provider's model takes is further checked by rehearsal.ts.
+// Converts a chat request of the OpenAI API to options of the Vercel AI SDK. A member without an
+// equivalent is refused by name, unless its value asks for nothing; rehearsal.ts checks further
+// members.
 // Source: docs/decisions.md, 21; docs/generations.md.
 
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
@@ -11,7 +11,7 @@ import { type Fields, untranslatable } from "./fields.ts";
 import { toPrompt } from "./messages.ts";
 import { toSchema, toToolChoice, toTools } from "./tools.ts";
 
-/** Fails with INVALID_ARGUMENT naming what is wrong or cannot be translated. */
+/** Fails with INVALID_ARGUMENT naming a member that is malformed or cannot be translated. */
 export function toCallOptions(request: Fields, target: Target): LanguageModelV4CallOptions {
   assertTranslatable(request);
   const { type } = target.connection;
@@ -32,7 +32,7 @@ export function toCallOptions(request: Fields, target: Target): LanguageModelV4C
   };
 }
 
-/** Returns how many choices are asked for. */
+/** Returns the number of choices that the request asks for. */
 export function toChoices(request: Fields): number {
   const count = request.integer("n") ?? 1;
   if (count >= 1 && count <= chatChoicesMax) return count;
@@ -49,11 +49,11 @@ const translated: ReadonlySet<string> = new Set([
   ...["model", "messages", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens"],
   ...["temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "seed"],
   ...["tools", "tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort"],
-  // What the caller's own books are kept by. It changes no answer, and stays with the event.
+  // Labels of the caller: they change no answer, are not sent, and stay with the event.
   ...["user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"],
 ]);
 
-/** Values that ask for nothing: clients send the defaults of OpenAI's API too. */
+/** Values without an effect: clients also send the defaults of OpenAI's API. */
 const idle: Readonly<Record<string, (value: JsonValue) => boolean>> = {
   logprobs: (value) => value === false,
   top_logprobs: (value) => value === 0,
@@ -89,7 +89,7 @@ type Sampling = Pick<
   "temperature" | "topP" | "presencePenalty" | "frequencyPenalty"
 >;
 
-// A default that is said outright is left out where newer models would refuse to be told it.
+// Omits a default that is given explicitly if newer models would refuse it.
 function toSampling(request: Fields, { connection }: Target): Undefinable<Sampling> {
   const unlessOf = (name: string, idle: number | undefined): number | undefined => {
     const value = request.number(name);
@@ -142,7 +142,7 @@ function toResponseFormat(
   };
 }
 
-/** What the SDK has under the name of each provider only. */
+/** Returns options that the SDK has only under the name of a provider. */
 function toProviderOptions(request: Fields, target: Target): SharedV4ProviderOptions | undefined {
   const { connection, model } = target;
   const isParallel = request.boolean("parallel_tool_calls") ?? true;
@@ -158,7 +158,7 @@ function toProviderOptions(request: Fields, target: Target): SharedV4ProviderOpt
 
 type Undefinable<T> = { readonly [Name in keyof T]: T[Name] | undefined };
 
-/** Leaves out what is undefined, which the SDK's types tell from absent. */
+/** Omits undefined members: the SDK's types allow absent members, but not undefined ones. */
 function defined<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [Name in keyof T]?: Exclude<T[Name], undefined> };

@@ -1,5 +1,5 @@
-// Chat completions of the OpenAI API by the language models of other providers.
-// Called by translated.ts. Source: docs/decisions.md, 21; docs/generations.md.
+// Chat completions of the OpenAI API through the language models of other providers.
+// Source: docs/decisions.md, 21; docs/generations.md.
 
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "../../providers/ai-sdk-error.ts";
@@ -13,12 +13,12 @@ import { answerNothing, assertTaken } from "./rehearsal.ts";
 import { type ChatCall, streamChat } from "./stream.ts";
 import { toWholeAnswer } from "./whole-answer.ts";
 
-/** Models that are asked what of a request they take. */
+/** Models that send nothing, to find out which members of a request they accept. */
 const rehearsals = createLanguageModels({ fetchOf: () => answerNothing });
 
 /**
- * Fails with INVALID_ARGUMENT where the request cannot be put to the target, with a ProviderError
- * where the provider fails, or with the signal's reason once that is aborted.
+ * Runs a chat completion. Fails with INVALID_ARGUMENT if the target cannot take the request, with a
+ * ProviderError if the provider fails, and with the signal's reason if it is aborted.
  */
 export async function callChat(
   languageModels: LanguageModels,
@@ -37,7 +37,7 @@ export async function callChat(
     : generate(call, signal);
 }
 
-/** Each choice is a call of its own; where one fails, the others end. */
+/** Makes one call for each choice; if one fails, the others are aborted. */
 async function generate(
   { model, target, options, choices }: ChatCall,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-// One choice of a streamed chat completion: parts of the Vercel AI SDK's stream as OpenAI's deltas.
+// Converts parts of the Vercel AI SDK's stream to OpenAI's deltas of one choice.
 // Source: docs/generations.md.
 
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall } from "@ai-sdk/provider";
@@ -10,14 +10,16 @@ import { assertNothingLost, toFinishReason, toReasoning, toReasoningExtra } from
 export type ChoiceDelta = { readonly delta: JsonObject; readonly finish_reason: string | null };
 
 export type ChoiceDeltas = {
-  /** Returns what a part adds to the choice. Fails with a ProviderError where it is no good end. */
+  /** Returns the deltas of a part. Fails with a ProviderError if the model ended with a failure. */
   of(part: LanguageModelV4StreamPart): readonly ChoiceDelta[];
 };
 
-/** Calls of tools, and blocks of reasoning, of one answer: an answer with more is none. */
+/**
+ * Maximum tool calls and maximum reasoning blocks of one answer; an answer with more is malformed.
+ */
 const partsMax = 1_024;
 
-/** A tool call that has begun. */
+/** Tool call that has begun. */
 type Call = { readonly index: number; hasArguments: boolean };
 
 export function createChoiceDeltas(target: Target): ChoiceDeltas {
@@ -38,7 +40,7 @@ export function createChoiceDeltas(target: Target): ChoiceDeltas {
     return [{ index: call.index, function: { arguments: text } }];
   }
 
-  /** The call as a whole, of which some or all has been sent. */
+  /** Returns the deltas for the parts of a complete call that were not sent before. */
   function endCall(part: LanguageModelV4ToolCall): readonly JsonObject[] {
     const { toolCallId: id, toolName, input, providerMetadata } = part;
     const begun = calls.has(id) ? [] : [beginCall(id, toolName)];
@@ -89,7 +91,7 @@ function toCallDeltas(calls: readonly JsonObject[]): readonly ChoiceDelta[] {
   return calls.map((call) => toDelta({ tool_calls: [call] }));
 }
 
-/** Throws a ProviderError where an answer has as many parts of a kind as it may. */
+/** Throws a ProviderError if an answer has the maximum number of parts of a kind. */
 function assertRoom(parts: ReadonlyMap<string, unknown>, { connection: { name } }: Target): void {
   if (parts.size < partsMax) return;
   const message = `provider ${name} answered more than ${partsMax} parts of one kind`;
@@ -102,7 +104,7 @@ type ReasoningPart = Extract<
 >;
 type ReasoningBlock = { text: string; metadata: object | undefined };
 
-/** Blocks of reasoning, whose signature may come with any of their parts. */
+/** Collects blocks of reasoning; their signature may arrive with any part. */
 function createReasoning(target: Target) {
   const blocks = new Map<string, ReasoningBlock>();
 
@@ -117,7 +119,10 @@ function createReasoning(target: Target) {
       return [toDelta({ reasoning_content: part.delta })];
     },
 
-    /** What the provider signed; once, as clients that gather deltas keep the last of it. */
+    /**
+     * Returns all signed blocks in one delta, because clients that merge deltas keep only the last
+     * value.
+     */
     signed(): readonly ChoiceDelta[] {
       const all = [...blocks.values()].map(({ text, metadata }) => toReasoning(text, metadata));
       const extra = toReasoningExtra(all);

@@ -1,5 +1,4 @@
-// Answers of the Vercel AI SDK's language models in the form of OpenAI's chat completions.
-// Called by chat.ts; stream.ts shares the finish reasons and the usage.
+// Converts answers of the Vercel AI SDK's language models to OpenAI's chat completions.
 // Source: docs/decisions.md, 18, 21; docs/generations.md.
 
 import type {
@@ -14,7 +13,7 @@ import { ProviderError } from "../../provider-error.ts";
 import type { Target } from "../../provider.ts";
 import { tokenCounts, type Usage } from "../../usage.ts";
 
-/** What the first of several answers says of itself. */
+/** Metadata of the first of several answers. */
 type ResponseHead = LanguageModelV4GenerateResult["response"];
 
 export type Head = { readonly id: string; readonly created: number; readonly model: string };
@@ -27,7 +26,7 @@ export function headOf(response: ResponseHead, { model }: Target): Head {
   };
 }
 
-/** Each result is a choice, in order; at least one. */
+/** Converts results to choices in the same order; there is at least one. */
 export function toCompletion(
   results: readonly LanguageModelV4GenerateResult[],
   usage: Usage | undefined,
@@ -74,8 +73,8 @@ export function toReasoning(text: string, metadata: object | undefined): JsonObj
 }
 
 /**
- * Returns the reasoning for `extra_content` where the provider has signed it: then it wants it back
- * with the results of tools. A client that sends a message back as it came sends this too.
+ * Returns the reasoning for `extra_content` if the provider signed it, because the provider needs
+ * it again with the results of tools. A client that returns the message unchanged returns it too.
  */
 export function toReasoningExtra(reasoning: readonly JsonObject[]): JsonObject | undefined {
   const isSigned = reasoning.some((one) => one["extra_content"] !== undefined);
@@ -92,10 +91,10 @@ function toToolCall(part: LanguageModelV4ToolCall): JsonObject {
   });
 }
 
-/** Notes on an answer that are no part of it. */
+/** Content parts that annotate an answer and may be omitted. */
 const notes: ReadonlySet<string> = new Set(["source", "custom"]);
 
-/** Fails where an answer holds what chat completions have no place for. */
+/** Fails if an answer contains a part that chat completions cannot represent. */
 export function assertNothingLost(partType: string, { connection: { name } }: Target): void {
   if (notes.has(partType)) return;
   const message = `provider ${name} answered a ${partType}, which a chat completion cannot hold`;
@@ -110,13 +109,13 @@ const finishReasons = {
   other: "stop",
 } as const;
 
-/** Returns OpenAI's word; fails where the model did not come to an end. */
+/** Returns OpenAI's finish reason. Fails if the model did not finish. */
 export function toFinishReason(
   { unified, raw }: LanguageModelV4FinishReason,
   { connection: { name } }: Target,
 ): string {
   const isEnd = unified !== "error" && unified !== "interrupted";
-  // An end without a word of the provider for it is one that the SDK has guessed.
+  // Without a raw reason from the provider, the SDK only guessed the end.
   if (isEnd && raw !== undefined) return finishReasons[unified];
   const what = raw === undefined ? "broke off its answer" : `ended its answer with ${raw}`;
   throw new ProviderError({
@@ -134,7 +133,7 @@ export function toOpenAiUsage(usage: Usage): JsonObject {
   };
 }
 
-/** Returns the tokens of several calls; undefined where one of them is not known. */
+/** Returns the sum of several calls; undefined if the usage of one is unknown. */
 export function sumUsages(usages: readonly (Usage | undefined)[]): Usage | undefined {
   let sum: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
   for (const usage of usages) {

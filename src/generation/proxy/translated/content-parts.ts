@@ -1,6 +1,6 @@
-// Content of OpenAI messages as parts of the Vercel AI SDK: text, images, audio, files.
-// Nothing is fetched here: an address goes to the provider, where its API reads addresses itself.
-// Called by messages.ts. Source: docs/generations.md.
+// Converts the content of OpenAI messages (text, images, audio, files) to parts of the Vercel AI
+// SDK. No URL is fetched here: it is passed on if the provider's API accepts URLs.
+// Source: docs/generations.md.
 
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from "@ai-sdk/provider";
 import { isJsonArray } from "../../../base/json.ts";
@@ -9,12 +9,12 @@ import { type Fields, type Item, itemFields, refuse, untranslatable } from "./fi
 
 export type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
-/** Returns what a user's message holds, which is text or a list of parts. */
+/** Converts the content of a user message, which is text or a list of parts. */
 export function toUserParts(message: Fields, type: ProviderType): UserPart[] {
   return contentOf(message).map((item) => toUserPart(itemFields(item), type));
 }
 
-/** Returns the texts of a message that can hold nothing else. */
+/** Returns the texts of a message that may contain only text. */
 export function toTexts(message: Fields, partTypes: readonly string[] = ["text"]): string[] {
   return contentOf(message).map((item) => {
     const part = itemFields(item);
@@ -25,7 +25,7 @@ export function toTexts(message: Fields, partTypes: readonly string[] = ["text"]
   });
 }
 
-/** Text is a list of one part. */
+/** Returns the content as a list; plain text becomes one part. */
 function contentOf(message: Fields): readonly Item[] {
   const content = message.value("content");
   if (typeof content === "string") {
@@ -67,7 +67,7 @@ function toImageFile(image: Fields, type: ProviderType): LanguageModelV4FilePart
   return { type: "file", mediaType: "image/*", data: { type: "url", url: toUrl(url, path, type) } };
 }
 
-/** Providers whose API takes the address of an image on any server. */
+/** Providers whose API accepts the URL of an image on any server. */
 const readsAddresses: ReadonlySet<ProviderType> = new Set([
   "openai",
   "azure",
@@ -104,7 +104,7 @@ function toFilePart(part: Fields): UserPart {
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,/;
 
 function inlineFile(url: string, path: string): LanguageModelV4FilePart {
-  // The head alone is matched: what follows may be megabytes.
+  // Only the head is matched, because the data may be megabytes long.
   const head = dataUrl.exec(url.slice(0, 256));
   const mediaType = head?.[1];
   if (mediaType === undefined)

@@ -1,5 +1,5 @@
-// Embeddings of the OpenAI API by the embedding models of other providers.
-// Called by translated.ts. Source: docs/decisions.md, 21; docs/generations.md.
+// Embeddings of the OpenAI API through the embedding models of other providers.
+// Source: docs/decisions.md, 21; docs/generations.md.
 
 import {
   type EmbeddingModelV4,
@@ -18,12 +18,12 @@ import type { ProxyRequest, WholeAnswer } from "../upstream.ts";
 import { type Fields, fieldsOf, untranslatable } from "./fields.ts";
 import { toWholeAnswer } from "./whole-answer.ts";
 
-/** Calls that run at a time, for providers that take few inputs in one. */
+/** Maximum concurrent calls, for providers that take few inputs in one call. */
 export const parallelMax = 8;
 
 /**
- * Fails with INVALID_ARGUMENT where the request cannot be put to the target, with a ProviderError
- * where the provider fails, or with the signal's reason once that is aborted.
+ * Creates embeddings. Fails with INVALID_ARGUMENT if the target cannot take the request, with a
+ * ProviderError if the provider fails, and with the signal's reason if it is aborted.
  */
 export async function callEmbeddings(
   languageModels: LanguageModels,
@@ -66,7 +66,7 @@ function toIsBase64(request: Fields): boolean {
 
 type Options = Pick<EmbeddingModelV4CallOptions, "dimensions" | "providerOptions">;
 
-/** Models at Bedrock have a name of their own for it each, and some have none. */
+/** Option for the dimensions by family of Bedrock's models; other families have none. */
 const bedrockNames: readonly (readonly [family: string, name: string])[] = [
   ["titan-embed-text-v2", "dimensions"],
   ["amazon.nova-", "embeddingDimension"],
@@ -110,7 +110,7 @@ async function embedAll(
     return results;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    // The SDK knows the sizes that a model of Bedrock makes, and refuses others unsent.
+    // The SDK knows the dimensions of Bedrock's models and refuses others without a call.
     if (InvalidArgumentError.isInstance(error) && options.providerOptions) {
       return request.refuse("dimensions", "is none that the model makes");
     }
@@ -148,14 +148,14 @@ function toList(
   });
 }
 
-/** Little-endian 32-bit floats: what OpenAI's clients ask for where the caller says nothing. */
+/** Little-endian 32-bit floats, which OpenAI's clients request by default. */
 function toBase64(embedding: readonly number[]): string {
   const bytes = Buffer.alloc(embedding.length * 4);
   embedding.forEach((value, index) => bytes.writeFloatLE(value, index * 4));
   return bytes.toString("base64");
 }
 
-/** Undefined where a call did not tell it: tokens that are not known are not 0. */
+/** Returns undefined if a call reported no tokens: unknown is not 0. */
 function usageOf(results: readonly EmbeddingModelV4Result[]): Usage | undefined {
   const counts = results.map(({ usage, response }) => usage?.tokens ?? toldIn(response?.body));
   const input = counts.reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0);
@@ -163,7 +163,7 @@ function usageOf(results: readonly EmbeddingModelV4Result[]): Usage | undefined 
   return { input, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
 }
 
-/** Google's models tell it in a place where the SDK does not look. */
+/** Returns the tokens of Google's models, which the SDK does not read. */
 function toldIn(body: unknown): number | undefined {
   const usage = isJsonObject(body) ? body["usageMetadata"] : undefined;
   const count = isJsonObject(usage) ? usage["promptTokenCount"] : undefined;

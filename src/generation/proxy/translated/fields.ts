@@ -1,14 +1,13 @@
-// Reads members of an OpenAI request one by one, with their place in it, so that whatever cannot be
-// translated is refused by name. null counts as absent. Called by the rest of translated/.
-// Source: docs/decisions.md, 21; docs/generations.md.
+// Reads members of an OpenAI request with their paths, so that an untranslatable member is refused
+// by name. null counts as absent. Source: docs/decisions.md, 21; docs/generations.md.
 
 import { ServiceError } from "../../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 
-/** A value and where it stands, such as `messages[0].content`. */
+/** Value with its path, such as `messages[0].content`. */
 export type Item = { readonly path: string; readonly value: JsonValue };
 
-/** An object of the request. Its readers fail with INVALID_ARGUMENT where the type is another. */
+/** Object of the request. The readers fail with INVALID_ARGUMENT if a member has another type. */
 export type Fields = {
   readonly path: string;
   readonly object: JsonObject;
@@ -19,19 +18,19 @@ export type Fields = {
   readonly boolean: (name: string) => boolean | undefined;
   readonly fields: (name: string) => Fields | undefined;
   readonly list: (name: string) => readonly Item[] | undefined;
-  /** As `text`, but absent is refused too. */
+  /** Like `text`, but refuses an absent member. */
   readonly needText: (name: string) => string;
   readonly refuse: (name: string, why: string) => never;
-  /** Refuses what is present and not named. */
+  /** Refuses every present member that is not listed. */
   readonly only: (...names: readonly string[]) => void;
 };
 
-/** Fails with INVALID_ARGUMENT naming what is wrong. */
+/** Throws INVALID_ARGUMENT naming the path. */
 export function refuse(path: string, why: string): never {
   throw new ServiceError("INVALID_ARGUMENT", `${path}: ${why}`);
 }
 
-/** What is said of members that the provider has nothing for. */
+/** Message for members without an equivalent at the provider. */
 export const untranslatable = "cannot be translated for this provider";
 
 export function fieldsOf(object: JsonObject, path = ""): Fields {

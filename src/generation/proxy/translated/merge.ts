@@ -1,11 +1,10 @@
-// Several sources of values as one, in the order in which the values come. Called by stream.ts.
-// Source: docs/generations.md.
+// Merges several async sources into one, in order of arrival. Source: docs/generations.md.
 
 type Pulled<T> = { readonly source: AsyncIterator<T>; readonly result: IteratorResult<T, unknown> };
 
 /**
- * Yields what the sources yield, each at most one value ahead of the reader. Fails with the first
- * source that fails. At the end, however it comes, all sources are returned.
+ * Yields the values of all sources, each at most one value ahead of the reader. Fails with the
+ * first source that fails. Returns all sources at the end, also after a failure.
  */
 export async function* merge<T>(sources: readonly AsyncIterator<T>[]): AsyncGenerator<T> {
   const pulls = new Map<AsyncIterator<T>, Promise<Pulled<T>>>();
@@ -25,7 +24,7 @@ export async function* merge<T>(sources: readonly AsyncIterator<T>[]): AsyncGene
       pull(source);
     }
   } finally {
-    // Nobody waits for what the others come to, and nobody hears of it.
+    // The outcome of the other sources is ignored.
     for (const pulled of pulls.values()) pulled.catch(() => undefined);
     for (const source of sources) source.return?.().catch(() => undefined);
   }

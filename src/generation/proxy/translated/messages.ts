@@ -1,5 +1,5 @@
-// Messages of the OpenAI API as a prompt of the Vercel AI SDK. Called by call-options.ts.
-// Source: docs/generations.md.
+// Converts messages of the OpenAI API to a prompt of the Vercel AI SDK. Source:
+// docs/generations.md.
 
 import type {
   LanguageModelV4Message,
@@ -14,7 +14,7 @@ import { type Fields, itemFields, refuse, untranslatable } from "./fields.ts";
 
 type AssistantParts = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
 
-/** What a message is converted with: the provider, and the tools called so far, by call id. */
+/** Context of the conversion: the provider, and the names of called tools by call id. */
 type Conversation = { readonly type: ProviderType; readonly toolNames: Map<string, string> };
 
 export function toPrompt(request: Fields, type: ProviderType): LanguageModelV4Prompt {
@@ -46,7 +46,7 @@ const converters: Readonly<Record<string, Converter>> = {
   tool: toToolResult,
 };
 
-/** A message for each text: providers keep them apart too. */
+/** Creates one message for each text, as providers keep them separate too. */
 function toSystem(message: Fields): LanguageModelV4Message[] {
   message.only("role", "content");
   const texts = toTexts(message);
@@ -54,8 +54,8 @@ function toSystem(message: Fields): LanguageModelV4Message[] {
   return texts.map((content) => ({ role: "system", content }));
 }
 
-// Reasoning without its signature is taken by no provider, so the text of it is read and not sent;
-// `extra_content` is what this proxy answered, signature and all.
+// No provider accepts reasoning without its signature, so `reasoning_content` is allowed but not
+// sent; `extra_content` is this proxy's earlier answer with the signatures.
 function toAssistant(message: Fields, { toolNames }: Conversation): LanguageModelV4Message[] {
   message.only(
     ...["role", "content", "refusal", "tool_calls"],
@@ -101,7 +101,7 @@ function toToolCall(call: Fields): LanguageModelV4ToolCallPart {
   };
 }
 
-/** Arguments are an object to every provider but OpenAI, to which they are text. */
+/** Parses the arguments, which are text for OpenAI and an object for all other providers. */
 function toInput(called: Fields): JsonValue {
   const text = called.needText("arguments");
   if (text.trim() === "") return {};
@@ -131,7 +131,7 @@ function toToolResult(message: Fields, { toolNames }: Conversation): LanguageMod
   ];
 }
 
-/** What the provider itself said of a part, such as a signature, and wants back. */
+/** Returns the provider's own metadata of a part, such as a signature, which it needs again. */
 function providerOptionsOf(
   part: Fields,
   name: string,

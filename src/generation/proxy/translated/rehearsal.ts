@@ -1,6 +1,6 @@
-// Puts a request to the provider's part of the Vercel AI SDK without sending it: the code that will
-// write the request says what of it this very model does not take, which would else be told only
-// with the answer, when it has been left out and paid for. Called by chat.ts.
+// Runs a request through the provider's part of the Vercel AI SDK without sending it, to find
+// members that the model does not accept. Otherwise the SDK would omit them and warn only with the
+// paid answer.
 // Source: docs/decisions.md, 21; docs/generations.md.
 
 import {
@@ -12,13 +12,13 @@ import {
 import type { Fetch } from "../../providers/language-models.ts";
 import { type Fields, refuse, untranslatable } from "./fields.ts";
 
-/** What models of a rehearsal send with: nothing goes out, a stream without events comes back. */
+/** Fetch function of a rehearsal: sends nothing and returns a stream without events. */
 export const answerNothing: Fetch = () =>
   Promise.resolve(new Response("", { headers: { "content-type": "text/event-stream" } }));
 
 /**
- * Fails with INVALID_ARGUMENT naming the first member of the request that `model` would leave out
- * or cut. `model` is one that sends with `answerNothing`.
+ * Fails with INVALID_ARGUMENT naming the first member of the request that `model` would omit or
+ * cut. `model` must use `answerNothing`.
  */
 export async function assertTaken(
   model: LanguageModelV4,
@@ -44,12 +44,12 @@ async function warningsOf(
     if (UnsupportedFunctionalityError.isInstance(error)) {
       refuse("messages", `${untranslatable} (${error.message})`);
     }
-    // Whatever else is wrong, such as credentials, the call itself meets too and tells better.
+    // Other errors, such as wrong credentials, come up in the call itself with better messages.
     return [];
   }
 }
 
-/** Members of a request, by what the SDK names them. */
+/** Members of a request by the SDK's names. */
 const names: Readonly<Record<string, string>> = {
   temperature: "temperature",
   topP: "top_p",
@@ -70,7 +70,7 @@ function nameOf(feature: string, request: Fields): string {
   return isNewer ? "max_completion_tokens" : name;
 }
 
-/** The SDK's reason, without what it says it does instead. */
+/** Returns the SDK's reason without the part on what it does instead. */
 function whyOf({ details }: { readonly details?: string }): string {
   const reason = details?.split(/\. |\.$/)[0]?.replace(" and will be ignored", "");
   return reason === undefined ? untranslatable : `${untranslatable} (${reason})`;

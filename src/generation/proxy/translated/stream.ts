@@ -1,5 +1,5 @@
-// A streamed chat completion of the OpenAI API out of the streams of the Vercel AI SDK, one for
-// each choice. Called by chat.ts. Source: docs/decisions.md, 21; docs/generations.md.
+// Converts streams of the Vercel AI SDK, one for each choice, to a streamed chat completion of the
+// OpenAI API. Source: docs/decisions.md, 21; docs/generations.md.
 
 import type {
   LanguageModelV4,
@@ -17,7 +17,7 @@ import { createChoiceDeltas } from "./choice-deltas.ts";
 import { type Head, headOf, sumUsages, toOpenAiUsage } from "./completion.ts";
 import { merge } from "./merge.ts";
 
-/** A model and what it is asked, as often as there are choices. */
+/** Model and its request, which is sent once for each choice. */
 export type ChatCall = {
   readonly model: LanguageModelV4;
   readonly target: Target;
@@ -26,16 +26,16 @@ export type ChatCall = {
 };
 
 export type StreamCall = ChatCall & {
-  /** Whether the usage is told in an event of its own, before the end. */
+  /** Whether the usage is sent in a separate event before the end. */
   readonly isUsageWanted: boolean;
 };
 
-/** A part of one of the choices. */
+/** Part of one of the choices. */
 type ChoicePart = { readonly index: number; readonly part: LanguageModelV4StreamPart };
 
 /**
- * Calls the model. Resolves when the first part has come; until then a fault is one that another
- * try may mend. Fails with a ProviderError, or with the signal's reason once that is aborted.
+ * Calls the model. Resolves when the first part has arrived: a failure before it may be retried.
+ * Fails with a ProviderError, or with the signal's reason if it is aborted.
  */
 export async function streamChat(call: StreamCall, signal: AbortSignal): Promise<StreamAnswer> {
   const ended = new AbortController();
@@ -61,7 +61,7 @@ async function* resume<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
   yield* rest;
 }
 
-/** The parts of a choice, up to and with its finish. */
+/** Yields the parts of a choice, including its finish. */
 async function* partsOf(
   { model, target, options }: StreamCall,
   index: number,
@@ -86,7 +86,7 @@ type Run = {
   readonly usages: Map<number, Usage | undefined>;
   readonly usage: () => Usage | undefined;
   readonly signal: AbortSignal;
-  /** Ends the calls. */
+  /** Aborts the calls. */
   readonly ended: AbortController;
 };
 
@@ -115,7 +115,7 @@ function toEvent(chunk: JsonObject): Uint8Array {
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 }
 
-/** Chunks of all choices, which share an id. */
+/** Creates the chunks of all choices, which share an id. */
 function createChunks({ target, choices, isUsageWanted }: StreamCall) {
   const deltas = Array.from({ length: choices }, () => createChoiceDeltas(target));
   const begun = new Set<number>();

@@ -1,5 +1,5 @@
-// Tools and the choice among them, from the OpenAI API to the Vercel AI SDK.
-// Called by call-options.ts. Source: docs/generations.md.
+// Converts tools and tool_choice of the OpenAI API for the Vercel AI SDK. Source:
+// docs/generations.md.
 
 import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from "@ai-sdk/provider";
 import type { JsonValue } from "../../../base/json.ts";
@@ -7,7 +7,7 @@ import { type Fields, itemFields, untranslatable } from "./fields.ts";
 
 type Schema = LanguageModelV4FunctionTool["inputSchema"];
 
-/** A function without parameters, which providers want said. */
+/** Schema of a function without parameters, which providers require. */
 const noParameters: Schema = { type: "object", properties: {} };
 
 export function toTools(request: Fields): LanguageModelV4FunctionTool[] | undefined {
@@ -31,7 +31,7 @@ function toTool(tool: Fields): LanguageModelV4FunctionTool {
   };
 }
 
-/** A JSON Schema goes on as it is: the provider checks it. */
+/** Passes a JSON Schema on unchanged: the provider checks it. */
 export function toSchema(value: JsonValue | undefined): Schema | undefined {
   return value as Schema | undefined;
 }

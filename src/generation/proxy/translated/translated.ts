@@ -1,5 +1,5 @@
-// Providers called as if their API were OpenAI's: requests and answers are translated through the
-// Vercel AI SDK, one to one: for the proxy where a provider has another API, for chats always.
+// Calls providers through the Vercel AI SDK with requests and answers of the OpenAI API. The proxy
+// uses it for providers with another API, chats always.
 // Source: docs/decisions.md, 20, 21; docs/generations.md.
 
 import { isJsonArray } from "../../../base/json.ts";
@@ -19,7 +19,7 @@ export function createTranslated({ languageModels }: TranslatedOptions): CallUps
       : callChat(languageModels, target, request, signal);
 }
 
-/** Returns how many calls of the provider a request makes at a time. */
+/** Returns the number of concurrent provider calls for a request. */
 export function translatedCalls({ operation, body }: ProxyRequest): number {
   if (operation === "chat") return Math.min(choicesAsked({ body }), chatChoicesMax);
   const { input } = body;

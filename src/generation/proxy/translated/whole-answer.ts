@@ -1,5 +1,4 @@
-// JSON as the answer of an upstream call. Called by chat.ts and embeddings.ts.
-// Source: docs/decisions.md, 21.
+// Wraps JSON as the answer of an upstream call. Source: docs/decisions.md, 21.
 
 import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../usage.ts";
