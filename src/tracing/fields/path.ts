@@ -1,7 +1,6 @@
-// Paths of fields inside an event, and their look-up by dotted name. A stored path joins its
-// segments by dots; `*` is any array position. A backslash escapes dots, stars and backslashes of
-// keys, so that a stored path, unlike a dotted name, shows where keys end. Source:
-// docs/decisions.md, 16, 17.
+// Paths of fields. A stored path joins segments by dots, `*` is any array position, and a backslash
+// escapes dots, stars and backslashes of keys: unlike a dotted name in a request, it shows where
+// keys end. Source: docs/decisions.md, 16, 17.
 
 /** Stands for every position of an array. */
 export const anyItem: unique symbol = Symbol("*");
