@@ -44,9 +44,9 @@ export type EvaluationOptions = {
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
   readonly outbox: Outbox;
   readonly sandbox: PythonSandbox;
-  /** Called lazily; may be created after this. */
+  /** May be created later, because creation does not call it. */
   readonly tracingOf: TracingOf;
-  /** Called lazily; may be created after this. */
+  /** May be created later, because creation does not call it. */
   readonly judgeCalls: JudgeCalls;
 };
 
