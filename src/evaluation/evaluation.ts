@@ -1,5 +1,5 @@
-// Everything that scores events, put together: metrics and their versions, runs by hand, backfills,
-// and what the worker does. Source: docs/evaluators.md.
+// Composes everything that scores events: metrics and their versions, manual runs, backfills, and
+// the worker's part. Source: docs/evaluators.md.
 
 import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
@@ -37,16 +37,16 @@ export type EvaluationOptions = {
   readonly config: Pick<Config, "evaluation">;
   /** The control database. */
   readonly database: Database;
-  /** Where events and scores are. */
+  /** Clusters with the events and scores. */
   readonly clusters: Clusters;
   readonly scopes: Pick<Scopes, "find" | "hold">;
   readonly audit: Pick<Audit, "append">;
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
   readonly outbox: Outbox;
   readonly sandbox: PythonSandbox;
-  /** May be made after this. */
+  /** May be created later, because creation does not call it. */
   readonly tracingOf: TracingOf;
-  /** May be made after this. */
+  /** May be created later, because creation does not call it. */
   readonly judgeCalls: JudgeCalls;
 };
 
@@ -59,9 +59,9 @@ export type Evaluation = {
   readonly runner: Runner;
   readonly eventMemory: EventMemory;
   readonly scores: Scores;
-  /** What each commit of events tells of them. */
+  /** Receives the events of each commit. */
   readonly onWritten: OnWritten;
-  /** What waits and what runs, for the operator. */
+  /** Returns numbers of waiting and running work, for the operator. */
   stats(): Promise<EvaluationStats>;
 };
 
@@ -97,23 +97,24 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
 export type EvaluationWorkOptions = Omit<EvaluationOptions, "judgeCalls"> & {
   readonly evaluation: Evaluation;
   readonly metrics: Pick<Metrics, "addScores">;
-  /** Asks Temporal after a workflow. */
+  /** Queries Temporal about workflows. */
   readonly client: DispatcherOptions["client"];
   readonly logger: Logger;
 };
 
 export type EvaluationWork = {
-  /** What activities call. */
+  /** Functions for the activities. */
   readonly chunks: Chunks;
   readonly backfillRuns: BackfillRuns;
-  /** Begins to make chunks of what waits, and to look after backfills, until `stop`. */
+  /** Begins to turn waiting evaluations into chunks, and to watch backfills, until `stop`. */
   follow(): void;
   stop(): Promise<void>;
 };
 
 /**
- * Steps of chunks, of code and of judges: a fourth stays free for other organizations, and a
- * project has half. Those that wait give way after a while, so that Temporal hands out others.
+ * Places for steps of chunks, of code and of judges: a quarter stays free for other organizations,
+ * and a project gets at most half. Waiting steps give up after a while, so that Temporal hands out
+ * others.
  */
 const stepPlaces = {
   max: chunkStepsMax,
@@ -124,7 +125,7 @@ const stepPlaces = {
   refusal: "as many chunks run as may; try again",
 };
 
-/** Returns what the worker does besides the service. */
+/** Returns the part of evaluation that runs in the worker. */
 export function createEvaluationWork(options: EvaluationWorkOptions): EvaluationWork {
   const { config, scopes, tracingOf, evaluation, logger } = options;
   const { evaluators, scores, runner, eventMemory } = evaluation;

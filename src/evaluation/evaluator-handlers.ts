@@ -43,7 +43,7 @@ function fromRunRequest({ metric, ...rest }: RunMetricRequest): TrialRequest {
   return { metric: metric && fromMetric(metric), metricId, version, event, eventId };
 }
 
-/** An empty text is what RPC clients send for none. */
+/** Converts a metric. RPC clients send an empty text for none. */
 function fromMetric(metric: RunnableMetric): MetricInput {
   return {
     type: metric.type || undefined,
@@ -75,7 +75,7 @@ function toRunResponse(trial: Trial) {
   };
 }
 
-/** The message of a judge's call; what is not known is absent. */
+/** Returns the message of a judge's call; unknown amounts are absent. */
 function toJudgeMessage({ promptTokens, completionTokens, cost, ...call }: JudgeCall) {
   return {
     ...call,

@@ -1,6 +1,5 @@
-// What an evaluator may give an event: checked against the definition, and whether it passes.
-// Called by the runner and by whatever shows scores. Source: docs/spec.md, "Metric definition";
-// docs/decisions.md, 22.
+// Scores: checks a value against the definition, and whether it passes.
+// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
 
 import type { JsonValue } from "../base/json.ts";
 import { scoreCharactersMax } from "../base/tenant-limits.ts";
@@ -8,7 +7,7 @@ import type { Category, Definition, ScoreType, Threshold } from "./evaluators/de
 
 export type Score = boolean | number | string;
 
-/** What of a definition says which scores there may be; without a return type any may. */
+/** Parts of a definition that limit its scores; without a return type any score is valid. */
 export type ScoreRule = Pick<Definition, "type" | "categories" | "scale"> & {
   readonly return_type: ScoreType | undefined;
 };
@@ -16,8 +15,8 @@ export type ScoreRule = Pick<Definition, "type" | "categories" | "scale"> & {
 export type CheckedScore = { readonly score: Score } | { readonly fault: string };
 
 /**
- * Returns the score that a value is, or for people why it is none. A boolean counts as 1 or 0 where
- * numbers are asked for and the other way round, as Python has it; a category is found in any case.
+ * Returns the score that a value stands for, or a human-readable fault. A boolean counts as 1 or 0
+ * if a number is expected and the other way round, as in Python; a category matches in any case.
  * NaN, infinity, null, objects and lists are never scores.
  */
 export function checkScore(value: JsonValue, rule: ScoreRule): CheckedScore {
@@ -35,12 +34,12 @@ type Check = (value: Score, rule: ScoreRule) => CheckedScore;
 
 const checks: { readonly [Type in ScoreType]: Check } = {
   float(value, { type, scale }) {
-    // A judge that was asked for a number and says `true` has not said how much.
+    // `true` from a judge that was asked for a number does not say how much.
     if (typeof value === "string" || (type === "LLM" && typeof value === "boolean")) {
       return mismatch(value, "a number");
     }
     const number = Number(value);
-    // Only judges are told a scale.
+    // Only judges have a scale.
     if (type !== "LLM" || scale === null) return { score: number };
     if (number >= 0 && number <= scale) return { score: number };
     return { fault: `the score is ${number}, which is not within 0 to ${scale}` };
@@ -69,7 +68,7 @@ const shownCharactersMax = 100;
 function mismatch(value: Score, wanted: string): CheckedScore {
   const text = JSON.stringify(value);
   const isLong = text.length > shownCharactersMax;
-  // A pair of code units that is cut in two is no text.
+  // The cut may leave a lone surrogate, which is not valid text.
   const shown = isLong ? `${text.slice(0, shownCharactersMax).toWellFormed()}…` : text;
   return { fault: `the score is ${shown}, and the return type asks for ${wanted}` };
 }
@@ -80,8 +79,8 @@ function kindOf(value: JsonValue): string {
 }
 
 /**
- * Tells whether a score passes: every condition of the threshold that is about scores of its kind
- * must hold. Null without a threshold, and where none of its conditions is.
+ * Returns whether a score passes: every condition of the threshold for scores of its kind must
+ * hold. Null without a threshold, or if no condition is for its kind.
  */
 export function passes(score: Score, threshold: Threshold | null): boolean | null {
   if (threshold === null) return null;

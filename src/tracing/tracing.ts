@@ -1,6 +1,5 @@
-// The services of tracing, composed once for each cluster that holds events: its own commit queue,
-// its own memory of fields. Made by app.ts; handlers take the one of the project's cluster.
-// Source: docs/decisions.md, 30.
+// The services of tracing, composed once for each cluster that holds events, each with its own
+// commit queue and field cache. Source: docs/decisions.md, 30.
 
 import { createIdempotency } from "../access/idempotency/idempotency.ts";
 import type { Idempotency } from "../access/idempotency/idempotency.ts";
@@ -28,7 +27,7 @@ import type { Sessions } from "./sessions/sessions.ts";
 import { createTraces } from "./spans/record-spans.ts";
 import type { Traces } from "./spans/record-spans.ts";
 
-/** What works on the events of one cluster. */
+/** Services over the events of one cluster. */
 export type Tracing = {
   readonly events: Events;
   readonly sessions: Sessions;
@@ -36,30 +35,33 @@ export type Tracing = {
   readonly traces: Traces;
   readonly feedback: Feedback;
   readonly selection: Selection;
-  /** Scores of the service's own on events. */
+  /** The service's own scores on events. */
   readonly metrics: EventMetrics;
-  /** Keeps answers in the cluster, in the transaction of what the call changed there. */
+  /** Stores answers in the cluster, in the same transaction as the call's change. */
   readonly idempotency: Idempotency;
 };
 
-/** Fails with DATABASE_UNAVAILABLE while the project's cluster is away. */
+/**
+ * Returns the services of a project's cluster. Throws DATABASE_UNAVAILABLE while the cluster is
+ * down.
+ */
 export type TracingOf = (project: Pick<ProjectScope, "clusterId">) => Tracing;
 
 export type TracingOptions = {
   readonly clusters: Pick<Clusters, "database">;
-  /** Told how many events each commit stored or changed. */
+  /** Called after each commit with the number of events that it stored or changed. */
   readonly onStored?: (events: number) => void;
-  /** Absent where no prices are known. */
+  /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost;
-  /** Told in each commit of the events that it makes or changes. */
+  /** Called in each commit with the events that it creates or changes. */
   readonly onWritten?: OnWritten;
 };
 
 export type TracingOfClusters = {
   readonly of: TracingOf;
-  /** What waits for a commit now, in all clusters. */
+  /** Returns the size of the commit queues of all clusters. */
   queueSize(): QueueSize;
-  /** Resolves when no write is waiting in any cluster, nor work whose answer is to be kept runs. */
+  /** Resolves when no cluster has a waiting write or a running call whose answer it stores. */
   drain(): Promise<void>;
 };
 
@@ -89,7 +91,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
 
   return {
     of({ clusterId }) {
-      // Asked every time: a cluster that went away is refused before anything waits for it.
+      // Looked up on each call: calls to a cluster that is down fail before anything waits for it.
       const database = clusters.database(clusterId);
       const known = composed.get(database);
       if (known) return known;

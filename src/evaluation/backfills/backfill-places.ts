@@ -1,5 +1,5 @@
-// Turns of backfills at looking for events: few look at a time, one of an organization, so that
-// long searches of one tenant leave the connections for reads to others.
+// Turns of backfills at searching events: few search at a time, one per organization, so that long
+// searches of one tenant leave read connections to others.
 // Source: docs/evaluators.md, "Backfills"; docs/limits.md.
 
 import { createFairPlaces, type FairPlaces } from "../../base/fair-places.ts";
@@ -7,9 +7,12 @@ import { backfillSelectionsMax, backfillSelectionsWaitingMax } from "../../base/
 import type { ProjectScope } from "../../access/scope.ts";
 import { isOverloaded } from "../chunks/run-event.ts";
 
-/** A search that waits holds a place of the worker among archives and revocations. */
+/**
+ * Maximum wait for a turn. A waiting search holds a place of the worker that archives and
+ * revocations need too.
+ */
 const waitMs = 5_000;
-/** A backfill without a turn steps aside for so long, and for up to twice as long. */
+/** Minimum pause of a backfill without a turn; the maximum is twice as long. */
 const asideMs = 2_000;
 
 export function createBackfillPlaces(): FairPlaces {
@@ -23,7 +26,10 @@ export function createBackfillPlaces(): FairPlaces {
   });
 }
 
-/** Looks in the project's turn; returns how long to step aside where there was none in time. */
+/**
+ * Calls `look` in the project's turn. If there is no turn in time, returns the pause before the
+ * next attempt.
+ */
 export async function inTurn<T>(
   places: FairPlaces,
   project: ProjectScope,

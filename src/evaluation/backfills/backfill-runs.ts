@@ -1,5 +1,5 @@
-// A backfill as its workflow carries it out: the next chunk of events, whether to go on, its end.
-// Called by the activities of backfills and chunks, in any process and any number of times.
+// Steps of a backfill for its workflow: the next chunk of events, whether to continue, its end.
+// Safe in any process and any number of times.
 // Source: docs/decisions.md, 24; docs/evaluators.md, "Backfills".
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -27,17 +27,19 @@ import { type EndState, isEnded } from "./state.ts";
 import * as store from "./store.ts";
 import type { BackfillKey, BackfillRow } from "./store.ts";
 
-/** One run of a backfill: each resumption is another, with a workflow of its own. */
+/** One run of a backfill: each resumption is another run with another workflow. */
 export type BackfillRun = Pick<BackfillInput, "projectId" | "backfillId" | "run">;
 
 type Again = { readonly kind: "again"; readonly pauseMs?: number };
 
-/** What a workflow does next. */
+/** Next step of a workflow. */
 export type NextChunk = { readonly progress: BackfillProgress } & (
   | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
-  /** Nothing had to run for some time, or others look for events: ask again, after a pause. */
+  /**
+   * Nothing had to run for some time, or other backfills are searching: ask again, after a pause.
+   */
   | Again
-  /** It is over for now, or for good. */
+  /** The backfill has stopped for now or for good. */
   | { readonly kind: "paused" | EndState; readonly error?: string }
   /** Another run has taken over. */
   | { readonly kind: "superseded" }
@@ -50,16 +52,15 @@ export type BackfillEnd = {
 
 export type BackfillRuns = {
   /**
-   * Returns the chunk that the run is to work on, making it where none is open. A chunk stays the
-   * next one until it has ended, so that nothing is lost with a workflow. Where the backfill was
-   * asked to stop, it stops here.
+   * Returns the run's next chunk, creating it if none is open. A chunk stays the next one until it
+   * has ended, so that a lost workflow loses nothing. A requested stop takes effect here.
    */
   nextChunk(run: BackfillRun): Promise<NextChunk>;
-  /** Tells whether a backfill goes on; otherwise its chunk stops after the events it is at. */
+  /** Returns whether a backfill continues; otherwise its chunk stops after its current events. */
   isRunning(backfill: BackfillKey): Promise<boolean>;
-  /** Ends a run's backfill before its time; what it held is as if it had not come to it. */
+  /** Ends a run's backfill early; its unfinished events count as never reached. */
   finish(run: BackfillRun, end: BackfillEnd): Promise<void>;
-  /** Fails what has not ended of an evaluator that the service disabled. */
+  /** Fails the open backfill of an evaluator that the service disabled. */
   failOpenOf(projectId: string, evaluatorId: string, error: string): Promise<void>;
   progressOf(backfill: BackfillKey): Promise<BackfillProgress>;
 };
@@ -72,13 +73,13 @@ export type BackfillRunsOptions = {
   readonly evaluators: Pick<Evaluators, "find">;
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "openChunk" | "endChunk" | "countBackfill">;
-  /** Of backfills that look for events at a time. */
+  /** Places of backfills that search events. */
   readonly places?: FairPlaces;
-  /** Events of a chunk. */
+  /** Maximum events of a chunk. */
   readonly chunkEventsMax?: number;
 };
 
-/** Pages of which nothing has to run are passed by within a call, for so long. */
+/** Maximum time of a call that skips pages without work. */
 const passingMsMax = 10_000;
 
 const nothingDone: BackfillProgress = { matched: 0, done: 0, scored: 0, failed: 0, skipped: 0 };
@@ -118,7 +119,7 @@ export function createBackfillRuns({
     async failOpenOf(projectId, evaluatorId, error) {
       await database.transaction(async (sql) => {
         const row = await store.lockOpenBackfill(sql, projectId, evaluatorId);
-        // Its workflow reads that and lets go of what is left.
+        // Its workflow reads the state and releases the rest.
         if (row) await store.endBackfill(sql, keyOf(row), { state: "failed", error });
       });
     },
@@ -141,7 +142,8 @@ async function takeStep(options: Options, run: BackfillRun): Promise<Step> {
   const project = await findProject(options, row.projectId);
   if (isEnded(row.state)) {
     if (project) await letGo(options, project, row);
-    // Its record says what for: that may be an evaluator's word, and Temporal keeps none of those.
+    // The error is in the record only: it may contain an evaluator's text, and Temporal must not
+    // store such text.
     return { kind: row.state };
   }
   const { projectId, evaluatorId, version } = row;
@@ -155,7 +157,7 @@ async function takeStep(options: Options, run: BackfillRun): Promise<Step> {
   return chunkOf(options, { project, row, evaluator });
 }
 
-/** Does what people asked for since, in the place where no event is under way. */
+/** Applies requested stops at a point where no event is running. */
 async function stopIfAsked(
   { database }: BackfillRunsOptions,
   run: BackfillRun,
@@ -200,13 +202,14 @@ async function openChunk(options: BackfillRunsOptions, place: Place): Promise<St
   const last = next ?? places.at(-1);
   if (!last) return complete(options, row);
   const made = places.length > 0 ? await makeChunk(options, place, places) : undefined;
-  // Only now: whoever dies before finds the chunk open, or makes the same one again. Also past the
-  // last page, so that a project that goes on writing does not keep the backfill at its first.
+  // Last, because a process that dies earlier finds the chunk open or creates the same one again.
+  // Also past the last page, so that continuous writes of a project do not keep the backfill at its
+  // first page.
   await store.moveBackfill(database.sql(), { ...keyOf(row), run: row.run }, last);
   return made ? { kind: "chunk", chunk: toInput(place, made) } : { kind: "again" };
 }
 
-/** Makes the chunk of a page; undefined when nothing of it has to run. */
+/** Creates the chunk of a page; returns undefined if nothing in it has to run. */
 async function makeChunk(
   { scores, tracingOf }: BackfillRunsOptions,
   { project, row, evaluator }: Place,
@@ -216,7 +219,7 @@ async function makeChunk(
   const eventIds = evaluator.readsGroundTruth
     ? await tracingOf(project).selection.matching(project.projectId, ids, [hasGroundTruthFilter])
     : ids;
-  // The same page is the same chunk, however often it is come to.
+  // The same page gives the same chunk id, however often it is reached.
   const chunkId = deriveUuid([row.id, ...ids].join(" "));
   const { evaluatorId, version, enablement, definition } = evaluator;
   const input = toInput({ project, row, evaluator }, { chunkId, enablement, events: 0 });
@@ -253,7 +256,7 @@ function toInput(
 async function complete({ database }: BackfillRunsOptions, row: BackfillRow): Promise<Step> {
   return database.transaction(async (sql) => {
     const now = await store.lockBackfill(sql, keyOf(row));
-    // Somebody paused or cancelled it meanwhile: the next look does that.
+    // It was paused or cancelled meanwhile; the next step applies that.
     if (now?.state !== "running" || now.run !== row.run) return { kind: "again" };
     await store.endBackfill(sql, keyOf(row), { state: "completed", error: undefined });
     return { kind: "completed" };
@@ -276,7 +279,7 @@ async function finish(
   if (project && isEnded(row.state)) await letGo(options, project, row);
 }
 
-/** Ends the chunks that an ended backfill has left open. */
+/** Ends the chunks that an ended backfill left open. */
 async function letGo(
   { clusters, scores }: BackfillRunsOptions,
   project: ProjectScope,

@@ -1,5 +1,5 @@
-// Looks after backfills whose workflow was ended from outside, so that none stays running for ever.
-// Run by every worker; they may do the same at once. Started by worker-app.ts.
+// Watches for backfills whose workflow was ended from outside, so that none stays running for ever.
+// Every worker runs the watch; concurrent watches are safe.
 // Source: docs/evaluators.md, "Backfills".
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,9 +15,9 @@ import * as store from "./store.ts";
 import type { BackfillKey, BackfillRow } from "./store.ts";
 
 export type BackfillWatch = {
-  /** Begins to look, until `stop`. Never fails. */
+  /** Begins to watch, until `stop`. Never fails. */
   follow(): void;
-  /** Looks once at all that have not moved for some time. */
+  /** Checks once all backfills that have not moved for some time. */
   turn(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -29,20 +29,23 @@ export type BackfillWatchOptions = {
   readonly evaluators: Pick<Evaluators, "find">;
   readonly scopes: Pick<Scopes, "find">;
   readonly outbox: Outbox;
-  /** Asks Temporal after a workflow. */
+  /** Queries Temporal about a workflow. */
   readonly client: {
     getState(workflowId: string): Promise<"running" | "completed" | "failed" | "absent">;
   };
   readonly logger: Pick<Logger, "warn" | "info">;
-  /** Time between two looks. */
+  /** Time between two checks. */
   readonly lookMs?: number;
-  /** A backfill without movement for so long is asked after; judges may take as long. */
+  /** Time without movement after which a backfill is checked; judges may take as long. */
   readonly stillMs?: number;
 };
 
 const lookMsDefault = 30_000;
 const stillMsDefault = 120_000;
-/** Open backfills are at most one for an evaluator; the others are looked at the next time. */
+/**
+ * Maximum backfills per turn; an evaluator has at most one open, and the others wait for the next
+ * turn.
+ */
 const backfillsPerTurnMax = 100;
 
 export function createBackfillWatch(options: BackfillWatchOptions): BackfillWatch {
@@ -66,11 +69,11 @@ export function createBackfillWatch(options: BackfillWatchOptions): BackfillWatc
         await turn();
         isAway = false;
       } catch (error) {
-        // Said once: Temporal or a database is away, and the next look is as good.
+        // Logged once per outage: Temporal or a database is down, and the next check will do.
         if (!isAway && !signal.aborted) logger.warn({ err: error }, "backfills cannot be watched");
         isAway = true;
       }
-      // Cut short by stop, which the loop's condition sees.
+      // `stop` interrupts the delay; the loop's condition sees it.
       await delay(lookMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
@@ -102,7 +105,7 @@ async function look(options: BackfillWatchOptions, row: BackfillRow): Promise<vo
   }
   logger.info({ workflowId }, "the workflow of a backfill was ended; the backfill ends with it");
   const run = { ...key, run: row.run };
-  // Asked to stop, it has stopped: nothing is under way.
+  // Nothing is running, so a requested stop is complete.
   if (row.state === "running") return runs.finish(run, { state: "failed", error: endedOutside });
   await runs.nextChunk(run);
 }

@@ -1,6 +1,6 @@
-// Backfills: a version of an evaluator run over events that are stored already. Here is what people
-// ask for; backfill-runs.ts is what the workflow does about it.
-// Source: docs/decisions.md, 24, 34; docs/evaluators.md, "Backfills".
+// Backfills: a version of an evaluator run over stored events. This file has the users' requests,
+// backfill-runs.ts the workflow's steps. Source: docs/decisions.md, 24, 34; docs/evaluators.md,
+// "Backfills".
 
 import type { Audit } from "../../access/audit/audit.ts";
 import { describeActor } from "../../access/principal.ts";
@@ -27,39 +27,39 @@ import { type BackfillAction, isEnded, stepOf } from "./state.ts";
 import * as store from "./store.ts";
 import type { BackfillRow } from "./store.ts";
 
-/** A backfill and how far it is. */
+/** A backfill and its progress. */
 export type Backfill = BackfillRow & { readonly progress: BackfillProgress };
 
 export type BackfillRequest = Bounds & {
-  /** Conditions beside those of the metric. */
+  /** Conditions in addition to those of the metric. */
   readonly filters: readonly FilterInput[];
   readonly includeFailed: boolean;
 };
 
-/** What names a backfill for people: a metric of the project, and an id. */
+/** Path of a backfill: a metric of the project, and an id. */
 export type BackfillPath = { readonly evaluatorId: string; readonly backfillId: string };
 
-/** Who asks for a backfill; `signal` ends when nobody waits for the answer any more. */
+/** Caller of a request; `signal` aborts when the caller stops waiting. */
 export type Caller = {
   readonly project: ProjectScope;
   readonly actor: Actor;
   readonly signal?: AbortSignal;
 };
 
-/** All fail with NOT_FOUND when the project has no such metric or no such backfill. */
+/** All methods throw NOT_FOUND if the project has no such metric or no such backfill. */
 export type Backfills = {
   /**
-   * Starts a backfill of the deployed version. Fails with INVALID_FILTER and INVALID_ARGUMENT
-   * naming what is wrong, and with BACKFILL_RUNNING while another one of the metric has not ended,
-   * or as many of the organization run as may.
+   * Starts a backfill of the deployed version. Throws INVALID_FILTER and INVALID_ARGUMENT naming
+   * the fault, and BACKFILL_RUNNING while another backfill of the metric is open or the
+   * organization runs its maximum.
    */
   create(evaluatorId: string, request: BackfillRequest, caller: Caller): Promise<Backfill>;
-  /** Returns backfills, the newest first. INVALID_ARGUMENT names a wrong option. */
+  /** Returns backfills, newest first. INVALID_ARGUMENT names a wrong option. */
   list(project: ProjectScope, evaluatorId: string, page: PageRequest): Promise<Page<Backfill>>;
   get(project: ProjectScope, path: BackfillPath): Promise<Backfill>;
   /**
-   * Changes what a backfill is to do. Fails with BACKFILL_ENDED when it is too late for that, and
-   * with BACKFILL_RUNNING where as many of the organization run as may.
+   * Pauses, resumes or cancels a backfill. Throws BACKFILL_ENDED if it is too late for that, and
+   * BACKFILL_RUNNING if the organization runs its maximum.
    */
   change(
     project: ProjectScope,
@@ -67,7 +67,10 @@ export type Backfills = {
     action: BackfillAction,
     actor: Actor,
   ): Promise<Backfill>;
-  /** Cancels what has not ended of an evaluator, in the ambient transaction; audited by it. */
+  /**
+   * Cancels the open backfill of an evaluator in the ambient transaction; the evaluator's audit
+   * entry covers it.
+   */
   cancelOpenOf(project: ProjectScope, evaluatorId: string, actor: Actor): Promise<void>;
 };
 
@@ -101,7 +104,7 @@ export function createBackfills(options: BackfillsOptions): Backfills {
       const rows = await store.listBackfills(database.sql(), project.projectId, id, asked);
       const { items, nextCursor } = toPage(rows, asked.limit);
       const shown: Backfill[] = [];
-      // One at a time: a page takes one connection of the cluster, however long it is.
+      // One at a time, so that a page of any length takes one connection of the cluster.
       for (const row of items) shown.push(await withProgress(project, row));
       return { items: shown, nextCursor };
     },
@@ -147,7 +150,7 @@ async function create(
     refuse("filters", `must be at most ${backfillFilterBytesMax} bytes long`);
   }
   const { selection, exports } = options.tracingOf(project);
-  // What events are to come is no matter here: a field that none has is a slip, as in exports.
+  // Future events do not matter here: a field that no event has is a mistake, as in exports.
   await exports.checkFilters(projectId, request.filters);
   const filters = [...definition.filters.filterArray, ...request.filters];
   const matched = await selection.count(projectId, { filters, fromUs, toUs }, signal);
@@ -225,13 +228,13 @@ async function change(options: BackfillsOptions, request: ChangeRequest): Promis
 
 type StepRequest = {
   readonly project: ProjectScope;
-  /** Locked. */
+  /** Locked row. */
   readonly before: BackfillRow;
   readonly action: BackfillAction;
   readonly actor: Actor;
 };
 
-/** Changes the state, and returns the workflow to start, where it takes one. */
+/** Changes the state. Returns the workflow to start, if the change needs one. */
 async function takeStep(
   { database, evaluators }: BackfillsOptions,
   { project, before, action, actor }: StepRequest,
@@ -248,7 +251,7 @@ async function takeStep(
       await store.updateState(database.sql(), key, step.to);
       return undefined;
     case "start": {
-      // To cancel there may be no evaluator any more.
+      // On cancelling, the evaluator may no longer exist.
       const evaluator = await evaluators.find(projectId, evaluatorId, version);
       const isResumed = action === "resume";
       if (isResumed) await assertRoom(database.sql(), project);
@@ -268,7 +271,7 @@ async function takeStep(
   }
 }
 
-/** Throws BACKFILL_RUNNING unless another backfill of the organization may run. */
+/** Throws BACKFILL_RUNNING if the organization runs its maximum of backfills. */
 async function assertRoom(sql: Sql, { orgId }: ProjectScope): Promise<void> {
   if ((await store.lockRunning(sql, orgId)) < backfillsOfOrgMax) return;
   const message =
@@ -296,7 +299,7 @@ function ended({ state }: BackfillRow): ServiceError {
   return new ServiceError("BACKFILL_ENDED", `the backfill ${what}; start another one`);
 }
 
-/** What the audit log says of a backfill. */
+/** Returns a backfill's state for the audit log. */
 function stateOf(row: BackfillRow) {
   const { evaluatorId, version, filters, fromUs, toUs, includeFailed, state, matched } = row;
   return {

@@ -69,7 +69,7 @@ function toMessage(backfill: Backfill): Message {
   };
 }
 
-/** A bound that is a whole millisecond stood for all of it. */
+/** Converts bounds. An inclusive bound of a whole millisecond covers all of that millisecond. */
 function toDateRange(fromUs: number | null, toUs: number | null) {
   const isWhole = toUs !== null && toUs % 1000 === 0;
   return {
@@ -86,7 +86,7 @@ function toFilterMessage({ field, operator, value, type }: FilterInput) {
   };
 }
 
-/** Filters hold no lists and objects: their parser refuses them. */
+/** Filters contain no lists and objects, because their parser refuses them. */
 function kindOf(value: NonNullable<FilterInput["value"]> | null): Value["kind"] {
   switch (typeof value) {
     case "string":

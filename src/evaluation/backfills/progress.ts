@@ -1,18 +1,18 @@
-// How far a backfill is, in events. Called by backfills.ts and backfill-runs.ts.
+// Progress of a backfill, in events.
 
 import type { ChunkCounts } from "../scores/scores.ts";
 
 export type BackfillProgress = {
-  /** That matched when it was started. */
+  /** Events that matched at the start. */
   readonly matched: number;
-  /** Looked at so far. */
+  /** Events processed so far. */
   readonly done: number;
   readonly scored: number;
   readonly failed: number;
   readonly skipped: number;
 };
 
-/** Adds up what a backfill's chunks have done. */
+/** Sums up the results of a backfill's chunks. */
 export function toProgress(
   { matched }: { readonly matched: number },
   { scored, failed, skipped }: ChunkCounts,

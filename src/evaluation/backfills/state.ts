@@ -1,5 +1,5 @@
-// States of a backfill, and what may become of each: asked for by people, or by what the workflow
-// finds. Called by backfills.ts and backfill-runs.ts. Source: docs/evaluators.md, "Backfills".
+// States of a backfill and their transitions, requested by users or by the workflow.
+// Source: docs/evaluators.md, "Backfills".
 
 export const backfillStates = [
   "running",
@@ -12,15 +12,15 @@ export const backfillStates = [
 ] as const;
 export type BackfillState = (typeof backfillStates)[number];
 
-/** What a backfill ends as. */
+/** Final states of a backfill. */
 export type EndState = "completed" | "cancelled" | "failed";
 
-/** What it is before that. */
+/** States before the end. */
 export type OpenState = Exclude<BackfillState, EndState>;
 
 export type BackfillAction = "pause" | "resume" | "cancel";
 
-/** What becomes of a backfill: nothing, another state, or another state with a new workflow. */
+/** Effect of an action: none, another state, another state with a new workflow, or a refusal. */
 export type Step =
   | { readonly kind: "none" }
   | { readonly kind: "change"; readonly to: OpenState }
@@ -32,9 +32,9 @@ const refuse: Step = { kind: "refuse" };
 const to = (state: OpenState): Step => ({ kind: "change", to: state });
 
 /**
- * What an action does in each state. While one is pausing its workflow still runs, and goes on when
- * it reads that it is to. One that is paused has no workflow: to cancel it takes one too, which
- * lets go of what the backfill held.
+ * Effect of each action in each state. While a backfill is pausing its workflow still runs, and
+ * continues if it reads `running` again. A paused backfill has no workflow, so cancelling starts
+ * one, which releases the rest.
  */
 const steps: { readonly [A in BackfillAction]: { readonly [S in BackfillState]: Step } } = {
   pause: {
@@ -66,12 +66,12 @@ const steps: { readonly [A in BackfillAction]: { readonly [S in BackfillState]: 
   },
 };
 
-/** Returns what an action does to a backfill in a state. */
+/** Returns the effect of an action in a state. */
 export function stepOf(action: BackfillAction, state: BackfillState): Step {
   return steps[action][state];
 }
 
-/** Tells whether a backfill has ended, and will not go on. */
+/** Returns whether a backfill has ended and cannot continue. */
 export function isEnded(state: BackfillState): state is EndState {
   return state === "completed" || state === "cancelled" || state === "failed";
 }

@@ -1,4 +1,4 @@
-// SQL of backfills: their records, in the control database, and their open chunk, in the project's
+// SQL of backfills: their records in the control database, and their open chunk in the project's
 // cluster.
 
 import type { PendingQuery, Row } from "postgres";
@@ -24,7 +24,7 @@ export type BackfillRow = Position & {
   readonly evaluatorId: string;
   readonly version: number;
   readonly filters: readonly FilterInput[];
-  /** Start times in microseconds: from included, to not; null is no bound. */
+  /** Start times in microseconds: `fromUs` inclusive, `toUs` exclusive; null for no bound. */
   readonly fromUs: number | null;
   readonly toUs: number | null;
   readonly includeFailed: boolean;
@@ -32,14 +32,14 @@ export type BackfillRow = Position & {
   readonly run: number;
   readonly workflowId: string;
   readonly matched: number;
-  /** Where the next chunk begins; undefined at the start. */
+  /** Place where the next chunk begins; undefined at the start. */
   readonly after: EventPlace | undefined;
   readonly error: string | null;
   readonly createdBy: string;
   readonly endedAt: Date | null;
 };
 
-/** What names a backfill. */
+/** Key of a backfill. */
 export type BackfillKey = { readonly projectId: ProjectId; readonly backfillId: string };
 
 type StoredRow = Omit<BackfillRow, "filters" | "after" | "error"> & {
@@ -83,10 +83,13 @@ function toRow({ filters, afterUs, afterEventId, error, ...row }: StoredRow): Ba
   };
 }
 
-/** Any constant of our own; with an organization, held by what starts a backfill of it. */
+/** Arbitrary constant; with an organization, the key of the lock for starting its backfills. */
 const startLockKey = 730_514;
 
-/** Waits until no other backfill of an organization starts, and returns how many of it run. */
+/**
+ * Waits until no other backfill of an organization is being started, and returns how many of it
+ * run.
+ */
 export async function lockRunning(sql: Sql, orgId: string): Promise<number> {
   await sql`select pg_advisory_xact_lock(${startLockKey}, hashtext(${orgId}))`;
   const [row] = await sql<{ count: number }[]>`
@@ -114,7 +117,7 @@ export type NewBackfill = Pick<
   | "createdBy"
 >;
 
-/** Inserts a backfill that runs; false when another of its evaluator has not ended. */
+/** Inserts a running backfill; returns false if another one of its evaluator is open. */
 export async function insertBackfill(sql: Sql, row: NewBackfill): Promise<boolean> {
   const { count } = await sql`
     insert into evaluator_backfills (
@@ -139,7 +142,7 @@ export async function findBackfill(
   return row && toRow(row);
 }
 
-/** Returns a backfill as it stays until the transaction ends. */
+/** Locks a backfill until the transaction ends and returns it. */
 export async function lockBackfill(
   sql: Sql,
   { projectId, backfillId }: BackfillKey,
@@ -151,7 +154,7 @@ export async function lockBackfill(
   return row && toRow(row);
 }
 
-/** Locks and returns the backfill of an evaluator that has not ended. */
+/** Locks and returns the open backfill of an evaluator. */
 export async function lockOpenBackfill(
   sql: Sql,
   projectId: string,
@@ -164,7 +167,7 @@ export async function lockOpenBackfill(
   return row && toRow(row);
 }
 
-/** Returns backfills of an evaluator, the newest first, and one more than the page may hold. */
+/** Returns backfills of an evaluator, newest first, one more than the page may hold. */
 export async function listBackfills(
   sql: Sql,
   projectId: string,
@@ -204,7 +207,7 @@ export async function updateRun(
     where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
 }
 
-/** Ends a backfill; one that has ended stays as it is. */
+/** Ends a backfill; an ended one stays unchanged. */
 export async function endBackfill(
   sql: Sql,
   { projectId, backfillId }: BackfillKey,
@@ -217,7 +220,7 @@ export async function endBackfill(
     where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
 }
 
-/** Moves to where the next chunk begins, unless another run has taken over. */
+/** Moves to the place where the next chunk begins, unless another run has taken over. */
 export async function moveBackfill(
   sql: Sql,
   { projectId, backfillId, run }: BackfillKey & { readonly run: number },
@@ -231,7 +234,7 @@ export async function moveBackfill(
       and ended_at is null`;
 }
 
-/** Says that a backfill was seen to get on. */
+/** Records that a backfill is making progress. */
 export async function touchBackfill(
   sql: Sql,
   { projectId, backfillId }: BackfillKey,
@@ -243,8 +246,8 @@ export async function touchBackfill(
 }
 
 /**
- * Returns at most `limit` backfills that should be moving and have not for `ageMs`: of all
- * projects, since a workflow that was ended from outside is nobody's request. Open ones are few.
+ * Returns at most `limit` running backfills that have not moved for `ageMs`, of all projects,
+ * because no request notices a workflow that was ended from outside. Open backfills are few.
  */
 export async function listStill(
   sql: Sql,
@@ -260,7 +263,7 @@ export async function listStill(
   return rows.map(toRow);
 }
 
-/** Returns the chunk that a backfill is at; undefined when none is open. */
+/** Returns the open chunk of a backfill; undefined if there is none. */
 export async function findOpenChunk(
   sql: Sql,
   { projectId, backfillId }: BackfillKey,

@@ -1,12 +1,14 @@
-// Gathers results and has them committed some at a time, while further events run. Called by
-// run-chunk.ts.
+// Gathers results and commits them in batches, while further events run.
 
 import type { EndedRun } from "../scores/scores.ts";
 
 export type ResultBatch = {
-  /** Waits for the commit when a batch is full. Fails as that does, or as one before has. */
+  /**
+   * Adds a result. Waits for the commit if the batch is full. Throws if that commit or an earlier
+   * one failed.
+   */
   add(run: EndedRun): Promise<void>;
-  /** Commits what waits. Fails as the commit does. */
+  /** Commits the waiting results. Throws if the commit fails. */
   flush(): Promise<void>;
 };
 
@@ -18,7 +20,7 @@ export function createResultBatch(
 ): ResultBatch {
   let waiting: EndedRun[] = [];
   let timer: NodeJS.Timeout | undefined;
-  /** One commit after another; once one has failed, so does everything after it. */
+  /** Chain of commits: they run one after another, and after a failure all later ones fail too. */
   let last = Promise.resolve();
   let hasFailed = false;
 
@@ -33,7 +35,7 @@ export function createResultBatch(
     timer = undefined;
     last = last.then(commitWaiting);
     last.catch(() => {
-      // Told to whoever adds or flushes next.
+      // The next `add` or `flush` throws the error.
       hasFailed = true;
     });
     return last;

@@ -1,5 +1,5 @@
-// Runs one version of an evaluator on the events of a chunk, for some seconds at a time: reads what
-// is still to run, runs it, and commits results as they come.
+// Runs one version of an evaluator on the events of a chunk, for some seconds per step: reads the
+// unfinished runs, runs them, and commits results as they come.
 // Source: docs/decisions.md, 24 and 25; docs/workflows.md.
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -23,41 +23,43 @@ import { createResultBatch } from "./result-batch.ts";
 import { runEvents } from "./run-events.ts";
 import { isOverloaded, isPermanent, openPatiently, toFailure } from "./run-event.ts";
 
-/** How a chunk is over. */
+/** Reason for the end of a chunk. */
 export type ChunkEnd =
   /** Every event has a score or a failure. */
   | { readonly kind: "done" }
-  /** Nobody wants the rest: the evaluator is disabled or deleted, or its project archived. */
+  /** The rest is obsolete: the evaluator is disabled or deleted, or its project archived. */
   | { readonly kind: "dropped"; readonly reason: string }
-  /** Another version runs by now, which gets the rest. */
+  /** Another version is deployed by now and gets the rest. */
   | { readonly kind: "requeued"; readonly reason: string }
-  /** It failed too often in a row, here or before. */
+  /** The evaluator failed too often in a row, in this chunk or before. */
   | { readonly kind: "disabled"; readonly reason: string }
-  /** Its backfill is paused or has ended, and decides about the rest. */
+  /** The chunk's backfill is paused or has ended, and decides about the rest. */
   | { readonly kind: "held" };
 
 export type ChunkStep = {
   readonly counts: ChunkCounts;
   /** Absent while there is more to do. */
   readonly end?: ChunkEnd;
-  /** Time to wait before the next step, where other chunks have the places of the tenant. */
+  /** Pause before the next step, if other chunks have the tenant's places. */
   readonly pauseMs?: number;
 };
 
 export type StepContext = {
-  /** Has the step end at once; what has run is committed. */
+  /** Ends the step at once; finished runs are committed. */
   readonly signal: AbortSignal;
-  /** Told how many results this step has committed so far. */
+  /** Called with the number of results that this step has committed so far. */
   readonly onCommitted?: (committed: number) => void;
 };
 
 export type Chunks = {
   /**
-   * Runs what is left of a chunk, for as long as a step takes. Taking a step again changes nothing
-   * that one before has committed. Fails with what is not the evaluator's doing: try again.
+   * Continues a chunk for the length of a step. Repeating a step changes nothing that an earlier
+   * one committed. Throws errors that are not the evaluator's fault: try again.
    */
   runStep(input: EvaluateChunkInput, context: StepContext): Promise<ChunkStep>;
-  /** Gives the events of a chunk back that have not run; those of a backfill stay with it. */
+  /**
+   * Gives unfinished events of a chunk back to the queue; those of a backfill stay in the chunk.
+   */
   release(input: EvaluateChunkInput): Promise<void>;
 };
 
@@ -76,42 +78,45 @@ export type ChunksOptions = {
   >;
   readonly tracingOf: TracingOf;
   readonly runner: Runner;
-  /** Steps of code that run at a time in this process, and steps of judges, which may wait long. */
+  /**
+   * Places for concurrent steps of code in this process, and for steps of judges, which may wait
+   * long.
+   */
   readonly places: FairPlaces;
   readonly judgePlaces: FairPlaces;
   readonly eventMemory: EventMemory;
   readonly backfills: Pick<BackfillRuns, "isRunning" | "failOpenOf">;
-  /** In a row, after which an evaluator is disabled. */
+  /** Failures in a row after which an evaluator is disabled. */
   readonly failuresMax: number;
   readonly logger: Pick<Logger, "error">;
-  /** Told of what each commit brought. */
+  /** Called with the scores of each commit. */
   readonly onScores?: (scores: CommittedScores) => void;
   /** Length of a step. */
   readonly stepMs?: number;
-  /** Before a provider is asked again for the first time. */
+  /** Pause before the first retry at a provider. */
   readonly pauseMs?: number;
-  /** How long a chunk that has run waits for more events. */
+  /** Time that a chunk waits for more events after running. */
   readonly lingerMs?: number;
 };
 
-/** After so much the workflow is told, so that its progress can be asked for. */
+/** Length of a step, after which the workflow gets the progress, so that it can be queried. */
 const stepMsDefault = 10_000;
 const pauseMsDefault = 1_000;
 /**
- * A start of the sandbox costs as much as many hundred events, so while events keep coming the one
- * that is open runs them too.
+ * Time an open evaluator waits for more events: a start of the sandbox costs as much as many
+ * hundred events, so it runs later events too.
  */
 const lingerMsDefault = 1_000;
 const lingerPollMs = 150;
-/** Whether a chunk is still wanted is asked so often. */
+/** Time between two checks that a chunk is still wanted. */
 const lookMs = 2_000;
 /**
- * A chunk without a place steps aside for so long, and for up to twice as long, so that the chunks
- * of others reach a worker before it comes again.
+ * Minimum pause of a chunk without a place, so that other chunks reach a worker first; the maximum
+ * is twice as long.
  */
 const asideMs = 2_000;
 
-/** A chunk and what it runs for. */
+/** A chunk with its project and evaluator. */
 type Work = {
   readonly input: EvaluateChunkInput;
   readonly project: ProjectScope;
@@ -128,7 +133,7 @@ export function createChunks(options: ChunksOptions): Chunks {
     return isProject(scope) ? scope : undefined;
   }
 
-  /** Returns the version that the chunk runs, or why it is not to run any more. */
+  /** Returns the version that the chunk runs, or the reason to stop. */
   async function lookAfter(input: EvaluateChunkInput): Promise<RunnableEvaluator | ChunkEnd> {
     const { projectId, evaluatorId, version, enablement, backfillId } = input;
     const isOnline = backfillId === undefined;
@@ -154,13 +159,14 @@ export function createChunks(options: ChunksOptions): Chunks {
     const message = `${reason}: ${last ?? "unknown"}`;
     await evaluators.disable({ projectId, evaluatorId, enablement, message });
     await backfills.failOpenOf(projectId, evaluatorId, message);
-    // How it failed is the evaluator's word, which may be an event's: Temporal keeps none of that.
+    // The failure's text comes from the evaluator and may contain event data, which Temporal must
+    // not store.
     return { kind: "disabled", reason };
   }
 
   /**
-   * Opens what runs the version; where that can never be, it fails on every event. Undefined when
-   * there is no place for it all through a step.
+   * Opens a runner of the version. If that fails permanently, returns one that fails on every
+   * event. Undefined if there is no place during a whole step.
    */
   async function open(
     { project, evaluator }: Work,
@@ -179,7 +185,10 @@ export function createChunks(options: ChunksOptions): Chunks {
     }
   }
 
-  /** Commits results, and sees by them and by looking now and then whether to go on. */
+  /**
+   * Creates a committer of results. The results, and a check now and then, tell whether to
+   * continue.
+   */
   function createCommit(work: Work, chunk: ChunkKey, onCommitted: StepContext["onCommitted"]) {
     let end: ChunkEnd | undefined;
     let lookedAt = Date.now();
@@ -205,13 +214,13 @@ export function createChunks(options: ChunksOptions): Chunks {
     };
   }
 
-  /** Waits a while for more events of the version; none where the step or the wait is over. */
+  /** Waits a while for more events of the version; returns none if the step or the wait is over. */
   async function takeOn(
     { input, project }: Work,
     chunk: ChunkKey,
     { opened, deadline, signal }: { opened: OpenRunner; deadline: number; signal: AbortSignal },
   ): Promise<readonly string[]> {
-    // A backfill makes its chunks itself.
+    // A backfill creates its chunks itself.
     if (input.backfillId !== undefined) return [];
     const counts = await scores.countChunk(project, input.chunkId);
     if (counts === undefined || counts.events >= chunkEventsMax) return [];
@@ -234,7 +243,7 @@ export function createChunks(options: ChunksOptions): Chunks {
     if (eventIds.length === 0) return { kind: "done" };
     await scores.touchChunk(project, input.chunkId);
     const opened = await open(work, signal);
-    // Chunks of others wait for their step, and may well have a place before this one.
+    // Chunks of other tenants wait for their step and may get a place earlier.
     if (!opened) return undefined;
     const { selection } = tracingOf(project);
     const committing = createCommit(work, chunk, onCommitted);
@@ -266,12 +275,12 @@ export function createChunks(options: ChunksOptions): Chunks {
 
   async function endChunk({ input, project }: Omit<Work, "evaluator">, end: ChunkEnd) {
     if (end.kind === "held") return;
-    // A backfill's chunk that is cut short stays open: the backfill ends it when it ends itself.
+    // A backfill's interrupted chunk stays open; the backfill ends it at its own end.
     if (end.kind !== "done" && input.backfillId !== undefined) return;
     await scores.endChunk(project, input.chunkId, end.kind === "requeued" ? "requeue" : "drop");
   }
 
-  /** Waits for a place; undefined where its tenant has as many as it may for too long. */
+  /** Waits for a place; returns undefined if the tenant used all its places for too long. */
   async function enter(
     { project, evaluator }: Work,
     signal: AbortSignal,

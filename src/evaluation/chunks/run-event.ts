@@ -1,6 +1,5 @@
-// Runs an evaluator on one event until there is a score or a failure: what a provider or the
-// service itself does wrong for a while is waited for. Called by run-events.ts.
-// Source: docs/decisions.md, 24.
+// Runs an evaluator on one event until there is a score or a failure, and waits out temporary
+// faults of a provider or the service itself. Source: docs/decisions.md, 24.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { outcomes, ServiceError } from "../../base/errors.ts";
@@ -11,25 +10,28 @@ import type { RunResult } from "../runner/runner.ts";
 
 export type RunEventOptions = {
   readonly signal: AbortSignal;
-  /** Whether there is time to wait for a free place; else the event is left for a later step. */
+  /**
+   * Returns whether there is time to wait for a free place; otherwise the event is left for a later
+   * step.
+   */
   readonly mayWait: () => boolean;
-  /** Before the second attempt; doubled before each further one. */
+  /** Pause before the second attempt; doubled before each further one. */
   readonly pauseMs: number;
-  /** Told of errors that nobody has foreseen. */
+  /** Called with unforeseen errors. */
   readonly onBug: (error: unknown) => void;
 };
 
-/** No new attempt after it, should each take very long. */
+/** Time after which no new attempt begins. */
 const attemptsMsMax = 600_000;
 const pauseMsMax = 30_000;
 const overloadedPauseMs = 500;
 const serverErrorMin = 500;
-/** Nobody may see what a bug says. */
+/** Public message of a bug, whose own message may contain internals. */
 const bugMessage = "the service could not run the evaluator on this event";
 
 /**
- * Opens a runner once there is a place for it; undefined when there is none for so long. Fails as
- * `open` does otherwise, and with the signal's reason once that is aborted.
+ * Calls `open` until there is a place; returns undefined if there is none within `waitMs`. Throws
+ * other errors of `open`, and the signal's reason once it is aborted.
  */
 export async function openPatiently<T>(
   open: () => Promise<T>,
@@ -48,7 +50,10 @@ export async function openPatiently<T>(
   }
 }
 
-/** A provider's doing: after five attempts it is the event's failure. */
+/**
+ * Reasons for which the provider is responsible; after five attempts they become the event's
+ * failure.
+ */
 const ofProviders: ReadonlySet<Reason> = new Set([
   "PROVIDER_FAILED",
   "PROVIDER_LIMITED",
@@ -56,9 +61,9 @@ const ofProviders: ReadonlySet<Reason> = new Set([
 ]);
 
 /**
- * Returns what came of the event, or undefined when it has to wait for a place longer than there is
- * time. Fails with what says nothing about the evaluator, such as SANDBOX_UNAVAILABLE and a
- * database that is away, and with the signal's reason once that is aborted.
+ * Returns the result for the event, or undefined if no place became free in time. Throws errors
+ * that are not the evaluator's fault, such as SANDBOX_UNAVAILABLE and a database that is down, and
+ * the signal's reason once it is aborted.
  */
 export async function runEvent(
   run: () => Promise<RunResult>,
@@ -87,7 +92,9 @@ export async function runEvent(
   }
 }
 
-/** Returns the failure that an error comes to in the end; throws what says nothing of the event. */
+/**
+ * Returns the failure that an error finally becomes; throws errors that do not concern the event.
+ */
 function judgeFault(
   error: unknown,
   { onBug }: Pick<RunEventOptions, "onBug">,
@@ -103,7 +110,7 @@ function judgeFault(
   return { result, isForGood: false };
 }
 
-/** Tells whether trying again cannot help, such as where a judge's model has no credentials. */
+/** Returns whether retrying cannot help, such as for a judge's model without credentials. */
 export function isPermanent({ reason }: ServiceError): boolean {
   return outcomes[reason].status < serverErrorMin;
 }
@@ -112,7 +119,7 @@ export function toFailure({ reason, message }: ServiceError): RunResult {
   return { kind: "failure", reason, message, output: "" };
 }
 
-/** Tells whether an error says that there is no place now. */
+/** Returns whether an error means that no place is free. */
 export function isOverloaded(error: unknown): boolean {
   return error instanceof ServiceError && error.reason === "OVERLOADED";
 }

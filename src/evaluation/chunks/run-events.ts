@@ -1,5 +1,5 @@
-// Runs an open evaluator on the events of a list, some side by side, holding no more of them than
-// there is memory for.
+// Runs an open evaluator on a list of events, some concurrently, reading only as many as fit into
+// memory.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Reservation } from "../../base/byte-budget.ts";
@@ -21,40 +21,40 @@ export type RunEventsOptions = Pick<RunEventOptions, "signal" | "pauseMs" | "onB
   readonly opened: OpenRunner;
   readonly batch: ResultBatch;
   read(eventIds: readonly string[]): Promise<SelectedEvents>;
-  /** Of the events that are read and have not run yet; released by the caller. */
+  /** Memory of the events that are read and have not run; released by the caller. */
   readonly memory: Reservation;
-  /** Whether no further event is to be begun, the first one aside. */
+  /** Returns whether to begin no further event, except the first. */
   readonly isOver: () => boolean;
 };
 
-/** Events asked for at a time; one by itself where there is no memory for as many. */
+/** Maximum events per read; one alone if there is no memory for more. */
 const eventsPerReadMax = 100;
-/** Between two looks for memory. */
+/** Pause between two attempts to reserve memory. */
 const memoryPauseMs = 500;
 
-/** An event that is read. */
+/** An event in memory. */
 type HeldEvent = {
   readonly eventId: string;
-  /** As evaluators see it; undefined where it is too large for them. */
+  /** Event as evaluators see it; undefined if it is too large for them. */
   readonly event: JsonObject | undefined;
-  /** Memory that it takes. */
+  /** Bytes of memory that it takes. */
   readonly bytes: number;
 };
 
 /**
- * Runs events in order until there are none left or it is over, and commits every result. Fails
- * with the first error that says nothing about the evaluator, once what has run is committed.
+ * Runs events in order until none is left or `isOver`, and commits every result. Throws the first
+ * error that is not the evaluator's fault, after committing finished runs.
  */
 export async function runEvents(options: RunEventsOptions): Promise<void> {
   const { opened, batch, signal, isOver } = options;
   const events = readInOrder(options);
   let begun = 0;
   let faults: readonly unknown[] = [];
-  /** An event waited for a place for as long as there was time. */
+  /** True after an event found no place in time. */
   let isCrowded = false;
 
   async function takeNext(): Promise<HeldEvent | undefined> {
-    // A step that is short of time does one event all the same, or it would never get on.
+    // A step that is short of time still runs one event; otherwise it would never progress.
     if (signal.aborted || faults.length > 0 || isCrowded) return undefined;
     if (begun > 0 && isOver()) return undefined;
     begun += 1;
@@ -87,13 +87,13 @@ async function runOne(
   const { evaluator, opened, isOver, memory } = options;
   if (!event) return { eventId, result: tooLargeFailure };
   try {
-    // It may have been there when the event was chosen.
+    // The event may have had ground truth when it was selected.
     if (evaluator.readsGroundTruth && !hasGroundTruth(event)) {
       return { eventId, result: { kind: "skip" } };
     }
     const run = () => opened.run(event);
     const result = await runEvent(run, { ...options, mayWait: () => !isOver() });
-    // What the code printed is shown by trials only, and may be a megabyte.
+    // Only trials show printed output, which may be a megabyte.
     return result && { eventId, result: { ...result, output: "" } };
   } finally {
     memory.shrink(bytes);
@@ -105,7 +105,7 @@ const tooLargeFailure: RunResult = {
   message: `the event ${tooLarge}`,
 };
 
-/** Yields the events that are still there, holding some megabytes of them at a time. */
+/** Yields the events that still exist, reading some megabytes at a time. */
 async function* readInOrder(options: RunEventsOptions): AsyncGenerator<HeldEvent, undefined> {
   const { eventIds } = options;
   for (let from = 0; from < eventIds.length;) {
@@ -117,7 +117,7 @@ async function* readInOrder(options: RunEventsOptions): AsyncGenerator<HeldEvent
   return undefined;
 }
 
-/** Reads the first of some events; undefined where there was no memory for one in time. */
+/** Reads the first of some events; returns undefined if there was no memory for one in time. */
 async function readPortion(
   eventIds: readonly string[],
   options: RunEventsOptions,

@@ -1,13 +1,13 @@
-// SQL of chunks on their way to a workflow: made of runs that wait, handed to the outbox, looked
-// for when they stand still. Statements name their project, but for those that find out which have
-// work, which say so.
+// SQL of chunks on their way to a workflow: created from waiting runs, handed to the outbox, found
+// when they stand still. Statements name their project, except those that list projects with work,
+// which say so.
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
 import { longestWaiting } from "../scores/waiting-store.ts";
 import type { WaitingVersion } from "./run-store.ts";
 
-/** Counts the open chunks of a project, but not those of backfills. */
+/** Counts the open chunks of a project, without those of backfills. */
 export async function countOpenChunks(sql: Sql, projectId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count
@@ -16,11 +16,11 @@ export async function countOpenChunks(sql: Sql, projectId: string): Promise<numb
   return row?.count ?? 0;
 }
 
-/** Counts the open chunks of every project that has some, but not those of backfills. */
+/** Counts the open chunks of every project that has some, without those of backfills. */
 export async function countOpenByProject(
   sql: Sql,
 ): Promise<readonly { readonly projectId: string; readonly count: number }[]> {
-  // Of all projects: only what is open is in the index, and that is little.
+  // For all projects: the index contains only the open chunks, which are few.
   return sql<{ projectId: string; count: number }[]>`
     select project_id as "projectId", count(*)::integer as count
     from evaluation_chunks
@@ -28,13 +28,13 @@ export async function countOpenByProject(
     group by project_id`;
 }
 
-/** What a version has under way and what waits for it; backfills do not count. */
+/** Open chunks and waiting runs of a version, without those of backfills. */
 export type Load = {
-  /** Open chunks of the evaluator, in any version. */
+  /** Number of open chunks of the evaluator, in any version. */
   readonly open: number;
-  /** Since the last of its chunks was made; null when there was none. */
+  /** Time since its last chunk was created; null if there was none. */
   readonly ageMs: number | null;
-  /** Runs that wait, up to a bound. */
+  /** Number of waiting runs, up to `queuedMax`. */
   readonly queued: number;
 };
 
@@ -65,7 +65,7 @@ export async function findLoad(
   return row ?? { open: 0, ageMs: null, queued: 0 };
 }
 
-/** A chunk and the workflow that is to run it. */
+/** A chunk and its workflow. */
 export type OpenChunk = WaitingVersion & {
   readonly chunkId: string;
   readonly name: string;
@@ -74,15 +74,17 @@ export type OpenChunk = WaitingVersion & {
   readonly events: number;
 };
 
-/** Makes a chunk of the runs that wait longest, at most `limit`; returns how many it has. */
+/**
+ * Creates a chunk of the longest waiting runs, at most `limit`; returns the number of its events.
+ */
 export async function claimChunk(
   sql: Sql,
   chunk: Omit<OpenChunk, "events">,
   limit: number,
 ): Promise<number> {
   const { projectId, chunkId, evaluatorId, version, enablement, workflowId } = chunk;
-  // What is picked is locked, and so still waits; saying so again would make Postgres look for it
-  // among all that waits.
+  // Selected rows are locked and therefore still waiting. Repeating that condition makes Postgres
+  // search all waiting rows.
   const [row] = await sql<{ events: number }[]>`
     with claimed as (
       update scores
@@ -102,7 +104,9 @@ export async function claimChunk(
   return row?.events ?? 0;
 }
 
-/** Deletes chunks of an evaluator that ended long ago, at most `limit`; a backfill's are kept. */
+/**
+ * Deletes at most `limit` chunks of an evaluator that ended long ago, except those of backfills.
+ */
 export async function deleteOldChunks(
   sql: Sql,
   { projectId, evaluatorId }: Pick<WaitingVersion, "projectId" | "evaluatorId">,
@@ -121,9 +125,9 @@ export async function deleteOldChunks(
     ))`;
 }
 
-/** Returns at most `limit` open chunks whose workflow is not in the outbox yet. */
+/** Returns at most `limit` open chunks whose workflow is not in the outbox. */
 export async function listUnhanded(sql: Sql, limit: number): Promise<OpenChunk[]> {
-  // Of all projects: only what is open is in the index, and that is little.
+  // For all projects: the index contains only the open chunks, which are few.
   const rows = await sql<OpenChunk[]>`
     select
       project_id as "projectId",
@@ -146,14 +150,14 @@ export async function markHanded(sql: Sql, projectId: string, chunkId: string): 
 }
 
 /**
- * Returns at most `limit` open chunks, but not those of backfills, without movement for a while.
+ * Returns at most `limit` open chunks without movement for `stillMs`, without those of backfills.
  */
 export async function listStill(
   sql: Sql,
   stillMs: number,
   limit: number,
 ): Promise<Pick<OpenChunk, "projectId" | "chunkId" | "workflowId">[]> {
-  // Of all projects, as in listUnhanded.
+  // For all projects, as in listUnhanded.
   return sql<Pick<OpenChunk, "projectId" | "chunkId" | "workflowId">[]>`
     select project_id as "projectId", chunk_id as "chunkId", workflow_id as "workflowId"
     from evaluation_chunks

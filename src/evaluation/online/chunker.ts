@@ -1,6 +1,6 @@
-// The chunker: makes chunks of the runs that wait, and has their workflows started. While a chunk
-// of an evaluator runs the next gathers, so that there are as few chunks as the load allows: each
-// costs a workflow and, for code, a sandbox. Source: docs/evaluators.md.
+// The chunker: creates chunks of waiting runs and has their workflows started. While a chunk of an
+// evaluator runs the next one gathers, which keeps chunks few: each costs a workflow and, for code,
+// a sandbox. Source: docs/evaluators.md.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid } from "../../base/ids.ts";
@@ -18,17 +18,16 @@ import * as runStore from "./run-store.ts";
 
 export type Chunker = {
   /**
-   * Makes chunks of a project's runs, as many as may be under way and no more than `roomInOrg`, of
-   * what waits longest first; returns how many. What waits for an evaluator that does not run any
-   * more is dropped, and what waits for an earlier version is looked at again. None while another
-   * worker is at the project.
+   * Creates chunks of a project's runs, longest waiting first, up to the project's limit and
+   * `roomInOrg`; returns the number. Drops waiting runs of evaluators that no longer run, and
+   * routes runs of earlier versions again. Creates none while another worker handles the project.
    */
   makeChunks(
     project: ProjectScope,
     waiting: readonly runStore.WaitingSince[],
     roomInOrg: number,
   ): Promise<number>;
-  /** Puts the workflow of a chunk into the outbox; again changes nothing. */
+  /** Puts the workflow of a chunk into the outbox; idempotent. */
   hand(project: ProjectScope, chunk: chunkStore.OpenChunk): Promise<void>;
 };
 
@@ -37,7 +36,7 @@ export type ChunkerOptions = {
   readonly database: Database;
   readonly clusters: Pick<Clusters, "database">;
   readonly evaluators: {
-    /** As it is in the database now; undefined when it was deleted. */
+    /** Returns the evaluator as it is in the database now; undefined if it was deleted. */
     find(
       projectId: ProjectScope["projectId"],
       evaluatorId: string,
@@ -45,26 +44,29 @@ export type ChunkerOptions = {
   };
   readonly scores: Pick<Scores, "dropQueued">;
   readonly outbox: Outbox;
-  /** Shortest time between two chunks of an evaluator that are not full. */
+  /** Minimum time between two chunks of an evaluator that are not full. */
   readonly gatherMs?: number;
   readonly chunkEventsMax?: number;
 };
 
-/** Adds little to the time that a workflow and a sandbox take to start, and halves their number. */
+/** Short next to the start of a workflow and a sandbox, and halves their number. */
 const gatherMsDefault = 500;
-/** Versions of a project looked at in a turn: more than may have a chunk under way. */
+/** Maximum versions of a project per turn: more than may have an open chunk. */
 const versionsMax = 50;
-/** Open chunks of an evaluator while more waits than the next one takes. */
+/** Maximum open chunks of an evaluator while more runs wait than the next chunk takes. */
 const fullChunksMax = 2;
 
-/** Sums are over some days, and more of the old go than are made; the scores themselves stay. */
+/**
+ * Age and number of old chunks to delete per new one. Sums cover some days, and more old chunks are
+ * deleted than new ones are created; the scores themselves stay.
+ */
 const kept = { ageDays: 30, limit: 10 };
 
 export function createChunker(options: ChunkerOptions): Chunker {
   const { database, clusters, evaluators, scores, outbox } = options;
   const { gatherMs = gatherMsDefault, chunkEventsMax = limits.chunkEventsMax } = options;
 
-  /** How many chunks of a version may be made now. */
+  /** Returns how many chunks of a version may be created now. */
   function room({ open, ageMs, queued }: chunkStore.Load): number {
     if (queued === 0) return 0;
     if (queued > chunkEventsMax) return fullChunksMax - open;
@@ -87,7 +89,7 @@ export function createChunker(options: ChunkerOptions): Chunker {
     return made;
   }
 
-  /** Has the router look again at what was queued for an earlier version. */
+  /** Returns runs of an earlier version to the router's queue. */
   async function routeAgain(sql: Sql, waiting: runStore.WaitingVersion): Promise<void> {
     const { projectId } = waiting;
     const events = await runStore.takeQueuedRuns(sql, waiting, chunkEventsMax);
@@ -103,7 +105,7 @@ export function createChunker(options: ChunkerOptions): Chunker {
   return {
     async makeChunks(project, allWaiting, roomInOrg) {
       const { projectId, clusterId } = project;
-      // Else the first of many evaluators would take every place, over and over.
+      // Otherwise the first of many evaluators would take every place, over and over.
       const waiting = allWaiting
         .toSorted((a, b) => a.since.getTime() - b.since.getTime())
         .slice(0, versionsMax);
@@ -132,14 +134,14 @@ export function createChunker(options: ChunkerOptions): Chunker {
     async hand(project, chunk) {
       const entry = toEntry(chunk, { orgId: project.orgId, events: chunk.events });
       await database.transaction(() => outbox.append(entry));
-      // Only then: a chunk that is not marked is handed again, to the workflow of the same id.
+      // Marked last: an unmarked chunk is handed again, to the workflow of the same id.
       const sql = clusters.database(project.clusterId).sql();
       await chunkStore.markHanded(sql, chunk.projectId, chunk.chunkId);
     },
   };
 }
 
-/** Who an online chunk works for, in Temporal. */
+/** Actor of online chunks in Temporal. */
 const actor = "system evaluation";
 
 type NewChunk = Omit<chunkStore.OpenChunk, "workflowId" | "events">;

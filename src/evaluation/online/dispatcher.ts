@@ -1,6 +1,6 @@
-// The dispatcher: routes events that were written to evaluators, makes chunks of them and has their
-// workflows started, over and over. Run by every worker, any number at a time: they take turns at a
-// project. Source: docs/evaluators.md; docs/decisions.md, 22 to 26.
+// The dispatcher: routes written events to evaluators, creates chunks of them and has their
+// workflows started, repeatedly. Every worker runs it; workers take turns at a project.
+// Source: docs/evaluators.md; docs/decisions.md, 22 to 26.
 
 import { createCache } from "../../access/cache.ts";
 import { isProject, type ProjectScope, systemScopeId } from "../../access/scope.ts";
@@ -20,11 +20,11 @@ export type Dispatcher = {
   /** Begins to take turns, until `stop`. Never fails. */
   follow(): void;
   /**
-   * Takes one turn at everything that waits; returns whether there was anything. Never fails. With
-   * `waitMs` it waits no longer for organizations whose work takes longer, which goes on.
+   * Takes one turn at all waiting work; returns whether there was any. Never fails. After `waitMs`
+   * it stops waiting for slow organizations, whose work continues.
    */
   turn(waitMs?: number): Promise<boolean>;
-  /** Takes no further turn; what is under way is waited for. */
+  /** Takes no further turn and waits for running work. */
   stop(): Promise<void>;
 };
 
@@ -36,10 +36,10 @@ export type DispatcherOptions = Omit<RouterOptions, "clusters" | "evaluators" | 
     readonly evaluators: RouterOptions["evaluators"] & ChunkerOptions["evaluators"];
     readonly scores: ChunkerOptions["scores"] & LostChunksOptions["scores"];
     readonly logger: Pick<Logger, "warn" | "info">;
-    /** Time between two turns while something waits, and while nothing does. */
+    /** Time between two turns while something waits, and while nothing waits. */
     readonly busyPollMs?: number;
     readonly idlePollMs?: number;
-    /** Time between two looks for lost chunks. */
+    /** Time between two searches for lost chunks. */
     readonly lostPollMs?: number;
   };
 
@@ -47,19 +47,22 @@ const busyPollMsDefault = 200;
 const idlePollMsDefault = 500;
 const lostPollMsDefault = 30_000;
 
-/** Looked at in a turn; the next turn goes on behind them. */
+/** Limits of a turn; the next turn continues after the last project. */
 const projectsPerTurnMax = 100;
 const versionsPerTurnMax = 2_000;
 const chunksPerTurnMax = 200;
-/** Portions of one project's events in a turn, before others have theirs. */
+/** Maximum portions of one project's events per turn, before other projects. */
 const portionsPerTurnMax = 5;
 const projectMsMax = 1_000;
 const rowsDeletedMax = 1_000;
-/** Organizations worked for at a time; each takes a connection of the worker's few. */
+/** Organizations served concurrently; each takes one of the worker's few connections. */
 const lanes = { max: 2, orgMsMax: 2_000 };
-/** A turn waits so long for organizations whose work takes long. */
+/** Maximum wait of a turn for slow organizations. */
 const turnWaitMs = 5_000;
-/** Organizations of projects with open chunks that are remembered; a project never moves. */
+/**
+ * Cache of the organizations of projects with open chunks; entries never expire, because a project
+ * never moves.
+ */
 const orgsRemembered = { entriesMax: 10_000, ageMsMax: Number.POSITIVE_INFINITY, now: () => 0 };
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
@@ -71,7 +74,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const lostChunks = createLostChunks(options);
   const orgLanes = createOrgLanes(lanes);
   const orgs = createCache<string>(orgsRemembered);
-  /** Where the next turn at a cluster begins: behind this project. */
+  /** By cluster: last project of the previous turn; the next turn begins after it. */
   const routedUpTo = new Map<string, string>();
   const chunkedUpTo = new Map<string, string>();
   const report = createReport(logger);
@@ -85,7 +88,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return isProject(scope) ? scope : undefined;
   }
 
-  /** Runs the work of each project in its organization's turn, or `drop` without a project. */
+  /**
+   * Runs the work of each project in its organization's turn, or `drop` if the project is not
+   * active.
+   */
   async function workFor(
     clusterId: string,
     projectIds: readonly string[],
@@ -150,7 +156,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return versions.length > 0;
   }
 
-  /** Counts the open chunks of each organization in a cluster, but not those of backfills. */
+  /** Counts the open chunks of each organization in a cluster, without those of backfills. */
   async function countOpenByOrg(clusterId: string): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     const rows = await chunkStore.countOpenByProject(clusters.database(clusterId).sql());
@@ -220,9 +226,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
 type ClusterWork = {
   readonly work: (project: ProjectScope) => Promise<unknown>;
-  /** Called where there is no active project of the id. */
+  /** Called if no active project has the id. */
   readonly drop: (projectId: string) => Promise<unknown>;
-  /** Longest wait for the works; undefined is no limit. */
+  /** Maximum wait for the work; undefined for no limit. */
   readonly waitMs: number | undefined;
 };
 
@@ -232,10 +238,10 @@ type Subject = {
   readonly task?: string;
 };
 
-/** Subjects whose faults are remembered; of more, each turn's is logged. */
+/** Maximum subjects whose faults are remembered; further faults are logged on every turn. */
 const subjectsMax = 1_000;
 
-/** Returns what does work and logs that it fails, once until it is well again. */
+/** Returns a function that runs work and logs a failure once, until the work succeeds again. */
 function createReport(logger: Pick<Logger, "warn" | "info">) {
   const faulty = new Set<string>();
   return async (subject: Subject, work: () => Promise<unknown>): Promise<void> => {

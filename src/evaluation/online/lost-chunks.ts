@@ -1,6 +1,5 @@
-// Finds chunks whose workflow has ended without them: an operator may end any workflow, and a
-// Temporal may lose its data. What such a chunk still had to run is queued again. Called by
-// dispatcher.ts; the chunks of backfills are the backfills' own.
+// Finds chunks whose workflow ended without finishing them: an operator may end any workflow, and
+// Temporal may lose its data. Unfinished runs are queued again. Backfills handle their own chunks.
 
 import type { Logger } from "../../base/logger.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
@@ -14,7 +13,7 @@ export type LostChunksOptions = {
     getState(workflowId: string): Promise<"running" | "completed" | "failed" | "absent">;
   };
   readonly logger: Pick<Logger, "warn">;
-  /** Without movement for so long a chunk is asked after; longer than any event takes. */
+  /** Time without movement after which a chunk is checked; longer than any event takes. */
   readonly stillMs?: number;
 };
 
@@ -26,7 +25,7 @@ export function createLostChunks(options: LostChunksOptions) {
 
   return {
     /**
-     * Ends the lost chunks of a cluster; returns how many. Fails while Temporal does not answer.
+     * Ends the lost chunks of a cluster; returns the number. Throws while Temporal does not answer.
      */
     async endLost(clusterId: string): Promise<number> {
       const sql = clusters.database(clusterId).sql();
@@ -38,7 +37,7 @@ export function createLostChunks(options: LostChunksOptions) {
       )) {
         const state = await client.getState(workflowId);
         if (state === "running") {
-          // At the end of the line, so that others are asked after, too.
+          // Moves it to the end of the line, so that others are checked too.
           await scores.touchChunk({ projectId, clusterId }, chunkId);
           continue;
         }

@@ -1,11 +1,11 @@
-// Works through what waits by organization: each is worked for by itself, a bounded number of them
-// side by side, so that one whose work takes long keeps the others waiting for no longer than that.
+// Runs waiting work by organization: each separately, a bounded number of them concurrently, so
+// that a slow organization delays others only briefly.
 // Source: docs/evaluators.md, "Under load".
 
 import { createFairPlaces } from "../../base/fair-places.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A piece of work for an organization. */
+/** A piece of work of an organization. */
 export type OrgWork = {
   readonly orgId: string;
   /** Never fails. */
@@ -15,8 +15,8 @@ export type OrgWork = {
 export type OrgLanes = {
   /**
    * Runs works, those of one organization one after another, in any order. Resolves when all have
-   * ended, or after `waitMs` where given, while the others go on. Leaves out organizations that are
-   * still worked for by an earlier call, and the rest of an organization whose time is over.
+   * ended, or after `waitMs` if given, while the others continue. Skips organizations that are
+   * still running from an earlier call, and the rest of an organization whose time is over.
    */
   run(works: readonly OrgWork[], waitMs?: number): Promise<void>;
   /** Resolves when nothing runs. */
@@ -24,13 +24,13 @@ export type OrgLanes = {
 };
 
 export type OrgLanesOptions = {
-  /** Organizations that are worked for at a time. */
+  /** Maximum organizations served concurrently. */
   readonly max: number;
-  /** After so long no further work of an organization begins in a call. */
+  /** Time after which no further work of an organization begins in a call. */
   readonly orgMsMax: number;
 };
 
-/** Longest wait of an organization for the others; its work is there in the next call, too. */
+/** Maximum wait of an organization for a lane; the next call has its work again. */
 const laneWaitMs = 60_000;
 const waitersMax = 1_000;
 const unref = { ref: false };
@@ -47,7 +47,7 @@ export function createOrgLanes({ max, orgMsMax }: OrgLanesOptions): OrgLanes {
     if (!leave) return;
     const until = Date.now() + orgMsMax;
     try {
-      // In another order each time: the last ones must not be those without time every time.
+      // In random order, so that not always the same work runs out of time.
       for (const work of shuffle(works)) {
         await work.run();
         if (Date.now() > until) return;

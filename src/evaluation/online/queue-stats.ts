@@ -1,17 +1,17 @@
-// What waits for evaluators, for operators: the figures of `/metrics`. Made by evaluation.ts.
+// Waiting work of evaluators, for operators: the figures of `/metrics`.
 
 import type { Clusters } from "../../postgres/clusters.ts";
 import * as queueStore from "./queue-store.ts";
 
-/** What waits in all clusters that answer. */
+/** Waiting work in all clusters that are up. */
 export type QueueStats = {
-  /** Of what waits longest; 0 when nothing waits. */
+  /** Age of the oldest waiting work; 0 if nothing waits. */
   readonly oldestQueuedAgeSeconds: number;
-  /** Events that wait to be looked at, and runs that wait. */
+  /** Number of waiting events and waiting runs. */
   readonly queuedEvents: number;
 };
 
-/** Returns what counts what waits. */
+/** Returns a function that sums up the waiting work. */
 export function createQueueStats(
   clusters: Pick<Clusters, "ids" | "database" | "away">,
 ): () => Promise<QueueStats> {

@@ -1,5 +1,5 @@
-// SQL of the evaluation queue: events that were written and have to be looked at. Statements name
-// their project, but for those that find out which projects have work, which say so.
+// SQL of the evaluation queue: written events that evaluators have not seen. Statements name their
+// project, except those that list projects with work, which say so.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -10,7 +10,7 @@ export type QueueRow = {
   readonly projectId: string;
   readonly queueId: string;
   readonly eventIds: readonly string[];
-  /** Since when they wait; absent for now. */
+  /** Time since which they wait; absent for now. */
   readonly queuedAt?: Date;
 };
 
@@ -29,13 +29,13 @@ export async function insertQueueRows(sql: Sql, rows: readonly QueueRow[]): Prom
       project_id uuid, queue_id uuid, event_ids text[], queued_at timestamptz)`;
 }
 
-/** Returns at most `limit` projects that have rows in the queue, after one, in order of id. */
+/** Returns at most `limit` projects with rows in the queue, after `afterId`, ordered by id. */
 export async function listQueuedProjects(
   sql: Sql,
   afterId: string,
   limit: number,
 ): Promise<ProjectId[]> {
-  // Of all projects, since it is to be found out whose turn it is: a step in the index each,
+  // For all projects, to find those with work. The recursion takes one index step per project,
   // however long the queue is.
   const rows = await sql<{ project_id: ProjectId }[]>`
     with recursive waiting (project_id) as (
@@ -62,8 +62,8 @@ export async function listQueuedProjects(
 }
 
 /**
- * Keeps other workers off a project's queue until the transaction ends; false when one is at it.
- * What is in flight is then counted and added to by one at a time.
+ * Locks a project's queue against other workers until the transaction ends; returns false if it is
+ * locked. Running work is then counted and extended by one worker at a time.
  */
 export async function lockProject(sql: Sql, projectId: string): Promise<boolean> {
   const [row] = await sql<{ locked: boolean }[]>`
@@ -72,16 +72,18 @@ export async function lockProject(sql: Sql, projectId: string): Promise<boolean>
   return row?.locked ?? false;
 }
 
-/** Limits the statements that follow in a transaction; undefined brings the usual limit back. */
+/**
+ * Limits the time of the transaction's following statements; undefined restores the usual limit.
+ */
 export async function limitStatements(sql: Sql, timeoutMs: number | undefined): Promise<void> {
   if (timeoutMs === undefined) await sql`set local statement_timeout to default`;
   else await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`;
 }
 
-/** An event that is to be looked at. */
+/** An event waiting to be routed. */
 export type QueuedEvent = { readonly eventId: string; readonly queuedAt: Date };
 
-/** Takes the oldest rows of a project off the queue: rows while they have less than `eventsMax`. */
+/** Takes the oldest rows of a project off the queue, until they have `eventsMax` events or more. */
 export async function takeQueueRows(
   sql: Sql,
   projectId: string,
@@ -113,7 +115,7 @@ export async function takeQueueRows(
     );
 }
 
-/** Empties the queue of a project, at most `limit` rows of it; returns how many. */
+/** Deletes at most `limit` rows of a project's queue; returns the number. */
 export async function deleteQueueRows(sql: Sql, projectId: string, limit: number): Promise<number> {
   const { count } = await sql`
     delete from evaluation_queue
@@ -127,10 +129,10 @@ export async function deleteQueueRows(sql: Sql, projectId: string, limit: number
   return count;
 }
 
-/** More than any operator would wait for to go; past it a count stands still. */
+/** Maximum of the count of runs; larger counts stop there. */
 const countedMax = 1_000_000;
 
-/** Returns how many events wait to be looked at and how many runs wait, and the oldest's age. */
+/** Returns the number of waiting events and of waiting runs, and the age of the oldest. */
 export async function sumWaiting(
   sql: Sql,
 ): Promise<{ readonly events: number; readonly runs: number; readonly ageSeconds: number }> {

@@ -1,7 +1,6 @@
-// The evaluation queue: which events were written and have to be looked at. Filled in the commit of
-// the events, so that none is lost; that costs ingestion one small statement a commit, and nothing
-// where no evaluator may run. Called by tracing's recorder. Source: docs/evaluators.md;
-// docs/decisions.md, 22.
+// The evaluation queue: written events to route. Filled in the commit of the events, so that none
+// is lost. Costs ingestion one small statement per commit, and nothing if no evaluator may run.
+// Source: docs/evaluators.md; docs/decisions.md, 22.
 
 import { createUuid } from "../../base/ids.ts";
 import type { OnWritten, WrittenEvent } from "../../tracing/events/write-set.ts";
@@ -10,15 +9,15 @@ import * as queueStore from "./queue-store.ts";
 
 export type EvaluationQueueOptions = {
   readonly evaluators: {
-    /** False only where it is known that no evaluator of the project runs by itself. */
+    /** Returns false only if certainly no evaluator of the project runs online. */
     mayHaveEnabled(projectId: string): boolean;
   };
 };
 
-/** Events of one row: a router takes rows whole. */
+/** Maximum events of one row; a router takes whole rows. */
 const eventsPerRowMax = 1_000;
 
-/** Returns what the recorder tells of each commit. */
+/** Returns the recorder's callback for commits. */
 export function createEvaluationQueue({ evaluators }: EvaluationQueueOptions): {
   readonly onWritten: OnWritten;
 } {

@@ -1,5 +1,5 @@
-// The router: takes events off the queue and queues the runs of the evaluators that have to run on
-// them, as events and evaluators are now.
+// The router: takes events off the queue and queues runs of the evaluators that match them, with
+// the current state of events and evaluators.
 // Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22, 23, 26.
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -17,8 +17,8 @@ import * as runStore from "./run-store.ts";
 
 export type Router = {
   /**
-   * Routes the events that wait longest in a project, a bounded number; returns how many. None
-   * while another worker is at the project.
+   * Routes a bounded number of the longest waiting events of a project; returns the number. None
+   * while another worker handles the project.
    */
   route(project: ProjectScope): Promise<number>;
 };
@@ -30,18 +30,18 @@ export type RouterOptions = {
   };
   readonly tracingOf: TracingOf;
   readonly logger: Pick<Logger, "warn">;
-  /** Longest time that the filters of one evaluator may take, on the events of a transaction. */
+  /** Maximum time of one evaluator's filters on the events of a transaction. */
   readonly filterMsMax?: number;
 };
 
 const faultyMax = 1_000;
-/** Of one transaction, which keeps the events from being deleted. */
+/** Maximum of one transaction, which keeps the events from being deleted. */
 const taken = { rowsMax: 500, eventsMax: 2_000 };
-/** Fewer events where there are many evaluators, so that a transaction takes a second or so. */
+/** Maximum pairs of event and evaluator, so that a transaction takes about a second. */
 const pairsMax = 200_000;
 const hurriedMsMax = 50;
 
-/** The events that an evaluator has to run on. */
+/** Events that an evaluator has to run on. */
 type Matched = {
   readonly evaluator: RoutedEvaluator;
   readonly events: readonly queueStore.QueuedEvent[];
@@ -50,7 +50,7 @@ type Matched = {
 export function createRouter(options: RouterOptions): Router {
   const { clusters, evaluators, tracingOf, logger } = options;
   const { filterMsMax = metricFilterMsMax } = options;
-  /** Versions whose filters could not be applied, so that it is said once. */
+  /** Versions whose filters failed, so that each is logged once. */
   const faulty = new Set<string>();
 
   function report({ evaluatorId, version }: RoutedEvaluator, error: unknown): void {
@@ -100,7 +100,7 @@ export function createRouter(options: RouterOptions): Router {
         all.push(await match(project, evaluator, events));
       } catch (error) {
         if (!isAboutFilters(error)) throw error;
-        // The other evaluators, and the events behind these, must not wait for this one.
+        // The other evaluators and later events must not wait for this evaluator.
         report(evaluator, error);
       }
       if (isHurried || Date.now() < hurryAt) continue;
@@ -130,7 +130,7 @@ export function createRouter(options: RouterOptions): Router {
   };
 }
 
-/** Each event once, however often it was written; it waits since the first time. */
+/** Keeps each event once, however often it was written, with its first time. */
 function earliest(events: readonly queueStore.QueuedEvent[]): queueStore.QueuedEvent[] {
   const found = new Map<string, queueStore.QueuedEvent>();
   for (const event of events) {
@@ -139,7 +139,10 @@ function earliest(events: readonly queueStore.QueuedEvent[]): queueStore.QueuedE
   return [...found.values()];
 }
 
-/** A filter of no valid form; SQLSTATE classes of bad data and exceeded limits; a time-out. */
+/**
+ * Returns true for an invalid filter, for SQLSTATE classes of bad data and exceeded limits, and for
+ * a time-out.
+ */
 function isAboutFilters(error: unknown): boolean {
   if (error instanceof ServiceError) return error.reason === "INVALID_FILTER";
   const code = error instanceof Error && "code" in error ? error.code : undefined;

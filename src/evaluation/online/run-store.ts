@@ -1,6 +1,5 @@
-// SQL of runs that wait: made of events that were looked at, and taken away again where they are
-// for another version. Called by router.ts, chunker.ts and dispatcher.ts. Statements name their
-// project, but for the one that finds out which have work.
+// SQL of waiting runs: created for routed events, and removed again if they are of an earlier
+// version. Statements name their project, except the one that lists versions with work.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -8,7 +7,7 @@ import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts"
 import { longestWaiting } from "../scores/waiting-store.ts";
 import type { QueuedEvent } from "./queue-store.ts";
 
-/** A version, as runs of it are queued. */
+/** A version to queue runs of. */
 export type QueuedVersion = {
   readonly projectId: string;
   readonly evaluatorId: string;
@@ -17,8 +16,8 @@ export type QueuedVersion = {
 };
 
 /**
- * Queues runs of a version on events, unless the evaluator has run on them in any version, or the
- * event has gone meanwhile. Returns how many.
+ * Queues runs of a version on events, unless the evaluator has run on them in any version or the
+ * event was deleted meanwhile. Returns the number.
  */
 export async function insertQueuedRuns(
   sql: Sql,
@@ -27,9 +26,9 @@ export async function insertQueuedRuns(
 ): Promise<number> {
   const ids = events.map(({ eventId }) => escapeText(eventId));
   const times = events.map(({ queuedAt }) => queuedAt.toISOString());
-  // The events are held, in the order of every writer: none can go before its run stands beside it.
-  // Each is looked up by its key, as `lateral` makes Postgres do: a join would at times compare all
-  // with all.
+  // Locks the events in the order of every writer, so that none is deleted before its run is
+  // stored. `lateral` makes Postgres look up each by its key; a join sometimes compares all with
+  // all.
   const { count } = await sql`
     insert into scores (
       project_id, event_id, evaluator_id, version, state, enablement, queued_at)
@@ -59,24 +58,24 @@ export async function insertQueuedRuns(
   return count;
 }
 
-/** Runs of a version that wait. */
+/** A version with waiting runs. */
 export type WaitingVersion = {
   readonly projectId: ProjectId;
   readonly evaluatorId: string;
   readonly version: number;
 };
 
-/** With the time since when the first of them waits. */
+/** A version with the time of its oldest waiting run. */
 export type WaitingSince = WaitingVersion & { readonly since: Date };
 
-/** Returns at most `limit` versions for which runs wait, of the projects after one. */
+/** Returns at most `limit` versions with waiting runs, in projects after `afterId`. */
 export async function listWaitingVersions(
   sql: Sql,
   afterId: string,
   limit: number,
 ): Promise<WaitingSince[]> {
-  // Of all projects, as in listQueuedProjects: a step in the index of what waits for each, to the
-  // run that waits longest.
+  // For all projects, as in listQueuedProjects: one index step per version, to its longest waiting
+  // run.
   return sql<WaitingSince[]>`
     with recursive waiting (project_id, evaluator_id, version, since) as (
       (select project_id, evaluator_id, version, queued_at
@@ -102,7 +101,7 @@ export async function listWaitingVersions(
     limit ${limit}`;
 }
 
-/** Takes runs of a version off the queue, at most `limit`, and returns their events. */
+/** Takes at most `limit` runs of a version off the queue, and returns their events. */
 export async function takeQueuedRuns(
   sql: Sql,
   waiting: WaitingVersion,

@@ -1,11 +1,11 @@
-// An event as evaluators see it: what the API answers, under the same names. Called by the chunks
-// of workflows and by trials. Source: docs/spec.md, "Event record"; docs/evaluators.md.
+// An event as evaluators see it: the API's answer, with the same names.
+// Source: docs/spec.md, "Event record"; docs/evaluators.md.
 
 import { isJsonObject, type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import { buckets, type StoredEvent } from "../../tracing/events/event.ts";
 import { durationOf } from "../../tracing/events/event-message.ts";
 
-/** Fields beside the buckets, all of which a prompt may name. */
+/** Fields in addition to the buckets; a prompt may name all of them. */
 export const eventFieldNames = [
   "event_id",
   "session_id",
@@ -22,9 +22,9 @@ export const eventFieldNames = [
 ] as const;
 
 /**
- * Returns what code and prompts see: every bucket, `{}` where it is empty; times in whole Unix
- * milliseconds and `duration` in milliseconds; null for an end, a duration, an error or a parent
- * that there is not. An event without a parent of its own shows its session.
+ * Returns the event for code and prompts: every bucket, `{}` if empty; times in whole Unix
+ * milliseconds and `duration` in milliseconds; null for an absent end, duration, error or parent.
+ * An event without a parent shows its session.
  */
 export function toEvaluatedEvent(event: StoredEvent, projectId: string): JsonObject {
   const isSession = event.event_type === "session";
@@ -45,7 +45,7 @@ export function toEvaluatedEvent(event: StoredEvent, projectId: string): JsonObj
   };
 }
 
-/** Tells whether an event has ground truth: `feedback.ground_truth` that is not null. */
+/** Returns whether an event has ground truth: a `feedback.ground_truth` that is not null. */
 export function hasGroundTruth({ feedback }: { readonly feedback?: JsonValue }): boolean {
   return isJsonObject(feedback) && (feedback["ground_truth"] ?? null) !== null;
 }

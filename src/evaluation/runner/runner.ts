@@ -1,4 +1,4 @@
-// Runs a version of an evaluator on events, whatever its type: code in the sandbox, a prompt at a
+// Runs a version of an evaluator on events, for every type: code in the sandbox, a prompt at a
 // model. Source: docs/evaluators.md; docs/decisions.md, 22, 24.
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -9,70 +9,69 @@ import { checkScore, type Score } from "../score.ts";
 import type { Judge } from "./judge/judge.ts";
 import type { PythonOutcome, PythonSandbox } from "./python/sandbox.ts";
 
-/** The call of a judge's model. */
+/** A call of a judge's model. */
 export type JudgeCall = {
   /** Name of the connection that answered. */
   readonly provider: string;
   readonly model: string;
-  /** Null where the provider does not say. */
+  /** Null if the provider does not report it. */
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
-  /** US dollars; null where the price is not known. */
+  /** US dollars; null if the price is unknown. */
   readonly cost: number | null;
-  /** Its beginning. */
+  /** Beginning of the answer. */
   readonly answer: string;
 };
 
-/** What came of one event. */
+/** Result for one event. */
 export type RunResult =
   | {
       readonly kind: "score";
       readonly score: Score;
-      /** At most 10,000 characters. */
+      /** Explanation of at most 10,000 characters. */
       readonly explanation: string | undefined;
-      /** What the code printed, or what the prompt named and the event lacks. */
+      /** Text that the code printed, or names in the prompt that the event lacks. */
       readonly output: string;
       readonly judge?: JudgeCall;
     }
   | {
       readonly kind: "failure";
-      /** In capitals: `EXCEPTION`, `TIME_LIMIT`, `NO_SCORE`. */
+      /** Reason in capitals: `EXCEPTION`, `TIME_LIMIT`, `NO_SCORE`. */
       readonly reason: string;
-      /** For people. */
+      /** Human-readable text. */
       readonly message: string;
-      /** Of the evaluator's own code; at most 10,000 characters. */
+      /** Traceback of the evaluator's own code; at most 10,000 characters. */
       readonly traceback?: string;
       readonly output: string;
       readonly judge?: JudgeCall;
     };
 
-/** What of a definition is run; without a return type any score may come. */
+/** Runnable part of a definition; without a return type any score is valid. */
 export type RunnableDefinition = Pick<
   Definition,
   "type" | "criteria" | "model_provider" | "model_name" | "scale" | "categories"
 > & { readonly return_type: ScoreType | undefined };
 
-/** A version that is open for events. */
+/** A version opened for events. */
 export type OpenRunner = {
-  /** Events that may be run at a time. */
+  /** Maximum concurrent runs. */
   readonly concurrency: number;
   /**
-   * Runs it on an event as toEvaluatedEvent shows it. What is wrong with the evaluator is a
-   * failure. Fails with PROVIDER_FAILED, PROVIDER_LIMITED, PROVIDER_TIMEOUT, SANDBOX_UNAVAILABLE or
-   * OVERLOADED, which say nothing about it, and with the signal's reason once that is aborted.
+   * Runs the version on an event from toEvaluatedEvent. A fault of the evaluator is a failure.
+   * Throws PROVIDER_FAILED, PROVIDER_LIMITED, PROVIDER_TIMEOUT, SANDBOX_UNAVAILABLE or OVERLOADED,
+   * which are not the evaluator's fault, and the signal's reason once it is aborted.
    */
   run(event: JsonObject): Promise<RunResult>;
-  /** Whether others wait for what this holds. */
+  /** Returns whether others are waiting for its place. */
   isWanted(): boolean;
-  /** Ends what runs. */
+  /** Ends running evaluations. */
   close(): Promise<void>;
 };
 
 export type Runner = {
   /**
-   * Opens what runs one version on a chunk of events, or on one: a process of the sandbox, or the
-   * way to a judge's model. Fails with OVERLOADED, and with INVALID_ARGUMENT for a metric that
-   * people judge.
+   * Opens one version for a chunk of events, or for one: a process of the sandbox, or a judge's
+   * model. Throws OVERLOADED, and INVALID_ARGUMENT for a metric that people judge.
    */
   open(
     project: ProjectScope,
@@ -92,7 +91,7 @@ export function createRunner({ sandbox, judge }: RunnerOptions): Runner {
     definition: RunnableDefinition,
     signal: AbortSignal,
   ): Promise<OpenRunner> {
-    // After one evaluator others come: from here on a process is kept ready.
+    // One evaluator is followed by others, so from here on processes are kept ready.
     sandbox.start();
     const session = await sandbox.open(definition.criteria, { owner: project, signal });
     return {
@@ -120,7 +119,7 @@ export function createRunner({ sandbox, judge }: RunnerOptions): Runner {
   };
 }
 
-/** What code returns is checked here once more: a process is only believed what its rules allow. */
+/** Checks the returned value again, because a process is not trusted. */
 function toResult(outcome: PythonOutcome, definition: RunnableDefinition): RunResult {
   if (outcome.kind === "failure") return outcome;
   const { value, explanation, output } = outcome;

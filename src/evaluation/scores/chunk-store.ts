@@ -1,11 +1,10 @@
-// SQL of chunks, and of the failures in a row of evaluators. Called by scores.ts. Every statement
-// names its project.
+// SQL of chunks, and of the failures in a row of evaluators. Every statement names its project.
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
 import { longestWaiting } from "./waiting-store.ts";
 
-/** A chunk that is made for a backfill. */
+/** A chunk to create for a backfill. */
 export type ChunkRow = {
   readonly projectId: string;
   readonly chunkId: string;
@@ -17,7 +16,7 @@ export type ChunkRow = {
   readonly workflowId: string;
 };
 
-/** Makes a chunk of no event yet; false when there is one of its id. */
+/** Creates a chunk without events; returns false if its id exists. */
 export async function insertChunk(sql: Sql, chunk: ChunkRow): Promise<boolean> {
   const { count } = await sql`
     insert into evaluation_chunks (
@@ -32,7 +31,10 @@ export async function insertChunk(sql: Sql, chunk: ChunkRow): Promise<boolean> {
   return count > 0;
 }
 
-/** Says how many events a new chunk has, and how many it passed over; one of none is at its end. */
+/**
+ * Sets the numbers of events and of skipped events of a new chunk; a chunk without events ends at
+ * once.
+ */
 export async function fillChunk(
   sql: Sql,
   { projectId, chunkId }: { readonly projectId: string; readonly chunkId: string },
@@ -47,8 +49,8 @@ export async function fillChunk(
 }
 
 /**
- * Takes runs of the chunk's version that wait longest into an open chunk, until it has `eventsMax`.
- * Returns their events; in the caller's transaction, which the chunk's end meanwhile undoes.
+ * Moves the longest waiting runs of the chunk's version into an open chunk, up to `eventsMax`, and
+ * returns their events. Throws if the chunk has ended, which rolls the caller's transaction back.
  */
 export async function extendChunk(
   sql: Sql,
@@ -71,12 +73,12 @@ export async function extendChunk(
     update evaluation_chunks
     set events = events + ${rows.length}, moved_at = clock_timestamp()
     where project_id = ${projectId} and chunk_id = ${chunkId} and ended_at is null`;
-  // What was taken for a chunk that has ended would never run.
+  // Runs in a chunk that has ended would never run.
   if (count === 0) throw new Error("the chunk has ended");
   return rows.map((row) => unescapeText(row.event_id));
 }
 
-/** What a commit adds to its chunk. */
+/** Amounts that a commit adds to its chunk. */
 export type ChunkSums = {
   readonly scored: number;
   readonly failed: number;
@@ -113,7 +115,7 @@ export async function touchChunk(sql: Sql, projectId: string, chunkId: string): 
     where project_id = ${projectId} and chunk_id = ${chunkId} and ended_at is null`;
 }
 
-/** Ends a chunk that is open. */
+/** Ends an open chunk. */
 export async function endChunk(sql: Sql, projectId: string, chunkId: string): Promise<void> {
   await sql`
     update evaluation_chunks
@@ -121,7 +123,7 @@ export async function endChunk(sql: Sql, projectId: string, chunkId: string): Pr
     where project_id = ${projectId} and chunk_id = ${chunkId} and ended_at is null`;
 }
 
-/** How far a chunk is, in events. */
+/** Progress of a chunk, in events. */
 export type ChunkCounts = {
   readonly events: number;
   readonly scored: number;
@@ -158,7 +160,7 @@ export async function sumBackfill(
   return row ?? { events: 0, scored: 0, failed: 0, skipped: 0 };
 }
 
-/** Sums over the chunks of an evaluator, in the fields of an answer. */
+/** Sums over the chunks of an evaluator, with the field names of the answer. */
 export type EvaluatorSums = {
   readonly scored: number;
   readonly failed: number;
@@ -168,10 +170,10 @@ export type EvaluatorSums = {
   readonly judgeUnpriced: number;
 };
 
-/** Of more, only the latest count: one chunk a second for a day. */
+/** Maximum chunks to sum, the latest ones: one chunk a second for a day. */
 const summedChunksMax = 100_000;
 
-/** Sums over the chunks of an evaluator that were made since a time. */
+/** Sums over the chunks of an evaluator created since a time. */
 export async function sumEvaluator(
   sql: Sql,
   projectId: string,
@@ -198,7 +200,7 @@ export async function sumEvaluator(
   return row;
 }
 
-/** Failures with no score between, in an enablement of an evaluator. */
+/** Key of a streak: failures without a score between them, in one enablement of an evaluator. */
 export type StreakKey = {
   readonly projectId: string;
   readonly evaluatorId: string;
@@ -209,7 +211,7 @@ export type Streak = { readonly failuresInRow: number; readonly lastFailure: str
 
 const noStreak: Streak = { failuresInRow: 0, lastFailure: null };
 
-/** Returns a streak; locked until the transaction ends when it is to be changed. */
+/** Returns a streak, locked until the transaction ends if `isLocked`. */
 export async function findStreak(
   sql: Sql,
   { projectId, evaluatorId, enablement }: StreakKey,
@@ -226,7 +228,7 @@ export async function findStreak(
   return { failuresInRow, lastFailure: text === null ? null : unescapeText(text) };
 }
 
-/** Makes a streak of nothing, unless there is one. */
+/** Creates an empty streak, unless there is one. */
 export async function ensureStreak(sql: Sql, key: StreakKey): Promise<void> {
   await sql`
     insert into evaluator_streaks (project_id, evaluator_id, enablement, failures_in_row)

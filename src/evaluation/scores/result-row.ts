@@ -1,4 +1,4 @@
-// What is kept of a result: the row of its run, and the metrics of its event. Called by scores.ts.
+// Stored form of a result: the row of its run, and the metrics of its event.
 // Source: docs/decisions.md, 24.
 
 import type { JsonObject } from "../../base/json.ts";
@@ -6,7 +6,7 @@ import type { MetricsMerge } from "../../tracing/events/metrics.ts";
 import type { JudgeCall, RunResult } from "../runner/runner.ts";
 import type { Score } from "../score.ts";
 
-/** A run that ended. Texts that are absent are null. */
+/** An ended run. Absent texts are null. */
 export type ResultRow = {
   readonly eventId: string;
   readonly state: "scored" | "failed";
@@ -16,9 +16,9 @@ export type ResultRow = {
   readonly judge: JudgeCall | null;
 };
 
-/** Enough to understand a score; evaluators may say more than anybody reads. */
+/** Maximum stored length: enough to understand a score, while evaluators may return far more. */
 const explanationCharactersMax = 10_000;
-/** One line beside a score. */
+/** Maximum length of the failure, one line next to a score. */
 const failureCharactersMax = 1_000;
 const answerCharactersMax = 10_000;
 
@@ -39,8 +39,8 @@ export function toResultRow(eventId: string, result: RunResult): ResultRow {
 }
 
 /**
- * Returns what a run that ended says on its event. A score ends what an earlier version, or try,
- * has said of it; a failure leaves an earlier score as it is.
+ * Returns the metrics of an ended run for its event. A score removes the failure and explanation of
+ * an earlier version or try; a failure keeps an earlier score.
  */
 export function toMetrics(row: ResultRow, name: string): MetricsMerge {
   const { eventId, result, explanation, failure } = row;
@@ -54,7 +54,7 @@ export function toMetrics(row: ResultRow, name: string): MetricsMerge {
   return { eventId, metrics, removed: [failureKey, explanationKey] };
 }
 
-/** Returns the beginning of a text; no pair of code units is cut in two. */
+/** Returns the beginning of a text, without cutting a surrogate pair. */
 function cut(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
   const end = /[\uD800-\uDBFF]/.test(text.charAt(charactersMax - 1)) ? 1 : 0;

@@ -1,6 +1,5 @@
-// Scores: what evaluators made of events, each once for a version and an event, together with the
-// events' metrics.
-// Source: docs/decisions.md, 22, 24 to 26; docs/evaluators.md.
+// Scores: results of evaluators on events, one per version and event, together with the events'
+// metrics. Source: docs/decisions.md, 22, 24 to 26; docs/evaluators.md.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
@@ -18,7 +17,7 @@ export type { ChunkCounts };
 /** A project and the cluster that holds its events. */
 export type ProjectPlace = Pick<ProjectScope, "projectId" | "clusterId">;
 
-/** The version that a chunk runs, and what its scores are called. */
+/** The version that a chunk runs, and the name of its scores. */
 export type ChunkKey = {
   readonly chunkId: string;
   readonly evaluatorId: string;
@@ -28,31 +27,34 @@ export type ChunkKey = {
   readonly name: string;
 };
 
-/** A chunk that is to be made for a backfill. */
+/** A chunk to create for a backfill. */
 export type NewChunk = ChunkKey & {
   readonly backfillId: string;
   readonly workflowId: string;
 };
 
-/** `skip`: the event is not to be run on after all; nothing is kept of it. */
+/** `skip`: the event no longer has to run; nothing is stored of it. */
 export type EndedRun = {
   readonly eventId: string;
   readonly result: RunResult | { readonly kind: "skip" };
 };
 
 export type Committed = {
-  /** Results that counted; of the others the event is gone, or somebody else wrote them. */
+  /**
+   * Number of results that counted. For the others the event was deleted, or another writer stored
+   * them.
+   */
   readonly committed: number;
-  /** In this enablement up to now; stays when it has reached `failuresMax`. */
+  /** Failures in a row in this enablement; stays once it has reached `failuresMax`. */
   readonly failuresInRow: number;
-  /** What the metric's `_failure` says; absent where nothing failed in this enablement. */
+  /** Text of the metric's `_failure`; absent if nothing failed in this enablement. */
   readonly lastFailure?: string;
 };
 
 /** One run of a version on an event. */
 export type RunRecord = RunRow;
 
-/** How an evaluator fares; what ended is counted of the chunks that were made since a time. */
+/** Statistics of an evaluator; ended runs are counted over the chunks created since a time. */
 export type EvaluatorCounts = EvaluatorSums & {
   readonly queued: number;
   readonly running: number;
@@ -64,34 +66,34 @@ export type EvaluatorCounts = EvaluatorSums & {
 /** Events for a chunk. */
 export type OfferedEvents = {
   readonly eventIds: readonly string[];
-  /** Whether those that the version has failed on are run again. */
+  /** Whether events on which the version failed run again. */
   readonly includeFailed: boolean;
-  /** Further events that were passed over already; they count as skipped. */
+  /** Number of further events that were already passed over; they count as skipped. */
   readonly skipped: number;
 };
 
 export type Scores = {
-  /** Returns ids of the chunk's events that still have to run, by start time. */
+  /** Returns the ids of the chunk's events that still have to run, by start time. */
   runningOf(project: ProjectPlace, chunkId: string): Promise<readonly string[]>;
   /**
    * Commits results, in their order: each ends its run and is merged into the event's metrics, both
-   * or neither. A result whose run is not the chunk's any more changes nothing, so that a retry may
-   * bring it again. Joins no transaction of the caller's on another cluster.
+   * or neither. A result whose run no longer belongs to the chunk changes nothing, so retries are
+   * safe. Does not join the caller's transaction on another cluster.
    */
   commitResults(
     project: ProjectPlace,
     chunk: ChunkKey,
     results: readonly EndedRun[],
   ): Promise<Committed>;
-  /** Returns the failures in a row of an enablement, as `commitResults` does. */
+  /** Returns the failures in a row of an enablement, like `commitResults`. */
   failuresInRow(
     project: ProjectPlace,
     evaluator: Pick<ChunkKey, "evaluatorId" | "enablement">,
   ): Promise<Omit<Committed, "committed">>;
   /**
-   * Makes a backfill's chunk: of the events, those that the version has not run on, or has failed
-   * on with `includeFailed`, are its own and running; the others count as skipped. Again changes
-   * nothing. A chunk that got no event has ended. Returns what the chunk has.
+   * Creates a backfill's chunk. It takes, as running, the events that the version has not run on,
+   * and with `includeFailed` those it failed on; the others count as skipped. Idempotent. A chunk
+   * without events has ended. Returns the counts of the chunk.
    */
   openChunk(
     project: ProjectPlace,
@@ -99,24 +101,26 @@ export type Scores = {
     events: OfferedEvents,
   ): Promise<ChunkCounts & { readonly isEnded: boolean }>;
   /**
-   * Ends a chunk; again changes nothing. What still has to run goes back to the queue, or is
-   * dropped as if it had never been queued.
+   * Ends a chunk; idempotent. Unfinished runs go back to the queue, or are dropped as if never
+   * queued.
    */
   endChunk(project: ProjectPlace, chunkId: string, rest: "requeue" | "drop"): Promise<void>;
   /**
-   * Takes what waits for the chunk's version into the chunk, until it has `eventsMax` events, and
-   * returns which; none where nothing waits.
+   * Moves waiting runs of the chunk's version into the chunk, up to `eventsMax` events, and returns
+   * their events; empty if nothing waits.
    */
   extendChunk(
     project: ProjectPlace,
     chunk: ChunkKey,
     eventsMax: number,
   ): Promise<readonly string[]>;
-  /** Says that a chunk gets on, though no run of it has ended: it is not taken for lost. */
+  /**
+   * Records progress of a chunk although no run of it has ended, so that it does not count as lost.
+   */
   touchChunk(project: ProjectPlace, chunkId: string): Promise<void>;
-  /** Drops some of what waits for an evaluator that is disabled or deleted; returns how many. */
+  /** Drops some waiting runs of a disabled or deleted evaluator; returns the number. */
   dropQueued(project: ProjectPlace, evaluatorId: string): Promise<number>;
-  /** Returns how far a chunk is; undefined when there is none. */
+  /** Returns the progress of a chunk; undefined if there is none. */
   countChunk(
     project: ProjectPlace,
     chunkId: string,
@@ -124,15 +128,15 @@ export type Scores = {
   /** Returns the sums over a backfill's chunks. */
   countBackfill(project: ProjectPlace, backfillId: string): Promise<ChunkCounts>;
   /**
-   * Returns the runs of an evaluator on an event, the newest version first: that of one version,
-   * and those of the newest others, a hundred in all.
+   * Returns the runs of an evaluator on an event, newest version first: those of `version` and of
+   * the newest other versions, a hundred in all.
    */
   runsOf(
     project: ProjectPlace,
     evaluator: Pick<ChunkKey, "evaluatorId" | "version">,
     eventId: string,
   ): Promise<readonly RunRecord[]>;
-  /** Returns how an evaluator fares. */
+  /** Returns the statistics of an evaluator. */
   countEvaluator(
     project: ProjectPlace,
     evaluator: Pick<ChunkKey, "evaluatorId" | "enablement">,
@@ -147,13 +151,16 @@ export type ScoresOptions = {
   readonly failuresMax: number;
 };
 
-/** A metric may have ten thousand versions, each of which may run on an event. */
+/** Maximum runs to list: a metric may have ten thousand versions, each with a run on the event. */
 const runsMax = 100;
 
-/** Narrow rows: some hundred milliseconds; of a backlog of millions the next turn drops more. */
+/**
+ * Maximum runs dropped per turn. The rows are narrow: this takes some hundred milliseconds; a
+ * larger backlog takes several turns.
+ */
 const droppedMax = 10_000;
 
-/** A chunk as SQL names it. */
+/** A chunk with its project, for SQL. */
 type PlacedChunk = ChunkKey & { readonly projectId: string };
 
 export function createScores(options: ScoresOptions): Scores {
@@ -161,7 +168,7 @@ export function createScores(options: ScoresOptions): Scores {
   const databaseOf = ({ clusterId }: ProjectPlace) => clusters.database(clusterId);
   const sqlOf = (project: ProjectPlace) => databaseOf(project).sql();
 
-  /** Ends the runs and returns what of the results counted, in their order. */
+  /** Ends the runs and returns the results that counted, in their order. */
   async function endRuns(
     sql: Sql,
     project: ProjectPlace,
@@ -170,7 +177,7 @@ export function createScores(options: ScoresOptions): Scores {
     const { projectId } = project;
     const { metrics } = tracingOf(project);
     const ids = rows.map(({ eventId }) => eventId);
-    // The events first, as every writer has it; deleting one goes on to its runs.
+    // Locks the events first, like every writer; deleting an event then deletes its runs.
     const types = await metrics.lock(projectId, ids);
     const ended = await store.endRuns(sql, chunk, rows);
     const counted = rows.filter(({ eventId }) => ended.has(eventId));
@@ -275,8 +282,8 @@ function sortResults(results: readonly EndedRun[]) {
 }
 
 /**
- * Counts failures in a row in the order of the results. A streak that has reached the bound stays:
- * whoever was to disable the evaluator may have been cut off, and its next chunk sees it.
+ * Counts failures in a row in the order of the results. A streak at its bound stays: if the process
+ * that disables the evaluator is interrupted, the next chunk still sees it.
  */
 async function count(
   sql: Sql,

@@ -1,5 +1,5 @@
-// SQL of runs: what versions of evaluators do with events. Every statement names its project; ids
-// and texts of events are kept as tracing keeps them.
+// SQL of runs of evaluator versions on events. Every statement names its project; ids and texts of
+// events are escaped as in tracing.
 
 import type { Sql } from "../../postgres/database.ts";
 import {
@@ -12,7 +12,7 @@ import type { JudgeCall } from "../runner/runner.ts";
 import type { Score } from "../score.ts";
 import type { ResultRow } from "./result-row.ts";
 
-/** The version whose runs are meant, and their chunk. */
+/** The version and the chunk of runs. */
 export type ChunkRuns = {
   readonly projectId: string;
   readonly chunkId: string;
@@ -20,7 +20,7 @@ export type ChunkRuns = {
   readonly version: number;
 };
 
-/** Returns ids of the events that a chunk still has to run on, by start time. */
+/** Returns the ids of the events that a chunk still has to run on, by start time. */
 export async function listRunning(sql: Sql, projectId: string, chunkId: string): Promise<string[]> {
   const rows = await sql<{ event_id: string }[]>`
     select scores.event_id
@@ -32,7 +32,7 @@ export async function listRunning(sql: Sql, projectId: string, chunkId: string):
   return rows.map((row) => unescapeText(row.event_id));
 }
 
-/** Ends runs that are the chunk's, and returns the ids of their events. */
+/** Ends runs that belong to the chunk, and returns the ids of their events. */
 export async function endRuns(
   sql: Sql,
   { projectId, chunkId, evaluatorId, version }: ChunkRuns,
@@ -40,7 +40,8 @@ export async function endRuns(
 ): Promise<Set<string>> {
   if (results.length === 0) return new Set();
   const incoming = results.map(({ eventId, ...row }) => ({ event_id: eventId, ...row }));
-  // The ids once more, as a list: joined alone, Postgres would at times read all of the project's.
+  // The extra list of ids keeps Postgres from reading all events of the project, which it sometimes
+  // does for the join alone.
   const rows = await sql<{ event_id: string }[]>`
     update scores set
       state = incoming.state,
@@ -59,7 +60,7 @@ export async function endRuns(
   return new Set(rows.map((row) => unescapeText(row.event_id)));
 }
 
-/** Deletes runs that are the chunk's, as if they had never been queued; returns how many. */
+/** Deletes runs that belong to the chunk, as if never queued; returns the number. */
 export async function skipRuns(
   sql: Sql,
   { projectId, chunkId, evaluatorId, version }: ChunkRuns,
@@ -75,8 +76,8 @@ export async function skipRuns(
 }
 
 /**
- * Makes runs of events that there are the chunk's own and running: new ones, those that wait, and
- * with `includesFailed` those that failed, which keep their failure meanwhile. Returns how many.
+ * Gives the chunk running runs of existing events: new ones, waiting ones, and with
+ * `includesFailed` failed ones, which keep their failure meanwhile. Returns the number.
  */
 export async function takeRuns(
   sql: Sql,
@@ -88,7 +89,8 @@ export async function takeRuns(
   },
 ): Promise<number> {
   const { enablement, eventIds, includesFailed } = take;
-  // The events are held, in the order of every writer: none can go before its run stands beside it.
+  // Locks the events in the order of every writer, so that none is deleted before its run is
+  // stored.
   const { count } = await sql`
     insert into scores as held (
       project_id, event_id, evaluator_id, version, state, enablement, chunk_id)
@@ -115,7 +117,7 @@ export async function takeRuns(
   return count;
 }
 
-/** Puts what a chunk still has to run back into the queue. */
+/** Puts the unfinished runs of a chunk back into the queue. */
 export async function requeueRuns(sql: Sql, projectId: string, chunkId: string): Promise<void> {
   await sql`
     update scores
@@ -123,7 +125,7 @@ export async function requeueRuns(sql: Sql, projectId: string, chunkId: string):
     where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'`;
 }
 
-/** Deletes what a chunk still has to run; what has failed before is a failure again. */
+/** Deletes the unfinished runs of a chunk; a run with an earlier failure becomes failed again. */
 export async function dropRuns(sql: Sql, projectId: string, chunkId: string): Promise<void> {
   await sql`
     update scores
@@ -135,7 +137,7 @@ export async function dropRuns(sql: Sql, projectId: string, chunkId: string): Pr
     where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'`;
 }
 
-/** Deletes what waits for an evaluator, at most `limit`; returns how many. */
+/** Deletes at most `limit` waiting runs of an evaluator; returns the number. */
 export async function deleteQueued(
   sql: Sql,
   projectId: string,
@@ -180,8 +182,8 @@ type StoredRunRow = {
 };
 
 /**
- * Returns the runs of an evaluator's versions on an event, the newest version first: those of
- * `version` and of the newest others, at most `limit`.
+ * Returns the runs of an evaluator's versions on an event, newest version first: those of `version`
+ * and of the newest others, at most `limit`.
  */
 export async function listRuns(
   sql: Sql,
@@ -205,7 +207,7 @@ export async function listRuns(
 
 function toRun(row: StoredRunRow): RunRow {
   const { version, state, queued_at, workflow_id } = row;
-  // What runs again still has what came of it before.
+  // A run that is repeated still has its earlier result.
   const ended = state === "scored" || state === "failed" ? row : undefined;
   return {
     version,
@@ -228,10 +230,13 @@ function parseJson(text: string | null | undefined): unknown {
   return text == null ? undefined : JSON.parse(unescapeJson(text));
 }
 
-/** More than anybody counts on; past it a count stands still. */
+/** Maximum of a count; larger counts stop there. */
 const countedMax = 1_000_000;
 
-/** Returns how many runs wait for an evaluator and since when, and how many are under way. */
+/**
+ * Returns the number of waiting runs of an evaluator, the oldest time among them, and the number of
+ * running ones.
+ */
 export async function countWaiting(
   sql: Sql,
   projectId: string,

@@ -1,12 +1,11 @@
-// SQL for the runs of a version that wait longest. Called by the stores that take them: into a new
-// chunk, into one that runs, and off the queue.
+// SQL for the longest waiting runs of a version.
 
 import type { PendingQuery, Row } from "postgres";
 import type { Sql } from "../../postgres/database.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
-/** Ids of at most `limit` events, locked; those that others have locked are theirs. */
+/** Selects and locks the events of at most `limit` runs; skips runs that others have locked. */
 export function longestWaiting(
   sql: Sql,
   version: {

@@ -1,5 +1,5 @@
-// The event of a run request, as it was logged, in the form in which evaluators see stored events.
-// Called by trials.ts. Source: docs/spec.md, "Metrics and evaluations"; docs/evaluators.md.
+// Converts the event of a run request to the form in which evaluators see stored events.
+// Source: docs/spec.md, "Metrics and evaluations"; docs/evaluators.md.
 
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { isJsonObject } from "../../base/json.ts";
@@ -8,7 +8,7 @@ import { buckets, eventTypes, unknownName } from "../../tracing/events/event.ts"
 import { isSound } from "../../tracing/events/parse-event.ts";
 import { refuse } from "../evaluators/fields.ts";
 
-/** What a field shows where the request does not say it. */
+/** Values of fields that the request omits. */
 const absent: JsonObject = {
   event_id: null,
   session_id: null,
@@ -25,8 +25,8 @@ const absent: JsonObject = {
 };
 
 /**
- * Returns the event with every field that a stored one has; null counts as not said, and what is no
- * field stays. The project is the caller's. Fails with INVALID_ARGUMENT naming the field.
+ * Returns the event with every field of a stored one; null counts as omitted, and unknown fields
+ * stay. The project is the caller's. Throws INVALID_ARGUMENT naming the field.
  */
 export function toGivenEvent(given: JsonObject, projectId: string): JsonObject {
   const said = Object.entries(given).filter(([, value]) => value !== null);

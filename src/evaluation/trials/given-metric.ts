@@ -1,5 +1,5 @@
-// The definition of a run request. Called by trials.ts.
-// Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22.
+// Parses the definition of a run request. Source: docs/spec.md, "Metrics and evaluations";
+// docs/decisions.md, 22.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
@@ -9,9 +9,7 @@ import { parseReturnType, refuse } from "../evaluators/fields.ts";
 import { type GivenDefinition, type Limits, toDefinition } from "../evaluators/to-definition.ts";
 import type { RunnableDefinition } from "../runner/runner.ts";
 
-/**
- * What a request says, with the names of the API; the definition stands under any of four names.
- */
+/** Fields of a request, with the names of the API; the definition may be in any of four fields. */
 export type MetricInput = Pick<
   DefinitionFields,
   | "type"
@@ -29,7 +27,7 @@ export type MetricInput = Pick<
 };
 
 export type GivenMetric = {
-  /** As it would be saved. */
+  /** Definition as it would be saved. */
   readonly given: GivenDefinition;
   readonly runnable: RunnableDefinition;
   readonly threshold: Threshold | null;
@@ -38,8 +36,8 @@ export type GivenMetric = {
 const metricName = "trial";
 
 /**
- * Checks a definition as if it were saved. Code without a return type, and without categories or a
- * threshold that are of one, may give any score. Fails with INVALID_ARGUMENT naming the field.
+ * Checks a definition as if it were saved. Code may give any score if it has no return type and
+ * neither categories nor a threshold imply one. Throws INVALID_ARGUMENT naming the field.
  */
 export function toGivenMetric(input: MetricInput, limits: Limits): GivenMetric {
   return inMetric(() => {
@@ -59,7 +57,7 @@ export function toGivenMetric(input: MetricInput, limits: Limits): GivenMetric {
   });
 }
 
-/** Puts the place in the request before the field that a failure names. */
+/** Prefixes the field that an error names with its place in the request. */
 function inMetric<T>(work: () => T): T {
   try {
     return work();
@@ -68,7 +66,7 @@ function inMetric<T>(work: () => T): T {
   }
 }
 
-/** Returns the failure with `metric.` before the field that it names. */
+/** Returns the error with `metric.` before the field that it names. */
 export function toInMetric(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.reason !== "INVALID_ARGUMENT") return error;
   return new ServiceError("INVALID_ARGUMENT", `metric.${error.message}`, { cause: error });

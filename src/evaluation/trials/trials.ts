@@ -1,4 +1,4 @@
-// Runs of an evaluator on one event by hand, which store nothing.
+// Manual runs of an evaluator on one event; nothing is stored.
 // Source: docs/spec.md, "POST /v1/metrics/run" and "Errors"; docs/decisions.md, 22, 23.
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -27,21 +27,23 @@ import { passes, type Score } from "../score.ts";
 import { toGivenEvent } from "./given-event.ts";
 import { type MetricInput, toGivenMetric, toInMetric } from "./given-metric.ts";
 
-/** One of `metric` and `metricId`, and one of `event` and `eventId`; an empty id is none. */
+/**
+ * One of `metric` and `metricId`, and one of `event` and `eventId`; an empty id counts as absent.
+ */
 export type TrialRequest = {
   readonly metric?: MetricInput | undefined;
   readonly metricId?: string | undefined;
-  /** Name of a version of the metric that `metricId` names; the deployed one by default. */
+  /** Name of a version of the metric `metricId`; default is the deployed one. */
   readonly version?: string | undefined;
   readonly event?: JsonObject | undefined;
   readonly eventId?: string | undefined;
 };
 
 export type Trial = {
-  /** Name of the version that ran; null for a definition of the request's own. */
+  /** Name of the version that ran; null for a definition in the request. */
   readonly version: string | null;
   readonly durationMs: number;
-  /** What the code printed, its beginning. */
+  /** Beginning of the text that the code printed. */
   readonly output: string;
 } & (
   | {
@@ -52,21 +54,21 @@ export type Trial = {
       readonly passed: boolean | null;
       readonly judge: JudgeCall | undefined;
     }
-  /** Nothing ran: the evaluator reads ground truth, and the event has none. */
+  /** Nothing ran, because the evaluator reads ground truth and the event has none. */
   | { readonly kind: "no ground truth"; readonly reason: string }
 );
 
 export type Trials = {
   /**
-   * Runs an evaluator on an event. Fails with INVALID_ARGUMENT naming the field, NOT_FOUND for an
-   * absent metric, version or event, EVALUATOR_FAILED saying why with the traceback of the
-   * evaluator's own code, OVERLOADED, and as providers and the sandbox do.
+   * Runs an evaluator on an event. Throws INVALID_ARGUMENT naming the field, NOT_FOUND for an
+   * absent metric, version or event, EVALUATOR_FAILED with the reason and the traceback of the
+   * evaluator's own code, OVERLOADED, and errors of providers and the sandbox.
    */
   run(project: ProjectScope, request: TrialRequest, signal: AbortSignal): Promise<Trial>;
 };
 
 export type TrialsOptions = {
-  /** Undefined where the project has no such evaluator, or it has no such version. */
+  /** Returns undefined if the project has no such evaluator, or the evaluator no such version. */
   readonly findEvaluator: (
     projectId: ProjectId,
     evaluatorId: string,
@@ -79,7 +81,7 @@ export type TrialsOptions = {
   readonly limits: Limits;
 };
 
-/** What is run, wherever it came from. */
+/** The evaluator to run, from the request or the database. */
 type Subject = {
   readonly definition: RunnableDefinition;
   readonly threshold: Threshold | null;
@@ -177,7 +179,7 @@ export function createTrials(options: TrialsOptions): Trials {
     async run(project, request, signal) {
       assertOne("metric", request.metric, "metric_id", request.metricId);
       assertOne("event", request.event, "event_id", request.eventId);
-      // The event first: code is parsed by a process, which takes longer.
+      // The event first, because parsing code needs a process and takes longer.
       const event = await eventOf(project, request);
       const bytes = memoryOfEvent(event);
       if (bytes > eventMemoryMax) refuse(request.eventId ? "event_id" : "event", `it ${tooLarge}`);
@@ -201,7 +203,7 @@ function assertOne(name: string, value: unknown, idName: string, id: string | un
 
 type Failure = Extract<RunResult, { readonly kind: "failure" }>;
 
-/** RPC protocols carry all of a failure in headers, of which many clients take 8 KiB. */
+/** RPC protocols send all of a failure in headers, for which many clients accept 8 KiB. */
 const messageCharactersMax = 1_000;
 const failureOutputCharactersMax = 1_000;
 

@@ -1,5 +1,5 @@
-// Puts the events of an archived project into the archive, in steps that can be cut off anywhere.
-// Called by the activities of workflows/archive-project and archive-scope.
+// Moves the events of an archived project to the archive, in steps that may be interrupted
+// anywhere.
 // Source: docs/decisions.md, 29.
 
 import type { Database } from "../../postgres/database.ts";
@@ -8,33 +8,33 @@ import * as store from "./store.ts";
 /** A project and the cluster that holds its events. */
 export type ProjectPlace = { readonly projectId: string; readonly clusterId: string };
 
-/** Events that are in the archive, and those that are still to go there. */
+/** Number of archived events, and of events still to archive. */
 export type EventCounts = { readonly done: number; readonly left: number };
 
 export type EventArchive = {
   /**
-   * Moves some events of a project; returns how many, 0 when none was left. Each is in one place at
-   * any time, so a step that was cut off is simply taken again.
+   * Moves some events of a project; returns how many, 0 if none was left. Each event is in exactly
+   * one place at any time, so an interrupted step is simply repeated.
    */
   moveSome(place: ProjectPlace): Promise<number>;
-  /** Deletes some of what was derived from the events; returns how many rows, 0 at the end. */
+  /** Deletes some data derived from the events; returns the number of rows, 0 at the end. */
   deleteSomeDerived(place: ProjectPlace): Promise<number>;
-  /** Counts over projects, which may be in several clusters. */
+  /** Counts the events of projects, which may be on several clusters. */
   countEvents(places: readonly ProjectPlace[]): Promise<EventCounts>;
 };
 
-/** Of usual events, half a second of work; of the largest, a few. */
+/** Size of a step: half a second of work for usual events, a few seconds for the largest. */
 const step = { limit: 2_000, bytes: 16_000_000 };
 const start = "";
-/** Projects that are moved side by side, and more; of another the step begins at the start. */
+/** Maximum projects with a remembered position. The steps of other projects begin at the start. */
 const placesMax = 1_000;
-/** Narrow rows. */
+/** Maximum derived rows deleted in a step; the rows are narrow. */
 const derivedPerStepMax = 10_000;
 
 export function createEventArchive(databaseOf: (clusterId: string) => Database): EventArchive {
   const sqlOf = ({ clusterId }: ProjectPlace) => databaseOf(clusterId).sql();
-  // Before it there is nothing but what Postgres has not cleared away yet, which each step would
-  // read over again, for as long as any old transaction may see it.
+  // Before the remembered position there are only dead rows that Postgres has not vacuumed. Each
+  // step would read them again, as long as an old transaction may see them.
   const reached = new Map<string, string>();
 
   async function moveAfter(place: ProjectPlace, after: string): Promise<number> {
@@ -53,12 +53,12 @@ export function createEventArchive(databaseOf: (clusterId: string) => Database):
     async moveSome(place) {
       const after = reached.get(place.projectId) ?? start;
       const moved = await moveAfter(place, after);
-      // What was written meanwhile may stand before it.
+      // Late writes may lie before the position.
       return moved > 0 || after === start ? moved : moveAfter(place, start);
     },
 
-    // Totals of sessions and the catalogue of fields say nothing that the archived events do not,
-    // and nobody can read them any more: they would only weigh on everyone's indexes.
+    // Session totals and the field catalogue add nothing to the archived events and are
+    // unreachable; keeping them would only enlarge the shared indexes.
     async deleteSomeDerived(place) {
       const totals = await store.deleteTotals(sqlOf(place), place.projectId, derivedPerStepMax);
       if (totals > 0) return totals;

@@ -1,28 +1,27 @@
-// SQL that moves a project's events out of everyone's way. Called by archive.ts. Every statement
-// names its project.
+// SQL that moves a project's events to the archive table. Every statement names its project.
 
 import type { Sql } from "../../postgres/database.ts";
 
 export type MoveStep = {
-  /** Events with greater ids are moved; all are greater than the empty text. */
+  /** Events with greater ids are moved; every id is greater than the empty text. */
   readonly after: string;
   readonly limit: number;
   readonly bytes: number;
 };
 
 /**
- * Moves at most `limit` events, those waiting for their event too, and no more when they have
- * `bytes`, in one statement: a row is in one of the tables at any time, whenever this is cut off.
- * Returns how many left `events`, and the last of them; none only when there is none after `after`.
+ * Moves at most `limit` events, waiting updates included, and stops at `bytes`. It is one
+ * statement: a row is in one of the tables at any time, even after an interruption. Returns the
+ * number of moved events and the last id; 0 only if there is none after `after`.
  */
 export async function moveEvents(
   sql: Sql,
   projectId: string,
   { after, limit, bytes }: MoveStep,
 ): Promise<{ readonly moved: number; readonly last: string | null }> {
-  // Locked in the order of every writer, so that a late write does not deadlock with this. What a
-  // late write made of an id that is in the archive already does not replace it. The array makes
-  // Postgres look each event up by its key: a join would at times read all of the project's.
+  // Locks in the order of every writer, so that a late write does not deadlock with it. The result
+  // of a late write does not replace an event that is already in the archive. The array makes
+  // Postgres look up each event by its key: a join sometimes reads all events of the project.
   const [row] = await sql<{ moved: number; last: string | null }[]>`
     with locked as materialized (
       select
@@ -68,12 +67,12 @@ export async function moveEvents(
   return row ?? { moved: 0, last: null };
 }
 
-/** Well below the ten minutes that an activity may take (workflows/activity-options.ts). */
+/** Well below the ten minutes of an activity (workflows/activity-options.ts). */
 const countTimeout = "8min";
 
 /**
- * Counts the events of projects that are still to move and those that have moved, in the caller's
- * transaction: of hundreds of millions that takes minutes, and nobody is kept waiting.
+ * Counts the unmoved and the moved events of projects, in the caller's transaction. Hundreds of
+ * millions of events take minutes, and no caller waits for them.
  */
 export async function countEvents(
   sql: Sql,
@@ -87,7 +86,7 @@ export async function countEvents(
   return row ?? { left: 0, done: 0 };
 }
 
-/** Deletes at most `limit` totals of sessions; returns how many. */
+/** Deletes at most `limit` totals of sessions; returns the number of deleted rows. */
 export async function deleteTotals(sql: Sql, projectId: string, limit: number): Promise<number> {
   const { count } = await sql`
     delete from session_totals
@@ -101,7 +100,7 @@ export async function deleteTotals(sql: Sql, projectId: string, limit: number): 
   return count;
 }
 
-/** Deletes at most `limit` fields of the catalogue; returns how many. */
+/** Deletes at most `limit` fields of the catalogue; returns the number of deleted rows. */
 export async function deleteFields(sql: Sql, projectId: string, limit: number): Promise<number> {
   const { count } = await sql`
     delete from event_fields

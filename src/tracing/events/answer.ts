@@ -1,4 +1,4 @@
-// One answer's events, all in memory: a page, list, tree or skeleton, within its bounds.
+// Reads the events of one answer (page, list, tree or skeleton) into memory, within its bounds.
 // Source: docs/decisions.md, 15.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -9,7 +9,7 @@ import type { RowShape, RowSource, SizedRow } from "./sized-store.ts";
 
 export type AnswerRequest = RowShape & {
   readonly source: RowSource;
-  /** Rows that the source has at most. */
+  /** Maximum number of rows of the source. */
   readonly rowsMax: number;
 };
 
@@ -19,14 +19,14 @@ export type Answer = {
   readonly rows: readonly SizedRow[];
 };
 
-/** Bytes of a statement for each row that it may have: a page of usual events comes at once. */
+/** Bytes of a statement per row that it may return: usual events of a page fit one statement. */
 const bytesOfRow = 8_000;
 const statementBytesMin = 1_000_000;
 const statementBytesMax = 16_000_000;
 
 /**
  * Reads the events of a source in its order. Throws ANSWER_TOO_LARGE past the bounds of an answer,
- * since a cut one would look whole.
+ * because a truncated answer would look complete.
  */
 export async function readAnswer(context: ReadContext, request: AnswerRequest): Promise<Answer> {
   const events: SelectedEvent[] = [];
@@ -45,7 +45,9 @@ export async function readAnswer(context: ReadContext, request: AnswerRequest): 
   return { events, rows };
 }
 
-/** Returns what adds sizes up and throws once they are more than an answer may have. */
+/**
+ * Returns a function that adds up sizes and throws if the total exceeds the bounds of an answer.
+ */
 function createTally(): (size: Size) => void {
   let bytes = 0;
   let containers = 0;
@@ -59,7 +61,7 @@ function createTally(): (size: Size) => void {
   };
 }
 
-/** Returns the refusal of an answer that is larger than its limit. */
+/** Returns the error for an answer larger than its limit. */
 export function answerTooLarge(limit: string): ServiceError {
   const message =
     `the answer is larger than ${limit}; ask for a smaller limit, fewer ` +

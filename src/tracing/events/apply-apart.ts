@@ -1,6 +1,5 @@
-// Finds the writes of one request that Postgres cannot store, by halves, so that the others are
-// stored. Limits are checked before (event-limits.ts): this is for values that no rule foresaw.
-// Source: docs/decisions.md, 9.
+// Finds the writes of a request that Postgres cannot store, by halves, so that the others are
+// stored. For values that pass the checks of event-limits.ts. Source: docs/decisions.md, 9.
 
 import { valueFaultCommitsMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -8,12 +7,12 @@ import type { Outcomes } from "./commit-queue.ts";
 import type { Refusal } from "./merge.ts";
 import type { WriteSet } from "./write-set.ts";
 
-/** Applies the writes of one request and returns what became of them. */
+/** Applies the writes of one request and returns their outcomes. */
 export type ApplySet = (set: WriteSet) => Promise<Outcomes>;
 
 /**
- * Applies a request's writes. Where Postgres refuses a value, the write that has it is refused and
- * the others are stored, all in one transaction.
+ * Applies a request's writes in one transaction. If Postgres refuses a value, the write with that
+ * value is refused and the others are stored.
  */
 export async function applyApart(
   database: Pick<Database, "transaction">,
@@ -52,7 +51,7 @@ async function applyHalves(
   return outcomes.flat();
 }
 
-/** Tells whether Postgres refuses a value: SQLSTATE classes of bad data and exceeded limits. */
+/** Returns whether Postgres refuses a value: SQLSTATE classes of bad data and exceeded limits. */
 function isValueFault(error: unknown): error is Error & { readonly code: string } {
   return (
     error instanceof Error &&

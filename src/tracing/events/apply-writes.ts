@@ -1,6 +1,6 @@
-// Applies the writes of one commit: inserts what is new, merges what is there, keeps early updates,
-// makes the sessions, and keeps totals and field catalogue, all in one transaction. A write that
-// cannot be stored is refused alone. Source: docs/decisions.md, 5, 6, 9, 17 and 18.
+// Applies the writes of one commit in one transaction: inserts, merges, early updates, sessions,
+// totals and field catalogue. An unstorable write is refused alone.
+// Source: docs/decisions.md, 5, 6, 9, 17 and 18.
 
 import { commitGroupBytesMax } from "../../base/limits.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
@@ -27,17 +27,19 @@ import { keyOf, toMicroseconds, toPendingRow, toRow, toStoredEvent } from "./sto
 import { insertRows, planForAnyProject, type SessionTimes, widenSessions } from "./store.ts";
 import type { OnWritten, WriteSet } from "./write-set.ts";
 
-/** What is kept beside the events, and in them, when they are stored. */
+/** Derived data that is stored beside events, and in them. */
 export type Derivations = {
   readonly fields: FieldCatalogue;
   readonly estimateCost: EstimateCost;
   readonly onWritten?: OnWritten | undefined;
 };
 
-/** Outcome of a request in whose stead nothing was done: it has to be committed alone. */
+/** Outcome of a request that was not applied and has to be committed alone. */
 export const runsAlone: Outcomes = [];
 
-/** Thrown inside a commit to undo it: what a refused write brought with it must go as well. */
+/**
+ * Thrown inside a commit to roll it back, because a refused write may have caused other changes.
+ */
 class Undone extends Error {
   readonly faults: Faults;
   constructor(faults: Faults) {
@@ -47,16 +49,16 @@ class Undone extends Error {
 }
 
 /**
- * Commits in which a write that clashed with a refused one gets another chance. Without a bound, a
- * chain of events that name each other as sessions would take a commit each.
+ * Maximum commits in which a write that clashed with a refused one is tried again. Without a bound,
+ * a chain of events that name each other as sessions takes a commit each.
  */
 const reconsideredMax = 3;
 
 /**
- * Applies several requests' writes and commits. Returns, for each request, what became of its
- * writes; `runsAlone` for a request of several that changes a large event. Runs again without the
- * writes that Postgres' rows show to be refused, so that nothing of them is stored; and as a whole
- * when two commits meet in a deadlock.
+ * Applies several requests' writes and commits. Returns the outcomes of each request's writes;
+ * `runsAlone` for a request among several that changes a large event. Runs again without the writes
+ * that the stored rows cause to be refused, so that nothing of them is stored. Runs again as a
+ * whole after a deadlock between two commits.
  */
 export async function applyWrites(
   database: Database,
@@ -72,7 +74,7 @@ export async function applyWrites(
     const here = submitted.filter((_, index) => isLarge[index] === false);
     const { entries, clashes } = collectEntries(here, refused);
     try {
-      // A step, since a caller whose writes fail may go on with others.
+      // A step (savepoint), because a caller may continue with other writes after a failure.
       const sightings = await database.step((sql) =>
         apply(sql, derivations, entries, { isAlone: sets.length === 1, isSmall }),
       );
@@ -91,9 +93,9 @@ export async function applyWrites(
 }
 
 type CommitSize = {
-  /** The commit is of one request. */
+  /** True if the commit is of one request. */
   readonly isAlone: boolean;
-  /** Its requests say how much memory they hold, and it is not more than a group may have. */
+  /** True if its requests state the memory they hold, and the total fits a commit group. */
   readonly isSmall: boolean;
 };
 
@@ -140,7 +142,7 @@ async function mergeRemaining(
   options: MergeOptions,
 ): Promise<Merged> {
   if (entries.length === 0) return noneMerged;
-  // Both are sent before an answer is waited for.
+  // Both are sent before either answer is awaited.
   const [, merged] = await Promise.all([
     planForAnyProject(sql),
     mergeIntoHeld(sql, entries, options),
@@ -170,7 +172,10 @@ async function sightingsOf(
   return sightings;
 }
 
-/** Widest times of the events of each session that this commit has not left as wide itself. */
+/**
+ * Returns the widest times of the events of each session, without sessions that this commit itself
+ * leaves that wide.
+ */
 async function timesOf(changes: readonly WrittenChange[], pacer: Pacer): Promise<SessionTimes[]> {
   const times = new Map<string, SessionTimes>();
   for (const { projectId, after } of changes) {
@@ -178,7 +183,7 @@ async function timesOf(changes: readonly WrittenChange[], pacer: Pacer): Promise
     if (after.event_type === "session") continue;
     const key = keyOf(projectId, after.session_id);
     const start = toMicroseconds(after.start_time);
-    // An event without an end still shows that the session was alive when it started.
+    // An event without an end still proves that the session was active at its start.
     const end = after.end_time === null ? start : toMicroseconds(after.end_time);
     const known = times.get(key);
     times.set(key, {
@@ -234,7 +239,7 @@ async function insertNew(
   return { keys, changes, ...faultsOf(entries, tooLong, isAlone) };
 }
 
-/** Faults of rows that are too long: several writes of one id made them so together. */
+/** Returns the faults of rows that are too long. Several writes of one id add up to such a row. */
 function faultsOf(entries: Entries, tooLong: readonly Row[], isAlone: boolean): Faults {
   const refusals = new Map<Change, Refusal>();
   const large = new Set<Change>();

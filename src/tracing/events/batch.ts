@@ -1,4 +1,4 @@
-// Batches of events: each stored or rejected on its own, perhaps in one session.
+// Batches of events: each event is stored or rejected by itself, optionally all in one session.
 // Source: docs/spec.md, POST /events/batch; docs/decisions.md, 4, 6 and 9.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -11,27 +11,29 @@ import type { Origin, Recorder } from "./record.ts";
 import { defaultSessionId } from "./stored-event.ts";
 import { listSessionIds, listSessionSources } from "./store.ts";
 
-/** An event of a batch, or what the transport found wrong with its JSON. */
+/** An event of a batch, or the fault that the transport found in its JSON. */
 export type BatchItem = { readonly index: number; readonly input: EventInput } | BatchFault;
 
 export type BatchFault = { readonly index: number; readonly fault: string };
 
 export type BatchOptions = Origin & {
-  /** Name of the list in the request, for the causes. */
+  /** Name of the list in the request, for error causes. */
   readonly field?: string;
-  /** All events join this session; made from `sessionProperties` or the first event. */
+  /** True if all events join one session, made from `sessionProperties` or the first event. */
   readonly isSingleSession?: boolean;
   readonly sessionProperties?: SessionInput | undefined;
-  /** Session that replaces the events' own. */
+  /** Session that replaces the sessions of the events. */
   readonly sessionId?: string;
-  /** An event without a source, of its own or of its session, is rejected, not `unknown`. */
+  /**
+   * True to reject an event if neither it nor its session has a source; otherwise it is `unknown`.
+   */
   readonly requiresSource?: boolean;
 };
 
 export type BatchResult = {
   readonly eventIds: string[];
   readonly sessionId: string | undefined;
-  /** One text a rejected event: its index and one cause. */
+  /** One text per rejected event: its index and one cause. */
   readonly errors: string[];
 };
 
@@ -44,8 +46,8 @@ export type BatchWriter = (
 type Parsed = { readonly index: number; readonly write: EventWrite; readonly cost: number };
 
 /**
- * Returns the writer of batches. It stores the good events of a batch, and throws BATCH_REJECTED,
- * with the causes, when none is good.
+ * Returns the writer of batches. It stores the valid events of a batch, and throws BATCH_REJECTED
+ * with the causes if none is valid.
  */
 export function createBatchWriter(database: Database, recorder: Recorder): BatchWriter {
   return async (projectId, items, options = {}) => {
@@ -90,7 +92,10 @@ export function createBatchWriter(database: Database, recorder: Recorder): Batch
   };
 }
 
-/** Returns the writes with their sessions: an event without one keeps its own or gets a new one. */
+/**
+ * Returns the writes with their sessions. An event without one keeps its stored session or gets a
+ * new one.
+ */
 export async function placeInSessions(
   database: Database,
   projectId: ProjectId,
@@ -106,7 +111,8 @@ export async function placeInSessions(
   }));
 }
 
-// The session that a batch joins, if any, and the write that makes it where properties are given.
+// Returns the session that a batch joins, if any, and the write that creates it, if properties are
+// given.
 async function joinSession(
   database: Database,
   projectId: ProjectId,
@@ -121,7 +127,7 @@ async function joinSession(
   return { sessionId: session.event_id, session };
 }
 
-// The same batch sent again must find the session that it made: by its events' ids.
+// A repeated batch must find the session that it created, by the ids of its events.
 async function sessionOf(
   database: Database,
   projectId: ProjectId,
@@ -136,7 +142,7 @@ async function sessionOf(
   return known.get(eventId) ?? defaultSessionId(eventId);
 }
 
-// An event's source is its own, or that of its session (docs/decisions.md, 4).
+// An event's source is its own or its session's (docs/decisions.md, 4).
 async function addSources(
   database: Database,
   projectId: ProjectId,
@@ -170,7 +176,10 @@ async function addSources(
   return result;
 }
 
-/** Joins a path and a fault: one of a field inside begins with its name (`start_time: …`). */
+/**
+ * Joins a path and a fault. A fault of an inner field begins with the field's name (`start_time:
+ * …`).
+ */
 export function joinFault(path: string, fault: string): string {
   return /^[\w.[\]]+: /.test(fault) ? `${path}.${fault}` : `${path}: ${fault}`;
 }

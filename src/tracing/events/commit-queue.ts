@@ -1,5 +1,5 @@
-// Group commit: gathers the writes of concurrent requests while their project waits for its turn at
-// a connection, and commits them together. A timer to gather longer gained nothing when measured.
+// Group commit: gathers the writes of concurrent requests while their project waits for a
+// connection, and commits them together. A timer to gather longer gained nothing when measured.
 
 import { ServiceError } from "../../base/errors.ts";
 import {
@@ -22,18 +22,18 @@ export type QueueSize = { readonly requests: number; readonly events: number };
 
 export type CommitQueue = {
   /**
-   * Resolves after commit. Fails with DATABASE_UNAVAILABLE when that takes too long, and with
-   * OVERLOADED when more bytes wait than may; writes of the service's own never do.
+   * Resolves after commit. Throws DATABASE_UNAVAILABLE if that takes too long, and OVERLOADED if
+   * too many bytes are waiting; the service's own writes never get OVERLOADED.
    */
   submit(set: WriteSet): Promise<Outcomes>;
-  /** What waits, without what is being committed. */
+  /** Returns the waiting writes, without the writes being committed. */
   size(): QueueSize;
   drain(): Promise<void>;
 };
 
 export type CommitQueueOptions = {
   readonly commit: Commit;
-  /** Turns at the connections; a project with much waiting takes one turn after another. */
+  /** Turns at the connections. A project with a long queue takes one turn after another. */
   readonly turns: Turns;
   readonly waitMs?: number;
   readonly waitingBytesMax?: number;
@@ -47,12 +47,12 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** What waits of one project, and who is at it. */
+/** Waiting writes of one project, and the number of its workers. */
 type ProjectQueue = {
-  /** In the order in which they came. */
+  /** Waiting requests in order of arrival. */
   readonly waiting: Set<Waiting>;
   bytes: number;
-  /** Groups that are being committed, or wait for a turn. */
+  /** Groups that are being committed or wait for a turn. */
   workers: number;
 };
 
@@ -77,7 +77,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
     if (queue.waiting.size === 0 && queue.workers === 0) queues.delete(projectId);
   }
 
-  /** Takes waiting requests, one of each project in turn; the project whose place it is begins. */
+  /** Takes waiting requests, one of each project in turn, beginning with the owner of the place. */
   function takeGroup(projectId: string, place: Place): Waiting[] {
     const group: Waiting[] = [];
     let room = { events: commitGroupEventsMax, bytes: commitGroupBytesMax };
@@ -91,7 +91,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
           bytes: room.bytes - next.bytes,
         };
         const isOver = left.events < 0 || left.bytes < 0;
-        // A request that is larger than a group is one by itself.
+        // A request larger than a group forms a group by itself.
         if ((isOver && group.length > 0) || !place.join(id)) return false;
         room = left;
         group.push(next);
@@ -149,10 +149,13 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
   };
 }
 
-/** Bytes that wait, of the project and in all, and those that come. */
+/** Waiting bytes of the project and of all projects, and the bytes of the new request. */
 type Room = { readonly own: number; readonly all: number; readonly bytes: number };
 
-/** A project with nothing waiting is let in, whatever the others have: it takes the next turn. */
+/**
+ * Throws OVERLOADED past the limits. A project without waiting writes is always admitted, whatever
+ * the others have: it takes the next turn.
+ */
 function assertRoom({ own, all, bytes }: Room, options: CommitQueueOptions): void {
   if (own === 0) return;
   const ownMax = options.waitingBytesOfProjectMax ?? commitWaitingBytesOfProjectMax;
@@ -163,8 +166,9 @@ function assertRoom({ own, all, bytes }: Room, options: CommitQueueOptions): voi
   throw new ServiceError("OVERLOADED", message);
 }
 
-// One request's bad value must not fail its neighbours, so a group that failed for its values is
-// tried one by one. When the database is away, each alone would only wait for the same failure.
+// One request's bad value must not fail its neighbours, so a group that fails for its values is
+// retried request by request. If the database is down, each request alone would only wait for the
+// same failure.
 async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<void> {
   if (group.length === 0) return;
   try {
@@ -179,7 +183,10 @@ async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<v
   }
 }
 
-/** SQLSTATE classes of bad data, broken constraints and exceeded limits; or no database error. */
+/**
+ * Returns true for SQLSTATE classes of bad data, broken constraints and exceeded limits, and for
+ * errors that do not come from the database.
+ */
 function isAboutValues(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code !== "string" || /^(2[123]|54)[0-9A-Z]{3}$/.test(code);

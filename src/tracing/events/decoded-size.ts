@@ -1,12 +1,11 @@
-// Objects and arrays in JSON text, counted before it is parsed: each takes far more memory than its
-// bytes.
+// Counts objects and arrays in JSON text before parsing: each takes far more memory than its bytes.
 
-/** What an object or array takes, its place in its parent included. */
+/** Bytes of memory of an object or array, including its slot in the parent. */
 export const containerBytes = 48;
 
 /**
- * Returns the number of objects and arrays in JSON text. Where they are few, braces inside of
- * strings count too: to tell them apart takes a fifth of the time of parsing.
+ * Returns the number of objects and arrays in JSON text. If they are few, braces inside strings
+ * count too, because telling them apart takes a fifth of the time of parsing.
  */
 export function countContainers(json: string): number {
   const count = countOf(json, "{") + countOf(json, "[");

@@ -1,6 +1,5 @@
-// What one commit asks of each id: the changes to it, and the session that its events name. Clashes
-// between writes of the commit are settled here, in the order of the writes.
-// Source: docs/decisions.md, 5 and 6.
+// Gathers one commit's changes by id, with the session that its events name, and settles clashes
+// between its writes in their order. Source: docs/decisions.md, 5 and 6.
 
 import { type EventFields, unknownName } from "./event.ts";
 import {
@@ -15,32 +14,32 @@ import {
 import { keyOf } from "./stored-event.ts";
 import type { WriteSet } from "./write-set.ts";
 
-/** One request's writes with the ids that they are for. */
+/** One request's writes with their ids. */
 export type Submitted = {
   readonly set: WriteSet;
   readonly changes: readonly { readonly eventId: string; readonly change: Change }[];
 };
 
-/** What one commit asks of one id. */
+/** Changes of one commit to one id. */
 export type Entry = {
   readonly projectId: string;
   readonly eventId: string;
   readonly changes: Change[];
-  /** Whether writes of the commit make it the id of a session; undefined where none says. */
+  /** Whether the commit's writes make the id a session; undefined if none says. */
   isSession: boolean | undefined;
-  /** The session that events of this commit name, as it is made when absent. */
+  /** Session that events of this commit name, in the form it is created in if absent. */
   stub: EventFields | undefined;
-  /** The writes of these events. */
+  /** Writes of these events. */
   readonly members: Change[];
   readonly receivedAtMs: number;
 };
 
 export type Entries = ReadonlyMap<string, Entry>;
 
-/** Refused writes of a commit, of which nothing is stored. */
+/** Refused writes of a commit; nothing of them is stored. */
 export type Refusals = ReadonlyMap<Change, Refusal>;
 
-/** Returns the writes of a request as they are submitted. */
+/** Returns the writes of a request as changes by id. */
 export function toSubmitted(set: WriteSet): Submitted {
   const changes = set.writes.map(({ event_id, ...fields }) => {
     const change: Change = { kind: set.kind, fields, outcome: "applied" };
@@ -50,8 +49,8 @@ export function toSubmitted(set: WriteSet): Submitted {
 }
 
 /**
- * Gathers the writes by id and leaves out those of `refused`. Of two writes that mean one id as a
- * session's and as another event's, the second is refused: it is returned among `clashes`.
+ * Gathers the writes by id, without those in `refused`. If two writes use one id as a session and
+ * as another event, the second is refused and returned among `clashes`.
  */
 export function collectEntries(
   submitted: readonly Submitted[],
@@ -85,7 +84,7 @@ function addChange(
   return undefined;
 }
 
-// An id is a session's or another event's, never both.
+// An id belongs to a session or to another event, never both.
 function claimIds(
   entries: Map<string, Entry>,
   set: WriteSet,
@@ -121,7 +120,7 @@ function entryOf(entries: Map<string, Entry>, set: WriteSet, eventId: string): E
   return entry;
 }
 
-// The session of an event is there once the event is, whether or not it was started.
+// The session of an event exists as soon as the event does, whether or not it was started.
 function widenStub(session: Entry, set: WriteSet, fields: EventFields): void {
   const start = fields.start_time ?? set.receivedAtMs;
   const end = fields.end_time ?? start;
@@ -138,8 +137,9 @@ function widenStub(session: Entry, set: WriteSet, fields: EventFields): void {
 }
 
 /**
- * Returns the session that an entry's stub makes or completes: one that is there gets the source
- * and the name that it lacks. Without a stub, or where the event is no session, returns the event.
+ * Returns the session that an entry's stub creates or completes: an existing session gets the
+ * source and the name that it lacks. Returns the event if there is no stub or the event is not a
+ * session.
  */
 export function withStub(
   { stub, eventId }: Entry,
@@ -147,7 +147,7 @@ export function withStub(
   pending: Pending | undefined,
 ): EventFields | undefined {
   if (stub === undefined) return event;
-  // Whatever an early update says, what events name as their session is one.
+  // An id that events name as their session is a session, whatever an early update says.
   if (event === undefined) {
     if (pending === undefined) return stub;
     return { ...applyPending(stub, pending), event_type: "session", session_id: eventId };

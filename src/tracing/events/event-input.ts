@@ -1,5 +1,4 @@
-// From messages to what parse-event.ts checks: members get the names of the wire. Called by the
-// handlers of events, sessions and the older clients' calls.
+// Converts messages to the input of parse-event.ts, with the field names of the wire.
 
 import type { Event } from "../../../gen/waggle/v1/event_pb.js";
 import type { SessionStart } from "../../../gen/waggle/v1/session_start_pb.js";
@@ -8,7 +7,7 @@ import type { EventInput, SessionInput } from "./parse-event.ts";
 type EventMembers = Partial<Omit<Event, "$typeName" | "$unknown">>;
 type SessionMembers = Partial<Omit<SessionStart, "$typeName" | "$unknown">>;
 
-/** Takes an Event, or an update request, whose members are some of an Event's. */
+/** Converts an Event, or an update request, whose members are a subset of an Event's. */
 export function fromEvent(event: EventMembers): EventInput {
   return {
     event_id: event.eventId,
@@ -32,7 +31,7 @@ export function fromEvent(event: EventMembers): EventInput {
   };
 }
 
-/** Takes a session as it is started, alone or with a batch. */
+/** Converts a session that is started alone or with a batch. */
 export function fromSessionStart(session: SessionMembers): SessionInput {
   return { ...fromEvent(session), session_name: session.sessionName };
 }

@@ -1,5 +1,5 @@
-// What an event may hold, the same whatever brings it: lengths of texts and keys, numbers of
-// values, depth, bytes. Source: docs/decisions.md, 4, 5, 9 and 36.
+// Limits of an event, the same for every protocol: lengths of texts and keys, number of values,
+// depth, bytes. Source: docs/decisions.md, 4, 5, 9 and 36.
 
 import { isJsonArray, type JsonObject, type JsonValue } from "../../base/json.ts";
 import {
@@ -14,20 +14,20 @@ import {
 } from "../../base/limits.ts";
 import { type Bucket, buckets, type EventFields } from "./event.ts";
 
-/** What the fields of a writer weigh, or why no event may have them: the field's name and fault. */
+/** Weight of a writer's fields, or the field and fault that no event may have. */
 export type Weighed =
   | {
       readonly values: number;
-      /** About the microseconds that Postgres takes to store the event. */
+      /** Approximate microseconds that Postgres takes to store the event. */
       readonly cost: number;
     }
   | { readonly fault: string };
 
-/** Measured: an event costs so much, each of its values 1, and so many characters 1. */
+/** Measured costs: one event 100, each of its values 1, every 32 characters 1. */
 const eventCost = 100;
 const charactersPerCost = 32;
 
-/** Weighs the fields that a writer gives. Ids are checked where they are read. */
+/** Weighs the fields that a writer gives. Ids are checked when parsed. */
 export function weighFields(fields: EventFields): Weighed {
   const fault = textFaultOf(fields);
   if (fault !== undefined) return { fault };
@@ -49,8 +49,8 @@ export function weighFields(fields: EventFields): Weighed {
 }
 
 /**
- * Returns why no event may hold a value in its bucket, with the path of the fault; undefined where
- * it may.
+ * Returns the fault, with its path, that keeps an event from holding a value in its bucket;
+ * undefined if there is none.
  */
 export function bucketFaultOf(value: JsonObject, path: string): string | undefined {
   const valuesMax = path === "metadata" ? metadataValuesMax : eventValuesMax;
@@ -73,7 +73,7 @@ function textFaultOf(fields: EventFields): string | undefined {
   return `children_ids: has more than ${listItemsMax} items`;
 }
 
-/** Returns what is wrong with a text that is longer than `lengthMax` UTF-16 units. */
+/** Returns a fault if a text is longer than `lengthMax` UTF-16 units. */
 export function lengthFaultOf(text: string | undefined, lengthMax: number): string | undefined {
   const isShort = text === undefined || text.length <= lengthMax;
   return isShort ? undefined : `is longer than ${lengthMax} characters`;
@@ -81,15 +81,17 @@ export function lengthFaultOf(text: string | undefined, lengthMax: number): stri
 
 type Weight = {
   values: number;
-  /** Of the JSON text, in UTF-16 units without escapes. */
+  /** Length of the JSON text, in UTF-16 units without escapes. */
   length: number;
   valuesMax: number;
 };
 
-/** Most bytes of one UTF-16 unit in Postgres' JSON: a NUL is a mark of three and four digits. */
+/**
+ * Maximum bytes of one UTF-16 unit in Postgres' JSON: NUL becomes a 3-byte mark and four digits.
+ */
 const escapedBytesMax = 7;
 
-/** Adds a value to the weight. Returns false where an event cannot hold it, which ends the walk. */
+/** Adds a value to the weight. Returns false, and stops, at a value that an event cannot hold. */
 function weigh(value: unknown, depth: number, weight: Weight): boolean {
   weight.values += 1;
   if (weight.values > weight.valuesMax) return false;
@@ -114,7 +116,9 @@ function weigh(value: unknown, depth: number, weight: Weight): boolean {
   return true;
 }
 
-/** Length of a number as Postgres writes it: without an exponent, 1e300 has 301 digits. */
+/**
+ * Returns the length of a number as Postgres writes it: without an exponent, 1e300 has 301 digits.
+ */
 function lengthOfNumber(value: number): number {
   const size = Math.abs(value);
   if (size < 1e6 && Number.isInteger(value)) return 9;
@@ -130,7 +134,7 @@ function faultOf(value: JsonObject, path: string, { values, valuesMax }: Weight)
   return findFault(value, path, nestingDepthMax) ?? `${path}: cannot be stored`;
 }
 
-// The walk runs for every event, so where a fault lies is looked up only once there is one.
+// `weigh` runs for every event, so the path of a fault is computed only if there is a fault.
 function findFault(value: unknown, path: string, depth: number): string | undefined {
   if (typeof value === "number" && !Number.isFinite(value)) {
     return `${path}: must be a finite number`;
@@ -146,7 +150,7 @@ function findFault(value: unknown, path: string, depth: number): string | undefi
   return undefined;
 }
 
-// Counted exactly for events of megabytes only.
+// Counts exact bytes, for events of megabytes only.
 function bytesOf(fields: EventFields): number {
   let bytes = (fields.error?.length ?? 0) + (fields.children_ids?.join("").length ?? 0);
   for (const bucket of buckets) bytes += bytesOfValue(fields[bucket] ?? {});
@@ -167,7 +171,10 @@ const quote = 0x22;
 const backslash = 0x5c;
 const escapeMark = 0xe000;
 
-/** Bytes of a text in Postgres' JSON, as postgres-text.ts escapes it; surrogates in pairs are 4. */
+/**
+ * Returns the bytes of a text in Postgres' JSON, as postgres-text.ts escapes it; a surrogate pair
+ * takes 4.
+ */
 function bytesOfText(text: string): number {
   let bytes = 2;
   for (let at = 0; at < text.length; at += 1) {

@@ -1,5 +1,5 @@
-// Event records as messages. Called by the handlers that answer events.
-// Source: docs/spec.md, "Event record (export response element)"; docs/decisions.md, 3 and 4.
+// Converts event records to messages. Source: docs/spec.md, "Event record (export response
+// element)"; docs/decisions.md, 3 and 4.
 
 import { create } from "@bufbuild/protobuf";
 import { CostEstimateSchema, type Event, EventSchema } from "../../../gen/waggle/v1/event_pb.js";
@@ -10,9 +10,9 @@ import type { EventFieldName, SelectedEvent } from "./event-row.ts";
 type Struct = NonNullable<Event["config"]>;
 
 /**
- * Returns the message of an event. Times are whole milliseconds, cut, not rounded, so that an event
- * lies inside the millisecond it shows. An event without a parent of its own shows its session.
- * `projections` names the fields to show besides `event_id`; undefined shows all there are.
+ * Returns the message of an event. Times are truncated to whole milliseconds, not rounded, so that
+ * an event lies inside the millisecond it shows. An event without a parent shows its session.
+ * `projections` names the fields to show in addition to `event_id`; undefined means all.
  */
 export function toEventMessage(
   event: SelectedEvent,
@@ -43,7 +43,7 @@ export function toEventMessage(
   return message;
 }
 
-/** Returns the duration that was sent, else end minus start where both are known. */
+/** Returns the duration that was sent, else end minus start if both are known. */
 export function durationOf(
   event: Pick<SelectedEvent, "start_time" | "end_time" | "duration">,
 ): number | undefined {
@@ -70,6 +70,6 @@ function toEstimateMessage({ cost, reason, price_table: priceTable }: CostEstima
 
 function setBucket(message: Event, bucket: (typeof buckets)[number], value: JsonObject): void {
   const name = bucket === "user_properties" ? "userProperties" : bucket;
-  // A Struct and our JSON differ in `readonly` only.
+  // A Struct and our JSON type differ in `readonly` only.
   message[name] = value as Struct;
 }

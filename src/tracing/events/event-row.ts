@@ -1,11 +1,11 @@
-// Events as readers select them, all fields or some: columns in, records out. Statements name what
-// they select from `e`, the table or a subquery with its columns.
+// Selection of all or some fields of events: columns in, records out. Statements select from `e`,
+// the table or a subquery with its columns.
 
 import type { JsonObject } from "../../base/json.ts";
 import { buckets, type StoredEvent } from "./event.ts";
 import { unescapeJson, unescapeText } from "./postgres-text.ts";
 
-/** Names of an event's fields, as projections take them. */
+/** Names of an event's fields, as in projections. */
 export const eventFieldNames = [
   "event_id",
   "project_id",
@@ -24,10 +24,10 @@ export const eventFieldNames = [
 ] as const;
 export type EventFieldName = (typeof eventFieldNames)[number];
 
-/** Fields to select besides id, start and type; undefined means all. */
+/** Fields to select in addition to id, start and type; undefined means all. */
 export type Projections = ReadonlySet<EventFieldName> | undefined;
 
-/** An event with the fields that were selected; its id, start and type always are. */
+/** An event with its selected fields; id, start and type are always selected. */
 export type SelectedEvent = Partial<StoredEvent> &
   Pick<StoredEvent, "event_id" | "start_time" | "event_type">;
 
@@ -35,16 +35,16 @@ export type SelectedRow = {
   readonly event_id: string;
   readonly start_time_us: number;
   readonly event_type: StoredEvent["event_type"];
-  /** JSON text of an object with the free-form fields that were selected; empty without any. */
+  /** JSON text of an object with the selected free-form fields; empty if there are none. */
   readonly payload: string | null;
 } & Readonly<Record<string, unknown>>;
 
 const textColumns = ["event_name", "source", "session_id", "parent_id", "error"] as const;
 
-/** Columns of texts other than ids. */
+/** Text columns other than ids. */
 const longTexts: ReadonlySet<string> = new Set(["event_name", "source", "error"]);
 
-/** Columns of a row that a field is made from; of free-form fields, the column itself. */
+/** Columns that each field is built from. A free-form field is built from its own column. */
 const columnsOf: Readonly<Record<EventFieldName, readonly string[]>> = {
   event_id: [],
   project_id: [],
@@ -56,7 +56,7 @@ const columnsOf: Readonly<Record<EventFieldName, readonly string[]>> = {
   parent_id: ["parent_id", "session_id"],
   error: ["error"],
   end_time: ["end_time_us"],
-  // With the end, from which a duration that was not sent is derived.
+  // Includes the end, which gives the duration if none was sent.
   duration: ["duration_ms", "end_time_us"],
   children_ids: ["children_ids"],
   config: ["config"],
@@ -69,7 +69,7 @@ const columnsOf: Readonly<Record<EventFieldName, readonly string[]>> = {
   cost_estimate: ["cost_estimate"],
 };
 
-/** Free-form columns as members of a JSON object, as arguments of `concat`. */
+/** Free-form columns as members of a JSON object, in the form of arguments of `concat`. */
 const memberText: Readonly<Record<string, string>> = {
   children_ids: `'"children_ids":', case when cardinality(e.children_ids) = 0 then '[]'
     else to_json(e.children_ids)::text end`,
@@ -83,17 +83,17 @@ const memberText: Readonly<Record<string, string>> = {
   cost_estimate: `'"cost_estimate":', coalesce(e.cost_estimate::text, 'null')`,
 };
 
-/** Columns of the table that the selected fields are made from, by how they are read. */
+/** Table columns of the selected fields, by the way they are read. */
 export type EventColumns = {
-  /** Text that may be long. */
+  /** Text columns that may be long. */
   readonly texts: readonly string[];
-  /** Numbers, and ids, which are short. */
+  /** Number columns, and id columns, which are short. */
   readonly plain: readonly string[];
-  /** Free-form values, which are read as one text, `payload`. */
+  /** Free-form columns, which are read as one text, `payload`. */
   readonly members: readonly string[];
 };
 
-/** Returns the columns that the fields named are made from. */
+/** Returns the columns that the projections need. */
 export function columnsFor(projections: Projections): EventColumns {
   const names = new Set([...(projections ?? eventFieldNames)].flatMap((name) => columnsOf[name]));
   const isLong = (name: string): boolean => longTexts.has(name);
@@ -104,7 +104,7 @@ export function columnsFor(projections: Projections): EventColumns {
   };
 }
 
-/** Returns the SQL of a list of columns of `e`, with those that every row has. */
+/** Returns the SQL of a list of columns of `e`, including the columns that every row has. */
 export function listColumns(names: readonly string[]): string {
   return ["event_id", "start_time_us", "event_type", ...names]
     .map((name) => `e.${name}`)
@@ -112,15 +112,15 @@ export function listColumns(names: readonly string[]): string {
 }
 
 /**
- * Returns the SQL of the text of one JSON object with the free-form columns: one text for all of
- * them is measured at once, and sent and parsed faster than one for each.
+ * Returns the SQL of the text of one JSON object with the free-form columns. One text is measured
+ * at once, and is sent and parsed faster than one text per column.
  */
 export function payloadText(members: readonly string[]): string {
   if (members.length === 0) return "''";
   return `concat('{', ${members.map((name) => memberText[name]).join(", ',', ")}, '}')`;
 }
 
-/** Reads a row; a field that was not selected stays absent. */
+/** Converts a row; fields that were not selected stay absent. */
 export function toSelectedEvent(row: SelectedRow): SelectedEvent {
   const event: Record<string, unknown> = row.payload ? parsePayload(row.payload) : {};
   event["event_id"] = unescapeText(row.event_id);

@@ -1,4 +1,4 @@
-// An event as the service holds it between transport and store, and the names of its parts.
+// An event between transport and store, and the names of its parts.
 // Source: docs/spec.md, "Event record"; docs/decisions.md, 2, 4 and 6.
 
 import type { JsonObject } from "../../base/json.ts";
@@ -19,8 +19,8 @@ export const buckets = [
 export type Bucket = (typeof buckets)[number];
 
 /**
- * Fields of an event that a writer gave; an absent field changes nothing. Field names are those of
- * the wire and of the columns. Times are Unix milliseconds with fractions to the microsecond,
+ * Fields of an event from a writer; an absent field changes nothing. Field names are those of the
+ * wire and of the columns. Times are Unix milliseconds with fractions to the microsecond,
  * `duration` is milliseconds. `error: ""` clears an error.
  */
 export type EventFields = { readonly [B in Bucket]?: JsonObject } & {
@@ -40,8 +40,8 @@ export type EventFields = { readonly [B in Bucket]?: JsonObject } & {
 export type EventWrite = EventFields & { readonly event_id: string };
 
 /**
- * A stored event, with every default filled in. `parent_id` is null where the writer gave none;
- * readers resolve it (docs/decisions.md, 19). `error` is null when nothing went wrong.
+ * A stored event, with every default filled in. `parent_id` is null if the writer gave none;
+ * readers resolve it (docs/decisions.md, 19). `error` is null without an error.
  */
 export type StoredEvent = { readonly [B in Bucket]: JsonObject } & {
   readonly event_id: string;
@@ -55,25 +55,25 @@ export type StoredEvent = { readonly [B in Bucket]: JsonObject } & {
   readonly start_time: number;
   readonly end_time: number | null;
   readonly duration: number | null;
-  /** Null where the event is no call of a model, or has no token counts. */
+  /** Null if the event is not a model call or has no token counts. */
   readonly cost_estimate: CostEstimate | null;
 };
 
-/** What a price table says that a model's call cost, as it is stored and answered. */
+/** Cost of a model's call according to a price table, in stored and answered form. */
 export type CostEstimate = {
-  /** US dollars; null where the price is not known. */
+  /** US dollars; null if the price is unknown. */
   readonly cost: number | null;
-  /** Why the price is not known; absent where it is. */
+  /** Reason for an unknown price; absent if the price is known. */
   readonly reason?: string;
   /** Name, version and date of the price table. */
   readonly price_table: string;
 };
 
-/** What of an event tells its cost. */
+/** Fields of an event that determine its cost. */
 export type PricedEvent = Pick<StoredEvent, "event_type" | "start_time" | "config" | "metadata">;
 
-/** Estimates the cost of an event as it is stored; null where there is nothing to price. */
+/** Estimates the cost of an event when it is stored; null if there is nothing to price. */
 export type EstimateCost = (event: PricedEvent) => CostEstimate | null;
 
-/** Value of `source` and `event_name` where the writer gave none. */
+/** Value of `source` and `event_name` if the writer gave none. */
 export const unknownName = "unknown";

@@ -1,4 +1,4 @@
-// Events: create, batch, enrich, update, get, delete, and their rules.
+// Events: create, batch, enrich, update, get and delete, with their rules.
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 4 to 9.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -16,7 +16,7 @@ import { deleteEvent } from "./store.ts";
 
 export type Events = ReturnType<typeof createEvents>;
 
-/** Returns the events service. Every method acts on one project only, the caller's. */
+/** Returns the events service. Every method acts on the caller's project only. */
 export function createEvents(database: Database, recorder: Recorder) {
   /** Stores one event and returns its id. */
   async function create(projectId: ProjectId, input: EventInput, origin?: Origin): Promise<string> {
@@ -29,7 +29,7 @@ export function createEvents(database: Database, recorder: Recorder) {
     return write.event_id;
   }
 
-  /** Merges an update; one whose event is not there yet waits for it. */
+  /** Merges an update. If its event does not exist, the update waits for it. */
   async function enrich(
     projectId: ProjectId,
     eventId: string,
@@ -39,21 +39,21 @@ export function createEvents(database: Database, recorder: Recorder) {
     await recorder.enrich(projectId, parseUpdate(eventId, input), origin);
   }
 
-  /** Merges an update into an event. Throws NOT_FOUND when the project has no such event. */
+  /** Merges an update into an event. Throws NOT_FOUND if the project has no such event. */
   async function update(
     projectId: ProjectId,
     eventId: string,
     input: EventInput,
     origin?: Origin,
   ): Promise<void> {
-    // What can be no id is an absent one.
+    // A malformed id counts as absent.
     const isThere =
       isRecordId(eventId) &&
       (await recorder.update(projectId, parseUpdate(eventId, input), origin));
     if (!isThere) throw new ServiceError("NOT_FOUND", "no such event");
   }
 
-  /** Returns an event. Throws NOT_FOUND when the project has no such event. */
+  /** Returns an event. Throws NOT_FOUND if the project has no such event. */
   async function get(
     projectId: ProjectId,
     eventId: string,
@@ -61,11 +61,11 @@ export function createEvents(database: Database, recorder: Recorder) {
   ): Promise<StoredEvent> {
     const event = await readEvent(createReadContext(database, projectId, reading), eventId);
     if (event === undefined) throw new ServiceError("NOT_FOUND", "no such event");
-    // Every column was selected, so nothing of a stored event is missing.
+    // Every column is selected, so the event is complete.
     return event as StoredEvent;
   }
 
-  /** Deletes an event. Throws NOT_FOUND when there is none, INVALID_ARGUMENT for a session. */
+  /** Deletes an event. Throws NOT_FOUND if it does not exist, INVALID_ARGUMENT for a session. */
   async function remove(projectId: ProjectId, eventId: string): Promise<void> {
     const deleteLocked = async (sql: Sql): Promise<void> => {
       const [held] = await lockHeld(sql, projectId, [eventId]);

@@ -80,20 +80,20 @@ export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventSer
   };
 }
 
-/** Returns what the recorder has to know of the call that writes. */
+/** Returns the origin of a call's writes for the recorder. */
 export function originOf(context: HandlerContext): Required<Origin> {
   return { bytes: memoryOf(context).bytes() };
 }
 
-/** Bytes that an event of a batch takes besides its message: what is written, and its outcome. */
+/** Bytes of an event of a batch in addition to its message: its write and its outcome. */
 const batchItemBytes = 400;
 
-/** Takes the memory of a batch's events. Throws BODY_TOO_LARGE where there can never be so much. */
+/** Reserves the memory of a batch's events. Throws BODY_TOO_LARGE if the batch can never fit. */
 export function reserveBatch(context: HandlerContext, count: number): void {
   reserveDecoded(count * batchItemBytes, memoryOf(context));
 }
 
-/** Puts the faults that the transport found beside the items that it could read. */
+/** Combines the items that the transport could read with the faults that it found. */
 export function toBatchItems(
   context: HandlerContext,
   field: string,

@@ -1,4 +1,4 @@
-// Stored events as a commit sees them: without their payload, which is merged where it lies, so
+// Stored events as a commit reads them: without payload. The payload is merged inside Postgres, so
 // that a small update of a large event costs little. Source: docs/decisions.md, 6 and 18.
 
 import type { JsonObject, JsonValue } from "../../base/json.ts";
@@ -6,8 +6,9 @@ import { amountKeys, amountLengthMax } from "../sessions/totals.ts";
 import type { EventFields, EventType, StoredEvent } from "./event.ts";
 
 /**
- * Keys of `config` and `metadata` that totals and the estimate of a cost depend on: what is read of
- * an event that is there. Values of more bytes than `countedBytesMax` are no counts and no names.
+ * Keys of `config` and `metadata` that totals and cost estimates depend on; a merge reads only
+ * these of a stored event. Values of more than `countedBytesMax` bytes are neither counts nor
+ * names.
  */
 export const countedKeys = {
   config: ["model", "provider"],
@@ -30,7 +31,7 @@ export const countedKeys = {
 } as const;
 export const countedBytesMax = 10_000;
 
-/** A stored event without its payload; `config` and `metadata` have their counted keys only. */
+/** A stored event without payload; `config` and `metadata` contain their counted keys only. */
 export type HeldEvent = Pick<
   StoredEvent,
   | "event_id"
@@ -44,16 +45,16 @@ export type HeldEvent = Pick<
   | "config"
   | "metadata"
 > & {
-  /** `pending`: updates that came before their event, whole in `inputs`. */
+  /** `pending` marks updates that arrived before their event; all of them are in `inputs`. */
   readonly event_type: EventType | "pending";
   readonly hasError: boolean;
   readonly hasFeedback: boolean;
-  /** Bytes of the buckets as Postgres keeps them, compressed where they are large. */
+  /** Bytes of the buckets as Postgres stores them, large ones compressed. */
   readonly bucketBytes: number;
   readonly childrenBytes: number;
 };
 
-/** What of an event its session's totals and times depend on. */
+/** Fields of an event that its session's totals and times depend on. */
 export type CountedEvent = Pick<
   StoredEvent,
   | "event_id"
@@ -67,7 +68,7 @@ export type CountedEvent = Pick<
   | "end_time"
 >;
 
-/** Returns the fields of a held event that a merge compares; the payload is not among them. */
+/** Returns the fields of a held event that a merge compares, without the payload. */
 export function fieldsOfHeld(held: HeldEvent, eventType: EventType): EventFields {
   const { event_name, source, session_id, parent_id, start_time, end_time, duration } = held;
   return {
@@ -82,11 +83,11 @@ export function fieldsOfHeld(held: HeldEvent, eventType: EventType): EventFields
   };
 }
 
-/** Stand for an error and for feedback that were not read. */
+/** Placeholders for an error and for feedback that were not read. */
 const someError = "error";
 const someFeedback: JsonObject = { given: true };
 
-/** Returns what totals count of a held event. */
+/** Returns the counted fields of a held event. */
 export function countHeld(held: HeldEvent, eventType: EventType): CountedEvent {
   const { event_id, session_id, source, start_time, end_time, metadata } = held;
   return {
@@ -102,7 +103,7 @@ export function countHeld(held: HeldEvent, eventType: EventType): CountedEvent {
   };
 }
 
-/** Returns what totals count of an event that `fields` have been merged into. */
+/** Returns the counted fields of an event after merging `fields` into it. */
 export function countMerged(
   held: HeldEvent,
   event: StoredEvent,
@@ -124,7 +125,8 @@ export function countMerged(
   };
 }
 
-// These stay in memory until the commit, for all events of a batch: a longer text is no amount.
+// These stay in memory until the commit, for all events of a batch, so longer texts, which are not
+// amounts, are dropped.
 function keepAmounts(metadata: JsonObject): JsonObject {
   const amounts: Record<string, JsonValue> = {};
   for (const key of amountKeys) {
@@ -135,7 +137,7 @@ function keepAmounts(metadata: JsonObject): JsonObject {
   return amounts;
 }
 
-/** Returns the counted keys of a bucket: those that an update gives over those that are held. */
+/** Returns the counted keys of a bucket; given keys replace held ones. */
 export function mergeCounted(
   bucket: keyof typeof countedKeys,
   held: JsonObject,

@@ -1,5 +1,5 @@
-// Merges a commit's changes into the events that are there, in portions, so that a commit of any
-// size holds few of them at once. Source: docs/decisions.md, 5 and 6.
+// Merges a commit's changes into the stored events, in portions, so that a commit of any size holds
+// few of them at once. Source: docs/decisions.md, 5 and 6.
 
 import type { Pacer } from "../../base/pacer.ts";
 import { eventBytesMax, listItemsMax } from "../../base/limits.ts";
@@ -31,40 +31,42 @@ import { type Row, toStatements } from "./row-statements.ts";
 import { listNamelessSessions } from "./store.ts";
 import { toMergeRow, toPendingRow, toRow } from "./stored-event.ts";
 
-/** An event of the fields given for it, its start where none is among them. */
+/** Builds an event from its given fields; `startMs` is the default start. */
 export type ToEvent = (eventId: string, fields: EventFields, startMs: number) => StoredEvent;
 
-/** What a commit does to one event. */
+/** Change of one event by a commit. */
 export type WrittenChange = {
   readonly projectId: string;
   readonly before: CountedEvent | undefined;
   readonly after: CountedEvent;
-  /** The event as far as the commit wrote it, for the catalogue of fields. */
+  /** The part of the event that the commit wrote, for the field catalogue. */
   readonly given: CataloguedEvent;
 };
 
 export type MergeOptions = {
   readonly toEvent: ToEvent;
   readonly pacer: Pacer;
-  /** The commit is of one request. */
+  /** True if the commit is of one request. */
   readonly isAlone: boolean;
 };
 
-/** Writes that are refused, and writes of large events; with either nothing is to be committed. */
+/** Refused writes, and writes of large events. If there are any, nothing may be committed. */
 export type Faults = { readonly refusals: Refusals; readonly large: ReadonlySet<Change> };
 
 export type Merged = Faults & { readonly changes: readonly WrittenChange[] };
 
-/** Events locked at a time. */
+/** Maximum events locked at a time. */
 const portionEvents = 500;
 
-/** How many times its stored bytes a compressed value takes at most: that of LZ4. */
+/** Maximum ratio of a value's size to its compressed size, that of LZ4. */
 const compressionMax = 255;
 
-/** Stored bytes of waiting updates, or of lists of children, read at a time: 64 MB of text. */
+/**
+ * Maximum stored bytes of waiting updates, or of lists of children, read at a time: 64 MB of text.
+ */
 const portionBytes = 250_000;
 
-/** Longest JSON of a row: the event's buckets, and its names, error and children. */
+/** Maximum length of a row's JSON: the event's buckets, and its names, error and children. */
 export const rowLengthMax = eventBytesMax + 32_000_000;
 
 type Merging = Faults & {
@@ -75,11 +77,11 @@ type Merging = Faults & {
   readonly changes: WrittenChange[];
 };
 
-/** A locked event with what the commit asks of it. */
+/** A locked event with the commit's changes to it. */
 type Pair = { readonly entry: Entry; readonly held: HeldEvent };
 
 /**
- * Merges entries whose rows the insert found there. Nothing may be committed when some are refused
+ * Merges entries whose rows the insert found present. Nothing may be committed if some are refused
  * or large. A large event is merged by a commit of its own, so that other requests do not wait.
  */
 export async function mergeIntoHeld(
@@ -105,8 +107,8 @@ export async function mergeIntoHeld(
   return merging;
 }
 
-// Most stubs meet a session that is there and has its name: those are neither read nor locked. One
-// is needed where an early update waits for it, or where this commit knows its name.
+// Most stubs meet an existing session with a name, which is neither read nor locked. A stub is
+// needed if an early update waits for it, or if this commit knows its name.
 async function openEntries({ sql, refusals }: Merging, entries: readonly Entry[]) {
   const open = entries.filter((entry) => entry.changes.length > 0);
   const stubs = entries.filter(({ changes, stub }) => changes.length === 0 && stub !== undefined);
@@ -142,7 +144,7 @@ async function mergePortion(
   for (const group of groupByBytes(pairs)) await mergeGroup(merging, projectId, group);
 }
 
-// Seen by the insert, gone before the lock: the transaction runs again and inserts.
+// The insert found the row and the lock did not: the transaction runs again and inserts it.
 function wasDeletedMeanwhile({ changes }: Entry): boolean {
   return changes.some(({ outcome }) => outcome === "applied");
 }
@@ -151,7 +153,7 @@ function deletedMeanwhile(): Error {
   return Object.assign(new Error("an event was deleted while it was merged"), { code: "40001" });
 }
 
-/** Groups events by the bytes that have to be read of them. */
+/** Groups events by the bytes to read of them. */
 function groupByBytes(pairs: readonly Pair[]): Pair[][] {
   const groups: Pair[][] = [];
   let bytes = Infinity;
@@ -204,7 +206,9 @@ function idsOf(pairs: readonly Pair[]): string[] {
   return pairs.map(({ entry }) => entry.eventId);
 }
 
-/** The row of an id under which only updates wait: an event now, or more that wait. */
+/**
+ * Returns the row of an id under which only updates wait: an event now, or further waiting updates.
+ */
 function foldPending({ changes, options }: Merging, entry: Entry, held: Pending | undefined) {
   const { event, pending } = foldEntry(entry, held, options.toEvent);
   if (event !== undefined) {
@@ -219,7 +223,9 @@ function toWholeRow(row: Row): Row {
   return { ...row, is_whole: true, sets_error: true };
 }
 
-/** What an id without a visible event becomes: an event, an update that waits, or nothing. */
+/**
+ * Folds the changes to an id without a visible event: into an event, a waiting update, or nothing.
+ */
 export function foldEntry(
   entry: Entry,
   held: Pending | undefined,
@@ -231,7 +237,9 @@ export function foldEntry(
   return { event: toEvent(entry.eventId, made, entry.receivedAtMs), pending: undefined };
 }
 
-/** The row that merges an entry's changes into its event; undefined where they change nothing. */
+/**
+ * Returns the row that merges an entry's changes into its event; undefined if they change nothing.
+ */
 async function mergePair(
   merging: Merging,
   { entry, held }: Pair,
@@ -264,7 +272,7 @@ async function mergePair(
   return toMergeRow(entry.projectId, event, given);
 }
 
-// The keys of an event whose type changes are new to the catalogue under that type.
+// If an event's type changes, its keys are new to the catalogue under the new type.
 async function toCatalogued(
   { sql }: Merging,
   { projectId }: Entry,
@@ -278,7 +286,7 @@ async function toCatalogued(
   return { ...mergeEvent(payload, given), event_type, start_time };
 }
 
-/** Notes the new events that the merge refused, and those whose session is another event. */
+/** Records the new events that the merge refused, and events whose session is another event. */
 function noteRefusals({ refusals }: Merging, entry: Entry, base: EventFields): void {
   for (const change of entry.changes) {
     if (change.kind === "create" && isRefusal(change.outcome)) refusals.set(change, change.outcome);
@@ -290,12 +298,12 @@ function refuseMembers({ members, eventId }: Entry, refusals: Map<Change, Refusa
   for (const member of members) refusals.set(member, sessionIsAnEvent(eventId));
 }
 
-/** Tells whether an event may be as large as any can be, once it is no longer compressed. */
+/** Returns whether an event may exceed the maximum size once decompressed. */
 function isLarge({ bucketBytes }: HeldEvent): boolean {
   return bucketBytes * compressionMax > eventBytesMax;
 }
 
-// Among the writes of others it cannot be told whose is too much: each is tried alone.
+// Among writes of several requests, the one that is too much is unknown: each is tried alone.
 function noteTooLarge({ refusals, large, options }: Merging, entry: Entry, cause: string): void {
   for (const change of entry.changes) {
     if (options.isAlone) refusals.set(change, { cause });
@@ -314,7 +322,7 @@ async function writeRows(merging: Merging, rows: ReadonlyMap<Row, Pair>): Promis
     },
   });
   for await (const statement of statements) {
-    // What will not be committed need not be written.
+    // With faults the commit is rolled back, so writing is useless.
     if (refusals.size > 0 || large.size > 0) continue;
     await writeStatement(
       merging,
@@ -329,7 +337,8 @@ async function writeStatement(
   text: string,
   pairs: readonly Pair[],
 ): Promise<void> {
-  // Only an event that may be too large is measured: Postgres has to write it out for that.
+  // Only events that may be too large are measured, because measuring makes Postgres write them out
+  // as text.
   const measured = pairs.filter(
     ({ held }) =>
       held.event_type !== "pending" &&
@@ -342,5 +351,5 @@ async function writeStatement(
   }
 }
 
-/** Cause of a write that is refused for what its event would become. */
+/** Cause of a refused write whose event would become too large. */
 export const tooLarge = `the event would take more than ${eventBytesMax} bytes; send a new event`;

@@ -1,5 +1,5 @@
-// SQL of merges: locks events, reads what a merge needs of them, and merges payloads where they
-// lie. The caller decides the transaction; every statement names its project.
+// SQL of merges: locks events, reads the parts that a merge needs, and merges payloads inside
+// Postgres. The caller decides the transaction; every statement names its project.
 
 import type { PendingQuery, Row as SqlRow } from "postgres";
 import type { JsonObject } from "../../base/json.ts";
@@ -31,8 +31,8 @@ type HeldRow = {
 };
 
 /**
- * Locks the events of one project's ids, ordered by id, and returns them without their payload;
- * absent ids are left out. What a row takes here is bounded, whatever the event holds.
+ * Locks the events of one project's ids, ordered by id, and returns them without payload; absent
+ * ids are left out. The size of a returned row is bounded, whatever the event holds.
  */
 export async function lockHeld(
   sql: Sql,
@@ -92,7 +92,7 @@ function parseJson(text: string): JsonObject {
   return JSON.parse(unescapeJson(text)) as JsonObject;
 }
 
-/** Returns the updates that wait under ids, which `lockHeld` has locked. */
+/** Returns the updates waiting under ids that `lockHeld` has locked. */
 export async function listPending(
   sql: Sql,
   projectId: string,
@@ -106,7 +106,7 @@ export async function listPending(
   return new Map(rows.map((row) => [unescapeText(row.event_id), parseJson(row.inputs)]));
 }
 
-/** Returns the children that events list. */
+/** Returns the children of events, by event id. */
 export async function listChildren(
   sql: Sql,
   projectId: string,
@@ -137,10 +137,10 @@ export async function findBuckets(
 }
 
 /**
- * Merges rows into events that `lockHeld` has locked. A bucket takes the keys given, children are
- * replaced, an error only where the row says so; a row that `is_whole` replaces its event. Returns
- * which of the events measured take more than `bytesMax` now: of text, or of what Postgres makes of
- * it where that is more, as for a list of small numbers.
+ * Merges rows into events that `lockHeld` has locked. A bucket takes the given keys, children are
+ * replaced, an error changes only if the row `sets_error`; a row that `is_whole` replaces its
+ * event. Returns the measured events that now take more than `bytesMax`: bytes of text, or of
+ * Postgres' binary form if that is larger, as for a list of small numbers.
  */
 export async function mergeRows(
   sql: Sql,
@@ -175,7 +175,7 @@ export async function mergeRows(
   return tooLarge.map((row) => unescapeText(row.event_id));
 }
 
-// A bucket that is not given keeps its value as it is stored, which is not read for that.
+// A bucket without given keys keeps its stored value, which Postgres does not read for that.
 function mergedBuckets(sql: Sql): Fragment {
   return buckets
     .map((bucket) => {

@@ -1,6 +1,5 @@
-// The merge law: what happens when an id is written again, be it by writes that meet each other in
-// a batch, on a stored event, or by an update that came before its event.
-// Source: docs/decisions.md, 5 and 6.
+// The merge law: the result of writing an id again, by several writes in a batch, on a stored
+// event, or by an update that came before its event. Source: docs/decisions.md, 5 and 6.
 
 import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "../../base/json.ts";
 import { type Bucket, buckets, type EventFields } from "./event.ts";
@@ -19,7 +18,7 @@ const scalars = [
 /**
  * Returns `base` with the fields of `update` merged into it: a scalar replaces, a bucket merges by
  * its top-level keys, children are a set union, a session's times only widen, an absent field
- * changes nothing. Idempotent: merging the same update twice equals merging it once.
+ * changes nothing. Idempotent: merging an update twice equals merging it once.
  */
 export function mergeEvent(base: EventFields, update: EventFields): EventFields {
   const merging = beginMerge(base);
@@ -28,8 +27,8 @@ export function mergeEvent(base: EventFields, update: EventFields): EventFields 
 }
 
 /**
- * A merge under way. `fields` is read-only until it ends; buckets and children in `own` are copies
- * that grow, so that many updates of one event cost what they hold, not what the event holds each.
+ * A merge in progress. `fields` is read-only until it ends. Buckets in `own` and `children` are
+ * growing copies, so that each of many updates of one event costs its own size, not the event's.
  */
 type Merging = {
   readonly fields: Record<string, unknown>;
@@ -88,13 +87,13 @@ function mergeTime(
   merged[field] = widen && typeof base === "number" ? widen(base, time) : time;
 }
 
-/** Why one write cannot be stored: the fault, after the field's name where one has it. */
+/** Cause of a refused write: the fault, prefixed by the field's name if it has one. */
 export type Refusal = { readonly cause: string };
 
-/** What became of a change; `absent` is an update of an event that is not there. */
+/** Outcome of a change; `absent` for an update of a missing event. */
 export type Outcome = "applied" | "absent" | Refusal;
 
-/** Tells whether an outcome is a refusal. */
+/** Returns whether an outcome is a refusal. */
 export function isRefusal(outcome: Outcome): outcome is Refusal {
   return typeof outcome === "object";
 }
@@ -110,7 +109,7 @@ export function sessionIsAnEvent(sessionId: string): Refusal {
   return { cause: `session_id: ${sessionId} is the id of an event that is no session` };
 }
 
-/** A write to one id on its way to be applied; `outcome` is set each time it is tried. */
+/** A write to one id that is being applied; each attempt sets `outcome`. */
 export type Change = {
   readonly kind: WriteKind;
   readonly fields: EventFields;
@@ -118,15 +117,15 @@ export type Change = {
 };
 
 /**
- * Updates that came before their event. Whether it is a session is not known then, so its widest
- * times are kept beside the last ones.
+ * Updates that came before their event. It may turn out to be a session, so its widest times are
+ * kept in addition to the last ones.
  */
 export type Pending = EventFields & {
   readonly earliest_start?: number;
   readonly latest_end?: number;
 };
 
-/** Merges changes into an event that is there. */
+/** Merges changes into an existing event. */
 export function mergeChanges(event: EventFields, changes: readonly Change[]): EventFields {
   const merging = beginMerge(event);
   for (const change of changes) applyChange(merging, change);
@@ -139,9 +138,10 @@ function applyChange(merging: Merging, change: Change): void {
 }
 
 /**
- * Folds the changes of an id that has no visible event yet, in the order they came. Updates that
- * may wait apply on top of the event, since their sender knew it was on its way; those that may not
- * are absent unless the event comes in the same commit. Without an event, `pending` is what waits.
+ * Folds the changes of an id without a visible event, in order of arrival. Updates that may wait
+ * (`enrich`) apply on top of the event, because their sender knew that it was coming. Other updates
+ * are `absent` unless the event comes in the same commit. Without an event, `pending` holds the
+ * waiting updates.
  */
 export function foldChanges(
   changes: readonly Change[],
@@ -166,7 +166,7 @@ export function foldChanges(
   return { event: undefined, pending: waiting && endWait(waiting) };
 }
 
-/** Returns the event with the updates that waited for it. */
+/** Returns the event with its waiting updates applied. */
 export function applyPending(event: EventFields, pending: Pending): EventFields {
   const { earliest_start, latest_end, ...fields } = pending;
   const merged = mergeEvent(event, fields);
@@ -177,7 +177,7 @@ export function applyPending(event: EventFields, pending: Pending): EventFields 
   });
 }
 
-/** Updates that gather while their event is not there, with the widest times among them. */
+/** Updates gathered while their event is absent, with the widest times among them. */
 type Waiting = { readonly merging: Merging; earliest: number; latest: number };
 
 function beginWait({ earliest_start, latest_end, ...fields }: Pending): Waiting {
@@ -202,13 +202,13 @@ function endWait({ merging, earliest, latest }: Waiting): Pending {
   };
 }
 
-// A session must stay one, or the events under it could not be reached.
+// A session must remain a session; otherwise its events become unreachable.
 function clashOf(event: EventFields, update: EventFields): Refusal | undefined {
   if (update.event_type === undefined || isSession(event) === isSession(update)) return undefined;
   return isSession(event) ? idOfSession : sessionIsAnEvent(update.session_id ?? "");
 }
 
-/** Tells whether the fields of an event are those of a session. */
+/** Returns whether the fields are those of a session. */
 export function isSession(fields: Pick<EventFields, "event_type">): boolean {
   return fields.event_type === "session";
 }

@@ -1,6 +1,5 @@
 // Metrics that the service itself gives to events: merged by the law of buckets, without reading or
-// writing anything else of the event, however large that is. Called by evaluation, in the
-// transaction that keeps the scores. Source: docs/decisions.md, 6, 17, 24.
+// writing other parts of the event, however large. Source: docs/decisions.md, 6, 17, 24.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -10,15 +9,18 @@ import { lockTypes, mergeMetrics, type MetricsMerge } from "./store.ts";
 
 export type { MetricsMerge };
 
-/** Metrics of a project's events. Throws outside a transaction: they stand with their scores. */
+/**
+ * Metrics of a project's events. Throws outside a transaction, because metrics and their scores are
+ * committed together.
+ */
 export type EventMetrics = {
   /**
-   * Keeps events from changing until the transaction ends; returns the types of those there are.
+   * Locks events against changes until the transaction ends; returns the types of existing ones.
    */
   lock(projectId: ProjectId, eventIds: readonly string[]): Promise<ReadonlyMap<string, EventType>>;
   /**
-   * Merges metrics into events that `lock` has returned; an id may come once. Writers of events are
-   * not told of it (write-set.ts), and totals do not depend on it.
+   * Merges metrics into events that `lock` has returned; each id at most once. `OnWritten`
+   * (write-set.ts) is not called, and totals do not change.
    */
   merge(
     projectId: ProjectId,

@@ -1,4 +1,4 @@
-// Checks events as they come from a message and turns them into writes.
+// Validates events from messages and turns them into writes.
 // Source: docs/spec.md, "Event record"; docs/decisions.md, 2, 4 and 5.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -15,7 +15,7 @@ import {
 } from "./event.ts";
 import { bucketFaultOf, lengthFaultOf, weighFields } from "./event-limits.ts";
 
-/** An event as messages carry it: Event, SessionStart and the update requests all fit. */
+/** An event in the form of messages: Event, SessionStart and the update requests all fit. */
 export type EventInput = { readonly [B in Bucket]?: JsonObject | undefined } & {
   readonly event_id?: string | undefined;
   readonly session_id?: string | undefined;
@@ -30,21 +30,22 @@ export type EventInput = { readonly [B in Bucket]?: JsonObject | undefined } & {
   readonly duration?: number | undefined;
 };
 
-/** A session as messages carry it. */
+/** A session in the form of messages. */
 export type SessionInput = EventInput & { readonly session_name?: string | undefined };
 
-// Unix milliseconds whose microseconds stay exact in a double: the years 1684 to 2255.
+// Exclusive maximum of Unix milliseconds whose microseconds are exact in a double: years 1684 to
+// 2255.
 const timeMsMax = 2 ** 53 / 1000;
 
 /**
- * Returns the write of a whole event. Throws INVALID_ARGUMENT naming the field, with `path` (for
- * example `events[3].`) before it, when `event_type` or `inputs` is absent or a value is no good.
+ * Returns the write of a whole event. Throws INVALID_ARGUMENT naming the field, prefixed by `path`
+ * (for example `events[3].`), if `event_type` or `inputs` is absent or a value is invalid.
  */
 export function parseEvent(input: EventInput, path = ""): EventWrite {
   return parseCosted(input, path).write;
 }
 
-/** Returns the write of a whole event as `parseEvent` does, and what storing it costs. */
+/** Returns the write of a whole event, like `parseEvent`, and the cost of storing it. */
 export function parseCosted(
   input: EventInput,
   path: string,
@@ -64,12 +65,12 @@ function toWholeEvent(input: EventInput, fields: EventFields, path: string): Eve
   return { ...fields, event_id };
 }
 
-/** Returns the write of an update: every field may be absent, the id may not. */
+/** Returns the write of an update: every field is optional, the id is required. */
 export function parseUpdate(event_id: string, input: EventInput): EventWrite {
   if (event_id === "") throw invalid("", "event_id", "is required");
   if (!isRecordId(event_id)) throw invalid("", "event_id", "must be 1 to 128 printable characters");
   const { children_ids, ...fields } = parseFields(input, "").fields;
-  // Clients send an empty list when they mean nothing by it.
+  // Clients send an empty list for "no change".
   return children_ids?.length ? { ...fields, children_ids, event_id } : { ...fields, event_id };
 }
 
@@ -83,7 +84,7 @@ export function parseSession(session: SessionInput, path = ""): EventWrite {
   if (fault !== undefined) throw invalid(path, "session_name", fault);
   const { fields: given } = parseFields(input, path);
   const fields = { ...given, event_type: "session" as const };
-  // An empty name is no name.
+  // An empty name counts as absent.
   const named = session_name ? { ...fields, event_name: session_name } : fields;
   return parseSessionEvent(input, named, path);
 }
@@ -109,7 +110,7 @@ function parseFields(
     if (!isJsonObject(value)) throw invalid(path, bucket, "must be an object");
     fields[bucket] = value;
   }
-  // An empty name is no name; an empty error says that nothing went wrong.
+  // An empty name counts as absent; an empty error clears the error.
   if (input.event_name) fields["event_name"] = input.event_name;
   if (input.source) fields["source"] = input.source;
   if (input.error !== undefined) fields["error"] = input.error;
@@ -159,7 +160,7 @@ function parseType(text: string, path: string): EventType {
   throw invalid(path, "event_type", `must be one of ${eventTypes.join(", ")}`);
 }
 
-// An empty id is what clients send for "none".
+// Clients send an empty id for "none".
 function parseId(text: string | undefined, path: string, field: string): string | undefined {
   if (text === undefined || text === "") return undefined;
   if (!isRecordId(text)) throw invalid(path, field, "must be 1 to 128 printable characters");
@@ -167,16 +168,16 @@ function parseId(text: string | undefined, path: string, field: string): string 
 }
 
 /**
- * Throws INVALID_ARGUMENT where no event may hold a value: a number that is not finite, since JSON
- * has no others and a NaN stored as null would be another value; too many levels or values, or too
- * long a key. The message begins with the path of the fault.
+ * Throws INVALID_ARGUMENT if no event may hold a value: non-finite numbers, which JSON lacks and
+ * which would be stored as null; too many levels or values; a key that is too long. The message
+ * begins with the path of the fault.
  */
 export function assertSound(value: JsonObject, path: string): void {
   const fault = bucketFaultOf(value, path);
   if (fault !== undefined) throw new ServiceError("INVALID_ARGUMENT", fault);
 }
 
-/** Tells whether an event can hold a JSON value: finite numbers, at most `depth` levels. */
+/** Returns whether an event can hold a JSON value: finite numbers, at most `depth` levels. */
 export function isSound(value: unknown, depth: number): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return true;

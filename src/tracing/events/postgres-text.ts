@@ -1,28 +1,30 @@
-// Keeps text that Postgres refuses, NUL and lone surrogates, in a form that reads back as it came:
-// U+E000 and four hex digits of the code unit, U+E000 itself among them. Called wherever text
-// enters or leaves a project's tables; filter values are escaped too, so that they compare alike.
+// Reversibly escapes text that Postgres refuses, NUL and lone surrogates: U+E000 and four hex
+// digits of the code unit, for U+E000 itself too. All text in a project's tables is escaped, and
+// filter values are too, so that they compare alike.
 
 const escapeMark = "\uE000";
-// Lone surrogates only: a pair is one code point under the `u` flag and does not match.
+// Matches lone surrogates only: a pair is one code point under the `u` flag.
 const refused = /[\0\uE000\p{Cs}]/gu;
 const escaped = /\uE000([0-9a-f]{4})/g;
-// In JSON text, JSON.stringify has already written NUL and lone surrogates as lower-case escapes.
-// An even run of backslashes before one belongs to other characters.
+// JSON.stringify has already written NUL and lone surrogates as lower-case escapes. An even run of
+// backslashes before an escape belongs to other characters.
 const refusedInJson = /(?<!\\)((?:\\\\)*)\\u(0000|d[89a-f][0-9a-f]{2})|\uE000/g;
 
-/** Returns `text` with the code units that Postgres refuses escaped; `unescapeText` undoes it. */
+/**
+ * Returns `text` with the code units that Postgres refuses escaped. `unescapeText` is its inverse.
+ */
 export function escapeText(text: string): string {
   if (text.isWellFormed() && !text.includes("\0") && !text.includes(escapeMark)) return text;
   return text.replace(refused, (unit) => escapeMark + hexOf(unit));
 }
 
-/** Returns the text that `escapeText` was given. */
+/** Returns the original of a text that `escapeText` returned. */
 export function unescapeText(text: string): string {
   if (!text.includes(escapeMark)) return text;
   return text.replace(escaped, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
-/** Escapes JSON text made by JSON.stringify as `escapeText` does the strings in it. */
+/** Escapes the strings inside JSON text from JSON.stringify, as `escapeText` does. */
 export function escapeJson(json: string): string {
   if (!json.includes("\\u") && !json.includes(escapeMark)) return json;
   return json.replace(refusedInJson, (match, slashes: string | undefined, hex: string) =>
@@ -30,7 +32,7 @@ export function escapeJson(json: string): string {
   );
 }
 
-/** Returns JSON text whose strings are those that `escapeJson` was given. */
+/** Returns the original of JSON text that `escapeJson` returned. */
 export function unescapeJson(json: string): string {
   if (!json.includes(escapeMark)) return json;
   return json.replace(escaped, (_, hex: string) => `\\u${hex}`);

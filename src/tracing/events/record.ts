@@ -1,4 +1,4 @@
-// Records writes: the one way in for events, whatever protocol brought them. Writes of concurrent
+// Records writes: the only way for events into the store, for every protocol. Writes of concurrent
 // requests share a statement and a commit (commit-queue.ts); a caller is answered after its commit.
 // Source: docs/decisions.md, 5 to 7, 9 and 18.
 
@@ -16,28 +16,31 @@ import type { EstimateCost, EventWrite } from "./event.ts";
 import { isRefusal, type Outcome } from "./merge.ts";
 import type { OnWritten, WriteSet } from "./write-set.ts";
 
-/** Why writes are refused, by their index. */
+/** Causes of refused writes, by index. */
 export type Refused = ReadonlyMap<number, string>;
 
-/** The request that writes come from; absent for writes of the service's own. */
+/** Request of the writes; absent for the service's own writes. */
 export type Origin = {
-  /** Memory that it holds. Past a bound of what waits for a commit it is refused (OVERLOADED). */
+  /**
+   * Bytes of memory that the request holds. Past a limit of waiting bytes it is refused
+   * (OVERLOADED).
+   */
   readonly bytes?: number;
 };
 
 export type RecordOptions = Origin & {
-  /** Names for sessions that have none of their own, by session id. */
+  /** Names for sessions without a name, by session id. */
   readonly sessionNames?: ReadonlyMap<string, string>;
-  /** What each write costs (event-limits.ts); by it a large request is stored in parts. */
+  /** Cost of each write (event-limits.ts). A request of high total cost is stored in parts. */
   readonly costs?: readonly number[];
 };
 
 export type Recorder = {
   /**
-   * Stores events, each merged into the one that has its id. Resolves after commit; the sessions
-   * they name exist then, and their totals count them. Returns the causes of refused writes by
-   * their index: of these nothing is stored, the others are. A large request takes several commits;
-   * where one fails, those before it stand, and the same request again merges.
+   * Stores events, merging each into an existing event of the same id. Resolves after commit; the
+   * sessions that the events name exist then, and their totals count them. Returns the causes of
+   * refused writes by index: nothing of these is stored, the others are. A large request takes
+   * several commits; if one fails, the earlier ones stand, and repeating the request merges.
    */
   record(
     projectId: ProjectId,
@@ -45,16 +48,16 @@ export type Recorder = {
     options?: RecordOptions,
   ): Promise<Refused>;
   /**
-   * Merges an update; one whose event is not there is kept until it comes. Throws INVALID_ARGUMENT
-   * when it cannot be stored.
+   * Merges an update; if its event does not exist, the update is kept until it does. Throws
+   * INVALID_ARGUMENT if it cannot be stored.
    */
   enrich(projectId: ProjectId, write: EventWrite, origin?: Origin): Promise<void>;
   /**
-   * Merges an update into an existing event; false when there is none. Throws INVALID_ARGUMENT when
-   * it cannot be stored.
+   * Merges an update into an existing event; returns false if there is none. Throws
+   * INVALID_ARGUMENT if it cannot be stored.
    */
   update(projectId: ProjectId, write: EventWrite, origin?: Origin): Promise<boolean>;
-  /** What waits for a commit now. */
+  /** Returns the size of the commit queue. */
   queueSize(): QueueSize;
   /** Resolves when no write is waiting. */
   drain(): Promise<void>;
@@ -63,16 +66,16 @@ export type Recorder = {
 export type RecorderOptions = {
   readonly database: Database;
   readonly fields: FieldCatalogue;
-  /** Of commits; by default those of the database's transactions. */
+  /** Turns of commits; by default those of the database's transactions. */
   readonly turns?: Turns;
-  /** Told how many events each commit stored or changed. */
+  /** Called after each commit with the number of events that it stored or changed. */
   readonly onStored?: (events: number) => void;
-  /** Absent where no prices are known. */
+  /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost | undefined;
   readonly onWritten?: OnWritten | undefined;
 };
 
-/** The queue has limits of its own for what waits. */
+/** The queue limits its own length. */
 const oneAtATime = {
   places: 1,
   placesPerOwner: 1,
@@ -89,11 +92,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const running = createRunning();
   const derivations = { fields, estimateCost, onWritten };
   const queue = createCommitQueue({ commit, turns: options.turns ?? database.turns() });
-  // Changes of large events, one at a time: what they take in Postgres is bounded then, and other
+  // Changes of large events run one at a time: this bounds their memory in Postgres, and other
   // requests do not wait for them.
   const largeQueue = createCommitQueue({ commit: commitFirst, turns: createTurns(oneAtATime) });
 
-  // A request that fails among others is tried alone by the queue: only there is it taken apart.
+  // The queue retries a failed request alone, and only then is it split to find its bad writes.
   async function commit(sets: readonly WriteSet[]): Promise<readonly Outcomes[]> {
     const [set] = sets;
     if (set === undefined || sets.length > 1) return applyWrites(database, derivations, sets);
@@ -130,7 +133,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return outcomes;
   }
 
-  // Between the parts of a large request others have their turn.
+  // Other requests take turns between the parts of a large request.
   async function submitParts(set: WriteSet, costs: readonly number[]): Promise<Outcomes> {
     const outcomes: Outcome[] = [];
     for (const end of partEndsOf(set.writes.length, costs)) {
@@ -179,19 +182,19 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
     async drain() {
       await running.drain();
-      // A commit whose request was given up may still be under way.
+      // A commit may still be running although its request was abandoned.
       await Promise.all([queue.drain(), largeQueue.drain()]);
     },
   };
 }
 
-/** Most that a part of a request costs: about half a second of Postgres. */
+/** Maximum cost of a part of a request: about half a second of Postgres. */
 const partCostMax = 500_000;
 
-/** Cost of a write that was not weighed, as of an event of 2 KB. */
+/** Cost of a write that was not weighed: that of an event of 2 KB. */
 const usualCost = 200;
 
-/** Returns where the parts of a request end. */
+/** Yields the end index of each part of a request. */
 function* partEndsOf(count: number, costs: readonly number[]): Generator<number> {
   let cost = 0;
   for (let at = 0; at < count; at += 1) {
@@ -205,7 +208,8 @@ function* partEndsOf(count: number, costs: readonly number[]): Generator<number>
   if (count > 0) yield count;
 }
 
-// The deadline of the call: its client has been answered by then, and archiving counts on it.
+// Throws past the deadline of the call. The client has been answered by then, and archiving relies
+// on the deadline.
 function assertInTime({ receivedAtMs }: WriteSet): void {
   if (Date.now() - receivedAtMs < ingestionTimeoutMs) return;
   throw new ServiceError("DATABASE_UNAVAILABLE", `not stored in ${ingestionTimeoutMs} ms`);

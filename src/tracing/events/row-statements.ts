@@ -1,19 +1,19 @@
-// Rows of events as the JSON texts of statements, bounded by rows and by length, so that a commit
-// of any size takes the memory of one statement.
+// Turns rows of events into JSON texts of statements, bounded by rows and by length, so that a
+// commit of any size takes the memory of one statement.
 
 import type { Pacer } from "../../base/pacer.ts";
 import { escapeJson } from "./postgres-text.ts";
 
-/** A row as jsonb_to_recordset reads it. */
+/** A row in the form that jsonb_to_recordset reads. */
 export type Row = { readonly project_id: string; readonly event_id: string } & Readonly<
   Record<string, unknown>
 >;
 
-// A commit of the usual size is one statement. What a statement has stands in memory several times
-// over: as rows, as text and as bytes, here and in Postgres.
+// A commit of usual size is one statement. The content of a statement is in memory several times:
+// as rows, as text and as bytes, here and in Postgres.
 const rowsPerStatementMax = 2_000;
 
-/** Length of a statement's rows as JSON; a longer row is a statement of its own. */
+/** Maximum length of a statement's rows as JSON; a longer row is a statement by itself. */
 const statementLengthMax = 16_000_000;
 
 export type Statement = {
@@ -24,17 +24,20 @@ export type Statement = {
 
 export type RowStatementsOptions = {
   readonly pacer: Pacer;
-  /** Longest JSON of one row. */
+  /** Maximum length of one row's JSON. */
   readonly rowLengthMax: number;
-  /** Called for each longer row, which is left out. */
+  /** Called with each longer row, which is left out. */
   readonly onTooLong: (row: Row) => void;
-  /** All rows together are a few megabytes: they are written at once, without a look at each. */
+  /**
+   * True if all rows together are a few megabytes: they are written at once, without measuring
+   * each.
+   */
   readonly isSmall?: boolean;
 };
 
 /**
- * Yields rows as statements. Several statements come in the order of the rows' keys, as those
- * of every writer do: parallel upserts in other orders deadlock.
+ * Yields rows as statements. Several statements come in the order of the rows' keys, the order of
+ * every writer: parallel upserts in different orders deadlock.
  */
 export async function* toStatements(
   rows: readonly Row[],
@@ -62,7 +65,10 @@ export async function* toStatements(
 
 type Group = Statement & { readonly end: number };
 
-/** Reads rows from `start` until a statement is full; it has none where all were too long. */
+/**
+ * Reads rows from `start` until a statement is full. The statement is empty if all rows were too
+ * long.
+ */
 async function readGroup(
   rows: readonly Row[],
   start: number,

@@ -1,5 +1,5 @@
-// Reads events within bounds of bytes: sizes are computed in Postgres before rows are fetched, the
-// bytes are taken from the call's memory first, and rows come in portions.
+// Reads events within bounds of bytes: Postgres computes sizes before rows are fetched, the bytes
+// are reserved in the call's memory first, and rows come in portions.
 // Source: docs/decisions.md, 15.
 
 import type { PendingQuery } from "postgres";
@@ -20,23 +20,23 @@ import {
   type SizeLimits,
 } from "./sized-store.ts";
 
-/** The call that reads; without one, nothing is cancelled, and memory is not counted. */
+/** The call that reads. Without its fields nothing is cancelled and no memory is counted. */
 export type Reading = {
-  /** Organization of the project. */
+  /** Organization that owns the project. */
   readonly organization?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Holds what is read until it is given back, at the latest when the call ends. */
+  /** Holds the memory of rows until it is released, at the latest at the end of the call. */
   readonly memory?: Reservation | undefined;
 };
 
-/** What a call reads a project's events with. */
+/** Reader and memory of a call, for one project's events. */
 export type ReadContext = {
   readonly projectId: string;
   readonly read: Read;
   readonly memory: Reservation;
 };
 
-/** Returns what a call reads a project's events with. */
+/** Creates the read context of a call for one project. */
 export function createReadContext(
   database: Pick<Database, "reader">,
   projectId: string,
@@ -48,43 +48,45 @@ export function createReadContext(
 
 export type ReadRequest = RowShape & {
   readonly source: RowSource;
-  /** Rows that the source has at most. */
+  /** Maximum number of rows of the source. */
   readonly rowsMax: number;
-  /** Bytes of rows that one statement sends; a larger row is sent by itself. */
+  /** Maximum bytes of rows that one statement sends; a larger row is sent by itself. */
   readonly bytesMax: number;
-  /** Told of sizes before rows are sent, and of containers before they are parsed; may throw. */
+  /**
+   * Called with sizes before rows are sent, and with containers before they are parsed; may throw.
+   */
   readonly admit: (size: Size) => void;
 };
 
-/** Bytes of events with their records; objects and arrays in them. */
+/** Bytes of events, including their overhead, and the number of objects and arrays in them. */
 export type Size = { readonly bytes: number; readonly containers: number };
 
-/** Events that follow each other. */
+/** Consecutive events. */
 export type Part = {
   readonly events: readonly SelectedEvent[];
-  /** Their rows, for the extras. */
+  /** Rows of the events, for the extras. */
   readonly rows: readonly SizedRow[];
   /** Bytes of the call's memory that the events hold. */
   readonly heldBytes: number;
 };
 
 /**
- * Bytes that a statement may make into text, by the estimate, to send of it what fits: the first
- * shares them among the rows that it may have, later ones have rows that fit together.
+ * Maximum estimated bytes that a statement converts to text in order to select the rows that fit.
+ * The first statement divides them among its rows; later statements ask for rows that fit together.
  */
 const firstEstimateMax = 32_000_000;
 const portionEstimateMax = 16_000_000;
 const portionIdsMax = 2_000;
-/** Statements for one huge event that has grown each time after it was measured. */
+/** Maximum statements for one huge event that grows after each measurement. */
 const loneAttemptsMax = 3;
 
-/** Rows of a source: how many there are, which is the last, and their events. */
+/** Rows of a source: their number, the last one, and their events. */
 export type Found = {
   readonly rows: readonly SizedRow[];
   /**
    * Yields the events in the order of the source, once. Rows that one statement cannot send are
-   * read by their ids, as they are then; those that are gone by then are left out. Throws
-   * ANSWER_TOO_LARGE for one event past its own bound.
+   * read by id later, in their state of then; rows deleted meanwhile are left out. Throws
+   * ANSWER_TOO_LARGE for one event past the bound of an event.
    */
   readonly parts: AsyncGenerator<Part, void, undefined>;
 };
@@ -117,7 +119,9 @@ async function* readParts(
   }
 }
 
-/** Returns an event, or undefined without one. Throws ANSWER_TOO_LARGE past its own bound. */
+/**
+ * Returns an event; undefined if there is none. Throws ANSWER_TOO_LARGE past the bound of an event.
+ */
 export async function readEvent(
   context: ReadContext,
   eventId: string,
@@ -133,21 +137,21 @@ export async function readEvent(
   return part.done === true ? undefined : part.value.events[0];
 }
 
-/** Taken from the call's memory for an event whose size is not known yet. */
+/** Bytes reserved in the call's memory for an event of unknown size. */
 const usualEventBytes = 1_000_000;
 
-/** A row that is yet to be read, and what is known of its size. */
+/** A row still to be read, with its known sizes. */
 type Waiting = {
   readonly index: number;
   readonly eventId: string;
-  /** Null where it was not measured. */
+  /** Null if the row was not measured. */
   readonly bytes: number | null;
   readonly estimate: number;
 };
 
 type Decoded = { readonly eventId: string; readonly event: SelectedEvent; readonly bytes: number };
 
-/** Which of the rows have been read, and how far all have been. */
+/** Tracks the rows that have been read, and the position up to which all have. */
 function createProgress(rows: readonly SizedRow[]) {
   const indexes = new Map<string, number>();
   const decoded = new Array<Decoded | undefined>(rows.length);
@@ -167,7 +171,7 @@ function createProgress(rows: readonly SizedRow[]) {
         if (index !== undefined) decoded[index] = one;
       }
     },
-    /** Notes what became of rows that were asked for first: those that are absent are gone. */
+    /** Records the result for the rows asked for. Rows that are absent have been deleted. */
     settle(asked: readonly Waiting[], found: readonly SizedRow[]) {
       const unsent = new Map<string, SizedRow>();
       for (const row of found) if (!row.is_sent) unsent.set(unescapeText(row.event_id), row);
@@ -177,7 +181,7 @@ function createProgress(rows: readonly SizedRow[]) {
       });
       waiting = [...left, ...waiting.slice(asked.length)];
     },
-    /** Yields the events up to the first that is yet to be read, once each. */
+    /** Yields the events up to the first unread row, once each. */
     *takeReady(): Generator<Part, void, undefined> {
       const end = waiting[0]?.index ?? rows.length;
       const ready = decoded.slice(taken, end);
@@ -199,7 +203,7 @@ function sizeOf({ bytes, estimate }: SizedRow): Pick<Waiting, "bytes" | "estimat
   return { bytes, estimate };
 }
 
-/** Returns how many of the first rows one statement is asked for: at least one. */
+/** Returns how many of the first rows to ask of one statement: at least one. */
 function countFitting(waiting: readonly Waiting[], bytesMax: number): number {
   let estimates = 0;
   let bytes = 0;
@@ -212,7 +216,7 @@ function countFitting(waiting: readonly Waiting[], bytesMax: number): number {
   return end === -1 ? waiting.length : end;
 }
 
-/** Reads rows by their ids; one that is larger than a statement sends is measured first, alone. */
+/** Reads rows by id. A row larger than a statement sends is measured first, alone. */
 async function readPortion(
   context: ReadContext,
   request: ReadRequest,
@@ -246,7 +250,7 @@ async function readLone(
   let bytes = first.bytes;
   for (let attempt = 1; attempt <= loneAttemptsMax; attempt += 1) {
     if (bytes !== null && bytes > eventReadBytesMax) throw eventTooLarge(first.eventId, bytes);
-    // Zero bytes are sent of a row that is only measured.
+    // With 0 bytes, the row is measured and not sent.
     const limits = { estimateMax: Number.MAX_SAFE_INTEGER, bytesMax: bytes ?? 0 };
     const rows = await fetchRows(context, { projections }, source, limits);
     const [row] = rows;
@@ -257,12 +261,12 @@ async function readLone(
   throw new Error("an event grew each time it was measured");
 }
 
-/** Rows that say whether they were sent, and with how many bytes. */
+/** A row that tells whether it was sent, and with how many bytes. */
 type MaybeSent = { readonly is_sent: boolean; readonly bytes: number | null };
 
 /**
- * Runs a statement that sends at most `bytesMax`. They are taken from the call's memory in its
- * turn, and what it did not send is given back.
+ * Runs a statement that sends at most `bytesMax`. Reserves them in the call's memory once it runs,
+ * and releases the bytes that were not sent.
  */
 export async function readWithin<T extends MaybeSent>(
   { read, memory }: Pick<ReadContext, "read" | "memory">,
@@ -272,7 +276,7 @@ export async function readWithin<T extends MaybeSent>(
   let reserved = 0;
   try {
     const rows = await read((sql) => {
-      // Taken once, also where the statement is run again.
+      // Reserved only once, even if the statement is retried.
       if (reserved === 0) memory.grow(bytesMax);
       reserved = bytesMax;
       return statement(sql);
@@ -300,7 +304,7 @@ function admitMeasured({ admit }: ReadRequest, { bytes }: SizedRow): void {
   if (bytes !== null) admit({ bytes: bytes + eventOverheadBytes, containers: 0 });
 }
 
-/** Makes the rows that were sent into events, with turns of the event loop between. */
+/** Converts the rows that were sent to events, with pauses for the event loop. */
 async function decode(
   { memory }: ReadContext,
   { admit }: ReadRequest,
@@ -321,7 +325,10 @@ async function decode(
   return decoded;
 }
 
-/** program_limit_exceeded: a text of more than a gigabyte, which numbers written out may be. */
+/**
+ * Returns true for program_limit_exceeded: a text of more than a gigabyte, which numbers in full
+ * digits can reach.
+ */
 function isTooLong(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "54000";
 }

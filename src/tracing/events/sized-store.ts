@@ -1,6 +1,5 @@
-// Rows of events with their sizes, in Postgres: a row's texts are made once, measured, and sent
-// only as long as all of the statement's rows together stay within a bound. Every source names its
-// project.
+// Rows of events with their sizes: Postgres makes a row's texts once, measures them, and sends them
+// only while the total of the statement stays within a bound. Every source names its project.
 
 import type { PendingQuery, Row } from "postgres";
 import type { Sql } from "../../postgres/database.ts";
@@ -15,30 +14,30 @@ import { escapeText } from "./postgres-text.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
-/** A row with its sizes; its texts are null unless it was sent. */
+/** A row with its sizes; its texts are null unless `is_sent`. */
 export type SizedRow = SelectedRow & {
   readonly is_sent: boolean;
-  /** Bytes of its texts, exactly; null where they were not made, being too many by the estimate. */
+  /** Exact bytes of its texts; null if the estimate was too large to make them. */
   readonly bytes: number | null;
   /**
-   * Bytes that it takes in the table, more where values are compressed there. The texts are seldom
-   * larger: where they are mostly numbers with many zeros, or control characters.
+   * Bytes of the row in the table, multiplied if values are compressed there. The texts are seldom
+   * larger: if they are mostly numbers with many zeros, or control characters.
    */
   readonly estimate: number;
 };
 
-/** How much one statement may make and send. */
+/** Limits of the text that one statement makes and sends. */
 export type SizeLimits = {
   /** Rows with larger estimates are neither made nor sent. */
   readonly estimateMax: number;
-  /** Rows are sent, in their order, until their bytes together are more. */
+  /** Rows are sent, in their order, until their total exceeds this. */
   readonly bytesMax: number;
 };
 
-/** Which columns of rows are read. */
+/** Columns of rows to read. */
 export type RowShape = {
   readonly projections: Projections;
-  /** Numeric columns of `t` in the source, which rows have whether they are sent or not. */
+  /** Numeric columns of `t` in the source, present in rows whether or not they are sent. */
   readonly extras?: readonly string[];
 };
 
@@ -46,8 +45,8 @@ export type RowShape = {
 export type RowSource = (sql: Sql, columns: Fragment) => Fragment;
 
 /**
- * Times that a row with a compressed value counts. Text shrinks to a third or so; what repeats may
- * shrink to an eightieth, so that a statement makes at most four times what it is allowed.
+ * Factor for a row with a compressed value. Text shrinks to about a third; repetitive text may
+ * shrink to an eightieth, so a statement makes at most four times its limit.
  */
 const compressedFactor = 20;
 
@@ -80,10 +79,10 @@ export function sizedRows(
     ) as e`;
 }
 
-/** Selects the events of ids, in the order of the ids; none of an id that is gone. */
+/** Selects events by id, in the order of the ids; deleted events are left out. */
 export function rowsOfIds(projectId: string, eventIds: readonly string[]): RowSource {
-  // Each is looked up by its key, as `limit` makes Postgres do inside `lateral`: a join would at
-  // times read all of the project's.
+  // `limit` inside `lateral` makes Postgres look up each id by its key; a join sometimes reads all
+  // events of the project.
   return (sql, columns) => sql`
     select ${columns}
     from unnest(${eventIds.map(escapeText)}::text[])
@@ -98,7 +97,7 @@ export function rowsOfIds(projectId: string, eventIds: readonly string[]): RowSo
     order by wanted.position`;
 }
 
-/** Parts of the statement, which hold nothing but names of columns. */
+/** Parts of the statement, which contain only column names. */
 type StatementText = {
   readonly raw: string;
   readonly estimated: string;
@@ -109,7 +108,10 @@ type StatementText = {
   readonly sent: string;
 };
 
-/** By the columns; the driver would take longer to put the parts together than Postgres to run. */
+/**
+ * Statements by their columns: assembling the parts in the driver takes longer than Postgres takes
+ * to run.
+ */
 const statements = new Map<string, StatementText>();
 
 function statementOf({ projections, extras = [] }: RowShape): StatementText {
@@ -123,11 +125,12 @@ function statementOf({ projections, extras = [] }: RowShape): StatementText {
   return text;
 }
 
-/** Sets of projections that are remembered; programs ask for the same few. */
+/** Maximum remembered sets of projections; programs ask for the same few. */
 const statementsMax = 100;
 
-// From the inside out. `offset 0` has each part computed once. The window runs over the rows as
-// they come, which is in the order of the source: an order of its own would sort them again.
+// The parts from the inside out. `offset 0` makes Postgres compute each part once. The window has
+// no order and follows the rows, which come in the order of the source; its own order would sort
+// them again.
 function writeStatement({ projections, extras = [] }: RowShape): StatementText {
   const { texts, plain, members } = columnsFor(projections);
   const kept = [...plain, ...extras];
@@ -150,12 +153,12 @@ function writeStatement({ projections, extras = [] }: RowShape): StatementText {
   };
 }
 
-/** The lengths of texts stand in their headers; none is read for them. */
+/** Text lengths are in the value headers, so no text is read for them. */
 function lengthText(texts: readonly string[]): string {
   return ["0", ...texts.map((name) => `coalesce(octet_length(e.${name}), 0)`)].join(" + ");
 }
 
-/** `cost_estimate` is the service's own, and small. */
+/** `cost_estimate` is written by the service, and small. */
 function estimateText(texts: readonly string[], members: readonly string[]): string {
   const sized = members.filter((name) => name !== "cost_estimate");
   if (sized.length === 0) return `(${lengthText(texts)})::bigint`;

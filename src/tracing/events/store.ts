@@ -8,15 +8,15 @@ import { escapeJson, escapeText, unescapeText } from "./postgres-text.ts";
 export type EventKey = { readonly project_id: string; readonly event_id: string };
 
 /**
- * Has Postgres plan the statements of a transaction for any project, not for the one at hand. Of a
- * project that is not in its statistics yet it expects one row, and reads all of the project's for
- * each key: 20,000 events of a new project took 14 s in place of 1 s.
+ * Makes Postgres plan the transaction's statements for any project instead of the current one. For
+ * a project that is not in the statistics it expects one row, and reads all events of the project
+ * for each key: 20,000 events of a new project took 14 s instead of 1 s.
  */
 export async function planForAnyProject(sql: Sql): Promise<void> {
   await sql`set local plan_cache_mode = force_generic_plan`;
 }
 
-/** Inserts the rows of a statement that are absent and returns the keys of those inserted. */
+/** Inserts the absent rows of a statement and returns their keys. */
 export async function insertRows(sql: Sql, rows: string): Promise<EventKey[]> {
   return sql<EventKey[]>`
     insert into events (
@@ -33,13 +33,13 @@ export async function insertRows(sql: Sql, rows: string): Promise<EventKey[]> {
     returning project_id, event_id`;
 }
 
-/** Locks what the ids of one project hold and returns the types of the events, by id. */
+/** Locks the events of one project's ids and returns their types, by id. */
 export async function lockTypes(
   sql: Sql,
   projectId: string,
   eventIds: readonly string[],
 ): Promise<Map<string, StoredEvent["event_type"]>> {
-  // Each is looked up by its key, as `for no key update` makes Postgres do inside `lateral`.
+  // `for no key update` inside `lateral` makes Postgres look up each id by its key.
   const rows = await sql<{ event_id: string; event_type: StoredEvent["event_type"] }[]>`
     select held.event_id, held.event_type
     from (
@@ -64,14 +64,15 @@ export type MetricsMerge = {
   readonly removed: readonly string[];
 };
 
-/** Merges metrics into events that `lockTypes` has locked, and touches nothing else of them. */
+/** Merges metrics into events that `lockTypes` has locked, and changes nothing else of them. */
 export async function mergeMetrics(
   sql: Sql,
   projectId: string,
   merges: readonly MetricsMerge[],
 ): Promise<void> {
   const rows = merges.map(({ eventId, ...merge }) => ({ event_id: eventId, ...merge }));
-  // The ids once more, as a list: joined alone, Postgres would at times read all of the project's.
+  // The extra list of ids keeps Postgres from reading all events of the project, which it sometimes
+  // does for the join alone.
   await sql`
     update events set metrics = (events.metrics - incoming.removed) || incoming.metrics
     from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
@@ -80,7 +81,7 @@ export async function mergeMetrics(
       and events.event_id = any(${merges.map(({ eventId }) => escapeText(eventId))})`;
 }
 
-/** Of the given session ids, those whose row is no session or has no name, with its type. */
+/** Returns the types of those given session ids whose row is not a session or has no name. */
 export async function listNamelessSessions(
   sql: Sql,
   projectId: string,
@@ -94,28 +95,29 @@ export async function listNamelessSessions(
   return new Map(rows.map((row) => [unescapeText(row.event_id), row.event_type]));
 }
 
-/** Widest times of a session's events, microseconds. */
+/** Widest times of a session's events, in microseconds. */
 export type SessionTimes = EventKey & {
   readonly start_time_us: number;
   readonly end_time_us: number;
 };
 
 /**
- * Widens the times of sessions to those of their events; a session that is as wide is not written.
+ * Widens the times of sessions to those of their events. Sessions that are already as wide are not
+ * written.
  */
 export async function widenSessions(sql: Sql, times: readonly SessionTimes[]): Promise<void> {
   const byProject = Map.groupBy(times, (row) => row.project_id);
-  // In the order of every writer.
+  // In the order of every writer, against deadlocks.
   for (const projectId of [...byProject.keys()].toSorted()) {
     await widenSessionsOf(sql, projectId, byProject.get(projectId) ?? []);
   }
 }
 
 /**
- * Each session is looked up by its key, as `for update` makes Postgres do, and `|| ''` hides the
- * index on sessions from it: a join, or that index, would at times read all of the project's. For
- * the same reason there is one statement for each project, and arrays, of which Postgres expects
- * ten rows: of JSON it expects a hundred, and reads all of the project's for them.
+ * `for no key update` makes Postgres look up each session by its key, and `|| ''` hides the index
+ * on sessions: a join, or that index, sometimes reads all events of the project. For the same
+ * reason there is one statement per project, with arrays: Postgres expects ten rows of an array but
+ * a hundred of JSON, and for a hundred it reads all events of the project.
  */
 async function widenSessionsOf(
   sql: Sql,
@@ -151,8 +153,8 @@ async function widenSessionsOf(
 }
 
 /**
- * Returns the sources of the sessions that exist, by session id. The project is a subquery, so that
- * it is planned for any (planForAnyProject).
+ * Returns the sources of the existing sessions, by session id. The project is a subquery, so that
+ * the plan fits any project (planForAnyProject).
  */
 export async function listSessionSources(
   sql: Sql,
@@ -167,7 +169,7 @@ export async function listSessionSources(
   return new Map(rows.map((row) => [unescapeText(row.event_id), unescapeText(row.source)]));
 }
 
-/** Returns the sessions of the events that exist, by event id; planned as those above. */
+/** Returns the sessions of the existing events, by event id. Planned like `listSessionSources`. */
 export async function listSessionIds(
   sql: Sql,
   projectId: string,
@@ -181,7 +183,7 @@ export async function listSessionIds(
   return new Map(rows.map((row) => [unescapeText(row.event_id), unescapeText(row.session_id)]));
 }
 
-/** Deletes an event that `lockHeld` has locked, and the feedback on it. */
+/** Deletes an event that `lockHeld` has locked, and its feedback. */
 export async function deleteEvent(sql: Sql, projectId: string, eventId: string): Promise<void> {
   await sql`
     delete from feedback
@@ -191,7 +193,7 @@ export async function deleteEvent(sql: Sql, projectId: string, eventId: string):
     where project_id = ${projectId} and event_id = ${escapeText(eventId)}`;
 }
 
-/** Returns rows, a JSON array of a statement (row-statements.ts), as the table `incoming`. */
+/** Returns rows, the JSON array of a statement (row-statements.ts), as the table `incoming`. */
 export function incomingRows(sql: Sql, rows: string) {
   return sql`
     jsonb_to_recordset(${rows}::text::jsonb) as incoming (

@@ -1,4 +1,4 @@
-// From the fields that a writer gave to the stored event with its defaults, and to its row.
+// Converts a writer's fields to the stored event with its defaults, and to its row.
 // Source: docs/decisions.md, 2 and 4.
 
 import { deriveUuid } from "../../base/ids.ts";
@@ -15,8 +15,8 @@ import type { Row } from "./row-statements.ts";
 
 /**
  * Fills in the defaults: names, `receivedAtMs` as start, the session derived from the event's id.
- * `duration` stays null unless given, and is derived on reading, so that a later end changes it.
- * The cost is estimated anew each time an event is written, since any write may change its tokens.
+ * `duration` stays null unless given, and readers derive it, so that a later end changes it. Each
+ * write estimates the cost anew, because any write may change the tokens.
  */
 export function toStoredEvent(
   eventId: string,
@@ -48,19 +48,22 @@ export function toStoredEvent(
 }
 
 /**
- * Returns the session of an event sent without one: derived from the event's id, so that sending
- * the event again does not make another session.
+ * Returns the session of an event sent without one. It is derived from the event's id, so that
+ * sending the event again does not create another session.
  */
 export function defaultSessionId(eventId: string): string {
   return deriveUuid(`session of ${eventId}`);
 }
 
-/** Milliseconds, fractions kept, to whole microseconds. */
+/** Converts milliseconds with fractions to whole microseconds. */
 export function toMicroseconds(timeMs: number): number {
   return Math.round(timeMs * 1000);
 }
 
-/** The columns of a row, as jsonb_to_recordset reads them. Free-form JSON is escaped as a whole. */
+/**
+ * Returns the columns of a row, as jsonb_to_recordset reads them. Free-form JSON is escaped as a
+ * whole.
+ */
 export function toRow(projectId: string, event: StoredEvent): Row {
   const { start_time, end_time, duration, cost_estimate, ...columns } = event;
   return {
@@ -69,14 +72,14 @@ export function toRow(projectId: string, event: StoredEvent): Row {
     start_time_us: toMicroseconds(start_time),
     end_time_us: end_time === null ? null : toMicroseconds(end_time),
     duration_ms: duration,
-    // Few events have one: the others are sent without.
+    // Few events have an estimate; the other rows omit it.
     ...(cost_estimate !== null && { cost_estimate }),
   };
 }
 
 /**
- * The row that brings an event, merged from what it held and was given, up to date: of buckets,
- * children and error only what was given.
+ * Returns the row that updates a stored event to the merged one. Buckets, children and error
+ * contain only the given values.
  */
 export function toMergeRow(projectId: string, event: StoredEvent, given: EventFields): Row {
   const row: Record<string, unknown> = { ...toRow(projectId, event) };
@@ -89,7 +92,7 @@ export function toMergeRow(projectId: string, event: StoredEvent, given: EventFi
   return row as Row;
 }
 
-/** A row that no reader sees: the updates lie whole in `inputs`. */
+/** Returns a row that readers skip; its updates are in `inputs`. */
 export function toPendingRow(projectId: string, eventId: string, fields: Pending): Row {
   const row = toRow(
     projectId,
@@ -98,7 +101,7 @@ export function toPendingRow(projectId: string, eventId: string, fields: Pending
   return { ...row, event_type: "pending", inputs: fields };
 }
 
-/** Key of an id in maps over several projects. */
+/** Returns the key of an id for maps over several projects. */
 export function keyOf(projectId: string, eventId: string): string {
   return `${projectId} ${escapeText(eventId)}`;
 }

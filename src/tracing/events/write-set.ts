@@ -1,37 +1,40 @@
-// One request's writes, on their way from record.ts through the commit queue to apply-writes.ts.
+// Writes of one request, with the call that commits report them to.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { EventWrite } from "./event.ts";
 import type { CountedEvent } from "./held-event.ts";
 
-/** `create`: whole events. `enrich`: updates that may wait. `update`: updates of what exists. */
+/**
+ * `create`: whole events. `enrich`: updates that may wait for their event. `update`: updates of
+ * existing events.
+ */
 export type WriteKind = "create" | "enrich" | "update";
 
-/** One request's writes. */
+/** Writes of one request. */
 export type WriteSet = {
   readonly projectId: ProjectId;
   readonly writes: readonly EventWrite[];
   readonly kind: WriteKind;
   readonly sessionNames: ReadonlyMap<string, string>;
   readonly receivedAtMs: number;
-  /** Memory that the request holds; undefined for writes of the service's own. */
+  /** Bytes of memory that the request holds; undefined for the service's own writes. */
   readonly bytes?: number | undefined;
 };
 
-/** Memory that an event takes where its request does not say more. */
+/** Minimum bytes that an event counts for. */
 const usualEventBytes = 2_000;
 
-/** Returns the bytes that a request's writes count for while they wait and in their commit. */
+/** Returns the bytes that a request's writes count for while waiting and in their commit. */
 export function sizeOfSet({ writes, bytes = 0 }: Pick<WriteSet, "writes" | "bytes">): number {
   return Math.max(bytes, writes.length * usualEventBytes);
 }
 
-/** An event as a commit leaves it. */
+/** An event after a commit. */
 export type WrittenEvent = { readonly projectId: string; readonly after: CountedEvent };
 
 /**
- * Told of the events that a commit makes or changes, in its transaction. What only merges metrics
- * of the service's own (metrics.ts) is not told.
+ * Called in the transaction of a commit with the events that it creates or changes. Merges of the
+ * service's own metrics (metrics.ts) do not call it.
  */
 export type OnWritten = (sql: Sql, written: readonly WrittenEvent[]) => Promise<void>;

@@ -1,5 +1,5 @@
-// Keyset cursors: where a page ended, bound to the question it belongs to. Opaque to clients;
-// nothing secret is inside.
+// Keyset cursors: the end of a page, bound to the request it belongs to. Clients treat them as
+// opaque; they contain nothing secret.
 
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../base/errors.ts";
@@ -8,15 +8,15 @@ import type { EventPlace } from "./place-store.ts";
 /** Last row of a page. */
 export type Position = EventPlace;
 
-/** Returns a cursor that continues after `position` for the same `question` only. */
+/** Returns a cursor that continues after `position`, for the same `question` only. */
 export function formatCursor(position: Position, question: unknown): string {
   const parts = [position.startTimeUs, position.eventId, hashOf(question)];
   return Buffer.from(JSON.stringify(parts)).toString("base64url");
 }
 
 /**
- * Reads a cursor. Throws INVALID_ARGUMENT when it is none of ours or belongs to another question:
- * other filters, dates or project.
+ * Reads a cursor. Throws INVALID_ARGUMENT if it is malformed or belongs to another question: other
+ * filters, dates or project.
  */
 export function parseCursor(cursor: string, question: unknown): Position {
   let parts: unknown;

@@ -1,5 +1,6 @@
-// Export: the events of a project that match filters and dates, in pages, by cursor, or as one
-// stream without a bound. Source: docs/spec.md, POST /events/export; docs/decisions.md, 15 to 17.
+// Export: the events of a project that match filters and dates, in pages (by number or cursor) or
+// as one unbounded stream.
+// Source: docs/spec.md, POST /events/export; docs/decisions.md, 15 to 17.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
@@ -17,12 +18,12 @@ import type { EventQuery } from "./place-store.ts";
 import * as store from "./store.ts";
 import { createStreams, type Group } from "./streams.ts";
 
-/** Which events a request asks for. */
+/** Events that a request selects. */
 export type EventSelection = Bounds & {
   readonly filters: readonly FilterInput[];
   /** Experiment run that the events belong to; absent or empty means any. */
   readonly evaluationId?: string | undefined;
-  /** Fields to answer besides `event_id`; empty means all. */
+  /** Fields to return in addition to `event_id`; empty means all. */
   readonly projections: readonly string[];
 };
 
@@ -35,7 +36,7 @@ export type PageRequest = EventSelection & {
 export type ExportPage = {
   readonly events: readonly SelectedEvent[];
   readonly projections: Projections;
-  /** Number of events over all pages. */
+  /** Number of matching events on all pages. */
   readonly total: number;
   /** Undefined on the last page. */
   readonly nextCursor: string | undefined;
@@ -44,8 +45,8 @@ export type ExportPage = {
 export type ExportStream = {
   readonly projections: Projections;
   /**
-   * Groups of events, newest first: each event that was stored before the stream began and is not
-   * changed meanwhile, once.
+   * Groups of events, newest first. An event that is stored before the stream begins and does not
+   * change meanwhile comes exactly once.
    */
   readonly groups: AsyncIterable<Group>;
 };
@@ -53,7 +54,7 @@ export type ExportStream = {
 export type Exports = {
   /**
    * Returns a page of at most `limitMax` events. Throws INVALID_FILTER naming the field, and
-   * INVALID_ARGUMENT for a limit, page, cursor, date or projection that is no good.
+   * INVALID_ARGUMENT for an invalid limit, page, cursor, date or projection.
    */
   getPage(
     projectId: ProjectId,
@@ -61,23 +62,23 @@ export type Exports = {
     options: Reading & { readonly limitMax: number },
   ): Promise<ExportPage>;
   /**
-   * Opens a stream; faults of the request throw before the first group, and so does OVERLOADED when
-   * as many streams are running as may.
+   * Opens a stream. Throws before the first group if the request is invalid, and OVERLOADED if the
+   * maximum number of streams is running.
    */
   stream(projectId: ProjectId, selection: EventSelection, reading?: Reading): Promise<ExportStream>;
-  /** Throws INVALID_FILTER, naming the field, where a page of these filters would. */
+  /** Throws INVALID_FILTER, naming the field, if `getPage` would refuse these filters. */
   checkFilters(projectId: ProjectId, filters: readonly FilterInput[]): Promise<void>;
-  /** Returns the field catalogue, by name and event type. */
+  /** Returns the field catalogue, sorted by name and event type. */
   getSchema(projectId: ProjectId, reading?: Reading): Promise<SchemaField[]>;
 };
 
 export type ExportsOptions = {
   readonly database: Database;
   readonly fields: FieldCatalogue;
-  /** Streams at the same time, of one project and of all. */
+  /** Maximum concurrent streams of one project and of all projects. */
   readonly streamsOfProjectMax?: number;
   readonly streamsMax?: number;
-  /** Events that one statement of a stream looks at. */
+  /** Maximum events that one statement of a stream scans. */
   readonly walkedMax?: number;
 };
 
@@ -115,7 +116,7 @@ export function createExports(options: ExportsOptions): Exports {
         request.cursor === undefined ? undefined : parseCursor(request.cursor, question);
       const query = await toQuery(projectId, request, reading);
       const context = createReadContext(database, projectId, reading);
-      // One more row than asked for tells whether there is another page.
+      // One extra row tells whether there is another page.
       const wanted = { limit: limit + 1, offset: (page - 1) * limit, after };
       const { found, total } = await findPage(context, query, projections, wanted);
       const events = found.slice(0, limit);
@@ -140,8 +141,8 @@ export function createExports(options: ExportsOptions): Exports {
 }
 
 /**
- * Counts first: how many match says how to find the page, and where the newest is. Few matches are
- * found by their own index and sorted; many by walking back in time from the newest.
+ * Counts first, because the count decides the plan: few matches are found by their own index and
+ * sorted, many by walking back in time from the newest match.
  */
 async function findPage(
   context: ReadContext,
@@ -158,7 +159,10 @@ async function findPage(
   return { found: events, total };
 }
 
-/** The run of an experiment stands in `metadata.run_id` of its events, recorded or not. */
+/**
+ * An experiment's events carry its run in `metadata.run_id`, whether or not the field is in the
+ * catalogue.
+ */
 function isOfRun(runId: string): Condition {
   return {
     target: { kind: "bucket", bucket: "metadata", paths: [["run_id"]] },
@@ -188,7 +192,10 @@ function parseCount(name: string, value: number | undefined, otherwise: number, 
   throw new ServiceError("INVALID_ARGUMENT", `${name}: must be a whole number, ${range}`);
 }
 
-/** What a cursor is bound to; the fields to show and the size of the page may change. */
+/**
+ * Returns the parts of a request that a cursor is bound to. Projections and page size may change
+ * between pages.
+ */
 function questionOf(projectId: ProjectId, selection: EventSelection): unknown {
   const filters = selection.filters.map(({ field, operator, value, type }) => [
     field,

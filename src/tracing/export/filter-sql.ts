@@ -1,6 +1,5 @@
-// SQL for conditions: parameterised fragments over `events as e`. Called by stores. Everything that
-// comes from a request is a parameter; columns and buckets are picked from the fixed tables below.
-// Source: docs/decisions.md, 16.
+// SQL for conditions: parameterised fragments over `events as e`. Every value from a request is a
+// parameter; columns and buckets come from the fixed tables below. Source: docs/decisions.md, 16.
 
 import type { Sql } from "../../postgres/database.ts";
 import { assertNever } from "../../base/errors.ts";
@@ -10,14 +9,14 @@ import { anyItem, type Path } from "../fields/path.ts";
 import type { Condition, Target, Test } from "./condition.ts";
 import { containsInJson, type Fragment, timeInJson } from "./json-sql.ts";
 
-/** SQL of each column that filters may name: text, number, boolean, microseconds or text[]. */
+/** SQL of each filterable column: text, number, boolean, microseconds or text[]. */
 export type ColumnSql = Readonly<Record<string, (sql: Sql) => Fragment>>;
 
-/** Columns of an event, by the names of filter.ts. */
+/** SQL of the event columns that filter.ts names. */
 export const eventColumnSql: ColumnSql = {
   event_id: (sql) => sql`e.event_id`,
   session_id: (sql) => sql`e.session_id`,
-  // Readers see the session as the parent of what has none (docs/decisions.md, 4).
+  // Readers see the session as the parent of an event without one (docs/decisions.md, 4).
   parent_id: (sql) =>
     sql`coalesce(e.parent_id, case when e.event_type <> 'session' then e.session_id end)`,
   project_id: (sql) => sql`e.project_id::text`,
@@ -27,7 +26,7 @@ export const eventColumnSql: ColumnSql = {
   error: (sql) => sql`e.error`,
   start_time: (sql) => sql`e.start_time_us`,
   end_time: (sql) => sql`e.end_time_us`,
-  // What was sent, else what readers see: end minus start.
+  // The duration that was sent, else the one that readers see: end minus start.
   duration: (sql) =>
     sql`coalesce(e.duration_ms, (e.end_time_us - e.start_time_us)::double precision / 1000)`,
   children_ids: (sql) => sql`e.children_ids`,
@@ -43,7 +42,7 @@ const bucketSql: Readonly<Record<Bucket, (sql: Sql) => Fragment>> = {
   user_properties: (sql) => sql`e.user_properties`,
 };
 
-/** Returns `and …` for each condition; nothing for none. */
+/** Returns `and …` for each condition, or nothing if there are none. */
 export function conditionsSql(
   sql: Sql,
   conditions: readonly Condition[],
@@ -57,7 +56,7 @@ export function conditionsSql(
   return all;
 }
 
-/** Tells whether an index other than that on start times finds the events of some condition. */
+/** Returns whether an index other than the one on start times serves some condition. */
 export function hasOwnIndex(conditions: readonly Condition[]): boolean {
   return conditions.some(({ target, test, negated }) => {
     if (negated || test.kind !== "equals") return false;
@@ -116,10 +115,12 @@ function listTestSql(sql: Sql, column: Fragment, test: Test): Fragment {
   }
 }
 
-/** Longest text of the column `model`, which migration 0002 keeps of `config.model`. */
+/** Maximum length of the column `model`, which migration 0002 derives from `config.model`. */
 const modelLengthMax = 256;
 
-/** The name of a model that the column and its index can be asked for, if the test is for one. */
+/**
+ * Returns the model that the test compares with, if the indexed column `model` can answer the test.
+ */
 function modelOf(bucket: Bucket, [path, ...others]: readonly Path[], test: Test) {
   const isModel = bucket === "config" && path?.length === 1 && path[0] === "model";
   if (!isModel || others.length > 0 || test.kind !== "equals") return undefined;
@@ -139,10 +140,10 @@ function bucketTestSql(sql: Sql, bucket: Bucket, paths: readonly Path[], test: T
   return ways.reduce((left, right) => sql`${left} or ${right}`);
 }
 
-/** The first of the paths that is there decides. */
+/** Tests the value of the first path that is present. */
 function exactTestSql(sql: Sql, json: Fragment, paths: readonly string[][], test: Test): Fragment {
   const values = paths.map((path) =>
-    // A whole bucket is absent when there is nothing in it.
+    // An empty bucket counts as absent.
     path.length === 0 ? sql`nullif(${json}, '{}'::jsonb)` : valueSql(sql, json, path),
   );
   const [first, ...others] = values;
@@ -152,7 +153,7 @@ function exactTestSql(sql: Sql, json: Fragment, paths: readonly string[][], test
       ? first
       : sql`coalesce(${values.reduce((left, right) => sql`${left}, ${right}`)})`;
   if (test.kind !== "equals" || !paths.every(isContainable)) return jsonTestSql(sql, value, test);
-  // Containment says the same where there is one path, and the index on metadata can answer it.
+  // For one path, containment is equivalent, and the index on metadata serves it.
   const contained = paths
     .map((path) => sql`${json} @> ${jsonText(nest(path, test.value))}::text::jsonb`)
     .reduce((left, right) => sql`${left} or ${right}`);
@@ -160,7 +161,10 @@ function exactTestSql(sql: Sql, json: Fragment, paths: readonly string[][], test
   return sql`(${contained}) and ${jsonTestSql(sql, value, test)}`;
 }
 
-/** A key that looks like a number may be the position in an array, which containment cannot say. */
+/**
+ * Returns false for a key that looks like a number: it may be an array position, which containment
+ * cannot express.
+ */
 function isContainable(path: Path): boolean {
   return path.length > 0 && path.every((key) => key !== anyItem && !/^[+-]?\d+$/.test(key));
 }
@@ -169,7 +173,7 @@ function nest(path: readonly string[], value: unknown): unknown {
   return path.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value);
 }
 
-/** True when a test holds for any of the values below an array. */
+/** Returns SQL that is true if the test holds for any of the values in an array. */
 function itemsTestSql(sql: Sql, json: Fragment, path: Path, test: Test): Fragment {
   const star = path.indexOf(anyItem);
   if (star === -1) return jsonTestSql(sql, valueSql(sql, json, path as string[]), test);
@@ -209,7 +213,7 @@ function jsonTestSql(sql: Sql, value: Fragment, test: Test): Fragment {
   }
 }
 
-// The case keeps the cast away from values that are no numbers, which it would fail on.
+// The `case` guards the cast, which fails on values that are not numbers.
 function numberTestSql(sql: Sql, value: Fragment, comparison: Fragment): Fragment {
   return sql`case jsonb_typeof(${value})
     when 'number' then (${value})::numeric ${comparison} else false end`;

@@ -1,6 +1,5 @@
 // Export filters: parses `{ field, operator, value, type }` into typed conditions, with the help of
-// the field catalogue. Called by export.ts and the session list; the SQL is in filter-sql.ts.
-// Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 17.
+// the field catalogue. Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 17.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
@@ -12,7 +11,7 @@ import type { ColumnKind, Condition, Target, Test } from "./condition.ts";
 import { type FoundField, findField } from "./find-field.ts";
 import { parseInstant } from "./instant.ts";
 
-/** A filter as a request carries it. */
+/** A filter as sent in a request. */
 export type FilterInput = {
   readonly field: string;
   readonly operator: string;
@@ -20,10 +19,10 @@ export type FilterInput = {
   readonly type?: string | undefined;
 };
 
-/** Columns that filters may name, beside paths into the buckets. */
+/** Columns that filters may name, in addition to paths into the buckets. */
 export type Columns = Readonly<Record<string, ColumnKind>>;
 
-/** Columns of an event. */
+/** Filterable columns of an event. */
 export const eventColumns = {
   event_id: "text",
   session_id: "text",
@@ -56,18 +55,18 @@ type Operator = (typeof operators)[number];
 const filterTypes = ["string", "number", "boolean", "datetime", "id"] as const;
 type FilterType = (typeof filterTypes)[number];
 
-/** What a value is compared as. An id is a string. */
+/** Type that a value is compared as. An id is a string. */
 type ValueType = "string" | "number" | "boolean" | "datetime";
 
-/** Tells whether any filter names a path into a bucket, so that the catalogue is needed. */
+/** Returns whether any filter names a path into a bucket, which needs the catalogue. */
 export function needsCatalogue(filters: readonly FilterInput[]): boolean {
   return filters.some(({ field }) => bucketOf(field) !== undefined);
 }
 
 /**
  * Returns the conditions of filters, all of which must hold. Throws INVALID_FILTER naming the field
- * when it is unknown or has no recorded values, when the operator or type is unknown or does not
- * fit the field, and when the value does not fit the type (blank or non-finite numbers).
+ * if the field is unknown or has no recorded values, if the operator or type is unknown or does not
+ * fit the field, or if the value does not fit the type (blank or non-finite numbers).
  */
 export function parseFilters(
   filters: readonly FilterInput[],
@@ -126,7 +125,7 @@ function parseBucketFilter(
   return toCondition(target, operator, parseTest(filter, operator, type));
 }
 
-/** `is` null and `is not` null ask whether there is a value, as `exists` does. */
+/** Returns whether a filter tests presence: `exists`, and also `is` null and `is not` null. */
 function asksForPresence({ value }: FilterInput, operator: Operator): boolean {
   if (operator === "exists" || operator === "not exists") return true;
   return value === null && (operator === "is" || operator === "is not");
@@ -141,7 +140,10 @@ function toCondition(target: Target, operator: Operator, test: Test): Condition 
   return { target, test, negated: operator === "is not" || operator === "not contains" };
 }
 
-/** `contains` on an array looks at its members, so their kinds count as the field's. */
+/**
+ * Returns the recorded kinds of a field. `contains` looks at the members of an array, so their
+ * kinds count too.
+ */
 function recordedTypes(found: FoundField, operator: Operator): number {
   return operator === "contains" || operator === "not contains"
     ? found.types | found.memberTypes
@@ -156,9 +158,9 @@ function noValues(filter: FilterInput, found: FoundField): ServiceError {
 }
 
 /**
- * What a filter's value is compared as: the declared type, else what the operator, the recorded
- * kinds and the value say. A declared type that no recorded value has gives way to the recorded
- * ones, since clients send `string` for everything.
+ * Returns the type to compare a filter's value as: the declared type, else a type implied by the
+ * operator, the recorded kinds and the value. A declared type without any recorded value gives way
+ * to the recorded types, because clients send `string` for everything.
  */
 function typeOf(
   filter: FilterInput,
@@ -187,7 +189,7 @@ const operatorTypes: { readonly [O in Operator]?: readonly ["string" | "number"]
   "less than": ["number"],
 };
 
-/** The types that a value can be read as, the likeliest first. */
+/** Returns the types that a value can be read as, the likeliest first. */
 function typesOfValue(value: FilterInput["value"]): ("string" | "number" | "boolean")[] {
   if (typeof value === "number") return ["number", "string", "boolean"];
   if (typeof value === "boolean") return ["boolean", "string", "number"];

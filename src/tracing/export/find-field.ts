@@ -1,4 +1,4 @@
-// Finds the dotted name of a filter among the recorded fields. Called by filter.ts.
+// Finds the dotted name of a filter among the recorded fields.
 // Source: docs/decisions.md, 16 ("A dotted path tries the longest literal key first") and 17.
 
 import type { Bucket } from "../events/event.ts";
@@ -15,22 +15,24 @@ import {
 } from "../fields/path.ts";
 
 export type FoundField = {
-  /** Ways to read the name inside its bucket, in the order they are tried; never none. */
+  /** Ways to read the name inside its bucket, in the order to try them; never empty. */
   readonly paths: readonly Path[];
-  /** Kinds of the values recorded right at the name. */
+  /** Kinds of the values recorded exactly at the name. */
   readonly types: number;
-  /** Kinds of the members where the name is an array. */
+  /** Kinds of the array members, if the name is an array. */
   readonly memberTypes: number;
-  /** True when something is recorded below the name: it is an object or array somewhere. */
+  /**
+   * True if something is recorded below the name, which is then an object or array in some event.
+   */
   readonly hasInside: boolean;
-  /** True when the catalogue cannot say whether the field has values. */
+  /** True if the catalogue cannot tell whether the field has values. */
   readonly isUnknown: boolean;
 };
 
-/** More ways than this to read one name are not tried; real data has one or two. */
+/** Maximum number of readings of one name; real data has one or two. */
 const pathsMax = 16;
 
-/** Looks a name up that begins with its bucket. */
+/** Looks up a name that begins with its bucket. */
 export function findField(name: string, bucket: Bucket, fields: ProjectFields): FoundField {
   const paths = new Map<string, Path>();
   let types = 0;

@@ -87,13 +87,15 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
   };
 }
 
-/** Returns what a call reads with: its end cancels statements, and its memory holds the rows. */
+/**
+ * Returns the read options of a call: its end cancels statements, and its memory holds the rows.
+ */
 export function readingOf(context: HandlerContext): Required<Reading> {
   const { orgId } = projectOf(context);
   return { organization: orgId, signal: context.signal, memory: memoryOf(context) };
 }
 
-/** Paths under which a project is accepted and ignored; elsewhere it names the key's own. */
+/** Paths that accept and ignore a project. Elsewhere the project must be the key's. */
 const ignoringPaths: ReadonlySet<string> = new Set(["/v1/events/export", "/events"]);
 
 function checkProject(
@@ -131,12 +133,12 @@ function toPageRequest(message: PagingMessage): PageRequest {
   return { ...toSelection(message), limit, page, cursor };
 }
 
-/** Reads a filter message. */
+/** Converts a filter message. */
 export function toFilterInput({ field, operator, value, type }: Filter): FilterInput {
   return { field, operator, value: value && valueOf(value), type };
 }
 
-/** The parser refuses lists and objects whatever they hold, and numbers that are not finite. */
+/** Returns a list for lists and objects, because the parser refuses both whatever they contain. */
 function valueOf({ kind }: Value): FilterInput["value"] {
   switch (kind.case) {
     case "nullValue":

@@ -1,38 +1,38 @@
-// Points in time as filters and dates give them. Called by filter.ts, export.ts and the session
-// list. Source: docs/decisions.md, 2, 3 and 16.
+// Points in time as filters and dates give them. Source: docs/decisions.md, 2, 3 and 16.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isTimeMs, parseTimeMs } from "../../base/iso-time.ts";
 
 /**
- * The microseconds that a time stands for, the end excluded. Answers show whole milliseconds, so a
- * time that is a whole millisecond stands for all of it: what was read can be asked for again.
+ * Range of microseconds that a time stands for, the end excluded. Answers show whole milliseconds,
+ * so a whole millisecond stands for all its microseconds: a time read from an answer finds its
+ * event.
  */
 export type Instant = { readonly fromUs: number; readonly toUs: number };
 
 const usPerMs = 1000;
 
-/** Returns the instant of Unix milliseconds; fractions count to the microsecond. */
+/** Returns the instant of Unix milliseconds; fractions are exact to the microsecond. */
 function toInstant(timeMs: number): Instant {
   const fromUs = Math.round(timeMs * usPerMs);
   return { fromUs, toUs: fromUs + (Number.isInteger(timeMs) ? usPerMs : 1) };
 }
 
-/** Reads a time in any form that fields of requests take too; undefined for anything else. */
+/** Reads a time in any form that request fields accept; undefined for anything else. */
 export function parseInstant(value: unknown): Instant | undefined {
   const timeMs = parseTimeMs(value);
   return timeMs === undefined ? undefined : toInstant(timeMs);
 }
 
-/** Bounds on start times as requests carry them: Unix milliseconds, included, any may be absent. */
+/** Bounds on start times from a request, in Unix milliseconds and inclusive. Each may be absent. */
 export type Bounds = {
   readonly fromMs: readonly (number | undefined)[];
   readonly toMs: readonly (number | undefined)[];
 };
 
 /**
- * Returns the narrowest of the bounds in microseconds: `fromUs` included, `toUs` not. Throws
- * INVALID_ARGUMENT for what is no time.
+ * Returns the narrowest of the bounds in microseconds: `fromUs` inclusive, `toUs` exclusive. Throws
+ * INVALID_ARGUMENT for an invalid time.
  */
 export function parseBounds({ fromMs, toMs }: Bounds): {
   readonly fromUs: number | undefined;

@@ -1,13 +1,16 @@
-// SQL that looks into JSON values of any kind without ever failing on one. Called by filter-sql.ts.
+// SQL that inspects JSON values of any kind and never fails on one.
 
 import type { PendingQuery, Row } from "postgres";
 import { isoPattern } from "../../base/iso-time.ts";
 import type { Sql } from "../../postgres/database.ts";
 
-/** A part of a statement. */
+/** A part of an SQL statement. */
 export type Fragment = PendingQuery<Row[]>;
 
-/** True when a string, or a string member of an array, holds `text`; case does not matter. */
+/**
+ * Returns SQL that is true if a string, or a string member of an array, contains `text`, ignoring
+ * case.
+ */
 export function containsInJson(sql: Sql, value: Fragment, text: string): Fragment {
   return sql`case jsonb_typeof(${value})
     when 'string' then strpos(lower((${value}) #>> '{}'), lower(${text})) > 0
@@ -20,8 +23,9 @@ export function containsInJson(sql: Sql, value: Fragment, text: string): Fragmen
 }
 
 /**
- * Microseconds of a number of Unix milliseconds or of ISO 8601 text, else null. Computed from the
- * parts of the text, since a cast fails on 30 February and on a zone of +16:00.
+ * Returns SQL for the microseconds of a number of Unix milliseconds or of ISO 8601 text, else null.
+ * It computes with the parts of the text, because a cast fails on 30 February and on a zone of
+ * +16:00.
  */
 export function timeInJson(sql: Sql, value: Fragment): Fragment {
   return sql`case jsonb_typeof(${value})

@@ -1,7 +1,6 @@
-// An event stream as a Parquet file, written row group by row group in bounded memory. Called by
-// the REST transcoder for `Accept: application/vnd.apache.parquet`. Free-form fields are JSON
-// columns, times are timestamps. A file without its footer is a stream that was cut: no reader
-// takes it for a whole one.
+// Encodes an event stream as a Parquet file, row group by row group in bounded memory. Free-form
+// fields are JSON columns, times are timestamps. A stream that was cut off has no footer, so no
+// reader accepts the file as complete.
 
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import type { Event } from "../../../gen/waggle/v1/event_pb.js";
@@ -10,13 +9,13 @@ import { ServiceError } from "../../base/errors.ts";
 
 export const parquetContentType = "application/vnd.apache.parquet";
 
-/** A row group ends at this many rows, or characters of JSON. */
+/** Maximum rows, and characters of JSON and text, of a row group. */
 const groupRowsMax = 5_000;
 const groupCharactersMax = 8_000_000;
 
 type Kind = "text" | "time" | "number" | "json";
 
-/** Column name, how it is written, and its value; JSON as text, times as Unix milliseconds. */
+/** A column: name, kind, and a reader of its value. JSON is text, times are Unix milliseconds. */
 type Column = {
   readonly name: string;
   readonly kind: Kind;
@@ -48,7 +47,7 @@ const columns: readonly Column[] = [
 
 const elements = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
-  // JSON is written by us, once, so the column is bytes to the writer and JSON to the readers.
+  // We serialise JSON ourselves, once: the column is bytes to the writer and JSON to readers.
   json: { type: "BYTE_ARRAY", logical_type: { type: "JSON" } },
   time: { type: "INT64", converted_type: "TIMESTAMP_MILLIS" },
   number: { type: "DOUBLE" },
@@ -64,9 +63,9 @@ const schema: SchemaElement[] = [
 ];
 
 /**
- * Yields the bytes of a Parquet file of the stream's events, in pieces of about one row group. An
- * event without a field has null there, and so has every event where the field is not among the
- * `projections`; undefined means all. Throws when the stream ends without its end message.
+ * Yields the bytes of a Parquet file of the stream's events, in pieces of about one row group.
+ * Absent fields are null, and so are fields not among the `projections`; undefined means all.
+ * Throws if the stream ends without its end message.
  */
 export async function* encodeParquet(
   messages: AsyncIterable<StreamEventsResponse>,
@@ -91,20 +90,21 @@ export async function* encodeParquet(
   yield takeBytes(writer);
 }
 
-/** As JSON has it in the other answers. */
+/** Returns the cost estimate in the JSON form of the other answers. */
 function readEstimate({ costEstimate: estimate }: Event): unknown {
   if (!estimate) return undefined;
   const { cost = null, reason, priceTable } = estimate;
   return { cost, reason, price_table: priceTable };
 }
 
-// In a message an absent list is an empty one, so only the request tells that it was not asked for.
+// A message cannot tell an absent list from an empty one; only the request tells whether the list
+// was projected.
 function projected(column: Column, projections: ReadonlySet<string> | undefined): Column {
   const isShown = column.name !== "children_ids" || (projections?.has(column.name) ?? true);
   return isShown ? column : { ...column, read: () => undefined };
 }
 
-/** Rows of one group, by column. */
+/** Rows of one group, stored by column. */
 class RowGroup {
   rows = 0;
   private characters = 0;
@@ -132,7 +132,7 @@ class RowGroup {
   take(): { columnData: ColumnSource[]; rowGroupSize: number } {
     const columnData = this.shown.map(({ name, kind }, index): ColumnSource => {
       const data = this.values[index] ?? [];
-      // Bounds of JSON say nothing, and would fill the footer with whole documents.
+      // Minimum and maximum of JSON are useless and would put whole documents into the footer.
       return kind === "json"
         ? { name, data: data.map(toBytes), statistics: false }
         : { name, data };
@@ -153,7 +153,7 @@ function toBytes(text: unknown): unknown {
   return typeof text === "string" ? encoder.encode(text) : null;
 }
 
-/** Empties the writer's buffer; its offset in the file goes on. */
+/** Empties the writer's buffer; its offset in the file advances. */
 function takeBytes(writer: ByteWriter): Uint8Array {
   const bytes = writer.getBytes().slice();
   writer.index = 0;

@@ -1,7 +1,6 @@
-// Events by conditions and their places in a project, newest first, in Postgres. Statements that
-// walk back in time look at a bounded number of events, so that rare matches cost many short
-// statements and not one that times out. Every statement names its project and leaves waiting
-// updates (`pending`) out.
+// Events by conditions and by their places in a project, newest first. A statement that walks back
+// in time scans a bounded number of events: rare matches cost many short statements, not one that
+// times out. Every statement names its project and skips waiting updates (`pending`).
 
 import type { PendingQuery, Row } from "postgres";
 import type { Read, Sql } from "../../postgres/database.ts";
@@ -15,7 +14,7 @@ type Fragment = PendingQuery<Row[]>;
 /** Place of an event in a project: start time in microseconds, then id. */
 export type EventPlace = { readonly startTimeUs: number; readonly eventId: string };
 
-/** Which events are meant. Start times in microseconds: `fromUs` included, `toUs` excluded. */
+/** Selects events. Start times in microseconds: `fromUs` inclusive, `toUs` exclusive. */
 export type EventQuery = {
   readonly projectId: string;
   readonly conditions: readonly Condition[];
@@ -23,21 +22,21 @@ export type EventQuery = {
   readonly toUs: number | undefined;
 };
 
-/** A stretch of a project's events, both places given: `after` excluded, `end` included. */
+/** Range of a project's events between two places: `after` excluded, `end` included. */
 export type Stretch = {
   readonly after: EventPlace | undefined;
   readonly end: EventPlace | undefined;
   readonly limit: number;
 };
 
-/** Events that one statement looks at. Over so many of usual size it takes a second or two. */
+/** Maximum events that one statement scans. Events of usual size take one or two seconds. */
 export const walkedMaxDefault = 20_000;
 
 export type PlaceRow = { readonly event_id: string; readonly start_time_us: number };
 
 /**
- * Returns the place `walked` events after another, whatever the conditions; undefined past the end.
- * Found first: what is looked at is the same whatever is stored meanwhile.
+ * Returns the place `walked` events after `after`, ignoring the conditions; undefined past the end.
+ * The place fixes the range to scan, whatever is stored meanwhile.
  */
 export async function findPlace(
   read: Read,
@@ -56,7 +55,7 @@ export async function findPlace(
   return row && toPlace(row);
 }
 
-/** Returns the source of the events of a stretch that meet the conditions. */
+/** Returns the source of the events in a stretch that meet the conditions. */
 export function eventsIn(query: EventQuery, { after, end, limit }: Stretch): RowSource {
   return (sql, columns) => sql`
     select ${columns}
@@ -66,7 +65,7 @@ export function eventsIn(query: EventQuery, { after, end, limit }: Stretch): Row
     limit ${limit}`;
 }
 
-/** Returns the places of the events of a stretch that meet the conditions. */
+/** Returns the places of the events in a stretch that meet the conditions. */
 export async function listPlaces(
   read: Read,
   query: EventQuery,
@@ -77,12 +76,14 @@ export async function listPlaces(
   return (rows as unknown as readonly PlaceRow[]).map(toPlace);
 }
 
-/** Returns the place of a row. */
+/** Converts a row to its place. */
 export function toPlace(row: PlaceRow): EventPlace {
   return { startTimeUs: row.start_time_us, eventId: unescapeText(row.event_id) };
 }
 
-/** Returns the condition that an event is in the project, within the bounds, and meets all. */
+/**
+ * Returns the condition that an event is in the project and the bounds and meets all conditions.
+ */
 export function matching(sql: Sql, query: EventQuery): Fragment {
   const { projectId, conditions, fromUs, toUs } = query;
   const from = fromUs === undefined ? sql`` : sql`and e.start_time_us >= ${fromUs}`;
@@ -91,7 +92,7 @@ export function matching(sql: Sql, query: EventQuery): Fragment {
     ${from} ${to} ${conditionsSql(sql, conditions)}`;
 }
 
-/** Returns the condition that an event comes after a place; nothing without one. */
+/** Returns the condition that an event comes after a place; nothing if there is none. */
 export function beyond(sql: Sql, after: EventPlace | undefined): Fragment {
   if (after === undefined) return sql``;
   const { startTimeUs, eventId } = after;

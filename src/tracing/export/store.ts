@@ -1,29 +1,32 @@
-// Pages and counts of events by conditions, in Postgres. Every statement names its project and
-// leaves waiting updates (`pending`) out. Source: docs/decisions.md, 15.
+// Pages and counts of events by conditions. Every statement names its project and skips waiting
+// updates (`pending`). Source: docs/decisions.md, 15.
 
 import type { Read } from "../../postgres/database.ts";
 import type { RowSource } from "../events/sized-store.ts";
 import { beyond, type EventPlace, type EventQuery, matching } from "./place-store.ts";
 
-/** So many matches are sorted faster than found by walking a million events back in time. */
+/**
+ * Maximum number of matches to sort. Sorting them is faster than walking a million events back in
+ * time.
+ */
 export const fewEvents = 5_000;
 
-/** Which of the events of a query. */
+/** Position and size of a page in the result of a query. */
 export type EventPage = {
   readonly limit: number;
   readonly offset: number;
-  /** The page begins after this row. */
+  /** Row that precedes the page. */
   readonly after: EventPlace | undefined;
-  /** True to find all that match by an index on what is asked for, and sort them. */
+  /** True to find all matches by an index on the conditions, and sort them. */
   readonly sortsAll: boolean;
 };
 
-/** Returns the source of a page of events, the newest first. */
+/** Returns the source of a page of events, newest first. */
 export function pageOf(query: EventQuery, page: EventPage): RowSource {
   const { after, limit, offset } = page;
   return (sql, columns) => {
-    // An expression keeps Postgres from walking the index on start times, which it would for rare
-    // matches too: it takes any containment to hold for one row in a hundred.
+    // The expression keeps Postgres from walking the index on start times, which it does even for
+    // rare matches: it estimates that any containment holds for one row in a hundred.
     const startTime = page.sortsAll ? sql`(e.start_time_us + 0)` : sql`e.start_time_us`;
     if (offset === 0) {
       return sql`
@@ -33,7 +36,8 @@ export function pageOf(query: EventQuery, page: EventPage): RowSource {
         order by ${startTime} desc, e.event_id desc
         limit ${limit}`;
     }
-    // Postgres would read the payloads of the rows that it skips; the ids are in the index.
+    // The inner select reads ids from the index only; otherwise Postgres reads the payloads of
+    // skipped rows.
     return sql`
       select ${columns}
       from (
@@ -48,7 +52,7 @@ export function pageOf(query: EventQuery, page: EventPage): RowSource {
   };
 }
 
-/** Returns how many events there are in all, and the newest start, null for none. */
+/** Returns the number of events and the newest start time, null if there are none. */
 export async function countEvents(
   read: Read,
   query: EventQuery,
@@ -63,8 +67,8 @@ export async function countEvents(
 }
 
 /**
- * Returns how many events there are, at most `countMax`. For conditions that an index finds: walks
- * over the whole project else.
+ * Returns the number of events, at most `countMax`. Only for conditions that an index serves;
+ * others scan the whole project.
  */
 export async function countFew(read: Read, query: EventQuery, countMax: number): Promise<number> {
   const [row] = await read(

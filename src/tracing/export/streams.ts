@@ -1,5 +1,5 @@
-// Streams of events without a bound, in chunks that are found by their places: no transaction and
-// no connection is held while a client is slow. Source: docs/decisions.md, 15.
+// Unbounded streams of events, read in chunks by place: a slow client holds no transaction and no
+// connection. Source: docs/decisions.md, 15.
 
 import { ServiceError } from "../../base/errors.ts";
 import { streamsMax, streamsOfProjectMax } from "../../base/limits.ts";
@@ -18,15 +18,15 @@ import {
 } from "./place-store.ts";
 import { countFew, fewEvents, pageOf } from "./store.ts";
 
-/** Events that follow each other. */
+/** Consecutive events. */
 export type Group = readonly SelectedEvent[];
 
 export type Streams = {
   /**
-   * Yields the events of a query in groups, the newest first. An event that was stored before and
-   * does not change meanwhile comes once; one that is stored, deleted or given another start time
-   * meanwhile may come or not, one whose start time moves back may come twice. Throws OVERLOADED
-   * at the first group when as many streams are running as may.
+   * Yields the events of a query in groups, newest first. An event that is stored before and does
+   * not change meanwhile comes once. An event that is stored, deleted or given another start time
+   * meanwhile may come or not; one whose start time moves back may come twice. Throws OVERLOADED at
+   * the first group if the maximum number of streams is running.
    */
   open(
     context: ReadContext,
@@ -38,7 +38,7 @@ export type Streams = {
 export type StreamsOptions = {
   readonly streamsOfProjectMax?: number;
   readonly streamsMax?: number;
-  /** Events that one statement looks at. */
+  /** Maximum events that one statement scans. */
   readonly walkedMax?: number;
 };
 
@@ -62,7 +62,7 @@ export function createStreams(options: StreamsOptions): Streams {
   };
 }
 
-/** Counts the streams that are running, by project. */
+/** Limits the running streams, by project and in total. */
 function createQuota(ofProjectMax: number, max: number) {
   const running = new Map<string, number>();
   let total = 0;
@@ -87,7 +87,9 @@ function tooMany(what: string): ServiceError {
   return new ServiceError("OVERLOADED", `${what} are running, as many as may; try again`);
 }
 
-/** Yields the parts of a chunk; what one holds is given back when the next is asked for. */
+/**
+ * Yields the parts of a chunk. Requesting the next part releases the memory of the previous one.
+ */
 async function* readGroups(
   { memory }: ReadContext,
   { parts }: Found,
@@ -102,8 +104,8 @@ async function* readGroups(
 }
 
 /**
- * Few events are found by their own index and sorted. Others by walking back in time, a bounded
- * number of events with each statement.
+ * Yields chunks. Few events are found by their own index and sorted, others by walking back in
+ * time, a bounded number of events per statement.
  */
 async function* readChunks(
   context: ReadContext,

@@ -1,5 +1,5 @@
-// Feedback on generations: the record of who said what, and what it changes on the generation's
-// event. Source: docs/spec.md, "Feedback"; docs/decisions.md, 6, 20, 23.
+// Feedback on generations: stores each record and applies it to the generation's event.
+// Source: docs/spec.md, "Feedback"; docs/decisions.md, 6, 20, 23.
 
 import { taskLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -37,13 +37,13 @@ export type FeedbackInput = {
 
 export type Feedback = ReturnType<typeof createFeedback>;
 
-/** Of the records of a page; the largest that one call can send is half of it. */
+/** Maximum bytes of the records of a page; twice the largest record that one call can send. */
 const pageBytesMax = 16_000_000;
 
-/** Item under which an event keeps what its outputs should have been. */
+/** Item of an event's feedback that holds the expected output. */
 const groundTruthItem = "ground_truth";
 
-/** Returns the feedback service. Every method acts on one project only, the caller's. */
+/** Returns the feedback service. Every method acts on the caller's project only. */
 export function createFeedback(
   database: Database,
   recorder: Recorder,
@@ -51,14 +51,14 @@ export function createFeedback(
 ) {
   /**
    * Stores a record and merges its items and ground truth into the event, both or neither. Throws
-   * NOT_FOUND when the project has no such generation, and INVALID_ARGUMENT naming the field.
+   * NOT_FOUND if the project has no such generation, and INVALID_ARGUMENT naming the field.
    */
   async function create(projectId: ProjectId, input: FeedbackInput): Promise<FeedbackRecord> {
     const { generationId, task, items } = input;
     const groundTruth = check(input);
     if (!isRecordId(generationId)) throw notFound();
     const createLocked = async (sql: Sql): Promise<FeedbackRecord> => {
-      // Locked, so that the event cannot go before its record stands beside it.
+      // The lock keeps the event from being deleted before its record is stored.
       const types = await lockTypes(sql, projectId, [generationId]);
       if (types.get(generationId) !== "model") throw notFound();
       const feedback =
@@ -74,8 +74,9 @@ export function createFeedback(
   }
 
   /**
-   * Lists the records of a generation, newest first: no more than the page asks for, and after the
-   * first none that would bring them past the bytes of a page. Throws NOT_FOUND when there is none.
+   * Lists the records of a generation, newest first. A page ends at its limit, or before the first
+   * record that exceeds the maximum bytes of a page. Throws NOT_FOUND if the generation does not
+   * exist.
    */
   async function list(
     projectId: ProjectId,
@@ -102,7 +103,7 @@ export function createFeedback(
 
 type SizedPage = PageOptions & { readonly bytesMax: number };
 
-/** Reads a page, whose bytes are taken from the call's memory; a first large record alone. */
+/** Reads a page into the call's memory. A first record larger than a page comes alone. */
 async function readPage(
   context: ReadContext,
   generationId: string,
@@ -122,7 +123,7 @@ async function readPage(
   return readRows(first.bytes);
 }
 
-/** Returns the ground truth, which may stand among the items as well. */
+/** Validates the input. Returns the ground truth, which may also be one of the items. */
 function check({ task, items, groundTruth }: FeedbackInput): string | undefined {
   if (task.length > taskLengthMax) {
     const message = `task: is longer than ${taskLengthMax} characters`;

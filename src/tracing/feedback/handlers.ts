@@ -31,7 +31,7 @@ export function feedbackHandlers(tracingOf: TracingOf): ServiceImpl<typeof Feedb
 function toMessage({ createdAtUs, items, generationId, groundTruth, task }: FeedbackRecord) {
   return {
     createdAt: timestampFromMs(Math.floor(createdAtUs / 1000)),
-    // The same JSON; only ours is read-only.
+    // The same JSON, except that our type is read-only.
     feedback: items as Struct,
     generationId,
     ...(groundTruth !== undefined && { groundTruth }),

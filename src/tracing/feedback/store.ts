@@ -1,5 +1,5 @@
-// Records of feedback in Postgres. Every statement names its project; a record goes with its event
-// (events/store.ts, sessions/store.ts).
+// Records of feedback in Postgres. Every statement names its project. A record is deleted with its
+// event (events/store.ts, sessions/store.ts).
 
 import type { PendingQuery } from "postgres";
 import type { JsonObject } from "../../base/json.ts";
@@ -8,7 +8,7 @@ import type { Read, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import { escapeJson, escapeText, unescapeJson, unescapeText } from "../events/postgres-text.ts";
 
-/** What is stored of one call. */
+/** Stored content of one call. */
 export type NewFeedback = {
   readonly feedbackId: string;
   readonly generationId: string;
@@ -20,7 +20,7 @@ export type NewFeedback = {
 /** A stored record and its place in the list. */
 export type FeedbackRecord = Omit<NewFeedback, "feedbackId"> & Position;
 
-/** Tells whether an id is that of a generation. */
+/** Returns whether an event is a generation. */
 export async function isGeneration(
   read: Read,
   projectId: string,
@@ -54,9 +54,9 @@ export async function insertFeedback(
   return row;
 }
 
-/** A record and its size; its texts are null unless it was sent. */
+/** A record and its size; its texts are null unless `is_sent`. */
 export type FeedbackRow = Position & {
-  /** Null where the texts were not made. */
+  /** Null if the statement did not convert the record to text. */
   readonly bytes: number | null;
   readonly is_sent: boolean;
   readonly task: string | null;
@@ -65,14 +65,14 @@ export type FeedbackRow = Position & {
 };
 
 /**
- * Bytes of the table, where compressed ones count twenty times, that one statement makes into text
- * to send of it what fits.
+ * Maximum stored bytes that one statement converts to text in order to measure them. Compressed
+ * bytes count twenty times.
  */
 const estimateMax = 32_000_000;
 
 /**
- * Returns the newest records of a generation, one more than the page asks for. They are sent, in
- * their order, until their bytes together are more than `bytesMax`.
+ * Returns the newest records of a generation, one more than the page asks for. Records are sent, in
+ * their order, until their total exceeds `bytesMax`.
  */
 export function feedbackRows(
   sql: Sql,
@@ -117,7 +117,7 @@ export function feedbackRows(
           offset 0) as made) as measured`;
 }
 
-/** Reads a row that was sent. */
+/** Converts a row that was sent. */
 export function toRecord(generationId: string, row: FeedbackRow): FeedbackRecord {
   return {
     id: row.id,

@@ -1,5 +1,5 @@
-// The field catalogue: every (event type, field path) that a project's events carry, with the kinds
-// of its values. Source: docs/decisions.md, 16 and 17.
+// The field catalogue: every (event type, field path) of a project's events, with the kinds of its
+// values. Source: docs/decisions.md, 16 and 17.
 
 import type { ProjectId } from "../../base/ids.ts";
 import { fieldsOfProjectMax } from "../../base/tenant-limits.ts";
@@ -17,7 +17,7 @@ import {
 import { formatName, parsePath, type Path } from "./path.ts";
 import * as store from "./store.ts";
 
-/** A kind of value at a path where it is not known to be recorded yet. */
+/** A kind of value at a path that is not known to be recorded. */
 export type FieldSighting = {
   readonly projectId: string;
   readonly eventType: string;
@@ -25,8 +25,8 @@ export type FieldSighting = {
   readonly field: string;
   readonly types: number;
   /**
-   * An event with so many fields that those recorded by others must be known to judge it: `record`
-   * looks at it again. The field is "" then.
+   * An event with so many fields that it can only be judged with the recorded fields loaded:
+   * `record` walks it again. `field` is "" then.
    */
   readonly wideEvent?: CataloguedEvent;
 };
@@ -38,11 +38,11 @@ export type RecordedField = {
 };
 
 export type ProjectFields = {
-  /** By path and event type. */
+  /** Fields ordered by path and event type. */
   readonly fields: readonly RecordedField[];
   /**
-   * False when the project has more fields than are recorded: any field may exist unrecorded. Those
-   * inside of an object that is `open` (kind.ts) may in any case.
+   * False if the project has more fields than the catalogue records, so that any field may exist
+   * unrecorded. Fields inside an `open` object (kind.ts) may always exist unrecorded.
    */
   readonly isComplete: boolean;
 };
@@ -53,7 +53,7 @@ export type SchemaField = {
   readonly type: string;
 };
 
-/** What the walk reads of an event. */
+/** Fields of an event that the walk reads. */
 export type CataloguedEvent = { readonly [B in Bucket]?: StoredEvent[B] } & {
   readonly event_type: EventType;
   readonly children_ids?: readonly string[];
@@ -65,26 +65,30 @@ export type CataloguedEvent = { readonly [B in Bucket]?: StoredEvent[B] } & {
 };
 
 export type FieldCatalogue = {
-  /** Returns what of an event is not known to be recorded: nothing of a known shape. No SQL. */
+  /**
+   * Returns the parts of an event that are not known to be recorded; empty for a known shape. Runs
+   * no SQL.
+   */
   unseen(projectId: string, event: CataloguedEvent): FieldSighting[];
-  /** Records sightings of one project in the caller's transaction. Repeats among them are fine. */
+  /** Records sightings of one project in the caller's transaction. Duplicates are allowed. */
   record(sql: Sql, projectId: string, sightings: readonly FieldSighting[]): Promise<void>;
   /**
-   * Remembers sightings as recorded, after the transaction that recorded them. Inside an outer one,
-   * which may still be undone, they are looked up again when the project's next new field comes.
+   * Remembers sightings as recorded, after the transaction that recorded them. Inside an outer
+   * transaction, which may still roll back, it makes the project's next new field reload them
+   * instead.
    */
   confirm(sightings: readonly FieldSighting[]): void;
-  /** Returns the recorded fields of a project as they stand now. */
+  /** Returns the currently recorded fields of a project. */
   fieldsOf(projectId: ProjectId, signal?: AbortSignal): Promise<ProjectFields>;
-  /** Returns the catalogue as GET /v1/events/schema shows it, by name and event type. */
+  /** Returns the catalogue as shown by GET /v1/events/schema, by name and event type. */
   schema(projectId: ProjectId, signal?: AbortSignal): Promise<SchemaField[]>;
 };
 
 export type FieldCatalogueOptions = {
   readonly database: Database;
-  /** Fields of one project; keys that are ids would fill the table without end. */
+  /** Maximum fields of one project; keys that are ids would fill the table without end. */
   readonly fieldsMax?: number;
-  /** Fields kept in memory over all projects. */
+  /** Maximum fields in memory for all projects. */
   readonly knownFieldsMax?: number;
 };
 
@@ -110,11 +114,11 @@ type KnownProject = {
   readonly types: Map<string, KnownType>;
   nodes: number;
   isLoaded: boolean;
-  /** No new field is recorded any more; new kinds of recorded ones still are. */
+  /** True if no new field is recorded; new kinds of recorded fields still are. */
   isFull: boolean;
 };
 
-/** Makes the catalogue of a database. */
+/** Creates the catalogue of a database. */
 export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatalogue {
   const { database, fieldsMax = fieldsOfProjectMax } = options;
   const { knownFieldsMax = knownFieldsMaxDefault } = options;
@@ -129,7 +133,7 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
     return project;
   }
 
-  // The oldest project goes first; it is loaded again when its next event comes.
+  // Drops the oldest projects first; they are loaded again at their next event.
   function forgetSurplus(keepId: string): void {
     let nodes = 0;
     for (const project of projects.values()) nodes += project.nodes;
@@ -171,7 +175,7 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
     findUnseenColumns(event, known, walk.found);
     for (const bucket of buckets) {
       const value = event[bucket];
-      // An empty bucket is an absent one.
+      // An empty bucket counts as absent.
       if (value === undefined || isEmpty(value)) continue;
       findUnseen(value, known.buckets[bucket], walk);
     }
@@ -224,7 +228,7 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
         if (sighting.wideEvent !== undefined) continue;
         const project = knownProject(sighting.projectId);
         const isNew = recordedTypes(project, sighting) === undefined;
-        // Past the limit sightings were not recorded, and must not fill the memory either.
+        // Past the limit sightings were not recorded and must not fill the memory.
         if (isNew && (project.isFull || project.nodes > 2 * fieldsMax)) continue;
         remember(project, sighting.eventType, sighting.field, sighting.types);
       }
@@ -258,7 +262,7 @@ function remember(project: KnownProject, eventType: string, field: string, types
   else known.columns.set(field, (known.columns.get(field) ?? 0) | types);
 }
 
-/** Undefined where nothing is recorded at the path; 0 never. */
+/** Returns undefined if nothing is recorded at the path; never 0. */
 function recordedTypes(project: KnownProject, sighting: FieldSighting): number | undefined {
   const known = knownType(project, sighting.eventType);
   const bucket = bucketOf(sighting.field);
@@ -289,7 +293,7 @@ function findUnseenColumns(
   if (event.error) note("error", kinds.string);
   if (event.children_ids?.length) note("children_ids.*", kinds.string);
   const { duration, start_time, end_time } = event;
-  // Readers see end minus start where no duration was sent.
+  // Readers see end minus start if no duration was sent.
   const shown = duration ?? (end_time == null ? undefined : end_time - start_time);
   if (shown !== undefined) {
     note("duration", Number.isInteger(shown) ? kinds.integer : kinds.decimal);
@@ -311,7 +315,7 @@ function distinct(sightings: readonly FieldSighting[]): FieldSighting[] {
   return [...found.values()];
 }
 
-/** Fields of one name are one: a key with dots and the same path by nesting look alike. */
+/** Merges fields of the same name: a key with dots and the same path by nesting look alike. */
 function toSchema(fields: readonly RecordedField[]): SchemaField[] {
   const found = new Map<string, { name: string; eventType: string; types: number }>();
   for (const { path, eventType, types } of fields) {

@@ -1,7 +1,7 @@
-// Kinds of values that a field of an event holds, as bits that add up over its events.
-// Called by the field catalogue and the filter parser. Source: docs/decisions.md, 17.
+// Kinds of values of an event field, as bits that accumulate over the events.
+// Source: docs/decisions.md, 17.
 
-/** One bit for each kind; a field's `types` is the union of those seen. */
+/** One bit per kind; a field's `types` is the union of the kinds seen. */
 export const kinds = {
   string: 1,
   integer: 2,
@@ -9,20 +9,20 @@ export const kinds = {
   boolean: 8,
   datetime: 16,
   null: 32,
-  /** An object or array with nothing in it; a filled one shows as the fields inside. */
+  /** An empty object or array; a filled one appears as its inner fields. */
   empty: 64,
-  /** An object or array with fields inside that are not recorded; they were too many. */
+  /** An object or array with inner fields that are not recorded because they are too many. */
   open: 128,
 } as const;
 
 export const numberKinds = kinds.integer | kinds.decimal;
 
-/** Kinds a filter's value can be compared with. */
+/** Kinds that a filter's value can be compared with. */
 export const scalarKinds = kinds.string | numberKinds | kinds.boolean | kinds.datetime;
 
 /**
- * Returns the names of the kinds in `types` joined by `|`, or "" when there is none to show. Whole
- * and decimal numbers together are `decimal` (docs/spec.md, "Event record", rules).
+ * Returns the names of the kinds in `types` joined by `|`, or "" if none is shown. Whole and
+ * decimal numbers together are `decimal` (docs/spec.md, "Event record", rules).
  */
 export function formatKinds(types: number): string {
   const names: string[] = [];

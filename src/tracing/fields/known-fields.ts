@@ -1,12 +1,12 @@
-// The fields of one (project, event type) that are known to be recorded, as a tree, and the walk of
-// an event along it. The walk runs for every event that is stored: a known shape costs one look-up
-// a value, and paths are written out only where something new is seen. Called by fields.ts.
+// The recorded fields of one (project, event type) as a tree, and the walk of an event along it.
+// Every stored event is walked: a known shape costs one look-up per value, and path texts are built
+// only for new fields.
 
 import { fieldPathDepthMax, fieldPathLengthMax } from "../../base/field-limits.ts";
 import { kinds } from "./kind.ts";
 import { anyItem, joinItem, joinKey, parsePath } from "./path.ts";
 
-/** A node of the tree. `types` are the recorded kinds of the values found right here. */
+/** A node of the tree. `types` are the recorded kinds of the values at exactly this path. */
 export type KnownField = {
   readonly path: string;
   types: number;
@@ -14,21 +14,21 @@ export type KnownField = {
   items: KnownField | undefined;
 };
 
-/** A walk of one event: what it found that is not recorded. */
+/** Walk of one event with its unrecorded findings. */
 export type Walk = {
-  /** Kinds of values by the stored path they stand at. */
+  /** Kinds of values by stored path. */
   readonly found: Map<string, number>;
-  /** Those of the found paths that are not in the tree, in the order seen. */
+  /** Found paths that are not in the tree, in the order seen. */
   readonly added: string[];
-  /** True where new paths do not matter any more, only new kinds at known ones. */
+  /** True if only new kinds at known paths count, not new paths. */
   readonly skipsNew: boolean;
-  /** True when an object had more new paths below it than are recorded. */
+  /** True if an object had more new paths below it than the maximum. */
   hasCut: boolean;
 };
 
 /**
- * An object of an event that has more new paths below it than this is data keyed by ids, not a
- * shape: none of them is recorded, and the object is marked `open` instead.
+ * Maximum new paths below an object of an event. An object with more is data keyed by ids, not a
+ * shape: none of its paths is recorded, and the object is marked `open` instead.
  */
 const newPathsMax = 1_000;
 
@@ -36,7 +36,10 @@ export function createKnownField(path: string): KnownField {
   return { path, types: 0, keys: undefined, items: undefined };
 }
 
-/** Adds a recorded path below `root`, whose path it begins with. Returns how many nodes it made. */
+/**
+ * Adds a recorded path below `root`, which is the path's beginning. Returns the number of new
+ * nodes.
+ */
 export function addKnown(root: KnownField, stored: string, types: number): number {
   let made = 0;
   let node = root;
@@ -58,7 +61,7 @@ export function addKnown(root: KnownField, stored: string, types: number): numbe
   return made;
 }
 
-/** Returns the node of a recorded path below `root`, or undefined. */
+/** Returns the node of a recorded path below `root`; undefined if there is none. */
 export function findKnown(root: KnownField, stored: string): KnownField | undefined {
   const [, ...inside] = parsePath(stored);
   let node: KnownField | undefined = root;
@@ -73,7 +76,7 @@ export function createWalk(skipsNew: boolean): Walk {
   return { found: new Map(), added: [], skipsNew, hasCut: false };
 }
 
-/** Walks a value and notes each leaf that is not in the tree with its kind. */
+/** Walks a value and records each leaf that is not in the tree with its kind. */
 export function findUnseen(value: object, known: KnownField, walk: Walk): void {
   visit(value, known, 1, walk);
 }
@@ -106,7 +109,7 @@ function visit(value: unknown, known: KnownField, depth: number, walk: Walk): vo
   }
   if (isEmpty) noteKnown(known, kinds.empty, walk);
   else if (skipsNew && !walk.skipsNew) {
-    // Known objects inside went on adding.
+    // Known objects inside continued to add paths.
     dropAdded(start, walk);
     noteKnown(known, kinds.open, walk);
   }
@@ -149,7 +152,7 @@ function noteNew(path: string, kind: number, { found, added }: Walk): void {
   found.set(path, (types ?? 0) | kind);
 }
 
-/** Drops the paths that an object added, when they are too many; tells whether it did. */
+/** Drops the paths that an object added if they are too many; returns whether it did. */
 function cutsPaths(start: number, walk: Walk): boolean {
   if (walk.added.length - start <= newPathsMax) return false;
   dropAdded(start, walk);
@@ -161,7 +164,7 @@ function dropAdded(start: number, { found, added }: Walk): void {
   for (const path of added.splice(start)) found.delete(path);
 }
 
-/** Text is never looked into: a date in it stays a string, since the walk must cost nothing. */
+/** Never parses text, because the walk must stay cheap: a date in text stays a string. */
 function kindOf(value: unknown): number {
   switch (typeof value) {
     case "string":

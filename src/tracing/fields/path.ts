@@ -1,9 +1,6 @@
-// Paths of fields inside an event: how the catalogue writes them, and how a dotted name in a
-// request finds them. Called by fields.ts and the filter parser. Source: docs/decisions.md, 16, 17.
-//
-// A stored path joins its segments by dots; `*` stands for any position of an array. Dots, stars
-// and backslashes that belong to a key are written behind a backslash, so that the stored form says
-// where keys end, which a dotted name does not.
+// Paths of fields. A stored path joins segments by dots, `*` is any array position, and a backslash
+// escapes dots, stars and backslashes of keys: unlike a dotted name in a request, it shows where
+// keys end. Source: docs/decisions.md, 16, 17.
 
 /** Stands for every position of an array. */
 export const anyItem: unique symbol = Symbol("*");
@@ -13,7 +10,7 @@ export type Path = readonly Segment[];
 
 const special = /[\\.*]/g;
 
-/** Returns the stored form of a path: that of its parent, then a key. */
+/** Returns the stored form of a path: the form of its parent, then a key. */
 export function joinKey(parent: string, key: string): string {
   return `${parent}.${formatKey(key)}`;
 }
@@ -27,7 +24,7 @@ function formatKey(key: string): string {
   return /[\\.*]/.test(key) ? key.replace(special, "\\$&") : key;
 }
 
-/** Reads a stored path. */
+/** Parses a stored path. */
 export function parsePath(stored: string): Path {
   if (!stored.includes("\\")) {
     return stored.split(".").map((segment) => (segment === "*" ? anyItem : segment));
@@ -39,7 +36,7 @@ export function parsePath(stored: string): Path {
   return segments;
 }
 
-/** Returns the dotted name of a path, as requests and the schema write it. */
+/** Returns the dotted name of a path, as in requests and the schema. */
 export function formatName(path: Path): string {
   return path.map((segment) => (segment === anyItem ? "*" : segment)).join(".");
 }
@@ -47,21 +44,20 @@ export function formatName(path: Path): string {
 const position = /^(?:0|[1-9][0-9]*)$/;
 
 /**
- * Finds `name` at the start of `path`: returns the path that the name means, as far as it reaches,
- * and how many segments that is, or undefined. Array positions of the path are those of the name;
- * a `*` in the name stays any position.
+ * Matches `name` with the start of `path`. Returns the part of the path that the name covers, or
+ * undefined. Array positions are those of the name; a `*` in the name stays any position.
  */
 export function matchName(path: Path, name: string): Path | undefined {
   const match = followName(path, name);
   return match?.rest === undefined ? match?.found : undefined;
 }
 
-/** Tells whether `name` may name something inside what is at `path`. */
+/** Returns whether `name` may name something inside the value at `path`. */
 export function isInside(name: string, path: Path): boolean {
   return followName(path, name)?.rest !== undefined;
 }
 
-/** Follows a name along a path until either ends; `rest` is what of the name is left. */
+/** Follows a name along a path until either ends; `rest` is the remaining name. */
 function followName(
   path: Path,
   name: string,

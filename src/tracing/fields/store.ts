@@ -28,8 +28,8 @@ export async function listFields(
 }
 
 /**
- * Returns the recorded fields of a project that do not hang on the caller's own transaction, which
- * may still be undone; at most `countMax`.
+ * Returns the recorded fields of a project except rows of the caller's own transaction, which may
+ * still roll back; at most `countMax`.
  */
 export async function listCommittedFields(
   sql: Sql,
@@ -45,7 +45,7 @@ export async function listCommittedFields(
   return rows.map((row) => ({ ...row, field: unescapeText(row.field) }));
 }
 
-/** Returns how many fields a project has recorded. */
+/** Returns the number of recorded fields of a project. */
 export async function countFields(sql: Sql, projectId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count
@@ -55,8 +55,8 @@ export async function countFields(sql: Sql, projectId: string): Promise<number> 
 }
 
 /**
- * Adds fields and kinds. The rows must be distinct; they are written in one order by every writer,
- * so that parallel ones do not deadlock. A row that changes nothing is not locked for long.
+ * Adds fields and kinds. The rows must be distinct. Every writer writes them in the same order, so
+ * that parallel writers do not deadlock. Rows that change nothing are not updated.
  */
 export async function addFields(
   sql: Sql,

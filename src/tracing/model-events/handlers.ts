@@ -64,7 +64,7 @@ function absentCall(): never {
   throw new ServiceError("INVALID_ARGUMENT", "model_event: is required");
 }
 
-// A call that lacks a field is one fault of its batch, not the end of it.
+// A call that lacks a field is one fault of its batch and does not end the batch.
 async function toModelItems(
   context: HandlerContext,
   calls: readonly ModelEvent[],

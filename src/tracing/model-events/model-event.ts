@@ -1,4 +1,4 @@
-// A model call as older clients log it, turned into a model event. Called by handlers.ts.
+// Converts a model call of older clients to a model event.
 // Source: the published clients' `/events/model` request.
 
 import { toJson } from "@bufbuild/protobuf";
@@ -12,8 +12,8 @@ const required = ["model", "provider", "response", "duration"] as const;
 
 /**
  * Returns the event: settings in `config`, messages in `inputs.chat_history`, the answer in
- * `outputs`, usage and cost in `metadata`. Throws INVALID_ARGUMENT naming an absent field, with
- * `path` before it.
+ * `outputs`, usage and cost in `metadata`. Throws INVALID_ARGUMENT naming an absent field, prefixed
+ * by `path`.
  */
 export function toModelEvent(call: ModelEvent, path: string): EventInput {
   for (const field of required) {
@@ -50,19 +50,19 @@ export function toModelEvent(call: ModelEvent, path: string): EventInput {
   };
 }
 
-// Clients send null where the caller chose nothing.
+// Clients send null if the caller chose nothing.
 function toToolChoice(choice: Value | undefined, path: string): JsonValue | undefined {
   if (choice === undefined || choice.kind.case === "nullValue") return undefined;
   try {
     return toJson(ValueSchema, choice);
   } catch (cause) {
-    // Only binary protocols carry numbers that JSON has not, and values of no kind.
+    // Only binary protocols can send numbers that JSON lacks, and values of no kind.
     const message = `${path}tool_choice: must be a value of JSON`;
     throw new ServiceError("INVALID_ARGUMENT", message, { cause });
   }
 }
 
-// The message of a provider's answer, where it is one; else the answer as it came.
+// Returns the message of a provider's answer, or the whole answer if it has none.
 function toOutputs(response: JsonObject): JsonObject {
   const choices = response["choices"];
   const [choice] = Array.isArray(choices) ? (choices as JsonObject[]) : [];

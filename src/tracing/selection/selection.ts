@@ -1,5 +1,5 @@
-// Selection: which of a project's events meet conditions that were written down earlier, perhaps
-// before any event had the fields they name. Source: docs/decisions.md, 16, 22, 26.
+// Selects a project's events by stored conditions, which may be older than any event with the
+// fields they name. Source: docs/decisions.md, 16, 22, 26.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
@@ -16,41 +16,41 @@ import * as store from "./store.ts";
 
 export type { EventPlace } from "../export/place-store.ts";
 
-/** Which events are meant: all filters hold, and the start time is within the bounds. */
+/** A search for events: all filters hold, and the start time is within the bounds. */
 export type EventSearch = {
-  /** Any number. A field that no event has yet is absent; it is no fault. */
+  /** Any number of filters. An unrecorded field counts as absent and is not an error. */
   readonly filters: readonly FilterInput[];
-  /** Microseconds, included; undefined is no bound. */
+  /** Microseconds, inclusive; undefined for no bound. */
   readonly fromUs: number | undefined;
-  /** Microseconds, excluded; undefined is no bound. */
+  /** Microseconds, exclusive; undefined for no bound. */
   readonly toUs: number | undefined;
 };
 
 export type EventPlaces = {
-  /** The newest first. May be few or none though there are more: see `next`. */
+  /** Newest first. May be few or empty although more events match: see `next`. */
   readonly places: readonly EventPlace[];
-  /** Where the next page begins; undefined at the end. */
+  /** Place where the next page begins; undefined at the end. */
   readonly next: EventPlace | undefined;
 };
 
 export type SelectedEvents = {
-  /** In the order of the ids; events that are gone are left out. */
+  /** Events in the order of the ids, without deleted ones. */
   readonly events: readonly StoredEvent[];
-  /** How many of the ids, from the first, these are all of; at least 1 unless there was no id. */
+  /** Number of leading ids that were read; at least 1 unless there was no id. */
   readonly read: number;
 };
 
-/** Selects events of one cluster. Filters of a form that no filter has throw INVALID_FILTER. */
+/** Selects events of one cluster. Throws INVALID_FILTER for a malformed filter. */
 export type Selection = {
-  /** Returns those of the ids whose events meet all filters as they are now, in no order. */
+  /** Returns the ids whose events currently meet all filters, in no order. */
   matching(
     projectId: ProjectId,
     eventIds: readonly string[],
     filters: readonly FilterInput[],
   ): Promise<readonly string[]>;
   /**
-   * Returns at most `limit` events after a place, going back in time. Looks at a bounded number of
-   * events, so that rare matches cost many short statements and not one that times out.
+   * Returns at most `limit` events after a place, going back in time. Scans a bounded number of
+   * events: rare matches cost many short statements, not one that times out.
    */
   page(
     projectId: ProjectId,
@@ -60,13 +60,13 @@ export type Selection = {
   /** Counts all events that meet a search. `signal` cancels the statement. */
   count(projectId: ProjectId, search: EventSearch, signal?: AbortSignal): Promise<number>;
   /**
-   * Reads events, as many of the first ids as fit into some megabytes. What a lone huge event takes
-   * is its own size.
+   * Reads the events of as many leading ids as fit into some megabytes. A single huge event takes
+   * its own size.
    */
   read(projectId: ProjectId, eventIds: readonly string[]): Promise<SelectedEvents>;
   /**
-   * Returns the position of the first filter that an event does not meet, -1 when it meets all;
-   * undefined when there is no such event.
+   * Returns the index of the first filter that an event fails, -1 if it meets all; undefined if the
+   * event does not exist.
    */
   explain(
     projectId: ProjectId,
@@ -78,15 +78,15 @@ export type Selection = {
 export type SelectionOptions = {
   readonly database: Database;
   readonly fields: Pick<FieldCatalogue, "fieldsOf">;
-  /** Events that a page looks at. */
+  /** Maximum events that a page scans. */
   readonly walkedMax?: number;
 };
 
-/** A read is of so many ids at most, and of about so many bytes. */
+/** Maximum ids of a read, and its approximate maximum bytes. */
 const readIdsMax = 200;
 const readBytesMax = 4_000_000;
 
-/** Recorded fields are remembered so long, of the projects asked for last. */
+/** Maximum age of remembered fields, and maximum number of projects, the latest requested ones. */
 const fieldsAgeMsMax = 10_000;
 const fieldsProjectsMax = 20;
 
@@ -94,7 +94,7 @@ export function createSelection(options: SelectionOptions): Selection {
   const { database, walkedMax = walkedMaxDefault } = options;
   const fieldsOf = rememberFields(options.fields);
 
-  /** Searches look at many events at once, and have the time for it. */
+  /** Searches scan many events at once and are not urgent. */
   function readerOf(projectId: ProjectId, signal?: AbortSignal): Read {
     return database.reader({ owner: projectId, kind: "selections", signal });
   }
@@ -140,7 +140,7 @@ export function createSelection(options: SelectionOptions): Selection {
       });
       const part = await parts.next();
       if (part.done === true) return { events: [], read: ids.length };
-      // Every column was selected, so nothing of a stored event is missing.
+      // Every column is selected, so the events are complete.
       const events = part.value.events as readonly StoredEvent[];
       const last = part.value.rows.at(-1);
       const next = last && rows[rows.indexOf(last) + 1];
@@ -159,8 +159,9 @@ export function createSelection(options: SelectionOptions): Selection {
 const noFields: ProjectFields = { fields: [], isComplete: false };
 
 /**
- * Reads a filter as an export does, with the kinds of values that are recorded. Where that makes it
- * a fault, what is recorded is no reason to refuse it: it was written down for events to come.
+ * Parses a filter like an export, with the recorded kinds of values. If that fails, it parses
+ * without them: a stored filter may refer to future events, so recorded kinds are no reason to
+ * refuse it.
  */
 function parseLeniently(filter: FilterInput, recorded: ProjectFields): Condition {
   let condition: Condition | undefined;
@@ -174,7 +175,10 @@ function parseLeniently(filter: FilterInput, recorded: ProjectFields): Condition
   return condition;
 }
 
-/** The catalogue of a wide project is thousands of rows, and a router asks every few moments. */
+/**
+ * Caches the catalogue: in a wide project it has thousands of rows, and a router asks every few
+ * moments.
+ */
 function rememberFields({ fieldsOf }: SelectionOptions["fields"]) {
   const remembered = new Map<ProjectId, { fields: ProjectFields; readAtMs: number }>();
   return async (projectId: ProjectId): Promise<ProjectFields> => {

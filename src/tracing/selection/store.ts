@@ -1,5 +1,5 @@
-// Which of some events meet conditions, and how many do, in Postgres. Every statement names its
-// project and leaves waiting updates (`pending`) out.
+// Selects, among given events, those that meet conditions, and counts matches. Every statement
+// names its project and skips waiting updates (`pending`).
 
 import type { Read } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../events/postgres-text.ts";
@@ -7,15 +7,15 @@ import type { Condition } from "../export/condition.ts";
 import { conditionsSql } from "../export/filter-sql.ts";
 import { type EventQuery, matching } from "../export/place-store.ts";
 
-/** Returns those of the ids whose events meet all conditions. */
+/** Returns the ids whose events meet all conditions. */
 export async function listMatching(
   read: Read,
   projectId: string,
   eventIds: readonly string[],
   conditions: readonly Condition[],
 ): Promise<string[]> {
-  // Each is looked up by its key, as `limit` makes Postgres do inside `lateral`: it would at times
-  // find all that meet some condition, and compare their ids with these.
+  // `limit` inside `lateral` makes Postgres look up each id by its key. Otherwise it sometimes
+  // finds all events that meet some condition and compares their ids with these.
   const rows = await read(
     (sql) => sql<{ event_id: string }[]>`
       select wanted.event_id
@@ -42,7 +42,10 @@ export async function countEvents(read: Read, query: EventQuery): Promise<number
   return row?.count ?? 0;
 }
 
-/** Returns which of the conditions an event meets, in their order; undefined without the event. */
+/**
+ * Returns, for each condition in order, whether the event meets it; undefined if the event does not
+ * exist.
+ */
 export async function testEvent(
   read: Read,
   projectId: string,
@@ -59,6 +62,6 @@ export async function testEvent(
       where e.project_id = ${projectId} and e.event_id = ${escapeText(eventId)}
         and e.event_type <> 'pending'`;
   });
-  // The first stands for none, since an array of nothing has no type.
+  // Drops the leading `true`, which is there because an empty array has no type.
   return row?.holds.slice(1);
 }

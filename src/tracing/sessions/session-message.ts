@@ -1,5 +1,4 @@
-// Sessions and their trees as messages. Called by handlers.ts.
-// Source: docs/decisions.md, 11, 18 and 19.
+// Converts sessions and their trees to messages. Source: docs/decisions.md, 11, 18 and 19.
 
 import { create } from "@bufbuild/protobuf";
 import {
@@ -19,7 +18,7 @@ import type { TreeNode } from "./tree.ts";
 
 type Scopes = Pick<ProjectScope, "orgId" | "workspaceId" | "projectId">;
 
-/** Returns a session event with its scopes and totals. */
+/** Returns the message of a session event with its scopes and totals. */
 export function toSessionMessage(session: Session, scopes: Scopes): SessionMessage {
   const message = create(SessionSchema);
   const { $typeName: _, ...event } = toEventMessage(session.event, scopes.projectId);
@@ -32,7 +31,7 @@ export function toSessionMessage(session: Session, scopes: Scopes): SessionMessa
   return message;
 }
 
-/** Returns the root of a tree whose nodes carry their payloads. */
+/** Returns the root of a tree whose nodes include their payloads. */
 export function toTreeMessage(
   session: Session & { readonly children: readonly TreeNode<StoredEvent>[] },
   scopes: Scopes,
@@ -120,7 +119,7 @@ function toTotalsMessage(totals: Totals) {
   };
 }
 
-// Clients read a session's sums from its metadata; what its sender wrote there stays.
+// Clients read a session's sums from its metadata; keys that its sender wrote win.
 function withTotals({ event, totals }: Session): NonNullable<SessionMessage["metadata"]> {
   return {
     num_events: totals.num_events,

@@ -39,7 +39,7 @@ export type Session = { readonly event: StoredEvent; readonly totals: Totals };
 
 export type ListOptions = Bounds & {
   readonly filters: readonly FilterInput[];
-  /** Default 100. */
+  /** Maximum sessions on the page; default 100. */
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
 };
@@ -60,7 +60,7 @@ const sessionColumns: Columns = {
   ...Object.fromEntries(totalNames.map((name) => [name, "number" as const])),
 };
 
-/** Returns the sessions service. Every method acts on one project only, the caller's. */
+/** Returns the sessions service. Every method acts on the caller's project only. */
 export function createSessions(options: {
   database: Database;
   recorder: Recorder;
@@ -68,7 +68,7 @@ export function createSessions(options: {
 }) {
   const { database, recorder, fields } = options;
 
-  /** Starts a session, or merges into the one that has its id, and returns it whole. */
+  /** Starts a session, or merges into an existing one of the same id, and returns all of it. */
   async function start(
     projectId: ProjectId,
     input: SessionInput,
@@ -80,13 +80,14 @@ export function createSessions(options: {
       const message = "session.session_id: is the id of an event that is no session";
       throw new ServiceError("INVALID_ARGUMENT", message);
     }
-    // On the connections of commits: slow reads of the project do not hold its writes up.
+    // Reads on the connections of commits, so that slow reads of the project do not delay its
+    // writes.
     const { memory } = createReadContext(database, projectId);
     const read: Read = (statement) => statement(database.sql());
     return getWith({ projectId, read, memory }, write.event_id);
   }
 
-  /** Merges fields into a session. Throws NOT_FOUND when the project has no such session. */
+  /** Merges fields into a session. Throws NOT_FOUND if the project has no such session. */
   async function update(
     projectId: ProjectId,
     id: string,
@@ -99,7 +100,7 @@ export function createSessions(options: {
     if (!(await recorder.update(projectId, write, origin))) throw notFound();
   }
 
-  /** Returns a session with its totals. Throws NOT_FOUND when there is none. */
+  /** Returns a session with its totals. Throws NOT_FOUND if it does not exist. */
   async function get(projectId: ProjectId, sessionId: string, reading?: Reading): Promise<Session> {
     return getWith(createReadContext(database, projectId, reading), sessionId);
   }
@@ -117,14 +118,14 @@ export function createSessions(options: {
       rowsMax: rowsMaxOf(session),
       projections: store.skeletonFields,
     });
-    // The fields were all selected.
+    // All these fields are selected.
     const rows = events as readonly store.SkeletonRow[];
     return { ...session, children: toTree(sessionId, rows) };
   }
 
   /**
    * Returns a session and its events as a tree with payloads. Throws ANSWER_TOO_LARGE past the
-   * limit of events and the bounds of an answer, since a cut tree would look whole.
+   * limit of events and the bounds of an answer, because a truncated tree would look complete.
    */
   async function tree(projectId: ProjectId, sessionId: string, reading?: Reading) {
     const context = createReadContext(database, projectId, reading);
@@ -140,11 +141,11 @@ export function createSessions(options: {
       rowsMax: rowsMaxOf(session),
       projections: undefined,
     });
-    // Every column was selected, so nothing of a stored event is missing.
+    // Every column is selected, so the events are complete.
     return { ...session, children: toTree(sessionId, events as readonly StoredEvent[]) };
   }
 
-  /** Lists sessions, newest first. Throws INVALID_FILTER as exports do. */
+  /** Lists sessions, newest first. Throws INVALID_FILTER like exports. */
   async function list(
     projectId: ProjectId,
     query: ListOptions,
@@ -160,7 +161,7 @@ export function createSessions(options: {
       conditions,
       ...parseBounds(query),
       after: cursor === undefined ? undefined : parseCursor(cursor, question),
-      // One more than asked for tells whether there is a next page.
+      // One extra row tells whether there is a next page.
       limit: limit + 1,
     });
     const { events, rows } = await readAnswer(createReadContext(database, projectId, reading), {
@@ -179,7 +180,7 @@ export function createSessions(options: {
     };
   }
 
-  /** Deletes a session with its events. Throws NOT_FOUND when there is none. */
+  /** Deletes a session with its events. Throws NOT_FOUND if it does not exist. */
   async function remove(projectId: ProjectId, sessionId: string): Promise<void> {
     const deleteFound = async (sql: Sql): Promise<void> => {
       if (!(await store.isSession(sql, projectId, sessionId))) throw notFound();
@@ -197,7 +198,7 @@ async function getWith(context: ReadContext, sessionId: string): Promise<Session
     store.findTotals(context.read, context.projectId, sessionId),
   ]);
   if (event?.event_type !== "session") throw notFound();
-  // Every column was selected, so nothing of a stored event is missing.
+  // Every column is selected, so the event is complete.
   return withTotals(event as StoredEvent, totals);
 }
 
@@ -205,20 +206,22 @@ function withTotals(event: StoredEvent, totals: Totals = emptyTotals): Session {
   return { event, totals };
 }
 
-/** The totals beside a listed session; its columns are null where nothing was counted yet. */
+/** Returns the totals of a listed session; its columns are null if nothing is counted yet. */
 function totalsOf(row: Readonly<Record<string, unknown>> | undefined): Totals | undefined {
   if (row?.["num_events"] == null) return undefined;
   return Object.fromEntries(totalNames.map((name) => [name, row[name]])) as Totals;
 }
 
-/** Rows of a tree: those counted, and as many more as a few writes meanwhile make. */
+/**
+ * Returns the expected rows of a tree: the counted events, with room for a few concurrent writes.
+ */
 function rowsMaxOf({ totals }: Session): number {
   return Math.max(rowsOfTreeMin, totals.num_events);
 }
 
 const rowsOfTreeMin = 1_000;
 
-/** More would be past the bytes of an answer, whatever stands in them. */
+/** Maximum events of a skeleton: more exceed the bytes of an answer, whatever their content. */
 const skeletonEventsMax = Math.floor(answerBytesMax / eventOverheadBytes);
 const skeletonLimit = `${answerBytesMax} bytes (${skeletonEventsMax} events)`;
 

@@ -10,11 +10,11 @@ import type { EventFieldName } from "../events/event-row.ts";
 import type { RowSource } from "../events/sized-store.ts";
 import { type Totals, totalNames } from "./totals.ts";
 
-/** What a commit adds to the totals of one session. */
+/** Change of one session's totals by a commit. */
 export type TotalsTerms = Omit<Totals, "cost"> & {
   readonly project_id: string;
   readonly session_id: string;
-  /** Costs added, and as negative numbers costs taken away. */
+  /** Costs added; removed costs are negative. */
   readonly costs: readonly number[];
 };
 
@@ -32,7 +32,7 @@ export type SkeletonRow = Pick<
   | "duration"
 >;
 
-/** Adds to the totals of sessions; rows come ordered by key, so that writers do not deadlock. */
+/** Adds to the totals of sessions. Rows are ordered by key, so that writers do not deadlock. */
 export async function addToTotals(sql: Sql, rows: readonly TotalsTerms[]): Promise<void> {
   await sql`
     insert into session_totals as held (
@@ -58,7 +58,7 @@ export async function addToTotals(sql: Sql, rows: readonly TotalsTerms[]): Promi
       cost = held.cost + excluded.cost`;
 }
 
-/** Returns a session's totals, or undefined when nothing was counted yet. */
+/** Returns a session's totals; undefined if nothing is counted yet. */
 export async function findTotals(
   read: Read,
   projectId: string,
@@ -77,7 +77,7 @@ export async function findTotals(
   return row;
 }
 
-/** Tells whether an id is that of a session. */
+/** Returns whether an event is a session. */
 export async function isSession(sql: Sql, projectId: string, eventId: string): Promise<boolean> {
   const rows = await sql`
     select 1
@@ -87,7 +87,7 @@ export async function isSession(sql: Sql, projectId: string, eventId: string): P
   return rows.length > 0;
 }
 
-/** Fields of an event in a tree without payloads, beside its id, type and start. */
+/** Fields of an event in a tree without payloads, in addition to id, type and start. */
 export const skeletonFields: ReadonlySet<EventFieldName> = new Set([
   "event_name",
   "parent_id",
@@ -97,7 +97,7 @@ export const skeletonFields: ReadonlySet<EventFieldName> = new Set([
   "duration",
 ]);
 
-/** Returns the source of a session's events, the session itself left out, by start time. */
+/** Returns the source of a session's events by start time, without the session itself. */
 export function eventsOf(projectId: string, sessionId: string, limit: number): RowSource {
   return (sql, columns) => sql`
     select ${columns}
@@ -109,8 +109,8 @@ export function eventsOf(projectId: string, sessionId: string, limit: number): R
 }
 
 /**
- * Deletes the events of a session, the feedback on them and the session's totals; returns how many
- * events there were.
+ * Deletes the events of a session, their feedback and the session's totals; returns the number of
+ * deleted events.
  */
 export async function deleteSession(
   sql: Sql,
@@ -118,7 +118,7 @@ export async function deleteSession(
   sessionId: string,
 ): Promise<number> {
   const id = escapeText(sessionId);
-  // Locked in the order of every writer, so that a batch arriving meanwhile does not deadlock.
+  // Locks in the order of every writer, so that a concurrent batch does not deadlock.
   await sql`
     with locked as materialized (
       select 1
@@ -142,7 +142,7 @@ export async function deleteSession(
   return deleted.count;
 }
 
-/** Which sessions are wanted. Microseconds: `fromUs` is included, `toUs` is not. */
+/** Selects sessions. Microseconds: `fromUs` inclusive, `toUs` exclusive. */
 export type SessionQuery = {
   readonly conditions: readonly Condition[];
   readonly fromUs: number | undefined;
@@ -151,7 +151,7 @@ export type SessionQuery = {
   readonly limit: number;
 };
 
-/** Columns of a session that filters may name, beside those of its event. */
+/** SQL of the session columns that filters may name, including those of its event. */
 const sessionColumnSql: ColumnSql = {
   ...eventColumnSql,
   session_name: (sql) => sql`e.event_name`,
@@ -162,7 +162,7 @@ const sessionColumnSql: ColumnSql = {
   cost: (sql) => sql`case when t.num_costs > 0 then t.cost end`,
 };
 
-/** Returns the source of sessions, the newest first; their totals are columns of `t`. */
+/** Returns the source of sessions, newest first; their totals are columns of `t`. */
 export function sessionsOf(
   projectId: string,
   { conditions, fromUs, toUs, after, limit }: SessionQuery,

@@ -1,4 +1,4 @@
-// Turns the events that a commit changed into the change of their sessions' totals.
+// Converts the events that a commit changed to the change of their sessions' totals.
 // Source: docs/decisions.md, 18.
 
 import type { Sql } from "../../postgres/database.ts";
@@ -6,7 +6,7 @@ import type { CountedEvent } from "../events/held-event.ts";
 import { addToTotals, type TotalsTerms } from "./store.ts";
 import { addTotals, emptyTotals, type Totals, totalsOf } from "./totals.ts";
 
-/** An event before and after a commit; undefined where it was not there. */
+/** An event before and after a commit; undefined if it did not exist. */
 export type TotalsChange = {
   readonly projectId: string;
   readonly before: CountedEvent | undefined;
@@ -45,7 +45,7 @@ function byKey(a: Sum, b: Sum): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-// Costs go to Postgres one by one: there they are decimals, whose sum does not depend on the order.
+// Costs go to Postgres one by one: it adds decimals, whose sum does not depend on the order.
 function toTerms({ projectId, sessionId, totals, costs }: Sum): TotalsTerms {
   const { cost: _, ...counts } = totals;
   return { project_id: projectId, session_id: sessionId, ...counts, costs };

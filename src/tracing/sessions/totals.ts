@@ -1,13 +1,12 @@
-// Session totals: what one event adds to its session, and sums of that. Called by the recorder,
-// which keeps the sums in session_totals, and by sessions.ts, which reads them.
+// Session totals: the amounts that one event adds to its session, and their sums.
 // Source: docs/spec.md, "Event record", rules 1 and 2; docs/decisions.md, 18.
 
 import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { EventType } from "../events/event.ts";
 
 /**
- * Sums over events. `num_costs` counts the events whose `metadata.cost` is a number: `cost`, in US
- * dollars, means nothing while it is 0. All but `num_feedback` leave the session event itself out.
+ * Sums over events. `num_costs` counts the events whose `metadata.cost` is a number; while it is 0,
+ * `cost` (US dollars) has no meaning. All but `num_feedback` exclude the session event itself.
  */
 export type Totals = {
   readonly num_events: number;
@@ -44,9 +43,9 @@ type Countable = {
 };
 
 /**
- * Returns what an event adds to its session. Token counts may be whole numbers or numeric text
- * ("42"); anything else adds nothing. Input and output tokens stand in where prompt and completion
- * tokens are absent; the total, where absent, is their sum.
+ * Returns the amounts that an event adds to its session. Token counts may be whole numbers or
+ * numeric text ("42"); other values add nothing. Input and output tokens replace absent prompt and
+ * completion tokens; an absent total is their sum.
  */
 export function totalsOf(event: Countable): Totals {
   const num_feedback = hasKeys(event.feedback) ? 1 : 0;
@@ -87,13 +86,15 @@ export const amountKeys = [
   "cost",
 ] as const;
 
-/** Past this a number is no count and no price, and would spoil every sum it is in. */
+/**
+ * Maximum of an amount. A larger number is neither a count nor a price and would spoil every sum.
+ */
 const amountMax = 1e15;
 
-/** Longest text of an amount: on a row of digits the pattern takes the square of the length. */
+/** Maximum length of an amount's text: the pattern takes quadratic time on a run of digits. */
 export const amountLengthMax = 100;
 
-// A number, or a decimal text: exporters that know only text attributes send it so.
+// Reads a number, or decimal text, which exporters with text attributes only send.
 function amountOf(value: JsonValue | undefined): number | undefined {
   const isDecimal =
     typeof value === "string" && value.length <= amountLengthMax && decimalPattern.test(value);
@@ -104,8 +105,8 @@ function amountOf(value: JsonValue | undefined): number | undefined {
 const decimalPattern = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
 
 /**
- * Reads a count of tokens: whole and not negative. Anything else is no count, and sums of whole
- * numbers are exact.
+ * Reads a count of tokens: a whole number, not negative, so that sums are exact. Undefined for
+ * other values.
  */
 export function countOf(value: JsonValue | undefined): number | undefined {
   const count = amountOf(value);

@@ -1,16 +1,15 @@
-// Builds the tree of a session from its flat events. Called by sessions.ts.
-// Source: docs/decisions.md, 19.
+// Builds the tree of a session from its flat events. Source: docs/decisions.md, 19.
 
 import { treeDepthMax } from "../../base/limits.ts";
 
-/** What a tree needs to know of an event. */
+/** Fields of an event that determine its place in a tree. */
 export type Branch = {
   readonly event_id: string;
   readonly parent_id: string | null;
   readonly children_ids: readonly string[];
 };
 
-/** An event with those below it; `parentId` is the resolved parent. */
+/** An event with its descendants; `parentId` is the resolved parent. */
 export type TreeNode<T extends Branch> = {
   readonly event: T;
   readonly parentId: string;
@@ -19,9 +18,9 @@ export type TreeNode<T extends Branch> = {
 
 /**
  * Arranges events under a session. A parent is the event's own `parent_id`, else the event that
- * lists it in `children_ids`, else the session; a parent that is not in the session, or that would
- * close a circle, counts as the session. Siblings keep the order of `events`. A branch deeper than
- * the limit is laid flat under its deepest allowed ancestor, so that nothing is lost.
+ * lists it in `children_ids`, else the session. A parent that is not in the session, or that closes
+ * a cycle, is replaced by the session. Siblings keep the order of `events`. Events below the
+ * maximum depth go under their deepest allowed ancestor, so that nothing is lost.
  */
 export function toTree<T extends Branch>(sessionId: string, events: readonly T[]): TreeNode<T>[] {
   const parents = resolveParents(events);
@@ -38,11 +37,11 @@ export function toTree<T extends Branch>(sessionId: string, events: readonly T[]
   return roots;
 }
 
-// From here on events are places in the list: a session may have 100,000, and looking up their ids
-// again and again took longer than reading them.
+// From here on events are indexes of the list: a session may have 100,000, and repeated look-ups of
+// their ids took longer than reading them.
 type Places = Int32Array;
 
-/** The place of the session, which is not in the list. */
+/** Index of the session, which is not in the list. */
 const session = -1;
 
 function resolveParents(events: readonly Branch[]): Places {
@@ -61,9 +60,9 @@ function resolveParents(events: readonly Branch[]): Places {
   return parents;
 }
 
-// Follows each chain upwards once; one that meets itself is cut where it was entered.
+// Follows each chain upwards once; a chain that meets itself is cut where it was entered.
 function openCircles(parents: Places): void {
-  // By place: the chain that passed it, counted from 1.
+  // By index: number of the chain that passed it, counted from 1.
   const passedBy = new Int32Array(parents.length);
   for (let start = 0; start < parents.length; start += 1) {
     let place = start;
@@ -76,9 +75,9 @@ function openCircles(parents: Places): void {
   }
 }
 
-// Who holds the children of each event: itself, or where it is too deep its deepest allowed
-// ancestor. Walks up to what is known, then back down: no recursion, since a chain may be as long
-// as the session.
+// Returns the holder of each event's children: the event, or its deepest allowed ancestor if it is
+// too deep. Walks up to a known event, then back down, without recursion, because a chain may be as
+// long as the session.
 function holdersOf(parents: Places): Places {
   const depths = new Int32Array(parents.length);
   const holders = new Int32Array(parents.length);

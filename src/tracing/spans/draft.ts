@@ -1,6 +1,5 @@
-// An event in the making: the buckets being filled, and the span attributes nobody has read yet.
-// Every convention takes what it knows; what is left at the end goes to metadata under its own
-// key, so that nothing a span carried is lost. Used by map-span.ts and conventions/.
+// An event under construction: its buckets, and the unread span attributes. Each convention takes
+// the attributes it knows; the rest goes to metadata under its own keys, so nothing is lost.
 
 import { isJsonObject, type JsonValue, setOwn, type MutableObject } from "../../base/json.ts";
 import type { Bucket, EventType } from "../events/event.ts";
@@ -10,11 +9,11 @@ import type { Span, SpanEvent } from "./span.ts";
 export type Draft = {
   readonly span: Span;
   readonly eventType: EventType;
-  /** Attributes not read so far. */
+  /** Unread attributes. */
   readonly left: Map<string, JsonValue>;
-  /** First segments of the attributes' keys: what spares looking through all for a prefix. */
+  /** First segments of the attributes' keys, which save searching all attributes for a prefix. */
   readonly families: ReadonlySet<string>;
-  /** Span events not read so far. */
+  /** Unread span events. */
   events: readonly SpanEvent[];
   readonly buckets: { readonly [B in Bucket]: MutableObject };
 };
@@ -39,7 +38,8 @@ export function createDraft(span: Span, eventType: EventType): Draft {
   };
 }
 
-// The operation details of GenAI join the attributes later, from a span event.
+// Includes the keys of span events, because the operation details of GenAI join the attributes
+// later.
 function familiesOf(span: Span): Set<string> {
   const families = new Set<string>();
   for (const key of span.attributes.keys()) families.add(familyOf(key));
@@ -61,7 +61,7 @@ export function take(draft: Draft, key: string): JsonValue | undefined {
   return value;
 }
 
-/** Takes every attribute under `prefix`, which ends in a dot, keyed by what follows it. */
+/** Takes every attribute under `prefix`, which ends in a dot, keyed by the rest of its key. */
 export function takePrefix(draft: Draft, prefix: string): Map<string, JsonValue> {
   const taken = new Map<string, JsonValue>();
   if (!draft.families.has(familyOf(prefix))) return taken;
@@ -76,7 +76,7 @@ export function takePrefix(draft: Draft, prefix: string): Map<string, JsonValue>
 
 /**
  * Takes the items numbered under `prefix`, which ends in a dot: `0`, `1.name` and so on, in order,
- * gaps closed. What is not numbered there stays unread.
+ * without gaps. Attributes under it without a number stay unread.
  */
 export function takeItems(draft: Draft, prefix: string): readonly JsonValue[] {
   const tree = unflatten(takePrefix(draft, prefix));
@@ -86,7 +86,7 @@ export function takeItems(draft: Draft, prefix: string): readonly JsonValue[] {
   return itemsOf(tree);
 }
 
-/** Tells whether some unread attribute starts with `prefix`, which holds a dot. */
+/** Returns whether some unread attribute starts with `prefix`, which contains a dot. */
 export function hasPrefix(draft: Draft, prefix: string): boolean {
   if (!draft.families.has(familyOf(prefix))) return false;
   for (const key of draft.left.keys()) {
@@ -95,7 +95,7 @@ export function hasPrefix(draft: Draft, prefix: string): boolean {
   return false;
 }
 
-/** Sets a key of a bucket unless it is set; tells whether the bucket now says `value` there. */
+/** Sets a key of a bucket unless it is set; returns whether the key now has `value`. */
 export function place(draft: Draft, bucket: Bucket, key: string, value: JsonValue): boolean {
   const target = draft.buckets[bucket];
   if (Object.hasOwn(target, key)) return isSameJson(target[key], value);
@@ -104,8 +104,8 @@ export function place(draft: Draft, bucket: Bucket, key: string, value: JsonValu
 }
 
 /**
- * Places what was read from several attributes; where the bucket says otherwise under `key`, keeps
- * it in metadata under `name`.
+ * Places a value read from several attributes. If the bucket has another value under `key`, keeps
+ * this one in metadata under `name`.
  */
 export function placeOrKeep(
   draft: Draft,
@@ -117,7 +117,10 @@ export function placeOrKeep(
   if (!place(draft, bucket, key, value)) keep(draft, name, value);
 }
 
-/** Moves an attribute, read by `read`, to a key of a bucket; where it cannot, it stays unread. */
+/**
+ * Moves an attribute, converted by `read`, to a key of a bucket; if the key is taken, the attribute
+ * stays unread.
+ */
 export function move(
   draft: Draft,
   attribute: string,
@@ -130,13 +133,13 @@ export function move(
   if (place(draft, bucket, key, read(value))) draft.left.delete(attribute);
 }
 
-/** Sets `key` of `metadata`; where another value stands there, keeps this one beside it. */
+/** Sets `key` of `metadata`; if it has another value, keeps this one under `attribute.<key>`. */
 export function keep(draft: Draft, key: string, value: JsonValue): void {
   if (!place(draft, "metadata", key, value)) place(draft, "metadata", `attribute.${key}`, value);
 }
 
-// A step's whole input or output: an object gives the bucket its keys; anything else, and an object
-// whose keys are already taken, stands under `otherwise`.
+// Places a step's whole input or output: the bucket gets the keys of an object. Other values, and
+// objects with keys already taken, go under `otherwise`.
 function placePayload(
   draft: Draft,
   bucket: "inputs" | "outputs",
@@ -152,8 +155,8 @@ function placePayload(
 }
 
 /**
- * Moves an attribute that holds a step's whole input or output, read by `read`: the keys of an
- * object to the bucket, anything else to `otherwise` there; where it cannot, it stays unread.
+ * Moves an attribute with a step's whole input or output, converted by `read`: the keys of an
+ * object to the bucket, other values to `otherwise`. If they are taken, the attribute stays unread.
  */
 export function movePayload(
   draft: Draft,

@@ -1,5 +1,5 @@
-// What kind of step a span is: model, tool or chain. Called by map-span.ts before anything is read.
-// Source: docs/spec.md, "Event record"; the order of evidence is docs/otlp.md, "Event types".
+// Infers the kind of step of a span: model, tool or chain. Source: docs/spec.md, "Event record";
+// the order of evidence is docs/otlp.md, "Event types".
 
 import type { JsonValue } from "../../base/json.ts";
 import type { EventType } from "../events/event.ts";
@@ -20,7 +20,7 @@ const byOperation: Readonly<Record<string, EventType>> = {
   invoke_agent: "chain",
   create_agent: "chain",
   invoke_workflow: "chain",
-  // Steps of an agent, as the Vercel AI SDK names them.
+  // Agent steps as named by the Vercel AI SDK.
   agent_step: "chain",
   execute_tool: "tool",
   retrieval: "tool",
@@ -51,7 +51,7 @@ const byRequestType: Readonly<Record<string, EventType>> = {
   rerank: "tool",
 };
 
-/** Tables asked in turn; the first that knows the attribute's value decides. */
+/** Tables in order; the first that knows the attribute's value decides. */
 const evidence: readonly (readonly [string, Readonly<Record<string, EventType>>])[] = [
   ["gen_ai.operation.name", byOperation],
   ["openinference.span.kind", byOpenInferenceKind],
@@ -59,7 +59,7 @@ const evidence: readonly (readonly [string, Readonly<Record<string, EventType>>]
   ["llm.request.type", byRequestType],
 ];
 
-/** Attributes that only one kind of step carries, in the order they are looked for. */
+/** Attributes that only one kind of step has, in order of precedence. */
 const telling: readonly (readonly [string, EventType])[] = [
   ["gen_ai.tool.name", "tool"],
   ["gen_ai.tool.call.id", "tool"],
@@ -79,7 +79,7 @@ const telling: readonly (readonly [string, EventType])[] = [
   ["gen_ai.input.messages", "model"],
 ];
 
-// Names that instrumentations without conventions give their model calls.
+// Names of model calls from instrumentations without conventions.
 const modelWords = [
   "chat",
   "completions?",
@@ -95,7 +95,9 @@ const modelWords = [
 ];
 const modelName = new RegExp(`(^|[^a-z])(${modelWords.join("|")})([^a-z]|$)`, "i");
 
-/** Attributes of spans whose name is an address or a statement, and so says nothing of models. */
+/**
+ * Attributes of spans whose name is an address or a statement and therefore no evidence of a model.
+ */
 const notByName = [
   "http.request.method",
   "http.method",
@@ -105,9 +107,10 @@ const notByName = [
 ];
 
 /**
- * Infers the type of a span's event, in the order: the sender's word, `gen_ai.operation.name`, span
- * kinds of OpenInference and Traceloop, Vercel's operation, other model or tool attributes, the
- * span's name; else it is a tool. An unknown operation name or kind decides nothing.
+ * Infers the type of a span's event, in this order: the sender's explicit type,
+ * `gen_ai.operation.name`, span kinds of OpenInference and Traceloop, Vercel's operation, other
+ * model or tool attributes, the span's name; otherwise it is a tool. An unknown operation name or
+ * kind decides nothing.
  */
 export function inferEventType(span: Span): EventType {
   return (

@@ -1,5 +1,4 @@
-// Moves single attributes to event fields, as the tables of conventions/ say. Called by map-span.ts
-// before the conventions read messages and payloads.
+// Moves single attributes to event fields, according to the tables of conventions/.
 
 import { type JsonValue, setOwn, type MutableObject } from "../../base/json.ts";
 import { buckets, type Bucket } from "../events/event.ts";
@@ -7,9 +6,9 @@ import { isSameJson } from "./values.ts";
 import type { Draft } from "./draft.ts";
 
 /**
- * Attribute to the field or fields it fills: `bucket.key` or `config.hyperparameters.key`. Of two
- * attributes for one field the earlier line, and the earlier table, wins; the other stays in
- * metadata under its own key unless it says the same.
+ * Attribute to the field or fields it fills: `bucket.key` or `config.hyperparameters.key`. If two
+ * attributes fill one field, the earlier line of the earlier table wins; the other stays in
+ * metadata under its own key, unless its value is the same.
  */
 export type FieldTable = Readonly<Record<string, string | readonly string[]>>;
 
@@ -18,7 +17,7 @@ type Line = { readonly rank: number; readonly targets: readonly Target[] };
 
 export type CompiledFields = ReadonlyMap<string, Line>;
 
-/** Joins tables into one look-up, in order of preference; a mistyped bucket is an error here. */
+/** Joins tables into one look-up, in order of preference. Throws on a mistyped bucket. */
 export function compileFields(tables: readonly FieldTable[]): CompiledFields {
   const lines = new Map<string, Line>();
   for (const table of tables) {
@@ -41,7 +40,7 @@ function parseTarget(field: string): Target {
   return { bucket, group: segments.length === 3 ? segments[1] : undefined, key };
 }
 
-/** Places every unread attribute that `fields` knows. Null counts as absent. */
+/** Places every unread attribute that is in `fields`. Null counts as absent. */
 export function placeFields(draft: Draft, fields: CompiledFields): void {
   const known: { readonly key: string; readonly line: Line; readonly value: JsonValue }[] = [];
   for (const [key, value] of draft.left) {
@@ -71,7 +70,7 @@ function groupOf(bucket: MutableObject, group: string): MutableObject | undefine
     bucket[group] = made;
     return made;
   }
-  // A sender's own value under the group's name is left alone.
+  // The sender's own value under the group's name stays unchanged.
   return typeof found === "object" && found !== null && !Array.isArray(found)
     ? (found as MutableObject)
     : undefined;

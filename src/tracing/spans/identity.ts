@@ -1,5 +1,5 @@
-// Ids of a span's event, its parent and its session. Everything derives from the span itself, so a
-// retry finds the same record and a child may come before its parent.
+// Ids of a span's event, its parent and its session, derived from the span alone: a retry finds the
+// same record, and a child may come before its parent.
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 5 and 6.
 
 import { deriveUuid, formatUuid, isRecordId } from "../../base/ids.ts";
@@ -7,37 +7,37 @@ import type { JsonValue } from "../../base/json.ts";
 import type { Steps } from "../../base/paced.ts";
 import type { Span } from "./span.ts";
 
-/** Keys that name a session for the API; a bad value makes the span bad. */
+/** Keys that name a session for the API; an invalid value makes the span invalid. */
 const sessionKeys = ["honeyhive.session_id", "traceloop.association.properties.session_id"];
-/** Keys that name a conversation for their own purposes; a bad value is only ignored. */
+/** Keys that name a conversation for other purposes; an invalid value is ignored. */
 const conversationKeys = ["gen_ai.conversation.id", "session.id"];
 const eventKeys = ["honeyhive_event_id", "honeyhive.event_id"];
 const parentKeys = ["honeyhive.parent_id", "traceloop.association.properties.parent_id"];
 
-/** Keys whose value became an id of the event; they need not stay in metadata as well. */
+/** Keys whose value became an id of the event and therefore need not stay in metadata. */
 export const identityKeys = [...sessionKeys, ...eventKeys, ...parentKeys];
 
-/** Ids of one span's event; `parentId` is undefined where it hangs under the session. */
+/** Ids of one span's event; `parentId` is undefined if the parent is the session. */
 export type Identity = {
   readonly eventId: string;
   readonly parentId: string | undefined;
   readonly sessionId: string;
 };
 
-/** Returns the event id of a span that names none: the same for the same trace and span, always. */
+/** Returns the event id of a span without one: always the same for the same trace and span. */
 export function deriveEventId(traceId: string, spanId: string): string {
   return deriveUuid(`otlp span ${traceId} ${spanId}`);
 }
 
-/** Returns the session id of a trace that names none: the trace id in UUID form. */
+/** Returns the session id of a trace without one: the trace id in UUID form. */
 export function deriveSessionId(traceId: string): string {
   return formatUuid(traceId);
 }
 
 /**
- * Gives every span of one request its ids, or the reason why it can have none. A span without a
- * session of its own joins its nearest ancestor's in the request, else the one that the trace's
- * earliest span with a session names, else the one derived from the trace id.
+ * Returns the ids of every span of one request, or the reason why it cannot have any. A span
+ * without a session joins the session of its nearest ancestor in the request, else the session of
+ * the trace's earliest span with one, else the session derived from the trace id.
  */
 export function* identifySpans(
   spans: readonly Span[],
@@ -103,7 +103,7 @@ function readGiven(span: Span): Given | { reason: string } {
   };
 }
 
-// A parent in this request may have an id of its own; any other is known by its span id alone.
+// A parent in this request may have an explicit id; any other parent is known by its span id only.
 function parentOf(span: Span, bySpanId: ReadonlyMap<string, Given>): string | undefined {
   if (span.parentSpanId === undefined) return undefined;
   const parent = bySpanId.get(span.parentSpanId);
@@ -118,7 +118,9 @@ function conversationOf(span: Span): string | undefined {
   return undefined;
 }
 
-/** Walks up to the first span with a session; `found` remembers the answer for all on the way. */
+/**
+ * Walks up to the first span with a session; `found` caches the answer for all spans on the way.
+ */
 function nearestSession(
   start: Given,
   bySpanId: ReadonlyMap<string, Given>,
@@ -150,7 +152,7 @@ function comesBefore(a: Span, b: Span): boolean {
   return a.startMs === b.startMs ? a.spanId < b.spanId : a.startMs < b.startMs;
 }
 
-/** Returns the first key with a text or number: of the span, then of its resource. */
+/** Returns the first key with a text or number, first in the span, then in its resource. */
 export function firstText(
   span: Span,
   keys: readonly string[],

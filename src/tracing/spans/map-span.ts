@@ -1,5 +1,5 @@
-// Turns one span into the event it stands for: the conventions read what they know, the rest goes
-// to metadata. A pure function of the span and its ids.
+// Converts one span to an event: conventions read the attributes they know, the rest goes to
+// metadata. A pure function of the span and its ids.
 // Source: docs/spec.md, "Event record"; docs/otlp.md.
 
 import type { JsonObject, JsonValue, MutableObject } from "../../base/json.ts";
@@ -20,7 +20,7 @@ import type { Attributes, Span } from "./span.ts";
 import { spanError } from "./span-error.ts";
 import { isSameJson } from "./values.ts";
 
-/** In order of preference where two say different things of one field. */
+/** Conventions in order of precedence for one field. */
 const conventions: readonly Convention[] = [
   honeyhive,
   genAi,
@@ -36,12 +36,12 @@ const usage = compileFields(conventions.map((convention) => convention.usage));
 const nameKeys = ["honeyhive_event_name", "honeyhive.event_name"];
 const sourceKeys = ["honeyhive.source", "traceloop.association.properties.source"];
 
-/** Resource attributes that tell of the machine, not of the application; not kept on each event. */
+/** Resource attributes that describe the machine, not the application; not kept on each event. */
 const machinePrefixes = ["process.", "host.", "os.", "telemetry."];
 
 /**
- * Maps a span to the event of its ids. `source` stands where no attribute names one; without it
- * the service's name does.
+ * Maps a span to the event with its ids. If no attribute names a source, it is `source`, else the
+ * service's name.
  */
 export function mapSpan(span: Span, ids: Identity, source: string | undefined): EventWrite {
   const eventType = typeOf(span, ids);
@@ -71,7 +71,7 @@ export function mapSpan(span: Span, ids: Identity, source: string | undefined): 
   };
 }
 
-// A session is the event whose id is the session's; no other event can be one.
+// A session is the event whose id equals the session's; no other event can be a session.
 function typeOf(span: Span, ids: Identity): EventType {
   if (ids.eventId === ids.sessionId) return "session";
   const inferred = inferEventType(span);
@@ -114,7 +114,7 @@ function timesOf(draft: Draft): Pick<EventFields, "start_time" | "end_time" | "d
   if (endMs === undefined) {
     return { start_time: startMs, ...(given === undefined ? {} : { duration: given }) };
   }
-  // A clock set back during the span must not make a negative duration.
+  // Clamped, because a clock set back during the span must not give a negative duration.
   const elapsed = Math.max(0, roundToMicroseconds(endMs - startMs));
   return { start_time: startMs, end_time: endMs, duration: given ?? elapsed };
 }
@@ -123,7 +123,7 @@ function roundToMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
-// What follows from other fields: the model's name, the provider, the sum of tokens.
+// Derives fields from others: the model's name, the provider, the sum of tokens.
 function deriveFields(draft: Draft): void {
   const { config, metadata } = draft.buckets;
   const model = metadata["response_model"] ?? config["model"];
@@ -145,7 +145,7 @@ function deriveFields(draft: Draft): void {
   }
 }
 
-// Counts may come as numeric text (docs/spec.md, "Event record").
+// Counts may be numeric text (docs/spec.md, "Event record").
 function tokens(value: JsonValue | undefined): number | undefined {
   if (typeof value === "number") return value;
   if (typeof value !== "string" || value.trim() === "") return undefined;
@@ -160,7 +160,7 @@ function describeSpan(draft: Draft): void {
   if (span.parentSpanId !== undefined) keep(draft, "parent_span_id", span.parentSpanId);
   keep(draft, "has_otlp_lineage", true);
   if (span.scope.name !== "") {
-    // The HoneyHive SDK numbers its scopes; the number says nothing.
+    // The HoneyHive SDK numbers its scopes; the number has no meaning.
     keep(draft, "instrumentor", span.scope.name.replace(/\.\d{6,}$/, ""));
     keep(draft, "scope", scopeOf(span));
   }
@@ -201,10 +201,10 @@ function keepRest(draft: Draft): void {
   }
 }
 
-// All spans of a resource share its attributes; they are looked through once.
+// Cached, because all spans of a resource share its attributes.
 const applicationOf = new WeakMap<Attributes, Attributes>();
 
-/** Returns the attributes of a resource that each of its spans' events is stored with. */
+/** Returns the attributes of a resource that are stored with the event of each of its spans. */
 export function applicationAttributes(resource: Attributes): Attributes {
   const known = applicationOf.get(resource);
   if (known !== undefined) return known;

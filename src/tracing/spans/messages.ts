@@ -1,5 +1,5 @@
-// Chat messages in one form, whichever convention wrote them: `{role, content, tool_calls?,
-// tool_call_id?, …}` with tool calls as the OpenAI API has them. Used by conventions/.
+// Converts chat messages of all conventions to one form: `{role, content, tool_calls?,
+// tool_call_id?, …}`, with tool calls as in the OpenAI API.
 // Source: docs/spec.md, "Event record" (chat_history, outputs of a chat reply).
 
 import {
@@ -13,12 +13,12 @@ import {
 import { place, type Draft } from "./draft.ts";
 import { itemsOf, parseJsonText } from "./values.ts";
 
-/** A message; `finish_reason` is moved out before it is placed. */
+/** A message; `finish_reason` is moved elsewhere before the message is placed. */
 export type Message = JsonObject;
 
 /**
- * Reads messages from a list of them, JSON text of one, or a plain text (which `role` said).
- * Returns undefined where there is nothing that reads as messages.
+ * Reads messages from a list of messages, JSON text of one, or plain text from `role`. Returns
+ * undefined if the payload cannot be read as messages.
  */
 export function readMessages(payload: JsonValue | undefined, role: string): Message[] | undefined {
   if (payload === undefined || payload === null) return undefined;
@@ -39,13 +39,19 @@ export function readMessages(payload: JsonValue | undefined, role: string): Mess
   return messages;
 }
 
-/** Tells whether messages read from `payload` are all it says, so that it need not be kept too. */
+/**
+ * Returns whether the payload contains only messages, so that it need not be kept in addition to
+ * them.
+ */
 export function isOnlyMessages(payload: JsonValue): boolean {
   const value = parseJsonText(payload);
   return !isJsonObject(value) || !("messages" in value) || Object.keys(value).length === 1;
 }
 
-/** Moves an attribute of messages to the history; false where there are none or one is there. */
+/**
+ * Moves an attribute of messages to the history; returns false if there are no messages or the
+ * history is already set.
+ */
 export function moveHistory(draft: Draft, attribute: string, role: string): boolean {
   const value = draft.left.get(attribute);
   if (value === undefined || !placeHistory(draft, readMessages(value, role))) return false;
@@ -53,7 +59,10 @@ export function moveHistory(draft: Draft, attribute: string, role: string): bool
   return true;
 }
 
-/** Moves an attribute of messages to the reply; false where there are none or one is there. */
+/**
+ * Moves an attribute of messages to the reply; returns false if there are no messages or the reply
+ * is already set.
+ */
 export function moveReply(draft: Draft, attribute: string, role: string): boolean {
   const value = draft.left.get(attribute);
   if (value === undefined || !placeReply(draft, readMessages(value, role))) return false;
@@ -65,7 +74,7 @@ function looksLikeMessage(value: JsonObject): boolean {
   return "role" in value || "content" in value || "parts" in value || "tool_calls" in value;
 }
 
-/** Reads one message; one with several tool results becomes one message for each. */
+/** Reads one message; several tool results in it become one message each. */
 export function readMessage(source: JsonObject, defaultRole: string): Message[] {
   const message: MutableObject = {};
   const { role } = source;
@@ -81,7 +90,8 @@ export function readMessage(source: JsonObject, defaultRole: string): Message[] 
   return hasMore ? [message, ...parts.toolResults] : parts.toolResults;
 }
 
-// Whatever else a message says stays on it; what is no list where lists belong was not read.
+// Copies the other keys of a message. `parts` and `tool_calls` that are not lists were not read, so
+// they are copied too.
 function copyRest(message: MutableObject, source: JsonObject): void {
   for (const key of Object.keys(source)) {
     const value = source[key] ?? null;
@@ -103,7 +113,7 @@ type Parts = {
   readonly toolResults: Message[];
 };
 
-// Content is a text where it is nothing but text, and the parts as they came where it is not.
+// The content is text if it consists only of text; otherwise it is the unchanged parts.
 function readParts(source: JsonObject): Parts {
   const parts: Parts = { content: undefined, reasoning: undefined, toolCalls: [], toolResults: [] };
   const content = source["content"] ?? undefined;
@@ -143,7 +153,7 @@ const reasoningTypes: ReadonlySet<JsonValue> = new Set(["reasoning", "thinking"]
 const textTypes: ReadonlySet<JsonValue> = new Set(["text", "input_text", "output_text"]);
 const textKeys = ["text", "content", "thinking"];
 
-// A part that says more than its text is not only a text.
+// A part with keys in addition to its text is not only text.
 function textOfPart(part: JsonValue, types = textTypes): string | undefined {
   if (typeof part === "string") return part;
   if (!isJsonObject(part) || !types.has(part["type"] ?? "text")) return undefined;
@@ -186,7 +196,7 @@ function readToolResult(part: JsonObject): Message {
   return { ...source, ...message };
 }
 
-/** Takes the first of `keys` that `source` has a value for out of it. */
+/** Removes the first of `keys` with a value from `source` and returns the value. */
 function takeFirst(source: MutableObject, keys: readonly string[]): JsonValue | undefined {
   for (const key of keys) {
     const value = source[key];
@@ -209,7 +219,7 @@ function toText(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Puts messages into `inputs.chat_history`; false where another convention already did. */
+/** Puts messages into `inputs.chat_history`; returns false if another convention already did. */
 export function placeHistory(draft: Draft, messages: readonly Message[] | undefined): boolean {
   if (messages === undefined || messages.length === 0) return false;
   if (Object.hasOwn(draft.buckets.inputs, "chat_history")) return false;
@@ -217,8 +227,8 @@ export function placeHistory(draft: Draft, messages: readonly Message[] | undefi
 }
 
 /**
- * Puts a reply into `outputs`: role, content and tool calls of the first message, and all of them
- * in `outputs.choices` where there are several. False where another convention already did.
+ * Puts a reply into `outputs`: role, content and tool calls of the first message, and all messages
+ * in `outputs.choices` if there are several. Returns false if another convention already did.
  */
 export function placeReply(draft: Draft, messages: readonly Message[] | undefined): boolean {
   const [first] = messages ?? [];
@@ -239,12 +249,12 @@ export function placeReply(draft: Draft, messages: readonly Message[] | undefine
   return true;
 }
 
-/** Tells whether some convention has filled the history. */
+/** Returns whether a convention has filled the history. */
 export function hasHistory(draft: Draft): boolean {
   return Object.hasOwn(draft.buckets.inputs, "chat_history");
 }
 
-/** Tells whether some convention has filled the reply. */
+/** Returns whether a convention has filled the reply. */
 export function hasReply(draft: Draft): boolean {
   const { outputs } = draft.buckets;
   return Object.hasOwn(outputs, "role") || Object.hasOwn(outputs, "content");

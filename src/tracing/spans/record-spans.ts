@@ -1,6 +1,5 @@
-// Records the spans of one request as events: ids first, then each span's event, then the names
-// their sessions get.
-// Source: docs/spec.md, "Logging"; docs/decisions.md, 5 to 7 and 37.
+// Records the spans of one request as events: first ids, then the event of each span, then the
+// names of sessions. Source: docs/spec.md, "Logging"; docs/decisions.md, 5 to 7 and 37.
 
 import type { Reservation } from "../../base/byte-budget.ts";
 import type { ProjectId } from "../../base/ids.ts";
@@ -16,9 +15,8 @@ import { limitCopies, nameFaultOf, spanFaultOf } from "./span-limits.ts";
 
 export type Traces = {
   /**
-   * Stores every span that can be stored and resolves after commit with the reasons for the others.
-   * Sending the same spans again changes nothing. Throws OVERLOADED where what the spans become has
-   * no room in memory.
+   * Stores every valid span and resolves after commit with the reasons for the others. Sending the
+   * same spans again changes nothing. Throws OVERLOADED if the events do not fit into memory.
    */
   record(
     projectId: ProjectId,
@@ -28,7 +26,7 @@ export type Traces = {
 };
 
 export type TracesOptions = {
-  /** Stands where a span names none. */
+  /** Source of spans that name none. */
   readonly source?: string | undefined;
   /** Memory of the call. */
   readonly memory: Pick<Reservation, "grow" | "bytes">;
@@ -48,7 +46,7 @@ export function createTraces({
       const refused = await recorder.record(projectId, writes, { sessionNames, costs, bytes });
       const unstored: RejectedSpan[] = [];
       for (const [index, cause] of refused) {
-        // A session is no span: where it is refused, so are the spans in it.
+        // A session is not a span; if the session is refused, its spans are refused too.
         if (index < sessionCount) continue;
         const name = writes[index]?.event_name ?? "";
         unstored.push({ reason: `span ${quoteName(name)}: ${cause}` });
@@ -61,14 +59,16 @@ export function createTraces({
 export type SpanWrites = {
   readonly writes: readonly EventWrite[];
   readonly costs: readonly number[];
-  /** How many of the writes, the first, are no spans but what spans say of their sessions. */
+  /**
+   * Number of leading writes that are not spans, but the content that spans state about sessions.
+   */
   readonly sessionCount: number;
-  /** Names for sessions that get none otherwise: of the first span without a parent. */
+  /** Names for sessions without another name: that of the first span without a parent. */
   readonly sessionNames: ReadonlyMap<string, string>;
   readonly rejected: readonly RejectedSpan[];
 };
 
-/** Bytes that a value of an event takes in memory, beside its text. */
+/** Bytes of memory of an event's value, in addition to its text. */
 const valueBytes = 64;
 
 /** Maps the spans of one request to writes, in the order of the spans. */
@@ -117,7 +117,7 @@ type Mapped = {
   readonly ids: Identity;
 };
 
-/** Maps a span to an event that can be stored; `excess` is why it has no room in its request. */
+/** Maps a span to a storable event; `excess` is the reason if it does not fit into its request. */
 function mapWithin(
   span: Span,
   ids: Identity | { readonly reason: string },
@@ -141,8 +141,8 @@ function noteRoot(roots: Map<string, Span>, span: Span, { sessionId }: Identity)
 const sessionNameKeys = ["honeyhive_session_name", "honeyhive.session_name"];
 const userKeys = ["honeyhive_user_id", "honeyhive.user_id"];
 
-// A session is written only for what a span says of it in so many words; the recorder makes the
-// session itself. The earliest span that says something decides.
+// Writes a session only for a name or user that a span states explicitly; the recorder itself
+// creates the session. The earliest such span wins.
 function noteSession(sessions: Map<string, EventWrite>, span: Span, { sessionId }: Identity): void {
   const name = firstText(span, sessionNameKeys)?.text;
   const user = firstText(span, userKeys)?.text;

@@ -1,17 +1,17 @@
-// What went wrong in a span, if anything did. Called by map-span.ts.
+// Finds the error of a span, if it failed.
 // Source: docs/spec.md, "Event record" (failed spans are errors); OpenTelemetry, "Exceptions".
 
 import type { JsonValue } from "../../base/json.ts";
 import type { Draft } from "./draft.ts";
 import { take } from "./draft.ts";
 
-/** Says no more than that the span failed, where the sender said no more. */
+/** Error of a failed span without any text. */
 const unnamedError = "error";
 
 /**
  * Returns the error of a failed span, never empty: the sender's own text, the status message, the
- * last exception's message or type, `error.type`. Undefined when nothing failed: an exception
- * alone is a failure unless the status says ok.
+ * last exception's message or type, `error.message`, or `error.type`. Undefined if the span did not
+ * fail. An exception alone is a failure unless the status is ok.
  */
 export function spanError(draft: Draft): string | undefined {
   const own = text(take(draft, "honeyhive_error"));

@@ -1,6 +1,5 @@
-// What spans may hold beside the limits of every event (events/event-limits.ts): what is looked at
-// before they are mapped, since mapping itself takes memory and time.
-// Source: docs/decisions.md, 36 and 37.
+// Limits of spans in addition to those of every event (events/event-limits.ts), checked before
+// mapping, because mapping itself takes memory and time. Source: docs/decisions.md, 36 and 37.
 
 import { isJsonArray, type JsonValue } from "../../base/json.ts";
 import { copiedBytesMax, eventValuesMax, keyLengthMax, nameLengthMax } from "../../base/limits.ts";
@@ -9,7 +8,7 @@ import { lengthFaultOf } from "../events/event-limits.ts";
 import { applicationAttributes } from "./map-span.ts";
 import type { Attributes, Span, SpanScope } from "./span.ts";
 
-/** Returns why no event can be made of a span; undefined where it is to be mapped. */
+/** Returns the reason why a span cannot become an event; undefined if it can. */
 export function spanFaultOf(span: Span): string | undefined {
   return (
     nameFaultOf("name", span.name) ??
@@ -22,7 +21,7 @@ export function spanFaultOf(span: Span): string | undefined {
   );
 }
 
-/** Returns what is wrong with a text that is too long for a name. */
+/** Returns a fault if a text is too long for a name. */
 export function nameFaultOf(label: string, text: string | undefined): string | undefined {
   const fault = lengthFaultOf(text, nameLengthMax);
   return fault === undefined ? undefined : `${label} ${fault}`;
@@ -40,17 +39,17 @@ function keyFaultOf(attributes: Attributes): string | undefined {
   return undefined;
 }
 
-/** Bytes that spans are stored with beside their own. */
+/** Bytes stored with spans in addition to their own. */
 export type Copies = {
-  /** Of all spans that are not rejected. */
+  /** Total of the accepted spans. */
   readonly bytes: number;
-  /** Why the other spans are rejected. */
+  /** Reasons for rejecting the other spans. */
   readonly rejected: ReadonlyMap<Span, string>;
 };
 
 /**
- * Counts what spans are stored with for their resource, scope and source, and rejects those that
- * would bring a request past its limit. A resource is measured once.
+ * Counts the bytes that resource, scope and source add to the stored spans, and rejects the spans
+ * that exceed the limit of a request. Each resource is measured once.
  */
 export function* limitCopies(spans: readonly Span[], source: string): Steps<Copies> {
   const sizes = new Map<Attributes | SpanScope, number>();
@@ -99,7 +98,7 @@ function lengthOfAll(attributes: Attributes): number {
   return JSON.stringify([...attributes]).length;
 }
 
-/** About the bytes of what a span itself says. */
+/** Returns the approximate bytes of a span's own content. */
 function lengthOfSpan({ name, attributes, events }: Span): number {
   let length = name.length;
   for (const [key, value] of attributes) length += key.length + lengthOfValue(value);

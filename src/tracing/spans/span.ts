@@ -1,15 +1,14 @@
-// A finished OpenTelemetry span as plain values, free of any wire format. Read from OTLP by
-// transport/otlp/spans.ts and turned into an event by map-span.ts.
+// A finished OpenTelemetry span as plain values, independent of the wire format.
 // Source: OpenTelemetry protocol, trace.proto.
 
 import type { JsonValue } from "../../base/json.ts";
 
-/** Attribute values by key, with the types the sender gave them. */
+/** Attribute values by key, with the sender's types. */
 export type Attributes = ReadonlyMap<string, JsonValue>;
 
 export type SpanEvent = {
   readonly name: string;
-  /** Unix milliseconds with fractions; undefined when the sender gave none. */
+  /** Unix milliseconds with fractions; undefined if the sender gave none. */
   readonly timeMs: number | undefined;
   readonly attributes: Attributes;
 };
@@ -30,7 +29,7 @@ export type SpanScope = {
 
 /**
  * One span. Ids are lower-case hex: 32 digits for the trace, 16 for a span. Times are Unix
- * milliseconds with fractions to the microsecond; `endMs` is undefined when the sender gave none.
+ * milliseconds with fractions to the microsecond; `endMs` is undefined if the sender gave none.
  */
 export type Span = {
   readonly traceId: string;
@@ -47,7 +46,7 @@ export type Span = {
   readonly attributes: Attributes;
   readonly events: readonly SpanEvent[];
   readonly links: readonly SpanLink[];
-  /** How many of each the sender left out. */
+  /** Numbers of attributes, events and links that the sender left out. */
   readonly dropped: {
     readonly attributes: number;
     readonly events: number;
@@ -57,10 +56,10 @@ export type Span = {
   readonly resource: Attributes;
 };
 
-/** A span that cannot be stored, and why; the reason names the span. */
+/** Reason why a span cannot be stored; it names the span. */
 export type RejectedSpan = { readonly reason: string };
 
-/** Shortens a span's name so that a reason stays readable, and quotes it. */
+/** Quotes a span's name, shortened so that a reason stays readable. */
 export function quoteName(name: string): string {
   const nameLengthMax = 80;
   return JSON.stringify(name.length > nameLengthMax ? `${name.slice(0, nameLengthMax)}…` : name);

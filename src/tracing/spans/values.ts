@@ -1,5 +1,5 @@
-// JSON values read from attributes: text that holds JSON, dotted keys that hold a tree, safe keys.
-// Used by draft.ts, map-span.ts and conventions/.
+// JSON values read from attributes: text that contains JSON, dotted keys that form a tree, safe
+// keys.
 
 import {
   isJsonArray,
@@ -12,17 +12,18 @@ import { eventValuesMax, nestingDepthMax } from "../../base/limits.ts";
 import { parsedAttributeLengthMax } from "../../base/tenant-limits.ts";
 
 /**
- * Levels an attribute's value may nest. Below the limit of a bucket, since a value may come to
- * stand some levels down, as in metadata.span_events[0].attributes.
+ * Maximum nesting of an attribute's value. Below the limit of a bucket, because a value may end up
+ * some levels down, as in metadata.span_events[0].attributes.
  */
 export const valueDepthMax = nestingDepthMax - 8;
 
-/** Dotted keys are cut into this many segments at most; the last keeps the rest as it is. */
+/** Maximum segments of a dotted key; the last segment contains the rest. */
 const segmentsMax = 32;
 
 /**
- * Returns what a text of a JSON object or array says; any other value, and text that is no JSON or
- * nests too deep, comes back as it is. Numbers in text stay text: nobody said they are numbers.
+ * Parses the text of a JSON object or array. Other values, and text that is not JSON or is nested
+ * too deep, are returned unchanged. Numbers in text stay text, because their sender did not declare
+ * them numbers.
  */
 export function parseJsonText(value: JsonValue): JsonValue {
   if (typeof value !== "string") return value;
@@ -31,8 +32,8 @@ export function parseJsonText(value: JsonValue): JsonValue {
 }
 
 /**
- * Returns what a text says whose sender writes JSON for every value, so that `"a"` is the text a
- * and 5 a number. Text that is no JSON, or cannot be kept as JSON, comes back as it is.
+ * Parses text of a sender that writes JSON for every value, so that `"a"` is the text a and 5 a
+ * number. Text that is not JSON, or cannot be kept as JSON, is returned unchanged.
  */
 export function parseScalarText(value: JsonValue): JsonValue {
   if (typeof value !== "string" || value.length > parsedAttributeLengthMax) return value;
@@ -41,12 +42,15 @@ export function parseScalarText(value: JsonValue): JsonValue {
     const parsed = JSON.parse(value) as JsonValue;
     return isFaithful(parsed, valueDepthMax) ? parsed : value;
   } catch {
-    // Plain text, or text that merely starts like JSON.
+    // Plain text, or text that only begins like JSON.
     return value;
   }
 }
 
-/** Tells whether a JSON text may hold more values: counts the marks before them, in texts too. */
+/**
+ * Returns whether a JSON text may contain more than `valuesMax` values: counts commas and opening
+ * brackets, in strings too.
+ */
 function mayHoldMore(text: string, valuesMax: number): boolean {
   if (text.length <= valuesMax) return false;
   let marks = 0;
@@ -68,8 +72,8 @@ function firstVisible(text: string): string | undefined {
 }
 
 /**
- * Tells whether a parsed value can be kept in place of its text: it is within the depth, and no
- * number lost digits, as integers past 2^53 and powers past 1e308 do.
+ * Returns whether a parsed value can replace its text: it is within the depth, and no number lost
+ * digits, as integers past 2^53 and powers past 1e308 do.
  */
 function isFaithful(value: unknown, depthMax: number): boolean {
   if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
@@ -86,13 +90,13 @@ type Node = Map<string, Node | Leaf>;
 type Leaf = { readonly value: JsonValue };
 
 /**
- * Rebuilds a tree from dotted keys: `tool_calls.0.name` is the name of the first of an array.
+ * Rebuilds a tree from dotted keys: `tool_calls.0.name` is the name of the first item of an array.
  * Objects whose keys are exactly 0 to n-1 become arrays. A key that runs through another key's
- * value (`a` and `a.b`) stays dotted. Order of the entries does not matter.
+ * value (`a` and `a.b`) stays dotted. The order of the entries does not matter.
  */
 export function unflatten(entries: ReadonlyMap<string, JsonValue>): MutableObject {
   const root: Node = new Map();
-  // Sorted, a key comes before those that run through its value, whatever order they arrived in.
+  // Sorting puts a key before keys that run through its value, whatever their order of arrival.
   for (const path of [...entries.keys()].sort()) insert(root, path, entries.get(path) ?? null);
   return toObject(root);
 }
@@ -138,7 +142,7 @@ function toItems(node: Node): JsonValue[] | undefined {
   return items;
 }
 
-/** Tells whether a key is the index of a list. */
+/** Returns whether a key is the index of a list. */
 export function isIndex(key: string): boolean {
   return /^\d{1,9}$/.test(key);
 }
@@ -153,7 +157,7 @@ export function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
     .map((key) => value[key] ?? null);
 }
 
-/** Tells whether two JSON values are the same, object keys in any order. */
+/** Returns whether two JSON values are equal, object keys in any order. */
 export function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
   if (isJsonArray(a) && isJsonArray(b)) {

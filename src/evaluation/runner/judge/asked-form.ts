@@ -1,4 +1,4 @@
-// What a judge is told of the form of its answer, beside its prompt. Called by judge.ts.
+// Instructions to a judge about the form of its answer, in addition to its prompt.
 // Source: docs/evaluators.md; the OpenAI API reference, "Structured outputs".
 
 import type { JsonObject } from "../../../base/json.ts";
@@ -7,11 +7,11 @@ import type { RunnableDefinition } from "../runner.ts";
 export type AskedForm = {
   /** Text of the system message. */
   readonly system: string;
-  /** Of the OpenAI API; undefined where the prompt asks for `[[x]]` itself. */
+  /** `response_format` of the OpenAI API; undefined if the prompt itself asks for `[[x]]`. */
   readonly responseFormat: JsonObject | undefined;
 };
 
-/** Returns the form that fits the return type: `[[x]]` where the prompt has it so, else JSON. */
+/** Returns the form for the return type: `[[x]]` if the prompt contains `[[`, else JSON. */
 export function askedForm(definition: RunnableDefinition): AskedForm {
   const { criteria, return_type: type = "float" } = definition;
   const { words, example, schema } = kinds[type](definition);
@@ -32,7 +32,7 @@ export function askedForm(definition: RunnableDefinition): AskedForm {
 }
 
 type Kind = {
-  /** Goes on from "must be". */
+  /** Continues the sentence "The score must be". */
   readonly words: string;
   readonly example: string;
   readonly schema: JsonObject;
@@ -60,7 +60,9 @@ const kinds: {
   },
 };
 
-/** The explanation first, so that the score follows from it. */
+/**
+ * Returns the schema of an answer. The explanation comes first, so that the score follows from it.
+ */
 function schemaOf(score: JsonObject): JsonObject {
   return {
     type: "object",

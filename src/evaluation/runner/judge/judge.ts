@@ -1,5 +1,5 @@
-// Judges: prompts that a model answers with a score. Called by runner.ts.
-// Source: docs/spec.md, "What the service does", 6; docs/evaluators.md; docs/decisions.md, 22.
+// Judges: prompts that a model answers with a score. Source: docs/spec.md, "What the service does",
+// 6; docs/evaluators.md; docs/decisions.md, 22.
 
 import type { ProjectScope } from "../../../access/scope.ts";
 import { type JsonObject, present } from "../../../base/json.ts";
@@ -17,13 +17,13 @@ import { parseAnswer } from "./parse-answer.ts";
 import { fillTemplate, parseTemplate, type Template } from "./template.ts";
 
 export type Judge = {
-  /** Opens a prompt for events. What is wrong with it is the failure of every event. */
+  /** Opens a prompt for events. A fault in the prompt fails every event. */
   open(project: ProjectScope, definition: RunnableDefinition, signal: AbortSignal): OpenRunner;
 };
 
-/** Calls of one chunk at a time; the project's cap on calls of models counts them too. */
+/** Concurrent calls of one chunk; they count towards the project's limit of model calls too. */
 const concurrency = 8;
-/** Of an answer, what is kept. */
+/** Maximum stored characters of an answer. */
 const keptCharactersMax = 10_000;
 
 export function createJudge({ calls }: { readonly calls: JudgeCalls }): Judge {
@@ -67,8 +67,8 @@ async function judge(
 }
 
 /**
- * Returns what asks the definition's model. Not every model takes a temperature or a schema: what
- * one refuses is left out, and once that has helped, for the events that follow too.
+ * Returns a function that asks the definition's model. Not every model accepts a temperature or a
+ * schema: refused options are left out, and if that helps, for the following events too.
  */
 function createAsk(
   definition: RunnableDefinition,
@@ -97,8 +97,8 @@ function createAsk(
 }
 
 /**
- * Returns fewer options, with which the model may take the question: without those that the refusal
- * names, or without any. Undefined where they cannot be what is refused.
+ * Returns fewer options to retry with: without the options that the refusal names, or without any.
+ * Undefined if the options cannot be the cause of the refusal.
  */
 function optionsLeft(options: JsonObject, refusal: JudgeRefusal): JsonObject | undefined {
   const { reason, message } = refusal;
@@ -110,7 +110,10 @@ function optionsLeft(options: JsonObject, refusal: JudgeRefusal): JsonObject | u
   return Object.fromEntries(Object.entries(options).filter(([name]) => !named.includes(name)));
 }
 
-/** A request that cannot be put to the model is no argument of whoever reads the failure. */
+/**
+ * Converts a refusal. A reader of the failure passed no argument, so INVALID_ARGUMENT becomes
+ * MODEL.
+ */
 function toFailure({ reason, message }: JudgeRefusal, output: string): RunResult {
   return failure(reason === "INVALID_ARGUMENT" ? "MODEL" : reason, message, output);
 }

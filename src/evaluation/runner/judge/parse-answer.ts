@@ -1,4 +1,4 @@
-// What a judge's answer says: the score and the words around it. Called by judge.ts.
+// Parses a judge's answer into the score and its explanation.
 // Source: docs/evaluators.md; docs/decisions.md, 22.
 
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../../base/json.ts";
@@ -8,13 +8,13 @@ export type ParsedAnswer =
   | { readonly score: Score; readonly explanation: string | undefined }
   | { readonly reason: "NO_SCORE" | "INVALID_SCORE"; readonly message: string };
 
-/** What an answer gives as its score, before it is checked. */
+/** Score of an answer before it is checked. */
 type Found = { readonly value: JsonValue; readonly explanation: string | undefined };
 
 /**
- * Reads an answer: JSON with a score where it is nothing else, then the last `[[x]]`, then JSON
- * inside it, then an answer that is the score alone. What is found is checked against the rule;
- * what is no score by itself, such as `3 or 4`, is not guessed at.
+ * Parses an answer: as JSON with a score, else by the last `[[x]]`, else by JSON inside it, else as
+ * a bare score. The result is checked against the rule; ambiguous text, such as `3 or 4`, is not
+ * guessed at.
  */
 export function parseAnswer(answer: string, rule: ScoreRule): ParsedAnswer {
   const found =
@@ -44,7 +44,10 @@ function fromBrackets(answer: string): Found | undefined {
   return { value: inner, explanation: toWords(`${before}${after}`) };
 }
 
-/** What stands before a score, at the beginning of its line, only to say that it is one. */
+/**
+ * Label of a score at the end of the text before it, such as `Final score:`, which is not
+ * explanation.
+ */
 const label =
   /(?:^|\n)[^\w\n]*(?:(?:final|overall) )?(?:score|rating|verdict|grade|answer|result)[^\w\n]*$/i;
 
@@ -73,12 +76,14 @@ function withoutFence(text: string): string {
 
 const fence = "```";
 
-/** The text from the first brace to the last, fenced or not. */
+/** Returns the text from the first brace to the last, fenced or not. */
 function innerJson(answer: string): string {
   return answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1);
 }
 
-/** Text is its own score nowhere but where the answer is marked: any answer would be one. */
+/**
+ * Reads an answer that is only a score. Text scores are excluded, because any answer would be one.
+ */
 function bare(answer: string, rule: ScoreRule): Found | undefined {
   if (rule.return_type === "string") return undefined;
   const value = readText(answer, rule);
@@ -92,7 +97,7 @@ const booleans: Readonly<Record<string, boolean>> = {
   ...{ false: false, no: false, fail: false, failed: false, "0": false },
 };
 
-/** Returns the value that a text stands for; undefined for an empty one. */
+/** Returns the value that a text stands for; undefined if it is empty. */
 function readText(text: string, { return_type: type, scale }: ScoreRule): Score | undefined {
   const plain = type === "string" ? text.trim() : unadorned(text);
   if (plain === "") return undefined;
@@ -103,7 +108,7 @@ function readText(text: string, { return_type: type, scale }: ScoreRule): Score 
   return type === "float" ? readNumber(plain, scale) : plain;
 }
 
-/** `4/5` is 4 where scores go up to 5, and anything where they do not. */
+/** Reads a number. `4/5` is 4 if the scale is 5, and is not a number on any other scale. */
 function readNumber(text: string, scale: number | null): number | string {
   const [points = "", of, more] = text.split("/").map((part) => part.trim());
   const isOfScale = of !== undefined && more === undefined && Number(of) === scale;
@@ -112,17 +117,17 @@ function readNumber(text: string, scale: number | null): number | string {
   return oddNumbers.get(text.toLowerCase().replace(/^[+-]/, "")) ?? text;
 }
 
-/** What calculations come to that go wrong. */
+/** Results of failed calculations. */
 const oddNumbers: ReadonlyMap<string, number> = new Map([
   ["nan", Number.NaN],
   ["inf", Number.POSITIVE_INFINITY],
   ["infinity", Number.POSITIVE_INFINITY],
 ]);
 
-/** Longer text is no number and no name of a category. */
+/** Maximum length of a number or a category's name. */
 const adornedCharactersMax = 1_000;
 
-/** Takes off quotes, emphasis and the stop at the end. */
+/** Removes quotes, emphasis and the final full stop. */
 function unadorned(text: string): string {
   const plain = text.trim();
   if (plain.length > adornedCharactersMax) return plain;

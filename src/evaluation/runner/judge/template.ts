@@ -7,14 +7,14 @@ import { promptCharactersMax } from "../../../base/limits.ts";
 import { buckets } from "../../../tracing/events/event.ts";
 import { eventFieldNames } from "../evaluated-event.ts";
 
-/** What a placeholder names: a field of the event, and the way inside it. */
+/** Path of a placeholder: a field of the event, then keys inside it. */
 type Path = readonly [string, ...string[]];
 
 type Part = { readonly text: string } | { readonly path: Path };
 
 export type Template = { readonly parts: readonly Part[] };
 
-/** Line and column, both from 1, are those of the placeholder. */
+/** Fault of a placeholder at a line and column, both from 1. */
 export type TemplateFault = {
   readonly message: string;
   readonly line: number;
@@ -27,18 +27,20 @@ export type FilledTemplate = {
   readonly absent: readonly string[];
 };
 
-/** Tries of keys in one filling: an event may have a value behind each way to read every path. */
+/**
+ * Maximum key look-ups of one filling: an event may have a value at every reading of every path.
+ */
 const triesMax = 200_000;
 
 const eventName = "event";
 const roots: ReadonlySet<string> = new Set([eventName, ...buckets, ...eventFieldNames]);
-// Of a run of braces the last two begin a placeholder, so that one may stand in JSON: `{{{ x }}}`.
+// The last two of a run of braces begin a placeholder, so that it may be inside JSON: `{{{ x }}}`.
 const opening = /\{\{(?!\{)/g;
 
 /**
- * Parses a prompt. A placeholder is a path of keys with dots, with positions in lists as `.0` or
- * `[0]`; it begins with a field of the event, or with `event`. Whatever else stands between `{{`
- * and `}}` is a fault.
+ * Parses a prompt. A placeholder is a path of keys joined by dots, with list positions as `.0` or
+ * `[0]`; it begins with a field of the event, or with `event`. Other text between `{{` and `}}` is
+ * a fault.
  */
 export function parseTemplate(
   prompt: string,
@@ -46,7 +48,7 @@ export function parseTemplate(
   const parts: Part[] = [];
   let at = 0;
   for (const { index } of prompt.matchAll(opening)) {
-    // Inside what was closed behind it.
+    // Skips an opening inside the previous placeholder.
     if (index < at) continue;
     const start = index + 2;
     const end = prompt.indexOf("}}", start);
@@ -62,7 +64,7 @@ export function parseTemplate(
 
 const pathPattern = /^[^\s{}[\]()|"'.][^{}[\]()|"']*(?:\[\d+\][^{}[\]()|"']*)*$/;
 
-/** Returns what is wrong with a path that is none. */
+/** Returns the path, or the fault if the text is not a path. */
 function parsePath(text: string): Path | string {
   const source = text.trim();
   if (!pathPattern.test(source)) return "must name a value, such as `{{ inputs.question }}`";
@@ -82,8 +84,8 @@ function faultAt(prompt: string, index: number, what: string): TemplateFault {
 }
 
 /**
- * Tells whether a prompt names the ground truth. `{{ feedback }}` and `{{ event }}` do not: they
- * show it where there is some, and say the rest without.
+ * Returns whether a prompt names the ground truth. `{{ feedback }}` and `{{ event }}` do not count:
+ * they show it if there is some, and work without it.
  */
 export function readsGroundTruth({ parts }: Template): boolean {
   return parts.some((part) => {
@@ -94,9 +96,9 @@ export function readsGroundTruth({ parts }: Template): boolean {
 }
 
 /**
- * Fills a prompt: text as it is, anything else as JSON, nothing for what is absent or null. Values
- * are not looked through for placeholders. Undefined where it gets too long for any model, or takes
- * too much looking up.
+ * Fills a prompt: text unchanged, other values as JSON, absent and null values as nothing.
+ * Placeholders inside values are not filled. Returns undefined if the text gets too long for any
+ * model, or takes too many look-ups.
  */
 export function fillTemplate({ parts }: Template, event: JsonObject): FilledTemplate | undefined {
   const absent = new Set<string>();
@@ -122,7 +124,10 @@ function textAt(event: JsonObject, [root, ...keys]: Path, tries: Tries): string 
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Of several keys that fit, the longest that leads to a value counts: keys may have dots. */
+/**
+ * Looks up keys, which may contain dots: of several keys that fit, the longest that leads to a
+ * value wins.
+ */
 function findValue(
   value: JsonValue | undefined,
   keys: readonly string[],

@@ -1,39 +1,39 @@
-// Reads what a sandbox process answers. All of it is the word of an evaluator, so each member is
-// checked and cut, and nothing else is taken. Called by sandbox.ts. Source: docs/sandbox.md.
+// Parses the answers of a sandbox process. They are untrusted, so each member is checked and cut,
+// and other members are dropped. Source: docs/sandbox.md.
 
 import { isJsonObject, tryParseJson } from "../../../base/json.ts";
 import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { toStorableText } from "../../../base/storable-text.ts";
 
-/** Why an evaluation has no value. */
+/** Reason why an evaluation has no value. */
 export type FailureReason =
-  /** The evaluator raised. */
+  /** The evaluator raised an exception. */
   | "EXCEPTION"
   | "TIME_LIMIT"
   | "MEMORY_LIMIT"
   | "OUTPUT_LIMIT"
-  /** What it returned is no result. */
+  /** The returned value is not a valid result. */
   | "RESULT"
-  /** Its process ended. */
+  /** The process ended. */
   | "CRASH"
-  /** Its process wrote what is no answer. */
+  /** The process wrote something other than an answer. */
   | "PROTOCOL"
-  /** It cannot be run at all: a syntax error, or too long. */
+  /** The code cannot run at all: a syntax error, or too long. */
   | "CODE";
 
 export type PythonOutcome =
   | {
       readonly kind: "value";
       readonly value: JsonValue;
-      /** At most 10,000 characters. */
+      /** Explanation of at most 10,000 characters. */
       readonly explanation: string | undefined;
-      /** What the evaluator printed. */
+      /** Text that the evaluator printed. */
       readonly output: string;
     }
   | {
       readonly kind: "failure";
       readonly reason: FailureReason;
-      /** For people: `ZeroDivisionError: division by zero`. */
+      /** Human-readable: `ZeroDivisionError: division by zero`. */
       readonly message: string;
       /** Frames of the evaluator's own code; at most 10,000 characters. */
       readonly traceback?: string;
@@ -45,13 +45,13 @@ export type Inspection =
   | {
       readonly fault: {
         readonly message: string;
-        /** From 1, as the column. */
+        /** Line from 1, and column from 1. */
         readonly line: number;
         readonly column: number;
       };
     };
 
-/** What a process may say of itself; the others are found from outside. */
+/** Reasons that a process may report itself; the others are found from outside. */
 const toldReasons: readonly FailureReason[] = [
   "EXCEPTION",
   "MEMORY_LIMIT",
@@ -64,7 +64,7 @@ const toldReasons: readonly FailureReason[] = [
 const textCharactersMax = 10_000;
 const messageCharactersMax = 2_000;
 
-/** Returns undefined for what is no outcome. */
+/** Parses an outcome; returns undefined if the body is not one. */
 export function parseOutcome(body: string): PythonOutcome | undefined {
   const answer = tryParseJson(body);
   if (!isJsonObject(answer)) return undefined;
@@ -94,7 +94,7 @@ function parseFailure(answer: JsonObject, output: string): PythonOutcome | undef
   return { kind: "failure", reason, message, ...(traceback && { traceback }), output };
 }
 
-/** Returns undefined for what is no inspection. */
+/** Parses an inspection; returns undefined if the body is not one. */
 export function parseInspection(body: string): Inspection | undefined {
   const answer = tryParseJson(body);
   if (!isJsonObject(answer)) return undefined;

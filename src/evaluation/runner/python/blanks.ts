@@ -1,36 +1,36 @@
-// Processes that have started Python and know no evaluator yet, so that an evaluation does not wait
-// for a start. Each is handed out once. Called by sandbox.ts. Source: docs/sandbox.md.
+// Pool of idle processes with Python started and no evaluator loaded, so that an evaluation does
+// not wait for a start. Each is handed out once. Source: docs/sandbox.md.
 
 import type { Guest } from "./process.ts";
 
 export type Blanks = {
-  /** Returns a process that is ready: one that was kept, else a new one. */
+  /** Returns a ready process: an idle one, else a new one. */
   readonly take: () => Promise<Guest>;
-  /** Begins to keep processes ready. */
+  /** Begins to keep idle processes. */
   readonly start: () => void;
-  /** Whether as many are ready as are kept. */
+  /** Returns whether the pool has reached its current target size. */
   readonly isFull: () => boolean;
   readonly close: () => void;
 };
 
 export type BlanksOptions = {
-  /** How many are kept ready at least. */
+  /** Lower bound of the idle pool. */
   readonly countMin: number;
   /**
-   * And at most, where as many were taken of late: evaluators that score the same events begin
-   * their chunks together.
+   * Upper bound of the idle pool, which grows to recent demand: evaluators of the same events start
+   * their batches together.
    */
   readonly countMax: number;
   /** Starts a process and waits until it is ready. */
   readonly spawn: () => Promise<Guest>;
-  /** Told why none could be made ready; it is tried again. */
+  /** Called with the error if no process could be started; the start is retried. */
   readonly onFailure: (error: unknown) => void;
 };
 
-/** Between tries, after a failure; doubles up to the largest. */
+/** Pause before a retry after a failure; doubles up to the maximum. */
 const retryMs = 1_000;
 const retryMsMax = 60_000;
-/** What was taken so long ago says nothing of what will be. */
+/** Age after which a take no longer counts as recent demand. */
 const lateMs = 30_000;
 
 export function createBlanks(options: BlanksOptions): Blanks {
@@ -48,7 +48,7 @@ export function createBlanks(options: BlanksOptions): Blanks {
     return Math.min(Math.max(takenLately, countMin), countMax);
   }
 
-  /** A start takes a core: those that are to be kept wait for those that are waited for. */
+  /** A start takes a core, so processes for the pool start only when no taker is waiting. */
   function fill(): void {
     const isShort = isStarted && !pause && ready.length < wanted();
     const needed = takers.length > 0 ? takers.length : Number(isShort);
@@ -121,7 +121,7 @@ export function createBlanks(options: BlanksOptions): Blanks {
 
   return {
     async take() {
-      // Nothing is filled any more; what is asked for after the end is the asker's to end.
+      // After `close` the pool is not filled; the caller must end this process.
       if (isClosed) return spawn();
       noteTaken();
       const [guest, ...rest] = ready;

@@ -1,5 +1,5 @@
-// Has Python parse code that is being saved, without running it. One process for all tenants, since
-// nothing of the code is executed; kept between inspections for a while. Source: docs/sandbox.md.
+// Has Python parse code that is being saved, without running it. One process serves all tenants,
+// because no code is executed; it is kept for a while between inspections. Source: docs/sandbox.md.
 
 import { ServiceError } from "../../../base/errors.ts";
 import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
@@ -12,7 +12,7 @@ import type { Guest } from "./process.ts";
 
 export type Inspector = {
   /**
-   * Organizations take turns, and projects inside them. Fails with OVERLOADED and
+   * Parses code. Organizations take turns, and projects inside them. Throws OVERLOADED and
    * SANDBOX_UNAVAILABLE.
    */
   inspect(code: string, owner: Owner): Promise<Inspection>;
@@ -24,7 +24,7 @@ export type InspectorOptions = {
   readonly take: () => Promise<Guest>;
 };
 
-/** Inspections run one after another; each takes milliseconds, and the worst of them seconds. */
+/** Inspections run one after another; each takes milliseconds, the worst take seconds. */
 const turns = {
   max: 1,
   orgMax: 1,
@@ -34,7 +34,7 @@ const turns = {
 };
 const refusal = "too much code is being checked; try again";
 
-/** So long an idle process is kept. */
+/** Time after which an idle process is ended. */
 const idleMs = 60_000;
 
 export function createInspector({ limits, take }: InspectorOptions): Inspector {
@@ -55,7 +55,7 @@ export function createInspector({ limits, take }: InspectorOptions): Inspector {
     const inspection = reply.kind === "answer" ? parseInspection(reply.body) : undefined;
     if (inspection) return inspection;
     used.kill();
-    // Nothing but the parser ran, so the code is more than it can take.
+    // Only the parser ran, so the code exceeds what it can parse.
     return fault("the code is too large or too deeply nested to be parsed");
   }
 

@@ -1,22 +1,22 @@
-// Finds what the sandbox is made of: Deno and Pyodide as npm installed them, and our files that run
-// in it. Called by snapshot.ts and process.ts. Source: docs/sandbox.md.
+// Finds the parts of the sandbox: Deno and Pyodide as installed by npm, and our files that run in
+// it. Source: docs/sandbox.md.
 
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ServiceError } from "../../../base/errors.ts";
 
 export type Installation = {
-  /** Deno's binary. */
+  /** Path of Deno's binary. */
   readonly deno: string;
-  /** The folder of Pyodide's files. */
+  /** Folder of Pyodide's files. */
   readonly pyodide: string;
-  /** The folder of main.js and of the Python that calls evaluators. */
+  /** Folder of main.js and of the Python code that calls evaluators. */
   readonly guest: string;
-  /** The folder of the packages that evaluators may import, with their lock.json. */
+  /** Folder of the packages that evaluators may import, with their lock.json. */
   readonly packages: string;
 };
 
-/** Fails with SANDBOX_UNAVAILABLE where this machine cannot have a sandbox. */
+/** Throws SANDBOX_UNAVAILABLE if this machine cannot run a sandbox. */
 export function findInstallation(): Installation {
   if (process.platform === "win32") {
     throw unavailable("Python evaluators run on Linux and macOS only: start a worker there");
@@ -39,7 +39,7 @@ export function findInstallation(): Installation {
   }
 }
 
-// The package `deno` only copies the binary of the package for the platform, by an install script.
+// The package `deno` only copies the binary from the platform's package, in an install script.
 function findDeno(require: NodeJS.Require): string {
   const family = process.platform === "linux" ? "-glibc" : "";
   const name = `@deno/${process.platform}-${process.arch}${family}`;

@@ -1,15 +1,15 @@
 // The command line of a sandbox process: Deno's permissions, the limits of the operating system,
-// the account and the environment. Called by process.ts. Each flag's reason is in docs/sandbox.md.
+// the account and the environment. The reason for each flag is in docs/sandbox.md.
 
 import type { SpawnOptions } from "node:child_process";
 import type { Installation } from "./installation.ts";
 
 export type SandboxLimits = {
-  /** Milliseconds of one evaluation, as time-limit.ts counts them. */
+  /** Milliseconds of one evaluation, as counted by time-limit.ts. */
   readonly wallMs: number;
   /** Bytes of Python's memory. */
   readonly memoryBytes: number;
-  /** Bytes of an answer as JSON: value, explanation, traceback and what was printed. */
+  /** Bytes of an answer as JSON: value, explanation, traceback and printed text. */
   readonly outputBytes: number;
   /** Bytes of an evaluator's code in UTF-8. */
   readonly codeBytes: number;
@@ -21,14 +21,16 @@ export type Launch = {
   readonly installation: Installation;
   /** Paths of the packages' files. */
   readonly packages: readonly string[];
-  /** The file of Python's memory after its start. */
+  /** File with Python's memory after its start. */
   readonly snapshot: string;
-  /** Undefined: our own. */
+  /** Undefined for the service's own account. */
   readonly account: Account | undefined;
   readonly limits: SandboxLimits;
 };
 
-/** `snapshot` writes the memory after Python's start to standard output; `serve` answers. */
+/**
+ * `snapshot` writes the memory after Python's start to standard output; `serve` answers messages.
+ */
 export type Task = "snapshot" | "serve";
 
 export type LaunchCommand = {
@@ -40,31 +42,32 @@ export type LaunchCommand = {
 const KIB = 1_024;
 const MIB = 1_048_576;
 const wasmPageBytes = 65_536;
-/** All that 32-bit addresses reach: 4 GiB. */
+/** Maximum pages with 32-bit addresses: 4 GiB. */
 const wasmPagesMax = 65_536;
 
-/** What Deno takes of the data limit before Python has any, measured, with room for its threads. */
+/** Deno's own share of the data limit, measured, with room for its threads. */
 const denoDataBytes = 700 * MIB;
 
-/** JavaScript's own heap, in MiB; starting takes 40. */
+/** Size of JavaScript's own heap in MiB; starting takes 40. */
 const heapMib = 128;
 
 /**
- * Bytes of WebAssembly that a function runs, roughly, before V8 compiles it for speed; its default
- * is 13 million. Most processes live for a thousand short calls, for which compiling costs more
- * than it brings: 0.5 of 1.8 s of processor time, measured. Loops still get there, in a second.
+ * Approximate bytes of WebAssembly that a function runs before V8 optimises it; the default is 13
+ * million. Most processes live for a thousand short calls, for which optimising costs more than it
+ * gains: 0.5 of 1.8 s of processor time, measured. Loops still reach it within a second.
  */
 const tieringBudget = 1_000_000_000;
 
-/** How far Python yields to everything else, of 19. */
+/** Niceness of Python, of at most 19. */
 const niceness = 10;
 
 /**
- * Sets limits, starts the watch and becomes Deno. The watch waits for the end of the pipe that
- * only the service holds, and then kills: a service that is killed leaves no evaluator running. It
- * shares the group, whose number is the process's. Where Linux shares processors out by session
- * (`autogroup`), and each process here is one, only the session's niceness counts; it may be
- * changed ten times a second on the whole machine, so that is tried beside, for some seconds.
+ * Sets limits, starts the watch and becomes Deno. The watch waits for the end of the pipe that only
+ * the service holds, and then kills: if the service is killed, no evaluator keeps running. The
+ * watch is in the same process group, whose number is the process's id. If Linux divides processors
+ * by session (`autogroup`), only the session's niceness counts, because each process here is a
+ * session. It may be changed ten times a second on the whole machine, so the script retries in the
+ * background for some seconds.
  */
 const script = `set -e
 ulimit -c 0
@@ -85,7 +88,7 @@ if [ -w /proc/self/autogroup ]; then
 fi
 exec nice -n ${niceness} "$@"`;
 
-/** In a file system where not even root can make anything. */
+/** A path in a file system where not even root can create files. */
 const nowhere = "/proc/nowhere";
 
 export function launchCommand(launch: Launch, task: Task): LaunchCommand {
@@ -114,7 +117,7 @@ export function launchCommand(launch: Launch, task: Task): LaunchCommand {
     ],
     options: {
       cwd: "/",
-      // Where Deno would write caches and read settings there is nothing, and nothing can be made.
+      // Deno's folders for caches and settings do not exist and cannot be created.
       env: {
         PATH: "/usr/bin:/bin",
         HOME: nowhere,

@@ -3,16 +3,16 @@
 import { randomBytes } from "node:crypto";
 
 export type Message = {
-  /** Beginning of the answer's line; the code cannot know it beforehand. */
+  /** Beginning of the answer's line; the code cannot know it in advance. */
   readonly id: string;
-  /** In order; not joined, since an event may have megabytes. */
+  /** Parts in order; not joined, because an event may have megabytes. */
   readonly parts: readonly Uint8Array[];
 };
 
-/** Lengths go before the texts, so that neither has to be written as a JSON string once more. */
+/** Puts lengths before the texts, so that neither text is encoded again as a JSON string. */
 export function composeMessage(operation: "run" | "inspect", code: string, event: string): Message {
   const id = randomBytes(16).toString("hex");
-  // Python's text and UTF-8 know no half of a surrogate pair.
+  // Python's text and UTF-8 do not allow lone surrogates.
   const codePart = Buffer.from(code.toWellFormed());
   const eventPart = Buffer.from(event);
   const head = {

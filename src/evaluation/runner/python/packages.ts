@@ -1,5 +1,5 @@
-// The packages that evaluators may import beside Python's own: wheels that are kept here and never
-// fetched. Called by snapshot.ts. Source: docs/sandbox.md.
+// The packages that evaluators may import in addition to Python's own: wheels that are stored here
+// and never fetched. Source: docs/sandbox.md.
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 type LockedPackage = { readonly file: string; readonly sha256: string };
 
-/** Returns the wheels' paths, in the lock's order. Fails where a file is not the locked one. */
+/** Returns the wheels' paths, in the lock's order. Throws if a file differs from the lock. */
 export async function listPackages(folder: string): Promise<readonly string[]> {
   const text = await readFile(join(folder, "lock.json"), "utf8");
   const { packages } = JSON.parse(text) as { readonly packages: readonly LockedPackage[] };

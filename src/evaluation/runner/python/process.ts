@@ -1,5 +1,5 @@
-// One Deno process of the sandbox: started under limits, asked one message at a time, killed. It
-// trusts nothing that the process says but one line with the id that it gave out, below a cap.
+// One Deno process of the sandbox: started under limits, sent one message at a time, killed. Its
+// output is trusted only as one line with the id of the message, below a limit.
 // Source: docs/sandbox.md.
 
 import { spawn } from "node:child_process";
@@ -12,16 +12,16 @@ import { readUseOf, startTimeLimit } from "./time-limit.ts";
 
 export type SandboxChild = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** What ended a process while it was asked. */
+/** Cause of a process's end during a message. */
 export type GuestEnd =
   | "TIME_LIMIT"
   | "OUTPUT_LIMIT"
   | "MEMORY_LIMIT"
-  /** It said what nobody asked, or in a wrong form. */
+  /** It wrote unrequested output, or output in a wrong form. */
   | "PROTOCOL"
   /** It ended by itself. */
   | "EXIT"
-  /** Somebody else ended it: an operator, or the system for want of memory. */
+  /** It was ended from outside: by an operator, or by the system out of memory. */
   | "KILLED";
 
 export type GuestReply =
@@ -29,39 +29,42 @@ export type GuestReply =
   | { readonly kind: "ended"; readonly by: GuestEnd; readonly detail: string };
 
 export type AskOptions = {
-  /** The first word of the answer's line. */
+  /** First word of the answer's line. */
   readonly id: string;
-  /** Sent to the process, one after another; absent where it speaks by itself, at its start. */
+  /** Parts to send in order; absent for the message that the process writes at its start. */
   readonly parts?: readonly Uint8Array[];
   readonly wallMs: number;
-  /** Where given, time that others keep it waiting does not count, up to so much in all. */
+  /** If given, time waiting for a processor does not count, up to this total. */
   readonly longestMs?: number;
 };
 
 export type Guest = {
-  /** Waits for the line that begins with the id. One at a time; where none comes, it is killed. */
+  /**
+   * Waits for the line that begins with the id. One at a time; without an answer the process is
+   * killed.
+   */
   readonly ask: (options: AskOptions) => Promise<GuestReply>;
   readonly isAlive: () => boolean;
-  /** Calls back at the end of the process, however it ends. */
+  /** Adds a listener to the end of the process, for whatever reason. */
   readonly onEnd: (listener: () => void) => void;
   readonly kill: () => void;
 };
 
 const newline = 10;
 
-/** Bytes that a piece of output counts as at least: kept, one of one byte takes more. */
+/** Minimum bytes that a chunk of output counts: a kept chunk of one byte takes more. */
 const pieceBytesMin = 256;
 
-/** Bytes of standard error that are kept, to tell running out of memory from other ends. */
+/** Bytes of standard error to keep, which distinguish running out of memory from other ends. */
 const errorTailBytes = 4_096;
 
-/** Signals that a process raises against itself when it cannot go on. */
+/** Signals that a process raises against itself in a fatal error. */
 const ownSignals = new Set(["SIGABRT", "SIGTRAP", "SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE"]);
 
-/** A start takes half a second; this is for a machine that has much else to do. */
+/** Maximum time of a start, which takes half a second; the rest is for a busy machine. */
 const startMs = 60_000;
 
-/** Starts a process and waits until it takes messages. Fails with SANDBOX_UNAVAILABLE. */
+/** Starts a process and waits until it accepts messages. Throws SANDBOX_UNAVAILABLE. */
 export async function startGuest(launch: Launch): Promise<Guest> {
   const guest = createGuest(spawnChild(launch, "serve"), launch.limits.outputBytes);
   const reply = await guest.ask({ id: "ready", wallMs: startMs });
@@ -70,31 +73,31 @@ export async function startGuest(launch: Launch): Promise<Guest> {
   throw new ServiceError("SANDBOX_UNAVAILABLE", "Python's sandbox cannot be started", { cause });
 }
 
-/** Its standard streams are pipes; the rest is launch.ts. */
+/** Starts a process whose standard streams are pipes; see launch.ts for the rest. */
 export function spawnChild(launch: Launch, task: Task): SandboxChild {
   const { command, words, options } = launchCommand(launch, task);
   const child = spawn(command, words, {
     ...options,
-    // The fourth is never written: that it closes tells the watch that this service has ended.
+    // The fourth is never written: its closing tells the watch that this service has ended.
     stdio: ["pipe", "pipe", "pipe", "pipe"],
-    // Its own session, so that Ctrl-C in a terminal does not reach it, and a group of its own.
+    // A separate session, so that Ctrl-C in a terminal does not reach it, and a separate group.
     detached: true,
   });
-  // The child counts as closed only when this end is, too.
+  // The child counts as closed only after this end is closed too.
   child.once("exit", () => (child.stdio[3] as Writable | null)?.destroy());
   return child;
 }
 
 /**
- * Kills the process and the watch beside it. A group keeps its number while one of it is left, so
- * this never reaches another's processes when called at the process's end or before.
+ * Kills the process and its watch. A group keeps its number while a member lives, so a call at the
+ * process's end or before never hits another process.
  */
 export function killGroup({ pid }: SandboxChild): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // ESRCH: all of it has ended.
+    // ESRCH: the whole group has ended.
   }
 }
 
@@ -130,7 +133,7 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
     received.push(chunk);
     receivedBytes += Math.max(chunk.length, pieceBytesMin);
     if (receivedBytes > capBytes) end("OUTPUT_LIMIT");
-    // Where nobody waits, what it says could be taken for the answer to the next message.
+    // Unrequested output could be taken for the answer to the next message.
     else if (!waiting) end("PROTOCOL");
     else if (chunk.includes(newline)) receiveLine(waiting.id, Buffer.concat(received));
   }
@@ -143,14 +146,14 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
   }
 
   child.stdout.on("data", receive);
-  // The end of the process is told below; a broken pipe comes before it.
+  // The `close` listener below reports the end of the process; a broken pipe precedes it.
   child.stdin.on("error", () => undefined);
   child.on("error", (error) => end("EXIT", error.message));
   child.on("exit", () => {
     killGroup(child);
     hasExited = true;
   });
-  // What it wrote last has been received by now.
+  // At `close`, the last output has been received.
   child.on("close", (code, signal) => {
     const errorTail = readErrorTail();
     end(toEnd(signal, errorTail), `${signal ?? `exit code ${code}`}: ${errorTail}`);
@@ -168,7 +171,7 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
       const stopTime = startTimeLimit({
         ...{ wallMs, longestMs },
         readUse: () => (child.pid === undefined ? undefined : readUseOf(child.pid)),
-        // An answer that is here already counts, however late this service comes to look.
+        // An answer that has already arrived counts, however late this service reads it.
         onLimit: () => setImmediate(giveUp),
       });
       child.stdin.cork();
@@ -182,7 +185,7 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
   };
 }
 
-/** Reads standard error away up to the cap; returns a function that gives the last of it. */
+/** Drains standard error up to the limit; returns a function that returns its tail. */
 function drainErrors(child: SandboxChild, capBytes: number, onFlood: () => void): () => string {
   let tail = "";
   let bytes = 0;

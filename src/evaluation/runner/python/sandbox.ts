@@ -1,5 +1,5 @@
-// Runs people's Python where it can do no harm: one process for each opening, never handed to
-// another. Source: docs/sandbox.md.
+// Runs users' Python in isolation: one process per opening, never given to another.
+// Source: docs/sandbox.md.
 
 import { ServiceError } from "../../../base/errors.ts";
 import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
@@ -21,14 +21,17 @@ export type { PythonSession } from "./session.ts";
 
 export type PythonSandboxOptions = {
   readonly limits: SandboxLimits;
-  /** Evaluators open at a time. The blank processes and one that inspects code come on top. */
+  /** Maximum open evaluators. The blank processes and the one for inspections are extra. */
   readonly processesMax: number;
   /**
-   * Processes kept ready for the next evaluator; more, up to half as many as may be open, while
-   * they are taken.
+   * Minimum processes kept ready for the next evaluators. Under demand it grows, up to half of
+   * `processesMax`.
    */
   readonly blanks: number;
-  /** Where the snapshot is kept; made where absent. As root, one that others may enter. */
+  /**
+   * Folder of the snapshot, created if absent. If run as root, other accounts must be able to enter
+   * it.
+   */
   readonly cacheFolder: string;
   readonly logger: Pick<Logger, "info" | "warn">;
 };
@@ -36,25 +39,25 @@ export type PythonSandboxOptions = {
 export type OpenOptions = {
   /** Organization and project of the evaluator. */
   readonly owner?: Owner;
-  /** Ends the wait for a place, and closes the session. */
+  /** Ends waiting for a place, and closes the session. */
   readonly signal?: AbortSignal;
 };
 
 export type PythonSandbox = {
-  /** Parses code and tells what can be told without running it. */
+  /** Parses code and reports everything that is known without running it. */
   inspect(code: string, options?: Pick<OpenOptions, "owner">): Promise<Inspection>;
   /**
-   * Gives an evaluator a place. Fails with OVERLOADED where none becomes free in time, and with
+   * Opens an evaluator in a place. Throws OVERLOADED if no place becomes free in time, and
    * SHUTTING_DOWN after `close`.
    */
   open(code: string, options?: OpenOptions): Promise<PythonSession>;
-  /** Whether as many processes as are kept are ready. */
+  /** Returns whether the idle pool is full. */
   readonly isWarm: () => boolean;
-  /** Processes that run now, those that are kept ready among them. */
+  /** Returns the number of running processes, including the idle pool. */
   readonly processCount: () => number;
-  /** Whether evaluators wait for a place. */
+  /** Returns whether evaluators are waiting for a place. */
   readonly isCrowded: () => boolean;
-  /** Begins to warm up, in the background. Everything works without, only slower at first. */
+  /** Begins to warm up in the background. Everything works without it, only slower at first. */
   readonly start: () => void;
   /** Kills every process. */
   close(): Promise<void>;
@@ -62,7 +65,7 @@ export type PythonSandbox = {
 
 const refusal = "as many Python evaluators run as may; try again";
 
-/** Owner of the works that name none. */
+/** Owner of work without an owner. */
 const noOwner: Owner = { orgId: "no organization", projectId: "no project" };
 
 export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbox {
@@ -76,7 +79,7 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
   });
   const places = createFairPlaces({
     max: processesMax,
-    // One stays free for another organization, and one more for another project.
+    // One place stays free for another organization, and one more for another project.
     orgMax: Math.max(1, processesMax - 1),
     projectMax: Math.max(1, processesMax - 2),
     waitMs: sandboxWaitMsMax,
@@ -103,7 +106,7 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
       guest.onEnd(() => (processes -= 1));
       return guest;
     } catch (error) {
-      // The folder may have been emptied: what it held is made again next time.
+      // The folder may have been emptied; the next attempt recreates its content.
       launching = undefined;
       if (error instanceof ServiceError) throw error;
       const message = "Python's sandbox cannot be made ready";

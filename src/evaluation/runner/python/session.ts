@@ -1,4 +1,4 @@
-// One evaluator's opening: runs it on event after event in a process of its own.
+// One opening of an evaluator: runs it on one event after another in a separate process.
 // Source: docs/sandbox.md.
 
 import type { Leave } from "../../../base/fair-places.ts";
@@ -11,30 +11,33 @@ import type { Guest, GuestEnd, GuestReply } from "./process.ts";
 
 export type PythonSession = {
   /**
-   * Runs the evaluator on one event. One at a time. After a limit or a crash the process is gone,
-   * and the next run gets a new one by itself. Fails with SANDBOX_UNAVAILABLE, which says nothing
-   * about the evaluator, and with the reason of the signal once it is aborted.
+   * Runs the evaluator on one event, one at a time. After a limit or a crash the process is gone,
+   * and the next run takes a new one. Throws SANDBOX_UNAVAILABLE, which is not the evaluator's
+   * fault, and the signal's reason once it is aborted.
    */
   run(event: JsonObject): Promise<PythonOutcome>;
-  /** Kills the process and gives its place up. Idempotent. */
+  /** Kills the process and frees its place. Idempotent. */
   close(): Promise<void>;
 };
 
 export type OpenSessionOptions = {
   readonly code: string;
   readonly limits: SandboxLimits;
-  /** Gives a process that is ready. */
+  /** Returns a ready process. */
   readonly take: () => Promise<Guest>;
   /** Closes the session. */
   readonly ending: AbortSignal;
   readonly leave: Leave;
 };
 
-/** However busy the machine is, an event takes no longer than this, in limits and beyond one. */
+/**
+ * Bounds of an event's time on a busy machine, as a factor of `wallMs` and as an addition to it;
+ * the smaller bound applies.
+ */
 const longestFactor = 6;
 const longestMsMore = 60_000;
 
-/** After these the process is as good as before; the others leave it in an unknown state. */
+/** Reasons after which the process can be reused; others leave it in an unknown state. */
 const harmless: readonly FailureReason[] = ["EXCEPTION", "RESULT", "CODE"];
 
 export function openSession(options: OpenSessionOptions): PythonSession {
@@ -51,7 +54,7 @@ export function openSession(options: OpenSessionOptions): PythonSession {
   async function ask(event: JsonObject): Promise<GuestReply> {
     throwIfClosed();
     if (!guest?.isAlive()) guest = await take();
-    // It may have been closed while the process was made.
+    // The session may have been closed while the process started.
     if (isClosed) guest.kill();
     throwIfClosed();
     const message = composeMessage("run", code, JSON.stringify(event));
@@ -62,7 +65,7 @@ export function openSession(options: OpenSessionOptions): PythonSession {
     return reply;
   }
 
-  /** An end that is not the evaluator's doing is no answer, so it is tried once more. */
+  /** A process ended from outside is not the evaluator's fault, so the event is tried once more. */
   async function askTwice(event: JsonObject): Promise<GuestReply> {
     const reply = await ask(event);
     return reply.kind === "ended" && reply.by === "KILLED" ? ask(event) : reply;

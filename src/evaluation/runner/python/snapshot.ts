@@ -1,5 +1,5 @@
-// Makes ready what every sandbox process starts from: Python's memory after its start, kept in a
-// file, so that a start takes a tenth of the time. Called by sandbox.ts. Source: docs/sandbox.md.
+// Prepares the start of sandbox processes: Python's memory after its start, stored in a file, which
+// makes a start ten times faster. Source: docs/sandbox.md.
 
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -15,11 +15,11 @@ import { killGroup, spawnChild } from "./process.ts";
 
 export type PrepareOptions = {
   readonly limits: SandboxLimits;
-  /** Made where there is none. Several services may share it. */
+  /** Created if absent. Several services may share it. */
   readonly cacheFolder: string;
 };
 
-/** `nobody` almost everywhere; it has to have no name. */
+/** Account `nobody` on almost every system; it needs no name. */
 const nobody: Account = { uid: 65_534, gid: 65_534 };
 
 const readRight = 0o4;
@@ -29,8 +29,8 @@ const suffix = ".snapshot";
 const makingMs = 120_000;
 
 /**
- * Returns what processes are launched with, after making the snapshot where the folder has none of
- * this installation. Fails with SANDBOX_UNAVAILABLE.
+ * Returns the launch of processes, after making the snapshot if the folder has none of this
+ * installation. Throws SANDBOX_UNAVAILABLE.
  */
 export async function prepareLaunch({ limits, cacheFolder }: PrepareOptions): Promise<Launch> {
   const installation = findInstallation();
@@ -42,7 +42,7 @@ export async function prepareLaunch({ limits, cacheFolder }: PrepareOptions): Pr
   return { ...launch, snapshot, account: await findAccount({ ...launch, snapshot }) };
 }
 
-/** Returns a snapshot whose name is its own hash; one that was damaged is taken away. */
+/** Returns a snapshot whose name is its own hash; removes damaged ones. */
 async function findSnapshot(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => []);
   for (const found of names.filter((name) => name.endsWith(suffix)).map(inside(folder))) {
@@ -62,7 +62,7 @@ async function hashFile(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The same installation has the same hash wherever it is; any file of it changes the hash. */
+/** Returns a hash that is the same for the same installation anywhere; every file of it counts. */
 async function hashInstallation(
   { pyodide, guest }: Installation,
   packages: readonly string[],
@@ -83,8 +83,9 @@ async function hashInstallation(
 }
 
 /**
- * Makes the folder beside its place and moves it there, since others may make the same one now, or
- * be killed at it: a folder is never moved over one that holds a file, so the first stays.
+ * Creates the folder next to its final place and moves it there, because other services may create
+ * the same folder now, or be killed while doing it. A move never replaces a folder with a file in
+ * it, so the first one stays.
  */
 async function makeSnapshot(launch: Launch, folder: string): Promise<string> {
   const unfinished = `${folder}.${randomUUID()}`;
@@ -117,7 +118,7 @@ async function writeMemory(launch: Launch, path: string): Promise<void> {
     child.on("exit", () => killGroup(child));
     child.on("close", resolve);
   });
-  // Readable to the account of the processes; it holds nothing of anyone.
+  // Readable to the account of the processes; it contains no user data.
   const file = await open(path, "wx", 0o644);
   try {
     const [code] = await Promise.all([ended, file.writeFile(child.stdout)]);
@@ -131,7 +132,9 @@ async function writeMemory(launch: Launch, path: string): Promise<void> {
   }
 }
 
-/** As root, processes run as nobody, if that account can read what they start from. */
+/**
+ * Returns the account of processes: for root it is `nobody`, if that account can read their files.
+ */
 async function findAccount({ installation, packages, snapshot }: Launch) {
   if (process.getuid?.() !== 0) return undefined;
   const { deno, pyodide, guest } = installation;

@@ -1,12 +1,12 @@
-// The time that a sandbox process has for one answer. What others keep it waiting for a processor
-// is not the evaluator's doing, and sandboxes yield to everything else; so that is not counted.
-// Called by process.ts. Source: docs/sandbox.md.
+// The time limit of a sandbox process for one answer. Waiting for a processor is not the
+// evaluator's fault, and sandboxes yield to everything else, so waiting does not count.
+// Source: docs/sandbox.md.
 
 import { readFileSync } from "node:fs";
 
-/** What the system tells of a process since its start, in milliseconds. */
+/** Use of a process since its start, in milliseconds, according to the system. */
 export type Use = {
-  /** That its first thread, which runs the evaluator, was ready and had no processor. */
+  /** Time that its first thread, which runs the evaluator, was ready without a processor. */
   readonly waitedMs: number;
   /** Processor time of all its threads. */
   readonly cpuMs: number;
@@ -14,17 +14,17 @@ export type Use = {
 
 export type TimeLimitOptions = {
   readonly wallMs: number;
-  /** However long it is kept waiting, it has no more than this; `wallMs` where that is to count. */
+  /** Maximum time including waiting; equal to `wallMs` to count waiting too. */
   readonly longestMs: number;
-  /** Undefined where the system tells nothing; all time counts then. */
+  /** Returns undefined if the system reports nothing; then all time counts. */
   readonly readUse: () => Use | undefined;
   readonly onLimit: () => void;
 };
 
-/** Looks at the process in each limit's time; most answers are there before the first. */
+/** Looks at the process per time limit; most answers arrive before the first look. */
 const looks = 10;
 
-/** Calls back once the time is over. Returns what ends the watch. */
+/** Calls `onLimit` when the time is over. Returns a function that ends the watch. */
 export function startTimeLimit(options: TimeLimitOptions): () => void {
   const { wallMs, longestMs, readUse, onLimit } = options;
   const begunAt = performance.now();
@@ -38,13 +38,13 @@ export function startTimeLimit(options: TimeLimitOptions): () => void {
     const now = performance.now();
     const use = readUse();
     if (use && last) {
-      // A process whose own threads keep each other waiting gains nothing.
+      // Limited to idle time: a process whose own threads keep each other waiting gains nothing.
       const idleMs = now - lookedAt - (use.cpuMs - last.cpuMs);
       waitedMs += Math.max(0, Math.min(use.waitedMs - last.waitedMs, idleMs));
     }
     [last, lookedAt] = [use, now];
     const leftMs = Math.min(wallMs + waitedMs, longestMs) - (now - begunAt);
-    // Timers may be early by a part of a millisecond.
+    // Timers may fire a fraction of a millisecond early.
     if (leftMs < 1) onLimit();
     else timer = setTimeout(look, Math.min(lookMs, leftMs));
   }
@@ -52,17 +52,17 @@ export function startTimeLimit(options: TimeLimitOptions): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Milliseconds of the kernel's clock ticks, which are 100 a second on every Linux. */
+/** Milliseconds of the kernel's clock tick; every Linux has 100 ticks a second. */
 const tickMs = 10;
 const nanosecondsPerMs = 1e6;
 
-/** Returns what Linux tells of a process; elsewhere nothing. */
+/** Returns the use of a process on Linux; undefined elsewhere. */
 export function readUseOf(pid: number): Use | undefined {
   try {
-    // pid (name) state ppid … utime stime …: a name may hold spaces and parentheses.
+    // pid (name) state ppid … utime stime …: the name may contain spaces and parentheses.
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // Nanoseconds that it ran, that it waited, and how often it ran.
+    // Nanoseconds of running, nanoseconds of waiting, and number of runs.
     const [, waited] = readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ");
     return {
       waitedMs: Number(waited) / nanosecondsPerMs,

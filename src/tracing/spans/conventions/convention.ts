@@ -1,15 +1,17 @@
-// What every convention file offers to map-span.ts.
+// The interface of every convention file.
 
 import type { Draft } from "../draft.ts";
 import type { FieldTable } from "../fields.ts";
 
 export type Convention = {
-  /** Attributes that are one field each. */
+  /** Attributes that fill single fields. */
   readonly fields: FieldTable;
-  /** Counts of tokens and money; not applied to chain events, which repeat their children's. */
+  /**
+   * Counts of tokens and money. Not applied to chain events, which repeat their children's counts.
+   */
   readonly usage: FieldTable;
-  /** Adds attributes that arrived elsewhere, as on span events, before any table is applied. */
+  /** Adds attributes from other places, such as span events, before any table is applied. */
   readonly prepare?: (draft: Draft) => void;
-  /** Reads messages, payloads and whatever else takes more than a table. */
+  /** Reads messages, payloads and other values that need more than a table. */
   readonly read: (draft: Draft) => void;
 };

@@ -42,7 +42,7 @@ function readNumbered(draft: Draft): void {
   }
 }
 
-// What is embedded is numbered like messages, but is no chat.
+// Embedded texts are numbered like messages but are not a chat.
 function readNumberedTexts(draft: Draft): void {
   const items = takeItems(draft, "gen_ai.prompt.");
   if (items.length === 0) return;
@@ -56,7 +56,7 @@ function readNumberedMessages(draft: Draft, prefix: string, role: string): Messa
   );
 }
 
-// Tools offered to the model, as OpenLLMetry numbers them.
+// Reads the tools offered to the model, as numbered by OpenLLMetry.
 function readFunctions(draft: Draft): void {
   const functions = takeItems(draft, "llm.request.functions.").map(readFunction);
   if (functions.length === 0) return;
@@ -119,10 +119,10 @@ function readMessageEvents(draft: Draft): void {
   placeReply(draft, reply);
 }
 
-/** Attributes of events that name the call, not the message. */
+/** Attributes of events that describe the call instead of the message. */
 const notMessage = new Set(["gen_ai.system", "gen_ai.provider.name", "event.name", "index"]);
 
-// The body is spread over the attributes, or JSON text in one of them.
+// The body is spread over the attributes, or is JSON text in one of them.
 function bodyOf(event: SpanEvent, role: string): JsonObject {
   const body: MutableObject = {};
   for (const [key, value] of event.attributes) {

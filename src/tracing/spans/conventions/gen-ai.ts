@@ -1,4 +1,4 @@
-// OpenTelemetry's semantic conventions for generative AI, as they stand: messages in attributes.
+// OpenTelemetry's current semantic conventions for generative AI: messages in attributes.
 // Source: OpenTelemetry semantic conventions, gen-ai registry and gen-ai-spans (1.37 and later).
 
 import { isJsonObject, type JsonValue } from "../../../base/json.ts";
@@ -101,7 +101,7 @@ function readInstructions(system: JsonValue | undefined): Message[] {
   );
 }
 
-// Some senders write each definition as JSON text of its own.
+// Some senders write each definition as separate JSON text.
 function readDefinitions(tools: JsonValue): JsonValue {
   const value = parseJsonText(tools);
   return Array.isArray(value) ? value.map(parseJsonText) : value;
@@ -109,8 +109,8 @@ function readDefinitions(tools: JsonValue): JsonValue {
 
 const operationDetails = "gen_ai.client.inference.operation.details";
 
-// The event repeats the span's attributes and adds the messages. What it says otherwise than the
-// span stays on the event.
+// The event repeats the span's attributes and adds the messages. Values that differ from the span's
+// stay on the event.
 function adoptOperationDetails(draft: Draft): void {
   const isDetails = (event: { readonly name: string }): boolean => event.name === operationDetails;
   if (!draft.events.some(isDetails)) return;

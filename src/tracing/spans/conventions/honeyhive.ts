@@ -1,5 +1,5 @@
 // HoneyHive's own attributes: every bucket as dotted keys under `honeyhive_<bucket>`.
-// Source: what the SDKs honeyhive 0.2, 1.7 (PyPI) and 1.0.42 (npm) send.
+// Source: output of the SDKs honeyhive 0.2, 1.7 (PyPI) and 1.0.42 (npm).
 
 import { isJsonObject, type JsonValue, setOwn } from "../../../base/json.ts";
 import { buckets, type Bucket } from "../../events/event.ts";
@@ -7,7 +7,7 @@ import { keep, take, takePrefix, type Draft } from "../draft.ts";
 import { isSameJson, parseJsonText, unflatten } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
-/** Key for a bucket sent whole as something other than an object. */
+/** Key for a bucket that is sent whole and is not an object. */
 const wholeKey: Readonly<Record<Bucket, string>> = {
   config: "value",
   inputs: "input",
@@ -39,7 +39,7 @@ function placeWhole(draft: Draft, bucket: Bucket, whole: JsonValue): void {
   merge(draft, bucket, isJsonObject(value) ? value : { [wholeKey[bucket]]: value });
 }
 
-// The sender's dotted keys name the field, so they win over what a table has placed there.
+// The sender's dotted keys name the field, so they replace values from a table.
 function merge(draft: Draft, bucket: Bucket, values: { readonly [key: string]: JsonValue }): void {
   const target = draft.buckets[bucket];
   for (const key of Object.keys(values)) {

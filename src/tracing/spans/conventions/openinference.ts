@@ -65,7 +65,7 @@ export const openInference: Convention = {
     readDocuments(draft);
     readEmbeddings(draft);
     readMetadata(draft);
-    // The whole request and reply stay beside the messages read from them.
+    // The whole request and reply stay in addition to the messages read from them.
     if (!hasHistory(draft)) movePayload(draft, "input.value", "inputs", "input");
     if (!hasReply(draft)) movePayload(draft, "output.value", "outputs", "result");
   },
@@ -74,7 +74,7 @@ export const openInference: Convention = {
 function readHistory(draft: Draft): void {
   if (hasHistory(draft) || !hasPrefix(draft, "llm.input_messages.")) return;
   const messages = readMessageList(draft, "llm.input_messages.", "user");
-  // LangGraph's root spans list roles alone; what was said is in the whole input.
+  // LangGraph's root spans list only roles; the content is in the whole input.
   const isSilent = messages.every((message) => Object.keys(message).length === 1);
   if (!isSilent || !moveHistory(draft, "input.value", "user")) placeHistory(draft, messages);
 }
@@ -90,7 +90,8 @@ function readMessageList(draft: Draft, prefix: string, role: string): Message[] 
   );
 }
 
-// `message.contents.0.message_content.text` and `message.tool_calls.0.tool_call.function.name`.
+// Reads `message.contents.0.message_content.text` and
+// `message.tool_calls.0.tool_call.function.name`.
 function toMessage(item: JsonObject): JsonObject {
   const { contents, tool_calls: calls, ...message } = item;
   const read: MutableObject = { ...message };
@@ -104,7 +105,7 @@ function toMessage(item: JsonObject): JsonObject {
   return read;
 }
 
-// Where an item says something of itself beside what it wraps, the wrapped keys win.
+// If an item has own keys in addition to the wrapped ones, the wrapped ones win.
 function unwrap(item: JsonValue, name: string): JsonObject {
   if (!isJsonObject(item)) return { content: item };
   const inner = item[name];
@@ -121,7 +122,7 @@ function omit(item: JsonObject, name: string): JsonObject {
   return rest;
 }
 
-/** Parameters that have a place of their own, or repeat the messages. */
+/** Parameters with a separate field, or that repeat the messages. */
 const notHyperparameters: Readonly<Record<string, string>> = {
   model: "model",
   tools: "tools",
@@ -206,7 +207,7 @@ function readEmbeddings(draft: Draft): void {
   if (rest.some((item) => Object.keys(item).length > 0)) keep(draft, name, rest);
 }
 
-// A JSON object of the sender's own keys.
+// Reads `metadata`, a JSON object with the sender's own keys.
 function readMetadata(draft: Draft): void {
   const value = draft.left.get("metadata");
   if (value === undefined) return;

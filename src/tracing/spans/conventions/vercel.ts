@@ -62,13 +62,13 @@ export const vercel: Convention = {
   },
 };
 
-// Each tool is JSON text of its own.
+// Each tool is separate JSON text.
 function readTools(tools: JsonValue): JsonValue {
   const value = parseJsonText(tools);
   return isJsonArray(value) ? value.map(parseJsonText) : value;
 }
 
-// Either a list of messages, or an object of `system`, `prompt` and `messages`.
+// The prompt is a list of messages, or an object of `system`, `prompt` and `messages`.
 function readPrompt(draft: Draft, key: string): void {
   const raw = draft.left.get(key);
   if (raw === undefined || hasHistory(draft)) return;
@@ -103,7 +103,7 @@ function readReply(draft: Draft): void {
   if (Object.keys(message).length > 1) placeReply(draft, [message]);
 }
 
-// Values are JSON texts: of one value, or one in each item of an array.
+// The value is one JSON text, or an array of JSON texts.
 function readTexts(value: JsonValue): JsonValue {
   return (isJsonArray(value) ? value : [value]).map(parseScalarText);
 }
