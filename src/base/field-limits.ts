@@ -28,7 +28,7 @@ export const modelLengthMax = 512;
 /** Maximum length of a model's name in an alias or a metric. */
 export const savedModelLengthMax = 256;
 
-/** Maximum length of the headers of a proxied call that name its session, event and user. */
+/** Maximum length of the headers of a proxied call that name its event and its user. */
 export const callHeaderLengthMax = 1_000;
 
 /** Longest time-out that the header of a proxied call may ask for, milliseconds. */

@@ -119,6 +119,12 @@ export const errorLengthMax = 1_000_000;
 export const keyLengthMax = 10_000;
 
 /**
+ * Maximum UTF-16 units of an event that Postgres cannot store and that are escaped: NUL, lone
+ * surrogates and U+E000. A million of them hold the event loop for a tenth of a second.
+ */
+export const escapedUnitsMax = 100_000;
+
+/**
  * Maximum values in the buckets of one event: objects, arrays and single values. Postgres takes
  * about a second for this many members of objects, and half a second for this many items of arrays.
  */

@@ -173,10 +173,10 @@ export const requestTimeoutMs = 300_000;
 export const keepAliveTimeoutMs = 75_000;
 
 /**
- * Maximum answers that their clients have not read yet; one more breaks off the oldest. Each takes
- * about 8 kB, even without a key.
+ * Maximum open HTTP/2 streams without a known caller; past it the oldest one is reset. Each takes
+ * some 8 kB.
  */
-export const unreadAnswersMax = 4_000;
+export const keylessStreamsMax = 4_000;
 
 /**
  * Maximum commits of one request with a value that Postgres refuses: a bad event among 100,000 is

@@ -49,13 +49,11 @@ export type TurnsOptions = {
   readonly what: string;
 };
 
-type Waiting = { readonly grant: () => void };
+/** Waiting work of one owner. */
+type Waiting = { readonly organization: string | undefined; readonly grant: () => void };
 
 /** Owner and organization of a place. */
 type Holder = { readonly owner: string; readonly organization: string | undefined };
-
-/** Waiting work of one owner, oldest first. */
-type Queue = { readonly organization: string | undefined; readonly waiting: Set<Waiting> };
 
 /** Key of work without an owner; no id is empty. */
 const ownerless = "";
@@ -65,7 +63,7 @@ export function createTurns(options: TurnsOptions): Turns {
   const taken = createCounts();
   const takenByOrganization = createCounts();
   /** Queues by owner, in the order of their turns. */
-  const queues = new Map<string, Queue>();
+  const queues = new Map<string, Set<Waiting>>();
   const inside = new AsyncLocalStorage<Taken>();
   let free = places;
 
@@ -102,13 +100,13 @@ export function createTurns(options: TurnsOptions): Turns {
   function grantNext(): void {
     for (const [owner, queue] of queues) {
       if (free === 0) return;
-      if (!hasRoom({ owner, organization: queue.organization })) continue;
-      const [next] = queue.waiting;
+      const [next] = queue;
+      if (next && !hasRoom({ owner, organization: next.organization })) continue;
       queues.delete(owner);
       if (next === undefined) continue;
-      queue.waiting.delete(next);
+      queue.delete(next);
       // Reinserted at the end, behind the other owners.
-      if (queue.waiting.size > 0) queues.set(owner, queue);
+      if (queue.size > 0) queues.set(owner, queue);
       next.grant();
     }
   }
@@ -116,14 +114,14 @@ export function createTurns(options: TurnsOptions): Turns {
   async function wait(holder: Holder, { signal, isPatient = false }: RunOptions): Promise<Taken> {
     signal?.throwIfAborted();
     const { owner, organization } = holder;
-    const queue = queues.get(owner) ?? { organization, waiting: new Set() };
-    if (!isPatient && queue.waiting.size >= options.waitingMax) throw tooMany(options);
+    const queue = queues.get(owner) ?? new Set();
+    if (!isPatient && queue.size >= options.waitingMax) throw tooMany(options);
     queues.set(owner, queue);
     const { promise, resolve, reject } = Promise.withResolvers<Taken>();
-    const waiting: Waiting = { grant: () => resolve(take(holder)) };
-    queue.waiting.add(waiting);
+    const waiting: Waiting = { organization, grant: () => resolve(take(holder)) };
+    queue.add(waiting);
     const leave = (error: unknown): void => {
-      queue.waiting.delete(waiting);
+      queue.delete(waiting);
       reject(error);
     };
     const onAbort = (): void => leave(signal?.reason);

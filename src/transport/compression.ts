@@ -17,7 +17,6 @@ import {
 } from "node:zlib";
 import { ServiceError } from "../base/errors.ts";
 import { parseWeights } from "./accept.ts";
-import { currentReservation } from "./admission.ts";
 import { tooLarge } from "./body.ts";
 import type { Compression } from "./connect-adapter.ts";
 import { toConnectError } from "./interceptors/errors.ts";
@@ -94,9 +93,7 @@ export function rpcCompressions(): Compression[] {
     compress: async (bytes) => toPlain(await codecs[name].compress(bytes)),
     decompress: async (bytes, bytesMax) => {
       if (bytes.length === 0) return new Uint8Array(0);
-      const inflated = await inflate(codecs[name].inflate, bytes, bytesMax);
-      currentReservation.getStore()?.grow(inflated.length);
-      return toPlain(inflated);
+      return toPlain(await inflate(codecs[name].inflate, bytes, bytesMax));
     },
   }));
 }

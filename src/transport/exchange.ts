@@ -6,7 +6,7 @@ import { constants, type Http2ServerRequest } from "node:http2";
 import type { Credentials } from "../access/authenticate.ts";
 import type { Reservation } from "../base/byte-budget.ts";
 import { compressBody, type Encoding, encodingFor } from "./compression.ts";
-import { endAnswer } from "./write.ts";
+import { endAnswer, isGone } from "./write.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** Type of both responses: HTTP/2's has the methods of HTTP/1.1's, and a union is not callable. */
@@ -103,7 +103,7 @@ export async function writeAnswer(
   const encoding = encodingFor(answer.body.length, headerOf(request, "accept-encoding"));
   const compress = answer.compress ?? ((name: Encoding) => compressBody(name, answer.body));
   const body = encoding ? await compress(encoding) : answer.body;
-  if (response.destroyed || response.headersSent) return;
+  if (isGone(response) || response.headersSent) return;
   const isUnread = hasUnreadBody(request);
   if (isUnread && request.httpVersionMajor < 2) response.setHeader("connection", "close");
   response.writeHead(answer.status, {

@@ -12,6 +12,7 @@ import { type CallContext, createCallContext } from "./connect-adapter.ts";
 import { memoryKey, principalKey, releaseAfterWork, workKey } from "./context.ts";
 import { type Exchange, credentialsOf, headerOf, headersOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
+import { removeKeylessStream } from "./keyless-streams.ts";
 import type { Memory } from "./memory.ts";
 import { type ErrorMapper, serviceErrorOf } from "./interceptors/errors.ts";
 import { type CallLog, protocolKey } from "./interceptors/log.ts";
@@ -72,7 +73,9 @@ export async function servePlainCall(
   let memory: Reservation | undefined;
   try {
     await options.gate({ method, protocol, credentials: credentialsOf(exchange), values });
-    memory = options.memory.open(values.get(principalKey));
+    const principal = values.get(principalKey);
+    if (principal) removeKeylessStream(exchange.response);
+    memory = options.memory.open(principal);
     values.set(memoryKey, memory);
     await answer(context, bodyOf(options, exchange, memory));
   } catch (error) {

@@ -34,6 +34,7 @@ import {
   headerOf,
 } from "./exchange.ts";
 import { protocolKey } from "./interceptors/log.ts";
+import { removeKeylessStream } from "./keyless-streams.ts";
 import type { CallOptions } from "./plain-call.ts";
 import {
   compressionOf,
@@ -133,7 +134,9 @@ async function openMemory(
   method: DescMethod,
   values: ContextValues,
 ): Promise<void> {
-  const memory = options.memory.open(values.get(principalKey), rpcBodyClassOf(method));
+  const principal = values.get(principalKey);
+  if (principal) removeKeylessStream(exchange.response);
+  const memory = options.memory.open(principal, rpcBodyClassOf(method));
   values.set(memoryKey, memory);
   if (!read) {
     openStreamed(exchange, method, memory);

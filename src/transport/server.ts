@@ -7,6 +7,7 @@ import { createServer as createHttp2, type Http2Server, type ServerHttp2Session 
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
 import type { NodeResponse } from "./exchange.ts";
 import { createHttp1Connections, type Http1Connections } from "./http1-connections.ts";
+import { addKeylessStream } from "./keyless-streams.ts";
 import type { RequestListener } from "./routes.ts";
 import type { Logger } from "../base/logger.ts";
 import {
@@ -185,6 +186,7 @@ function createHttp2Server(
       response.writeHead(431).end();
       return;
     }
+    addKeylessStream(response.stream);
     guard(options, () => options.listener(request, response as unknown as NodeResponse));
   });
   server.on("session", (session) => {

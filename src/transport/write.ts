@@ -2,12 +2,12 @@
 // reads nothing for a minute loses its answer, so that unread answers cannot fill the memory.
 // Source: docs/limits.md.
 
-import { constants, type ServerHttp2Stream } from "node:http2";
+import { constants } from "node:http2";
 import type { Writable } from "node:stream";
 import { ServiceError } from "../base/errors.ts";
 import { answerStallMs } from "../base/limits.ts";
-import { unreadAnswersMax } from "../base/tenant-limits.ts";
 import type { NodeResponse } from "./exchange.ts";
+import { streamOf } from "./keyless-streams.ts";
 
 /** Bytes of one write; the client must read as many within the stall time. */
 const pieceBytes = 262_144;
@@ -29,6 +29,7 @@ export async function writePieces(
   bytes: Uint8Array,
 ): Promise<void> {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
+    if (isGone(response)) throw clientGone;
     if (!target.write(bytes.subarray(at, at + pieceBytes))) {
       await settled(response, (done) => {
         target.once("drain", done);
@@ -42,15 +43,15 @@ export async function writePieces(
 export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Promise<void> {
   try {
     const stream = streamOf(response);
-    const isOneWrite = !stream && !response.destroyed && bytes && bytes.length <= pieceBytes;
+    const isOneWrite = !stream && !isGone(response) && bytes && bytes.length <= pieceBytes;
     if (isOneWrite) {
       // Sends head and body in one write, most often at once.
       response.end(bytes);
       if (response.socket?.writableLength === 0) return;
     } else if (bytes) await writePieces(response, response, bytes);
+    // The HTTP/2 response itself finishes only when both sides of its stream are closed.
     const target = stream ?? response;
-    if (response.destroyed || target.writableFinished) return;
-    noteUnread(response);
+    if (isGone(response) || target.writableFinished) return;
     await settled(response, (done) => {
       target.once("finish", done);
       response.end();
@@ -60,21 +61,16 @@ export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Pro
     if (error === clientGone) return;
     if (!(error instanceof ServiceError)) throw error;
     breakOff(response);
-  } finally {
-    unread.delete(response);
   }
 }
 
-/** Answers that have ended but are not yet sent, the oldest first. */
-const unread = new Set<NodeResponse>();
-
-/** Limits the number of unread answers: one connection can leave hundreds of them. */
-function noteUnread(response: NodeResponse): void {
-  unread.add(response);
-  const [oldest] = unread;
-  if (unread.size <= unreadAnswersMax || oldest === undefined) return;
-  unread.delete(oldest);
-  breakOff(oldest);
+/**
+ * Whether the client has gone. An HTTP/2 response has no `destroyed`, and emits no event after its
+ * stream has closed.
+ */
+export function isGone(response: NodeResponse): boolean {
+  const stream = streamOf(response);
+  return stream ? stream.destroyed || stream.closed : response.destroyed;
 }
 
 /** Ends an answer so that every client notices that it is incomplete. */
@@ -83,14 +79,6 @@ export function breakOff(response: NodeResponse): void {
   // Destroying an HTTP/2 answer would reset it with NO_ERROR, which looks like a clean end.
   if (stream) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else response.destroy();
-}
-
-/**
- * Returns the stream of an HTTP/2 answer, undefined for HTTP/1.1. The HTTP/2 response itself
- * finishes only when both sides of its stream are closed.
- */
-function streamOf(response: NodeResponse): ServerHttp2Stream | undefined {
-  return (response as NodeResponse & { readonly stream?: ServerHttp2Stream }).stream;
 }
 
 /** Waits for an event of a target. Fails if the client disconnects or reads nothing. */
@@ -113,6 +101,6 @@ export function settled(
     }, answerStallMs);
     response.once("close", onClose);
     const unlisten = listen(() => end());
-    if (response.destroyed) onClose();
+    if (isGone(response)) onClose();
   });
 }

@@ -16,7 +16,7 @@ import {
 } from "../support/attack/protocols.ts";
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
 import { streamsOfProjectMax } from "../../src/base/limits.ts";
-import { streamsOfConnectionMax, unreadAnswersMax } from "../../src/base/tenant-limits.ts";
+import { keylessStreamsMax, streamsOfConnectionMax } from "../../src/base/tenant-limits.ts";
 import { compress } from "../support/attack/bytes.ts";
 import {
   openUnread,
@@ -255,7 +255,7 @@ test("unread API documents share their bytes", { timeout: timeoutMs }, async () 
 test("unread answers without a key are limited in number", { timeout: timeoutMs }, async () => {
   const headers = { ":path": "/v1/sessions" };
   const surplus = 2_000;
-  const count = Math.ceil((unreadAnswersMax + surplus) / streamsOfConnectionMax);
+  const count = Math.ceil((keylessStreamsMax + surplus) / streamsOfConnectionMax);
 
   const { statuses, brokenOff } = await underAttack(service, async () => {
     const connections: UnreadStreams[] = [];

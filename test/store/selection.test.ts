@@ -177,7 +177,9 @@ describe("count", () => {
     const { projectId } = await givenEvents([{}]);
     const signal = AbortSignal.abort(new Error("nobody waits"));
 
-    await expect(selection.count(projectId, everything, signal)).rejects.toThrow("nobody waits");
+    await expect(selection.count(projectId, everything, { signal })).rejects.toThrow(
+      "nobody waits",
+    );
   });
 });
 

@@ -153,7 +153,11 @@ async function create(
   // Future events do not matter here: a field that no event has is a mistake, as in exports.
   await exports.checkFilters(projectId, request.filters);
   const filters = [...definition.filters.filterArray, ...request.filters];
-  const matched = await selection.count(projectId, { filters, fromUs, toUs }, signal);
+  const matched = await selection.count(
+    projectId,
+    { filters, fromUs, toUs },
+    { organization: project.orgId, signal },
+  );
   return database.transaction(async (sql) => {
     const held = await scopes.hold("project", projectId);
     await assertRoom(sql, project);

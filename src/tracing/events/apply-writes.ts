@@ -95,12 +95,13 @@ export async function applyWrites(
 type CommitSize = {
   /** True if the commit is of one request. */
   readonly isAlone: boolean;
-  /** True if its requests state the memory they hold, and the total fits a commit group. */
+  /** True if its whole requests state the memory they hold, and the total fits a commit group. */
   readonly isSmall: boolean;
 };
 
 function isSmallCommit(sets: readonly WriteSet[]): boolean {
-  const bytes = sets.reduce((sum, set) => sum + (set.bytes ?? Infinity), 0);
+  const bytesOf = (set: WriteSet): number => set.requestBytes ?? set.bytes ?? Infinity;
+  const bytes = sets.reduce((sum, set) => sum + bytesOf(set), 0);
   return bytes <= commitGroupBytesMax;
 }
 

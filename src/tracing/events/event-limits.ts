@@ -4,6 +4,7 @@
 import { isJsonArray, type JsonObject, type JsonValue } from "../../base/json.ts";
 import {
   errorLengthMax,
+  escapedUnitsMax,
   eventBytesMax,
   eventValuesMax,
   keyLengthMax,
@@ -12,6 +13,7 @@ import {
   nameLengthMax,
   nestingDepthMax,
 } from "../../base/limits.ts";
+import { countEscapes } from "./postgres-text.ts";
 import { type Bucket, buckets, type EventFields } from "./event.ts";
 
 /** Weight of a writer's fields, or the field and fault that no event may have. */
@@ -31,7 +33,9 @@ const charactersPerCost = 32;
 export function weighFields(fields: EventFields): Weighed {
   const fault = textFaultOf(fields);
   if (fault !== undefined) return { fault };
-  const weight: Weight = { values: 0, length: 0, valuesMax: 0 };
+  const escapes = fields.error === undefined ? 0 : countEscapes(fields.error);
+  if (escapes > escapedUnitsMax) return { fault: `error: ${tooManyEscapes}` };
+  const weight: Weight = { values: 0, length: 0, escapes, valuesMax: 0 };
   for (const bucket of buckets) {
     const value = fields[bucket];
     if (value === undefined) continue;
@@ -54,7 +58,7 @@ export function weighFields(fields: EventFields): Weighed {
  */
 export function bucketFaultOf(value: JsonObject, path: string): string | undefined {
   const valuesMax = path === "metadata" ? metadataValuesMax : eventValuesMax;
-  const weight: Weight = { values: 0, length: 0, valuesMax };
+  const weight: Weight = { values: 0, length: 0, escapes: 0, valuesMax };
   return weigh(value, nestingDepthMax, weight) ? undefined : faultOf(value, path, weight);
 }
 
@@ -83,6 +87,8 @@ type Weight = {
   values: number;
   /** Length of the JSON text, in UTF-16 units without escapes. */
   length: number;
+  /** UTF-16 units that postgres-text.ts escapes. */
+  escapes: number;
   valuesMax: number;
 };
 
@@ -91,12 +97,24 @@ type Weight = {
  */
 const escapedBytesMax = 7;
 
+/** Length of texts that cost more as values than by their escapes. */
+const shortTextLength = 16;
+
+const tooManyEscapes =
+  `the event has more than ${escapedUnitsMax} characters that Postgres cannot store as they are: ` +
+  "NUL, lone surrogates, U+E000";
+
 /** Adds a value to the weight. Returns false, and stops, at a value that an event cannot hold. */
 function weigh(value: unknown, depth: number, weight: Weight): boolean {
   weight.values += 1;
   if (weight.values > weight.valuesMax) return false;
-  if (typeof value === "string") weight.length += value.length + 4;
-  else if (typeof value === "number") {
+  if (typeof value === "string") {
+    weight.length += value.length + 4;
+    if (value.length <= shortTextLength) return true;
+    weight.escapes += countEscapes(value);
+    return weight.escapes <= escapedUnitsMax;
+  }
+  if (typeof value === "number") {
     if (!Number.isFinite(value)) return false;
     weight.length += lengthOfNumber(value);
   } else if (typeof value !== "object" || value === null) weight.length += 7;
@@ -126,7 +144,9 @@ function lengthOfNumber(value: number): number {
   return 24 + Math.abs(Math.log10(size));
 }
 
-function faultOf(value: JsonObject, path: string, { values, valuesMax }: Weight): string {
+function faultOf(value: JsonObject, path: string, weight: Weight): string {
+  const { values, valuesMax, escapes } = weight;
+  if (escapes > escapedUnitsMax) return `${path}: ${tooManyEscapes}`;
   if (values > valuesMax && path === "metadata") {
     return `metadata: has more than ${metadataValuesMax} values, too many for its index`;
   }

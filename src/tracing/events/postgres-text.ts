@@ -24,9 +24,26 @@ export function unescapeText(text: string): string {
   return text.replace(escaped, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
+/** Whether `escapeJson` may change a JSON text; false for most texts. */
+export function mayNeedEscape(json: string): boolean {
+  return json.includes("\\u") || json.includes(escapeMark);
+}
+
+/** Returns the number of UTF-16 units of a text that `escapeText` escapes. */
+export function countEscapes(text: string): number {
+  if (text.isWellFormed() && !text.includes("\0") && !text.includes(escapeMark)) return 0;
+  let count = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.codePointAt(at) ?? 0;
+    if (unit > 0xffff) at += 1;
+    else if (unit === 0 || unit === 0xe000 || (unit >= 0xd800 && unit <= 0xdfff)) count += 1;
+  }
+  return count;
+}
+
 /** Escapes the strings inside JSON text from JSON.stringify, as `escapeText` does. */
 export function escapeJson(json: string): string {
-  if (!json.includes("\\u") && !json.includes(escapeMark)) return json;
+  if (!mayNeedEscape(json)) return json;
   return json.replace(refusedInJson, (match, slashes: string | undefined, hex: string) =>
     match === escapeMark ? `${escapeMark}e000` : `${slashes ?? ""}${escapeMark}${hex}`,
   );

@@ -140,7 +140,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       assertInTime(set);
       const writes = set.writes.slice(outcomes.length, end);
       const bytes = set.bytes && (set.bytes * writes.length) / set.writes.length;
-      for (const outcome of await submit({ ...set, writes, bytes })) outcomes.push(outcome);
+      for (const outcome of await submit({ ...set, writes, bytes, requestBytes: set.bytes }))
+        outcomes.push(outcome);
     }
     return outcomes;
   }

@@ -2,7 +2,7 @@
 // commit of any size takes the memory of one statement.
 
 import type { Pacer } from "../../base/pacer.ts";
-import { escapeJson } from "./postgres-text.ts";
+import { escapeJson, mayNeedEscape } from "./postgres-text.ts";
 
 /** A row in the form that jsonb_to_recordset reads. */
 export type Row = { readonly project_id: string; readonly event_id: string } & Readonly<
@@ -45,8 +45,11 @@ export async function* toStatements(
 ): AsyncGenerator<Statement> {
   if (rows.length === 0) return;
   if (options.isSmall === true && rows.length <= rowsPerStatementMax) {
-    yield { text: escapeJson(JSON.stringify(rows)), rows };
-    return;
+    const text = JSON.stringify(rows);
+    if (!mayNeedEscape(text)) {
+      yield { text, rows };
+      return;
+    }
   }
   if (rows.length <= rowsPerStatementMax) {
     const whole = await readGroup(rows, 0, options);

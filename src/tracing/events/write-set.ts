@@ -20,6 +20,8 @@ export type WriteSet = {
   readonly receivedAtMs: number;
   /** Bytes of memory that the request holds; undefined for the service's own writes. */
   readonly bytes?: number | undefined;
+  /** Bytes of memory that the whole request holds, if these are writes of a part of it. */
+  readonly requestBytes?: number | undefined;
 };
 
 /** Minimum bytes that an event counts for. */

@@ -95,7 +95,7 @@ export function createExports(options: ExportsOptions): Exports {
   ): Promise<EventQuery> {
     const { filters, evaluationId } = selection;
     const recorded = needsCatalogue(filters)
-      ? await fields.fieldsOf(projectId, reading.signal)
+      ? await fields.fieldsOf(projectId, reading)
       : { fields: [], isComplete: true };
     const conditions = parseFilters(filters, recorded);
     if (evaluationId) conditions.push(isOfRun(evaluationId));
@@ -136,7 +136,7 @@ export function createExports(options: ExportsOptions): Exports {
       await toQuery(projectId, { filters, projections: [], fromMs: [], toMs: [] }, {});
     },
 
-    getSchema: (projectId, { signal } = {}) => fields.schema(projectId, signal),
+    getSchema: (projectId, reading) => fields.schema(projectId, reading),
   };
 }
 

@@ -3,7 +3,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import { fieldsOfProjectMax } from "../../base/tenant-limits.ts";
-import type { Database, Sql } from "../../postgres/database.ts";
+import type { Database, ReaderOptions, Sql } from "../../postgres/database.ts";
 import { type Bucket, buckets, type EventType, type StoredEvent } from "../events/event.ts";
 import { formatKinds, kinds } from "./kind.ts";
 import {
@@ -64,6 +64,9 @@ export type CataloguedEvent = { readonly [B in Bucket]?: StoredEvent[B] } & {
   readonly duration?: number | null;
 };
 
+/** The call that reads. */
+export type FieldsReader = Pick<ReaderOptions, "organization" | "signal">;
+
 export type FieldCatalogue = {
   /**
    * Returns the parts of an event that are not known to be recorded; empty for a known shape. Runs
@@ -79,9 +82,9 @@ export type FieldCatalogue = {
    */
   confirm(sightings: readonly FieldSighting[]): void;
   /** Returns the currently recorded fields of a project. */
-  fieldsOf(projectId: ProjectId, signal?: AbortSignal): Promise<ProjectFields>;
+  fieldsOf(projectId: ProjectId, reader?: FieldsReader): Promise<ProjectFields>;
   /** Returns the catalogue as shown by GET /v1/events/schema, by name and event type. */
-  schema(projectId: ProjectId, signal?: AbortSignal): Promise<SchemaField[]>;
+  schema(projectId: ProjectId, reader?: FieldsReader): Promise<SchemaField[]>;
 };
 
 export type FieldCatalogueOptions = {
@@ -154,8 +157,9 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
     forgetSurplus(projectId);
   }
 
-  async function fieldsOf(projectId: ProjectId, signal?: AbortSignal): Promise<ProjectFields> {
-    const read = database.reader({ owner: projectId, signal });
+  async function fieldsOf(projectId: ProjectId, reader: FieldsReader = {}): Promise<ProjectFields> {
+    const { organization, signal } = reader;
+    const read = database.reader({ owner: projectId, organization, signal });
     const rows = await store.listFields(read, projectId, fieldsMax);
     return {
       fields: rows.map((row) => ({
@@ -238,8 +242,8 @@ export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatal
 
     fieldsOf,
 
-    async schema(projectId, signal) {
-      const { fields } = await fieldsOf(projectId, signal);
+    async schema(projectId, reader) {
+      const { fields } = await fieldsOf(projectId, reader);
       return toSchema(fields);
     },
   };

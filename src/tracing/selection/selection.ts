@@ -3,7 +3,7 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import type { Database, Read } from "../../postgres/database.ts";
+import type { Database, Read, ReaderOptions } from "../../postgres/database.ts";
 import type { StoredEvent } from "../events/event.ts";
 import { createReadContext, findRows } from "../events/sized-read.ts";
 import { unescapeText } from "../events/postgres-text.ts";
@@ -58,7 +58,7 @@ export type Selection = {
     page: { readonly after: EventPlace | undefined; readonly limit: number },
   ): Promise<EventPlaces>;
   /** Counts all events that meet a search. `signal` cancels the statement. */
-  count(projectId: ProjectId, search: EventSearch, signal?: AbortSignal): Promise<number>;
+  count(projectId: ProjectId, search: EventSearch, reader?: SearchReader): Promise<number>;
   /**
    * Reads the events of as many leading ids as fit into some megabytes. A single huge event takes
    * its own size.
@@ -74,6 +74,9 @@ export type Selection = {
     filters: readonly FilterInput[],
   ): Promise<number | undefined>;
 };
+
+/** The call that searches. */
+export type SearchReader = Pick<ReaderOptions, "organization" | "signal">;
 
 export type SelectionOptions = {
   readonly database: Database;
@@ -95,8 +98,8 @@ export function createSelection(options: SelectionOptions): Selection {
   const fieldsOf = rememberFields(options.fields);
 
   /** Searches scan many events at once and are not urgent. */
-  function readerOf(projectId: ProjectId, signal?: AbortSignal): Read {
-    return database.reader({ owner: projectId, kind: "selections", signal });
+  function readerOf(projectId: ProjectId, { organization, signal }: SearchReader = {}): Read {
+    return database.reader({ owner: projectId, organization, kind: "selections", signal });
   }
 
   async function parse(
@@ -127,9 +130,9 @@ export function createSelection(options: SelectionOptions): Selection {
       return { places, next };
     },
 
-    async count(projectId, search, signal) {
+    async count(projectId, search, reader) {
       const query = await parseSearch(projectId, search);
-      return store.countEvents(readerOf(projectId, signal), query);
+      return store.countEvents(readerOf(projectId, reader), query);
     },
 
     async read(projectId, eventIds) {

@@ -153,7 +153,7 @@ export function createSessions(options: {
   ): Promise<SessionPage> {
     const { filters, fromMs, toMs, limit = listLimitDefault, cursor } = query;
     const recorded = needsCatalogue(filters)
-      ? await fields.fieldsOf(projectId, reading.signal)
+      ? await fields.fieldsOf(projectId, reading)
       : { fields: [], isComplete: true };
     const conditions = parseFilters(filters, recorded, sessionColumns);
     const question = [projectId, "sessions", conditions, fromMs, toMs];

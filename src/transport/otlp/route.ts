@@ -16,6 +16,7 @@ import {
 } from "../interceptors/errors.ts";
 import { type CallOptions, servePlainCall } from "../plain-call.ts";
 import { notFoundAnswer } from "../rest/error-body.ts";
+import { isGone } from "../write.ts";
 import { addRejected } from "./handlers.ts";
 import { formatTraceError, formatTraceResponse, parseTraceRequest } from "./http.ts";
 
@@ -67,7 +68,7 @@ async function writeError(
   error: unknown,
   memory: Reservation | undefined,
 ): Promise<void> {
-  if (exchange.response.destroyed || exchange.response.headersSent) return;
+  if (isGone(exchange.response) || exchange.response.headersSent) return;
   const known = serviceErrorOf(error);
   // Every route has the same fixed body for a denial, regardless of the exporter's encoding.
   if (known.reason === "NOT_FOUND") {

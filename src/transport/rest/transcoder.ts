@@ -31,6 +31,7 @@ import { openAiErrorAnswer } from "./openai-error.ts";
 import { readItems } from "./json-reader.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
 import { createRouteTrie, type RouteMatch } from "./route-trie.ts";
+import { isGone } from "../write.ts";
 import { type StreamEncoder, writeStream } from "./stream.ts";
 
 export type TranscoderOptions = CallOptions & {
@@ -204,7 +205,7 @@ async function writeError(
   error: unknown,
   { header, memory }: { readonly header: Headers; readonly memory: Reservation | undefined },
 ): Promise<void> {
-  if (exchange.response.destroyed || exchange.response.headersSent) return;
+  if (isGone(exchange.response) || exchange.response.headersSent) return;
   const format = accessRuleOf(method).hasOpenAiErrors ? openAiErrorAnswer : errorAnswer;
   const { status, headers, body } = format(serviceErrorOf(error));
   const all = { ...Object.fromEntries(header), "content-type": jsonType, ...headers };

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
 import {
   errorLengthMax,
+  escapedUnitsMax,
   eventBytesMax,
   eventValuesMax,
   keyLengthMax,
@@ -82,13 +83,33 @@ describe("limits of an event", () => {
   });
 });
 
+describe("characters that Postgres cannot store", () => {
+  test.each([
+    { name: "NULs", value: "\0" },
+    { name: "lone surrogates", value: "\ud800" },
+    { name: "marks of escapes", value: "\ue000" },
+  ])("$name take seven bytes, and an event has a limited number of them", ({ value }) => {
+    const stored = escapeJson(JSON.stringify(value.repeat(10)));
+    const half = value.repeat(escapedUnitsMax / 2);
+    const want = /^(outputs|error): the event has more than 100000 characters that Postgres cannot/;
+
+    expect(Buffer.byteLength(stored)).toBe(72);
+    expect(faultOf({ inputs: { a: half }, outputs: { b: [half] } })).toBeUndefined();
+    expect(faultOf({ inputs: { a: half }, outputs: { b: [`${half}${value}`] } })).toMatch(want);
+    expect(faultOf({ error: half, inputs: { a: half }, outputs: { a: value.repeat(17) } })).toMatch(
+      want,
+    );
+  });
+
+  test("pairs of surrogates are none of them", () => {
+    expect(faultOf({ inputs: { a: "😀".repeat(escapedUnitsMax + 1) } })).toBeUndefined();
+  });
+});
+
 describe("bytes are those in Postgres", () => {
   const third = Math.floor(eventBytesMax / 3);
 
   test.each([
-    { name: "NULs take seven", value: "\0", bytes: 7 },
-    { name: "lone surrogates take seven", value: "\ud800", bytes: 7 },
-    { name: "marks of escapes take seven", value: "\ue000", bytes: 7 },
     { name: "control characters take six", value: "\u0001", bytes: 6 },
     { name: "quotes take two", value: '"', bytes: 2 },
     { name: "ideographs take three", value: "漢", bytes: 3 },
