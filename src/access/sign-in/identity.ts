@@ -43,7 +43,7 @@ export function mergeClaims(idToken: Claims, more: Claims): Claims {
 }
 
 /**
- * Throws SIGN_IN_REFUSED, naming the claim, when a claim of a verified ID token is invalid. `sub`
+ * Throws SIGN_IN_REFUSED, naming the claim, if a claim of a verified ID token is invalid. `sub`
  * must have 1 to 255 ASCII characters; `exp`, `iat` and `auth_time` must be seconds from 1970 up to
  * the year 10000.
  */
