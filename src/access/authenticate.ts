@@ -36,7 +36,10 @@ export type AuthenticatorOptions = {
 
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** A key wins over a cookie. Without either, the steps are those for an unknown key. */
+/**
+ * Returns the authenticator. A key wins over a cookie; without either, the steps are those for an
+ * unknown key.
+ */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { keys, signIns, publicOrigin } = options;
   return async (credentials) => {

@@ -26,7 +26,7 @@ export const outcomes = {
   MEMBER_EXISTS: { code: Code.AlreadyExists, status: 409 },
   /** The change would leave the organization without a person who may manage its members. */
   LAST_ADMIN: { code: Code.FailedPrecondition, status: 409 },
-  /** The permissions to grant exceed the caller's own; the message names the difference. */
+  /** The caller lacks a permission that it would grant or take away; the message names it. */
   PERMISSION_NOT_HELD: { code: Code.InvalidArgument, status: 400 },
   /**
    * The organization has no data plane yet, so `cluster_id` must name the cluster of the first one.

@@ -43,7 +43,7 @@ export function parseCursor(cursor: string): Position {
 
 /** Page fields of a list request. */
 export type PageRequest = {
-  /** 1 to 1,000; 100 when absent. */
+  /** 1 to 1,000; 100 if absent. */
   readonly limit?: number | undefined;
   /** `nextCursor` of the previous page. */
   readonly cursor?: string | undefined;

@@ -75,7 +75,7 @@ export const inspectionsWaitingMax = 200;
 /** Maximum time that a step of a chunk waits for its place; then others have their turn. */
 export const chunkStepWaitMsMax = 5_000;
 
-/** Maximum open chunks of a project; the other places are left to other projects. */
+/** Maximum open chunks of a project, so that the chunks of other projects make progress too. */
 export const chunksOfProjectMax = 8;
 
 /** Maximum open chunks of an organization: the number of steps that one worker runs. */

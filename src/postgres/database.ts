@@ -175,10 +175,10 @@ const lostMsMax = 200;
 const lostLookMs = 5;
 
 /**
- * Settles like `work`, but never settles if the connection is lost. In that case the driver has
- * already failed the transaction for its caller. It would then write a `rollback` to a connection
- * that is closed, which throws an uncatchable error, or that already belongs to another
- * transaction.
+ * Settles like `work`, but never settles if the connection is lost. The driver has then already
+ * failed the transaction for its caller. If `work` settled too, the driver would write a `rollback`
+ * to a closed connection, which throws an uncatchable error, or to one that already belongs to
+ * another transaction.
  */
 async function settleWhileConnected<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   try {

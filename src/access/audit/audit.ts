@@ -1,6 +1,5 @@
-// The audit log: one row for every change, each with the hash of the row before. Called by every
-// service of the control plane, in the transaction of the change; read by handlers.ts.
-// Source: docs/decisions.md, 34; docs/audit.md.
+// The audit log: one row for every change, each with the hash of the previous row. Source:
+// docs/decisions.md, 34; docs/audit.md.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
@@ -18,23 +17,23 @@ import * as store from "./store.ts";
 import { verifyChains } from "./verify.ts";
 import type { ChainReport } from "./verify.ts";
 
-/** What was done, by whom and to what. */
+/** A change: its action, actor and target. */
 export type Change = {
   readonly actor: Actor;
-  /** Where it was done; its organization says which chain the row belongs to. */
+  /** Scope of the change; its organization determines the chain of the row. */
   readonly scope: Scope;
   /** Target and verb, for example `workspace.archive`. */
   readonly action: string;
   readonly target: { readonly type: string; readonly id: string };
-  /** State of the target before, without secrets; absent where there was none. */
+  /** State of the target before, without secrets; absent if it did not exist. */
   readonly before?: Readonly<Record<string, unknown>>;
-  /** State of the target after, without secrets; absent where there is none. */
+  /** State of the target after, without secrets; absent if it no longer exists. */
   readonly after?: Readonly<Record<string, unknown>>;
 };
 
 /** A row of the log. */
 export type AuditEntry = Omit<store.AuditRow, "at" | "before" | "after"> & {
-  /** To the microsecond, as it was hashed; undefined when it is no time any more. */
+  /** Time to the microsecond, as hashed; undefined if tampering made it an invalid time. */
   readonly at: string | undefined;
   readonly before: JsonObject | undefined;
   readonly after: JsonObject | undefined;
@@ -42,19 +41,22 @@ export type AuditEntry = Omit<store.AuditRow, "at" | "before" | "after"> & {
 
 export type Audit = {
   /**
-   * Writes a change down in the ambient transaction of the control database, so that both are kept
-   * or neither. Changes of one organization wait here for each other until they commit: call it
+   * Records a change in the ambient transaction of the control database, so that both are committed
+   * or neither is. Changes of one organization wait here for one another until they commit: call it
    * last. Throws outside a transaction, which is a bug of the caller.
    */
   append(change: Change): Promise<void>;
   /**
-   * Returns an organization's changes, newest first; a page of large rows may hold fewer than the
-   * limit. INVALID_ARGUMENT names a wrong option.
+   * Returns an organization's changes, newest first; a page of large rows may have fewer than the
+   * limit. Fails with INVALID_ARGUMENT naming the wrong option.
    */
   list(orgId: string, page: PageRequest): Promise<Page<AuditEntry>>;
-  /** Returns the chain of an organization, archived or not, by its id or name, or of `system`. */
+  /**
+   * Returns the chain of an organization, archived or not, by id or name, or the chain of `system`;
+   * undefined if there is none.
+   */
   findChain(orgIdOrName: string): Promise<string | undefined>;
-  /** Checks one chain, or each in turn, and says of each what is wrong first. Changes nothing. */
+  /** Checks one chain, or all in turn, and yields the first fault of each. Changes nothing. */
   verify(orgId?: string): AsyncGenerator<ChainReport, void, undefined>;
 };
 
@@ -92,7 +94,7 @@ export function createAudit(database: Database): Audit {
       const last = rows.at(-1);
       return {
         items: rows.map(toEntry),
-        // A chain begins at 1, whatever stands before this page.
+        // A chain begins at 1, whatever rows exist before this page.
         nextCursor: last && last.sequence > 1 ? formatCursor(last.sequence) : undefined,
       };
     },
@@ -113,7 +115,7 @@ export function createAudit(database: Database): Audit {
 function toEntry(row: store.AuditRow): AuditEntry {
   return {
     ...row,
-    // Of a row that was tampered with, the rest is still shown.
+    // If tampering made the time invalid, the rest of the row is still shown.
     at: row.at.endsWith("Z") ? row.at : undefined,
     before: stateOf(row.before),
     after: stateOf(row.after),
@@ -125,7 +127,7 @@ function stateOf(text: string | null): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** A page continues below a row's sequence. */
+/** Formats the cursor of a page that continues below a row's sequence. */
 function formatCursor(sequence: number): string {
   return Buffer.from(String(sequence)).toString("base64url");
 }

@@ -1,12 +1,12 @@
-// How an audit row is hashed: over the row before and the text of its own columns, as docs/audit.md
-// tells whoever verifies a log without this code. Called by audit.ts and verify.ts; pure.
-// Source: docs/decisions.md, 34.
+// The hash of an audit row: over the previous row's hash and the text of its own columns.
+// docs/audit.md describes it for people who verify a log without this code. Source:
+// docs/decisions.md, 34.
 
 import { createHash } from "node:crypto";
 
-/** The columns that a row's hash is over, as the text and numbers that go into it. */
+/** Hashed columns of a row, as the text and numbers that are hashed. */
 export type AuditColumns = {
-  /** The organization's id; the nil UUID for what belongs to none. */
+  /** Id of the organization; the nil UUID for changes outside every organization. */
   readonly orgId: string;
   /** 1, 2, 3, … without a gap. */
   readonly sequence: number;
@@ -20,17 +20,17 @@ export type AuditColumns = {
   readonly scopeId: string;
   readonly targetType: string;
   readonly targetId: string;
-  /** JSON text as it was written; null where there is no state. */
+  /** JSON text as it was written; null if there is no state. */
   readonly before: string | null;
   readonly after: string | null;
 };
 
-/** Stands for the hash before the first row. */
+/** Previous hash of the first row. */
 export const firstPreviousHash = Buffer.alloc(32);
 
 /**
  * Returns SHA-256 over the 32 bytes of the previous hash and the UTF-8 text of a JSON array of the
- * columns. A JSON array says where each column ends, so no two rows have the same text.
+ * columns. The JSON array separates the columns, so no two different rows have the same text.
  */
 export function hashOf(columns: AuditColumns, previousHash: Buffer): Buffer {
   return createHash("sha256").update(previousHash).update(textOf(columns)).digest();

@@ -21,7 +21,7 @@ export function auditHandlers(audit: Pick<Audit, "list">): ServiceImpl<typeof Au
 function toMessage({ at, before, after, hash, previousHash, ...entry }: AuditEntry) {
   return {
     sequence: entry.sequence,
-    // A Date would lose the microseconds that the hash is over.
+    // A Date would lose the microseconds, which are part of the hash.
     ...(at !== undefined && { at: fromJson(TimestampSchema, at) }),
     actorType: entry.actorType,
     actorId: entry.actorId,
@@ -38,7 +38,7 @@ function toMessage({ at, before, after, hash, previousHash, ...entry }: AuditEnt
   };
 }
 
-/** The same values; generated code only does not know that nobody changes them. */
+/** Returns the same object. Only the generated type does not allow read-only values. */
 function toStruct(state: JsonObject): ProtoJsonObject {
   return state as ProtoJsonObject;
 }

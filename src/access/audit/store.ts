@@ -1,4 +1,4 @@
-// SQL of the audit log and of the ends of its chains. Called by audit.ts and verify.ts.
+// SQL of the audit log and of the ends of its chains.
 
 import type { Sql } from "../../postgres/database.ts";
 import type { AuditColumns } from "./chain.ts";
@@ -7,7 +7,7 @@ export type AuditRow = AuditColumns & { readonly previousHash: Buffer; readonly 
 
 export type Head = { readonly sequence: number; readonly hash: Buffer };
 
-/** Locks the end of a chain, which it makes where there is none, and reads the clock after that. */
+/** Locks the end of a chain, which it creates if needed, and reads the clock after that. */
 export async function lockHead(
   sql: Sql,
   orgId: string,
@@ -26,7 +26,7 @@ export async function lockHead(
   return head;
 }
 
-/** Adds a row and moves the end of its chain, which the caller has locked, to it. */
+/** Adds a row and makes it the end of its chain. The caller holds the lock on the end. */
 export async function insertRow(sql: Sql, row: AuditRow): Promise<void> {
   await sql`
     with head as (
@@ -45,10 +45,13 @@ export async function insertRow(sql: Sql, row: AuditRow): Promise<void> {
     )`;
 }
 
-/** Payload bytes of one page; a row of more is a page of its own. */
+/** Maximum payload bytes of one page; a larger row has its own page. */
 const pageBytesMax = 16_000_000;
 
-/** A year BC has the digits of one AD, and `infinity` none: such a time is text of another kind. */
+/**
+ * A year BC has the digits of a year AD, and `infinity` has none: such times are shown in Postgres'
+ * own text form.
+ */
 const columnsOf = (sql: Sql) => sql`
   org_id as "orgId",
   sequence,
@@ -116,7 +119,7 @@ async function listRows(
     order by ${order}`;
 }
 
-/** Returns the recorded end of a chain and its last row's number, both of one moment. */
+/** Returns the recorded end of a chain and the number of its last row, from one snapshot. */
 export async function getEnd(
   sql: Sql,
   orgId: string,
@@ -136,8 +139,8 @@ export async function getEnd(
 }
 
 /**
- * Returns the chain next to one in order of ids; the first, when it is undefined. Every
- * organization has one, so that a chain removed as a whole is still looked for.
+ * Returns the next chain in order of ids; the first if `orgId` is undefined. Every organization has
+ * a chain, so that a chain that was removed as a whole is still checked.
  */
 export async function findChainAfter(
   sql: Sql,
@@ -158,7 +161,7 @@ export async function findChainAfter(
   return row?.orgId;
 }
 
-/** Tells whether there is, or was, anything that this chain is of. */
+/** Tells whether the chain's organization exists or has left any rows. */
 export async function hasChain(sql: Sql, orgId: string): Promise<boolean> {
   const [row] = await sql<{ isThere: boolean }[]>`
     select exists (select 1 from audit_heads where org_id = ${orgId})
@@ -167,14 +170,14 @@ export async function hasChain(sql: Sql, orgId: string): Promise<boolean> {
   return row?.isThere ?? false;
 }
 
-/** Returns the name of an organization, also of an archived one. */
+/** Returns the name of an organization, archived or not. */
 export async function findOrgName(sql: Sql, orgId: string): Promise<string | undefined> {
   const [row] = await sql<{ name: string }[]>`
     select name from organizations where org_id = ${orgId}`;
   return row?.name;
 }
 
-/** Returns the id of the organization of a name: the active one, else the last archived. */
+/** Returns the id of the organization with a name: the active one, or else the last archived. */
 export async function findOrgId(sql: Sql, name: string): Promise<string | undefined> {
   const [row] = await sql<{ orgId: string }[]>`
     select org_id as "orgId" from organizations

@@ -1,22 +1,23 @@
-// Walks chains of the audit log and names the first row that is not as it was written. Called by
-// audit.ts for `waggle audit verify`. Source: docs/audit.md.
+// Checks chains of the audit log and reports the first row with a fault. Source: docs/audit.md.
 
 import type { Database, Sql } from "../../postgres/database.ts";
 import { systemScope, systemScopeId } from "../scope.ts";
 import { firstPreviousHash, hashOf } from "./chain.ts";
 import * as store from "./store.ts";
 
-/** What is known of one chain. */
+/** Result of the check of one chain. */
 export type ChainReport = {
-  /** The organization's id; the nil UUID for what belongs to none. */
+  /** Id of the organization; the nil UUID for changes outside every organization. */
   readonly orgId: string;
-  /** The organization's name, `system` for the nil UUID; undefined where there is none. */
+  /**
+   * Name of the organization, `system` for the nil UUID; undefined if the organization is missing.
+   */
   readonly name: string | undefined;
-  /** Rows from the first that are as they were written. */
+  /** Number of intact rows from the first one on. */
   readonly rows: number;
-  /** Hash of the last of them, in hexadecimal. */
+  /** Hash of the last intact row, in hexadecimal. */
   readonly hash: string;
-  /** The first row that is not; undefined when the chain is intact. */
+  /** The first row with a fault; undefined if the chain is intact. */
   readonly fault: ChainFault | undefined;
 };
 
@@ -24,7 +25,7 @@ export type ChainFault = { readonly sequence: number; readonly what: string };
 
 const pageRowsMax = 1_000;
 
-/** Rows that were appended after a chain's turn began are left for the next time. */
+/** Ignores rows that are appended after the check of their chain begins. */
 export async function* verifyChains(
   database: Database,
   orgId: string | undefined,
@@ -50,7 +51,7 @@ async function verifyChain(sql: Sql, orgId: string): Promise<ChainReport> {
   const report = (fault?: ChainFault): ChainReport => {
     return { orgId, name, rows: good.sequence, hash: good.hash.toString("hex"), fault };
   };
-  // A row that somebody numbered below 1 is read too.
+  // Starts below 1, to find rows that were given such numbers.
   let above = Number.MIN_SAFE_INTEGER;
   while (above < lastSequence) {
     const rows = await store.listRowsAbove(sql, orgId, { above, limit: pageRowsMax });
@@ -60,7 +61,7 @@ async function verifyChain(sql: Sql, orgId: string): Promise<ChainReport> {
       if (fault) return report(fault);
       good = row;
     }
-    // Fewer than a moment ago: what is missing is told below.
+    // Rows disappeared during the check; the missing row is reported below.
     if (rows.length === 0) break;
     above = rows.at(-1)?.sequence ?? lastSequence;
   }

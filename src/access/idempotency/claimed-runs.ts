@@ -1,6 +1,6 @@
-// Idempotency-Key on calls that run a model, for minutes at times: the key is claimed first, no
-// transaction is open while the model runs, and one transaction keeps what it did and the answer.
-// Called by idempotency.ts. Source: docs/decisions.md, 8, 20.
+// Idempotency-Key on calls that run a model, sometimes for minutes: the key is claimed first, no
+// transaction is open while the model runs, and one transaction stores the effects and the answer.
+// Source: docs/decisions.md, 8, 20.
 
 import { createRunning } from "../../base/running.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
@@ -14,13 +14,13 @@ import {
 import * as store from "./store.ts";
 import type { Claim, ClaimToken } from "./store.ts";
 
-/** What a run changes, and when it is called. */
+/** A change to the database, and the call that makes it. */
 type Effect = () => Promise<void>;
 
-/** Hands over an effect, which runs when the run has ended. */
+/** Registers an effect that runs after the run has ended. */
 export type HandOver = (effect: Effect) => Promise<void>;
 
-/** An answer with the headers that belong to it. */
+/** An answer with its headers. */
 export type RunAnswer = {
   readonly bytes: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -35,27 +35,29 @@ export type ClaimedRuns = {
   drain(): Promise<void>;
 };
 
-/** `sweep` is told of the transaction in which a run ends. */
+/** Creates the runs. Calls `sweep` with the transaction in which a run ends. */
 export function createClaimedRuns(
   database: Database,
   sweep: (sql: Sql) => Promise<void>,
 ): ClaimedRuns {
   const running = createRunning();
 
-  /** Returns the claim, or the answer of the one who had the key before. */
+  /** Returns the claim, or the answer of the call that used the key before. */
   async function claimOrAnswer(claim: Claim, claimMs: number): Promise<ClaimToken | RunAnswer> {
     const sql = database.sql();
     const token = await store.insertClaim(sql, claim, claimMs);
     if (token !== undefined) return token;
     const kept = await store.findAnswer(sql, claim);
-    // Given free since: the next try finds it so.
+    // The key was released meanwhile: a retry can claim it.
     if (!kept) throw inFlight();
     assertSameBody(kept, claim);
     if (kept.is_claim) throw inFlight();
     return { bytes: readKept(kept), headers: readKeptHeaders(kept) };
   }
 
-  /** Commits the effects and what is kept of the call; `keep` tells whether the claim stands. */
+  /**
+   * Commits the effects and the record of the call; `keep` returns whether the claim still stands.
+   */
   async function end(
     claim: Claim,
     token: ClaimToken,
@@ -81,7 +83,7 @@ export function createClaimedRuns(
     try {
       await store.deleteClaim(database.sql(), claim, token);
     } catch {
-      // Its time runs out by itself; the caller is told what failed first.
+      // The claim expires without help; the caller gets the first error.
     }
   }
 

@@ -1,5 +1,5 @@
-// Idempotency-Key: the first answer to a write is kept with its effect and given again.
-// Source: docs/decisions.md, 8.
+// Idempotency-Key: the first answer to a write is stored with its effect and returned again on
+// retries. Source: docs/decisions.md, 8.
 
 import type { ServiceError } from "../../base/errors.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
@@ -12,25 +12,25 @@ export type { Claim };
 
 export type Idempotency = {
   /**
-   * Runs `work` and keeps the answer it returns in the same transaction as its effect, or returns
-   * the kept answer without running it. A refusal of `work` that explains itself (4xx other than
-   * NOT_FOUND) is kept and thrown again; other failures are not kept. Answers live 24 hours.
-   * Fails with IDEMPOTENCY_IN_FLIGHT while another call holds the key, and with
-   * IDEMPOTENCY_MISMATCH when the key was used with another body.
+   * Runs `work` and stores its answer in the same transaction as its effect, or returns the stored
+   * answer without running it. A refusal that explains itself (4xx other than NOT_FOUND) is stored
+   * and thrown again; other failures are not stored. Answers live 24 hours. Fails with
+   * IDEMPOTENCY_IN_FLIGHT while another call holds the key, and with IDEMPOTENCY_MISMATCH if the
+   * key was used with another body.
    */
   run(claim: Claim, work: () => Promise<Uint8Array>): Promise<Uint8Array>;
   /**
-   * As `run`, for work that takes minutes: no transaction is open meanwhile. Effects that `work`
-   * hands over are committed with the answer, and with a failure as well. The key is in flight for
-   * `claimMs` at the longest; then another call may take it over, of which the first one's answer
-   * is not kept.
+   * Same as `run`, for work that takes minutes: no transaction is open meanwhile. Effects that
+   * `work` hands over are committed with the answer, and also with a failure. The key is in flight
+   * for at most `claimMs`; then another call may take it over, and the first call's answer is not
+   * stored.
    */
   runLong: ClaimedRuns["run"];
   /** Resolves when no long work runs. */
   drain(): Promise<void>;
 };
 
-/** A call deletes expired records in passing, but not each: so many, and not sooner than that. */
+/** Maximum expired records that one call deletes, and minimum time between two deletions. */
 const sweepRowsMax = 1_000;
 const sweepMs = 1_000;
 
@@ -61,7 +61,7 @@ export function createIdempotency(database: Database): Idempotency {
 
   async function keepRefusal(claim: Claim, refusal: ServiceError): Promise<void> {
     const keep = async (sql: Sql): Promise<void> => {
-      // The effect was rolled back; only a retry that came in between can have answered by now.
+      // The effect was rolled back; only a concurrent retry can have stored an answer by now.
       if (await store.tryLock(sql, claim)) await store.insertRefusal(sql, claim, refusal);
     };
     await database.transaction(keep, { owner: claim.scopeId });

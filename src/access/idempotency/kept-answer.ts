@@ -1,5 +1,4 @@
-// What a record says to the caller who comes again. Called by idempotency.ts and claimed-runs.ts.
-// Source: docs/decisions.md, 8.
+// Turns a record into the answer of a repeated call. Source: docs/decisions.md, 8.
 
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
 import type { Claim, KeptAnswer } from "./store.ts";
@@ -9,14 +8,14 @@ export function inFlight(): ServiceError {
   return new ServiceError("IDEMPOTENCY_IN_FLIGHT", message);
 }
 
-/** Throws IDEMPOTENCY_MISMATCH where a record is of another body. */
+/** Throws IDEMPOTENCY_MISMATCH if the record belongs to another body. */
 export function assertSameBody(kept: KeptAnswer, { requestHash }: Claim): void {
   if (requestHash.equals(kept.request_hash)) return;
   const message = "this Idempotency-Key was used with another body";
   throw new ServiceError("IDEMPOTENCY_MISMATCH", message);
 }
 
-/** Returns the bytes of a kept answer; throws a kept refusal. */
+/** Returns the bytes of a stored answer; throws a stored refusal. */
 export function readKept(kept: KeptAnswer): Uint8Array {
   if (kept.response && kept.reason === null) return kept.response;
   const refusal = new ServiceError(kept.reason as Reason, kept.message ?? "", {
@@ -33,15 +32,18 @@ export function readKept(kept: KeptAnswer): Uint8Array {
   throw refusal;
 }
 
-/** Returns the headers that were kept. */
+/** Returns the stored headers. */
 export function readKeptHeaders({ headers }: KeptAnswer): Readonly<Record<string, string>> {
   return headers === null ? {} : (JSON.parse(headers) as Record<string, string>);
 }
 
-/** Refusals that came out of a record and need not be written again. */
+/** Refusals that were read from a record and need not be stored again. */
 const replayed = new WeakSet<ServiceError>();
 
-/** Tells whether a failure is a refusal to keep: a 4xx that explains itself, new here. */
+/**
+ * Tells whether a failure is a refusal to store: a 4xx that explains itself, does not come from a
+ * record and is not an error of the Idempotency-Key itself.
+ */
 export function isRefusalToKeep(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || replayed.has(error)) return false;
   const { reason } = error;

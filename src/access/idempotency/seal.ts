@@ -1,6 +1,5 @@
-// Answers that hold a key's value are kept sealed: only the caller who has both the credential and
-// the Idempotency-Key of the first call can open them again. Called by the idempotency interceptor.
-// Source: RFC 5869 (HKDF), NIST SP 800-38D (GCM).
+// Seals stored answers that contain a key's value: opening one needs both the credential and the
+// Idempotency-Key of the first call. Source: RFC 5869 (HKDF), NIST SP 800-38D (GCM).
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
@@ -10,7 +9,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const purpose = "waggle idempotency";
 
-/** Returns nonce, tag and ciphertext in one. */
+/** Returns nonce, tag and ciphertext in one array. */
 export function sealAnswer(answer: Uint8Array, secret: string): Uint8Array {
   const nonce = randomBytes(nonceBytes);
   const sealing = createCipheriv(cipher, deriveKey(secret, nonce), nonce);
@@ -18,7 +17,7 @@ export function sealAnswer(answer: Uint8Array, secret: string): Uint8Array {
   return Buffer.concat([nonce, sealing.getAuthTag(), sealed]);
 }
 
-/** Throws when the secret is not the one the answer was sealed with. */
+/** Returns the answer. Throws if it was sealed with another secret. */
 export function openAnswer(sealed: Uint8Array, secret: string): Uint8Array {
   const nonce = sealed.subarray(0, nonceBytes);
   const opening = createDecipheriv(cipher, deriveKey(secret, nonce), nonce);

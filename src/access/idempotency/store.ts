@@ -1,38 +1,38 @@
-// SQL of idempotency records. Called by idempotency.ts and claimed-runs.ts. The column project_id
-// keeps the name it was released with; it holds the id of any scope or person.
+// SQL of idempotency records. The column project_id has its name from an earlier release; it holds
+// the id of any scope or person.
 
 import type { ServiceError } from "../../base/errors.ts";
 import { toStorableText } from "../../base/storable-text.ts";
 import type { Sql } from "../../postgres/database.ts";
 
-/** One use of a key. `route` is the rpc's name; `requestHash` tells bodies apart. */
+/** One use of a key. `route` is the name of the rpc; `requestHash` distinguishes bodies. */
 export type Claim = {
-  /** Where the caller's key is rooted, or the signed-in person. */
+  /** Id of the scope that the caller's key is made for, or of the signed-in person. */
   readonly scopeId: string;
   readonly route: string;
   readonly key: string;
   readonly requestHash: Buffer;
 };
 
-/** A record: the answer's bytes, the refusal's parts, or a claim of a call that runs. */
+/** A record: the answer's bytes, the refusal's parts, or the claim of a running call. */
 export type KeptAnswer = {
   readonly request_hash: Buffer;
-  /** Of a refusal: what a provider answered. */
+  /** Bytes of the answer; for a refusal, the bytes of a provider's answer. */
   readonly response: Buffer | null;
   readonly reason: string | null;
   readonly message: string | null;
   /** JSON text of an object. */
   readonly details: string | null;
-  /** JSON text of an object: headers of the answer, or of what a provider answered. */
+  /** JSON text of an object: headers of the answer, or of a provider's answer. */
   readonly headers: string | null;
   readonly relayed_status: number | null;
   readonly is_claim: boolean;
 };
 
-/** What a record keeps of how a call ended. */
+/** Columns for the outcome of a call. */
 type Outcome = Omit<KeptAnswer, "request_hash" | "is_claim">;
 
-/** Takes the key's lock until the transaction ends, or returns false when another one holds it. */
+/** Locks the key until the transaction ends; returns false if another transaction holds it. */
 export async function tryLock(sql: Sql, claim: Claim): Promise<boolean> {
   const name = JSON.stringify([claim.scopeId, claim.route, claim.key]);
   const [row] = await sql<{ locked: boolean }[]>`
@@ -61,7 +61,7 @@ export async function insertRefusal(sql: Sql, claim: Claim, refusal: ServiceErro
   await insertRecord(sql, claim, refusalOutcome(refusal));
 }
 
-/** Replaces an expired record of the same key; a live one stays as it is. */
+/** Inserts a record or replaces an expired one of the same key; a live record is left unchanged. */
 async function insertRecord(sql: Sql, claim: Claim, outcome: Outcome): Promise<void> {
   await sql`
     insert into idempotency_records as kept
@@ -80,12 +80,12 @@ async function insertRecord(sql: Sql, claim: Claim, outcome: Outcome): Promise<v
     where kept.created_at <= now() - interval '24 hours'`;
 }
 
-/** Which of a key's claims one is: a later one is for longer. Text of a time. */
+/** Identifies one of a key's claims: its end as text. A later claim ends later. */
 export type ClaimToken = string;
 
 /**
- * Claims a key for so long; undefined when it has a live record. What a call left that never came
- * back is taken over.
+ * Claims a key for `forMs`; undefined if it has a live record. Takes over the expired claim of a
+ * call that never ended.
  */
 export async function insertClaim(
   sql: Sql,
@@ -114,7 +114,7 @@ export async function insertClaim(
   return row?.token;
 }
 
-/** Puts an answer in the place of a claim; false when the claim was taken over. */
+/** Replaces a claim by an answer; returns false if the claim was taken over. */
 export function keepAnswer(
   sql: Sql,
   claim: Claim,
@@ -125,7 +125,7 @@ export function keepAnswer(
   return endClaim(sql, claim, token, { ...answerOutcome(answer.bytes), headers });
 }
 
-/** Puts a refusal in the place of a claim; false when the claim was taken over. */
+/** Replaces a claim by a refusal; returns false if the claim was taken over. */
 export function keepRefusal(
   sql: Sql,
   claim: Claim,
@@ -158,7 +158,7 @@ async function endClaim(
   return count > 0;
 }
 
-/** Gives a key free again, unless its claim was taken over. */
+/** Releases a key, unless its claim was taken over. */
 export async function deleteClaim(sql: Sql, claim: Claim, token: ClaimToken): Promise<void> {
   await sql`
     delete from idempotency_records
@@ -169,8 +169,8 @@ export async function deleteClaim(sql: Sql, claim: Claim, token: ClaimToken): Pr
 }
 
 /**
- * Deletes at most `rowsMax` expired records, the oldest first, whoever they were of: those of a
- * scope that writes no more are deleted by others. Skips those that others delete.
+ * Deletes at most `rowsMax` expired records of any scope or person, oldest first, so that records
+ * of scopes without further writes are deleted too. Skips records that another call is deleting.
  */
 export async function deleteExpired(sql: Sql, rowsMax: number): Promise<void> {
   await sql`
@@ -185,7 +185,7 @@ export async function deleteExpired(sql: Sql, rowsMax: number): Promise<void> {
     )`;
 }
 
-/** More than callers are told of a message; some repeat what was sent. */
+/** Maximum length of a stored message. Callers see less of it; some messages repeat the input. */
 const messageLengthMax = 4_096;
 
 const nothing: Outcome = {

@@ -1,5 +1,5 @@
-// ApiKeyService: a message in, a message out, no decisions. The calls of each kind of key are one
-// call with the kind filled in.
+// ApiKeyService: a message in, a message out, no decisions. The calls of all kinds of keys share
+// one implementation.
 
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -13,7 +13,7 @@ import type { KeyKind } from "../principal.ts";
 import { toRoot } from "./keys.ts";
 import type { CreatedKey, Key, KeyFilter, Keys } from "./keys.ts";
 
-/** What the requests to create a key have in common; only fine-grained ones have the last two. */
+/** Common fields of the requests to create a key; only fine-grained keys have the last two. */
 type CreateRequest = {
   readonly name: string;
   readonly description?: string | undefined;

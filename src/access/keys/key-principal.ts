@@ -1,5 +1,5 @@
-// Who a key stands for, from its row. Called by keys.ts.
-// Source: docs/spec.md, Authentication, 2, 3; docs/decisions.md, 33.
+// Converts the row of a key to its principal. Source: docs/spec.md, Authentication, 2, 3;
+// docs/decisions.md, 33.
 
 import { defaultPolicy } from "../key-policies/key-policies.ts";
 import type { Grant, KeyPrincipal } from "../principal.ts";
@@ -8,8 +8,9 @@ import type { Scope } from "../scope.ts";
 import type { LiveKeyRow } from "./store.ts";
 
 /**
- * No policy takes these from a key that a person made and that holds them: one slip would shut out
- * whoever mends it. Keys that keys made stay bound, or a policy would bind nobody for long.
+ * A policy never takes these permissions from a key that a person created and that has them: one
+ * mistake would lock out the keys that could correct it. Keys created by keys stay bound; otherwise
+ * a key could create keys that the policy does not bind.
  */
 const neverTaken: readonly string[] = ["org.api_key_policy.get", "org.api_key_policy.put"];
 
@@ -32,8 +33,9 @@ function policyOf({ policy, isCreatedByKey }: LiveKeyRow): readonly string[] {
 }
 
 /**
- * A key holds its permissions at its root and in the organizations it made, which nobody else could
- * reach. What a first start's key may do above all of them begins with `system.`; `*` does not.
+ * Returns the grants: a key has its permissions at its root and in the organizations that it
+ * created, which no other caller could reach. The permissions of a first start's key above all
+ * organizations begin with `system.`; `*` does not include them.
  */
 function grantsOf({ permissions, madeOrgIds }: LiveKeyRow, root: Scope): readonly Grant[] {
   if (!permissions) return [];

@@ -1,5 +1,5 @@
-// API keys: who a request's key stands for, and creating, listing and revoking keys of every kind.
-// Source: docs/spec.md, "API keys", Authentication; docs/decisions.md, 14, 31 to 34.
+// API keys of every kind: verification, creation, lists and revocation. Source: docs/spec.md, "API
+// keys", Authentication; docs/decisions.md, 14, 31 to 34.
 
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
@@ -31,40 +31,40 @@ export type CreatedKey = { readonly key: Key; readonly secret: string };
 
 export type Keys = {
   /**
-   * Returns who an Authorization header stands for. Takes the same steps for a good, a bad and a
-   * missing key: one hash, one look in memory, one query.
+   * Returns the caller of an Authorization header. Takes the same steps for a valid, an invalid and
+   * a missing key: one hash, one cache lookup, one query.
    *
-   * Fails with NOT_FOUND, or with KEY_UNVERIFIABLE when the database cannot be asked and the key
-   * is not in memory.
+   * Fails with NOT_FOUND, or with KEY_UNVERIFIABLE if the key is not cached and the database does
+   * not answer.
    */
   authenticate(authorizationHeader: string | undefined): Promise<KeyPrincipal>;
   /**
-   * Makes a key, good at once on every server. The answer is the only place its text appears.
+   * Creates a key, valid at once on every server. Only this answer contains its text.
    *
-   * Fails with INVALID_ARGUMENT; with PERMISSION_NOT_ALLOWED when the organization's policy does
-   * not leave a permission, or a key would make one that makes keys; with PERMISSION_NOT_HELD when
-   * a person would hand on more than the person holds, or a key a power over the organization that
-   * the key does not hold; with NOT_FOUND when the root was archived.
+   * Fails with INVALID_ARGUMENT; with PERMISSION_NOT_ALLOWED if the organization's policy does not
+   * allow a permission, or if a key would create a key that creates keys; with PERMISSION_NOT_HELD
+   * if a person would grant more than the person holds, or a key would grant a power over the
+   * organization that it does not hold; with NOT_FOUND if the root was archived or the calling key
+   * was revoked.
    */
   create(key: NewKey): Promise<CreatedKey>;
-  /** Returns keys, revoked ones included, the newest first; all of them with an empty filter. */
+  /** Returns keys, revoked ones included, newest first; all keys if the filter is empty. */
   list(filter: KeyFilter, page: PageOptions): Promise<Page<Key>>;
-  /** Fails with NOT_FOUND when there is no such key of the kind at the root. */
+  /** Returns a key. Fails with NOT_FOUND if the filter's kind and root have no such key. */
   get(keyId: string, filter: KeyFilter): Promise<Key>;
   /**
-   * Ends a key: at once here, on other servers as soon as they hear of it, and asks for the
-   * workflow that follows it to the last server.
+   * Revokes a key: at once on this server, on other servers when they read the change. Requests the
+   * workflow that follows the change to the last server.
    *
-   * Fails with NOT_FOUND as `get`, and with KEY_REVOKED when it was revoked before.
+   * Fails with NOT_FOUND like `get`, and with KEY_REVOKED if it was revoked before.
    */
   revoke(keyId: string, filter: KeyFilter, actor: Actor): Promise<Key>;
   /**
-   * Ends a key as `revoke` does, together with every key that it created, itself or by keys that it
-   * created, in one transaction; at most 10,000, and a second call goes on. A key that was revoked
-   * before is no failure while keys that it created are left.
+   * Revokes a key like `revoke`, together with every key that it created, directly or through
+   * created keys, in one transaction. Revokes at most 10,000 created keys; a second call continues.
+   * If created keys are left, the key itself may already be revoked.
    *
-   * Fails as `revoke` does, and with PERMISSION_NOT_HELD when the caller may not revoke one of
-   * them.
+   * Fails like `revoke`, and with PERMISSION_NOT_HELD if the caller may not revoke one of the keys.
    */
   revokeWithCreated(
     keyId: string,
@@ -72,11 +72,11 @@ export type Keys = {
     revoker: Creator,
   ): Promise<RevokedWithCreated>;
   /**
-   * Ends at most `limit` keys that are rooted at a scope or inside it, archived or not, and returns
-   * how many; 0 means that none is left.
+   * Revokes at most `limit` keys of a scope and the scopes inside it, archived ones included, and
+   * returns how many; 0 means that none is left.
    */
   revokeInside(level: LevelInOrg, scopeId: string, actor: Actor, limit: number): Promise<number>;
-  /** Records that every server has heard of a revocation. Only the first time counts. */
+  /** Records that every server has applied a revocation. Only the first call has an effect. */
   recordConfirmation(keyId: string): Promise<void>;
 };
 
@@ -90,7 +90,7 @@ export type KeysOptions = {
   readonly cacheEntriesMax: number;
   readonly cacheAgeMs: number;
   readonly lookupTimeoutMs?: number;
-  /** Told of each request that came with a good key. */
+  /** Called with the key's id for each request with a valid key. */
   readonly onUsed?: (keyId: string) => void;
   readonly now?: () => number;
 };
@@ -139,7 +139,7 @@ export function createKeys(options: KeysOptions): Keys {
   };
 }
 
-/** Returns where keys of a scope are rooted. */
+/** Returns a scope as a key's root. Throws for levels that keys are not made for. */
 export function toRoot({ level, id }: Pick<Scope, "level" | "id">): Root {
   if (level === "system" || level === "dataplane") throw new Error(`no key is rooted at ${level}`);
   return { level, id };
@@ -151,7 +151,7 @@ function create(options: KeysOptions, newKey: NewKey): Promise<CreatedKey> {
   const createdByKeyId = creator.actor.type === "key" ? creator.actor.id : null;
   return database.transaction(async (sql) => {
     const held = await scopes.hold(root.level, root.id);
-    // Another server may remember a key that was revoked; what it makes then would stay behind.
+    // Another server may still cache a revoked key; a key that it created now would remain active.
     if (createdByKeyId !== null && !(await store.holdActiveKey(sql, createdByKeyId))) {
       throw new ServiceError("NOT_FOUND", "the calling key is revoked");
     }

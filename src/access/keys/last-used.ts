@@ -1,6 +1,5 @@
-// When keys were last used, to about a minute: collected in memory and written in one statement
-// now and then, off the way of every request. Called by keys.ts for each good key; made by app.ts.
-// Source: docs/spec.md, "API keys".
+// Last use of keys, accurate to about a minute: collected in memory and written in batches, so that
+// no request waits for it. Source: docs/spec.md, "API keys".
 
 import type { Database } from "../../postgres/database.ts";
 import { createCache } from "../cache.ts";
@@ -9,7 +8,7 @@ import * as store from "./store.ts";
 export type LastUsed = {
   /** Notes a use. Never waits, never fails. */
   note(keyId: string): void;
-  /** Writes what waits. A failure is dropped: the key's next use is noted again. */
+  /** Writes the collected uses. A failure is ignored: the key's next use is noted again. */
   stop(): Promise<void>;
 };
 
@@ -20,9 +19,12 @@ export type LastUsedOptions = {
 };
 
 const flushMsDefault = 10_000;
-/** Least time between two notes of one key. */
+/** Minimum time between two notes of one key. */
 const stepMs = 60_000;
-/** Keys waiting at once, and remembered as noted; uses of others are not noted until a flush. */
+/**
+ * Maximum keys that wait for a write, and maximum keys remembered as noted. Uses of other keys are
+ * not noted until the next write.
+ */
 const keysMax = 10_000;
 
 export function createLastUsed(options: LastUsedOptions): LastUsed {
@@ -40,7 +42,7 @@ export function createLastUsed(options: LastUsedOptions): LastUsed {
     try {
       await store.updateLastUsed(database.sql(), uses, stepMs);
     } catch {
-      // Postgres is away, which requests tell well enough.
+      // Postgres is away; failing requests already report it.
       for (const { keyId } of uses) noted.delete(keyId);
     }
   }

@@ -1,6 +1,6 @@
-// What a new key may be: its name, its end, and the permissions that its creator and the
-// organization's policy leave it.
-// Source: docs/spec.md, "API keys", Authentication, 4; docs/decisions.md, 33.
+// Checks a new key: its name, its expiry, and the permissions that its creator and the
+// organization's policy allow. Source: docs/spec.md, "API keys", Authentication, 4;
+// docs/decisions.md, 33.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { Reason } from "../../base/errors.ts";
@@ -12,7 +12,9 @@ import type { Actor, KeyKind, KeyPrincipal, Principal, UserPrincipal } from "../
 import { scopeLevels } from "../scope.ts";
 import type { Scope, ScopeLevel } from "../scope.ts";
 
-/** Who makes a key without calling: at the command line, or the service at its first start. */
+/**
+ * Creator without an API call: the operator at the command line, or the service at its first start.
+ */
 export type LocalCreator = { readonly kind: "operator" | "system"; readonly actor: Actor };
 
 export type Creator = Principal | LocalCreator;
@@ -23,32 +25,32 @@ export type NewKey = {
   readonly root: Scope;
   readonly name: string;
   readonly description?: string | undefined;
-  /** Of fine-grained keys, which need at least one. */
+  /** Permissions of a fine-grained key, which needs at least one. */
   readonly permissions?: readonly string[];
-  /** When a fine-grained key ends, which they need. */
+  /** Expiry of a fine-grained key, which needs one. */
   readonly expiresAt?: Date | undefined;
   readonly creator: Creator;
 };
 
-/** What stands in a row: null on classic and ingestion keys, whose kind says it all. */
+/** Columns of a fine-grained key; null for classic and ingestion keys, whose kind decides both. */
 export type FineGrained = {
   readonly permissions: readonly string[] | null;
   readonly expiresAt: Date | null;
 };
 
-/** Postgres and Protobuf both end later, clients' date types do not. */
+/** End of the year 9999, the last time in Protobuf and in many clients' date types. */
 const lastExpiryMs = Date.UTC(10_000, 0, 1) - 1;
 
-/** Tells whether keys of a kind carry permissions and end by themselves. */
+/** Tells whether keys of a kind carry permissions and expire. */
 export function isFineGrained(kind: KeyKind): boolean {
   return kind === "data_plane" || kind === "control_plane";
 }
 
 /**
- * Returns the permissions and end of a new key, once all of it is found to be allowed.
+ * Returns the permissions and expiry of a new key after checking all of its fields.
  *
  * Fails with INVALID_ARGUMENT, PERMISSION_NOT_ALLOWED or PERMISSION_NOT_HELD; the message names the
- * field and what is wrong with it.
+ * field and its fault.
  */
 export function checkNewKey(key: NewKey, policy: readonly string[]): FineGrained {
   assertName(key.name);
@@ -69,10 +71,11 @@ function assertMayCarry(
   { root, creator }: NewKey,
   policy: readonly string[],
 ): void {
-  // Permissions above every organization are for the operator of the machine to hand on.
+  // Only an operator of the machine or the first start may grant permissions above every
+  // organization.
   const isOfSystem = isLocal(creator) && root.level === "org" && pattern.startsWith("system.");
   if (!isOfSystem) assertLiesIn(where, pattern, root);
-  // The first start has no reader for a refusal; the policy holds in every call anyway.
+  // No person would read a refusal at the first start; the policy applies to every call anyway.
   if (creator.kind === "system") return;
   if (!anyCovers(policy, pattern)) {
     fail(
@@ -86,7 +89,7 @@ function assertMayCarry(
   else assertKeyMayGive(where, pattern, { root, creator });
 }
 
-/** A person hands on no permission beyond the person's own. */
+/** Checks that a person grants only permissions that the person holds. */
 function assertPersonMayGive(
   where: string,
   pattern: string,
@@ -101,15 +104,15 @@ function assertPersonMayGive(
 }
 
 /**
- * A key hands on what the policy allows, save powers over the organization itself, which it must
- * hold, each one that a wildcard includes.
+ * Checks that a key grants only permissions that the policy allows. A power over the organization
+ * itself, also one inside a wildcard, must be held by the key.
  */
 function assertKeyMayGive(
   where: string,
   pattern: string,
   { root, creator }: { readonly root: Scope; readonly creator: KeyPrincipal },
 ): void {
-  // Inside a wildcard it may stand: authorize.ts never takes it from a key that a key made.
+  // A wildcard may include it: authorize.ts never allows it to a key created by a key.
   if (findKeyCreation(pattern) === pattern) {
     fail("PERMISSION_NOT_ALLOWED", `${where} creates keys; a key that is created by a key may not`);
   }
@@ -135,7 +138,7 @@ function assertLiesIn(where: string, pattern: string, root: Scope): void {
 
 function checkExpiry(expiresAt: Date | undefined): Date {
   const ms = expiresAt?.getTime() ?? NaN;
-  // NaN, an impossible date, is neither.
+  // False for NaN, an impossible date.
   if (expiresAt && ms > Date.now() && ms <= lastExpiryMs) return expiresAt;
   return fail(
     "INVALID_ARGUMENT",

@@ -1,6 +1,6 @@
-// Revocation of keys: one, one with all keys that it created, or all inside a scope, each in one
-// transaction with an audit row for every key and the news that every server must forget it.
-// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 29, 32, 33, 34.
+// Revocation of keys: one, one with all keys that it created, or all inside a scope. Each is one
+// transaction with an audit row per key and the access change for every server. Source:
+// docs/spec.md, "States and transitions"; docs/decisions.md, 29, 32, 33, 34.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
@@ -27,20 +27,20 @@ export type RevokeOptions = {
   readonly outbox: Outbox;
 };
 
-/** A key, named as `get` names it. */
+/** A key, identified as in `get`. */
 export type KeyName = { readonly keyId: string; readonly filter: KeyFilter };
 
 export type RevokedWithCreated = {
-  /** The key itself, revoked now or before. */
+  /** The key itself, revoked by this call or before. */
   readonly key: KeyRow;
-  /** How many keys that it created were revoked with it. */
+  /** Number of created keys that this call revoked. */
   readonly createdCount: number;
 };
 
-/** Maximum keys told to the servers one by one; "everything" costs each caller one lookup. */
+/** Maximum keys that servers forget one by one; "everything" costs each caller one lookup. */
 const toldSinglyMax = 100;
 
-/** Revokes one key. Fails with NOT_FOUND, and with KEY_REVOKED when it was revoked before. */
+/** Revokes one key. Fails with NOT_FOUND, and with KEY_REVOKED if it was revoked before. */
 export function revoke(options: RevokeOptions, name: KeyName, actor: Actor): Promise<KeyRow> {
   return options.database.transaction(async (sql) => {
     const key = await lockKey(sql, name);
@@ -51,9 +51,9 @@ export function revoke(options: RevokeOptions, name: KeyName, actor: Actor): Pro
 }
 
 /**
- * Revokes a key, if it is active, and every active key that it created, itself or by keys that it
- * created. Fails with NOT_FOUND, with PERMISSION_NOT_HELD when the caller may not revoke one of
- * them, and with KEY_REVOKED when none of them is active.
+ * Revokes a key, if it is active, and every active key that it created, directly or through created
+ * keys. Fails with NOT_FOUND, with PERMISSION_NOT_HELD if the caller may not revoke one of them,
+ * and with KEY_REVOKED if none of them is active.
  */
 export function revokeWithCreated(
   options: RevokeOptions,
@@ -63,7 +63,7 @@ export function revokeWithCreated(
   const { actor } = revoker;
   const revokedBy = describeActor(actor);
   const revokeAll = async (sql: Sql): Promise<RevokedWithCreated> => {
-    // Creation of a key holds its creator: behind this lock every created key is there to be seen.
+    // Creating a key locks its creator: under this lock every created key is visible.
     const key = await lockKey(sql, name);
     const isRevoked = await store.revokeKey(sql, key.id, revokedBy);
     const created = await revokeCreated(sql, key.id, revokedBy);
@@ -73,11 +73,11 @@ export function revokeWithCreated(
     await announce(options, { keys, actor, withKeyId: key.id });
     return { key: await getKey(sql, key.id), createdCount: created.length };
   };
-  // Thousands of keys take a while: one caller leaves a connection to the others.
+  // Thousands of keys take a while; with an owner, one caller leaves a connection to the others.
   return options.database.transaction(revokeAll, { owner: actor.id });
 }
 
-/** Revokes at most `limit` keys that are rooted at a scope or inside it; returns how many. */
+/** Revokes at most `limit` keys of a scope and the scopes inside it; returns how many. */
 export function revokeInside(
   options: RevokeOptions,
   scope: { readonly level: LevelInOrg; readonly id: string },
@@ -88,7 +88,7 @@ export function revokeInside(
     const keys = await store.revokeKeysInside(sql, scope, { revokedBy, limit });
     if (keys.length === 0) return 0;
     await writeDown(options, { keys, actor });
-    // The archive that asks for this waits for the servers itself.
+    // The archiving that requests this waits for the servers itself.
     await store.setRevocationChange(sql, idsOf(keys), await options.changes.append(everything));
     return keys.length;
   });
@@ -106,7 +106,7 @@ async function getKey(sql: Sql, id: string): Promise<KeyRow> {
   return key;
 }
 
-/** Goes on until no key is left: what a revoked key created meanwhile is seen by the next step. */
+/** Repeats until no key is left: the next step sees keys that a revoked key created meanwhile. */
 async function revokeCreated(sql: Sql, id: string, revokedBy: string): Promise<readonly KeyRow[]> {
   const keys: KeyRow[] = [];
   while (keys.length < createdKeysRevokedMax) {
@@ -126,7 +126,7 @@ const resources: Readonly<Record<KeyKind, string>> = {
   control_plane: "fine_grained_api_key_cp",
 };
 
-/** Created keys lie inside their creator's root, so the permission is asked for there, once. */
+/** Checks the caller's permission at the creator's root only: created keys lie inside it. */
 function assertMayRevoke(revoker: Creator, created: readonly KeyRow[], root: Scope): void {
   if (isLocal(revoker)) return;
   const asked = new Set(
@@ -142,14 +142,17 @@ function assertMayRevoke(revoker: Creator, created: readonly KeyRow[], root: Sco
 }
 
 type Announcement = {
-  /** As they were before. */
+  /** The keys as they were before the revocation. */
   readonly keys: readonly KeyRow[];
   readonly actor: Actor;
-  /** The key with which the others were revoked. */
+  /** Id of the key whose revocation included the others. */
   readonly withKeyId?: string;
 };
 
-/** Audits revocations, tells every server, and has a workflow follow the news to the last one. */
+/**
+ * Audits revocations, adds the access changes, and requests the workflow that follows them to the
+ * last server.
+ */
 async function announce(options: RevokeOptions, announcement: Announcement): Promise<void> {
   const { database, changes, outbox } = options;
   const { keys, actor } = announcement;

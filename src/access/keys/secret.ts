@@ -1,5 +1,5 @@
-// The text of an API key: making, masking, hashing, and taking it out of a request's header.
-// Called by keys.ts. Source: docs/decisions.md, 31.
+// The text of an API key: creating, masking, hashing, and reading it from a request's header.
+// Source: docs/decisions.md, 31.
 
 import { createHash, randomInt } from "node:crypto";
 import type { KeyKind } from "../principal.ts";
@@ -10,10 +10,10 @@ const classicLength = 40;
 const typedIdLength = 24;
 const typedSecretLength = 64;
 
-/** Characters of the random part that a list shows; enough to tell keys apart, useless to guess. */
+/** Characters of the random part in lists; enough to tell keys apart, useless for guessing. */
 const shownLength = 4;
 
-/** What each kind begins with; clients check that of the typed ones. */
+/** Prefix of each kind; clients check the prefixes of ingestion and fine-grained keys. */
 const prefixes: Readonly<Record<KeyKind, string>> = {
   project: "hh_",
   project_read_only: "hh_",
@@ -22,7 +22,7 @@ const prefixes: Readonly<Record<KeyKind, string>> = {
   control_plane: "hh_fgcp_",
 };
 
-/** Returns a new key: `hh_` and 40 characters, or a typed prefix, 24, `_` and 64. */
+/** Returns a new key: `hh_` and 40 characters, or a typed prefix, 24 characters, `_` and 64. */
 export function createSecret(kind: KeyKind): string {
   const prefix = prefixes[kind];
   if (prefix === prefixes.project) return prefix + randomText(alphanumerics, classicLength);
@@ -35,12 +35,12 @@ export function hashSecret(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** Returns what lists show of a key, such as `hh_ingst_aB3d…`. */
+/** Returns the masked form of a key for lists, such as `hh_ingst_aB3d…`. */
 export function maskSecret(secret: string, kind: KeyKind): string {
   return `${secret.slice(0, prefixes[kind].length + shownLength)}…`;
 }
 
-/** Returns the key of `Bearer <key>`, the scheme in any case; empty when there is none. */
+/** Returns the key of `Bearer <key>`, the scheme in any case; empty if there is none. */
 export function parseBearer(header: string | undefined): string {
   return /^bearer +([^ ]+) *$/i.exec(header ?? "")?.[1] ?? "";
 }

@@ -9,7 +9,7 @@ import type { LevelInOrg } from "../scope.ts";
 
 export type RootLevel = "org" | "workspace" | "project";
 
-/** Where keys are rooted. */
+/** Scope that a key is made for. */
 export type Root = { readonly level: RootLevel; readonly id: string };
 
 export type KeyRow = Position & {
@@ -25,7 +25,7 @@ export type KeyRow = Position & {
   readonly permissions: readonly string[] | null;
   readonly createdAt: Date;
   readonly createdBy: string;
-  /** Null where no key created it. */
+  /** Null if no key created it. */
   readonly createdByKeyId: string | null;
   readonly expiresAt: Date | null;
   readonly lastUsedAt: Date | null;
@@ -50,7 +50,7 @@ export type NewKeyRow = Pick<
   readonly keyHash: Buffer;
 };
 
-/** A key that is neither revoked nor expired, and whose root and all above it are active. */
+/** A key that is neither revoked nor expired, with its root and all scopes above it active. */
 export type LiveKeyRow = {
   readonly keyId: string;
   readonly kind: KeyKind;
@@ -67,16 +67,16 @@ export type LiveKeyRow = {
   readonly workspaceName: string | null;
   readonly projectId: ProjectId | null;
   readonly projectName: string | null;
-  /** Active organizations that the key made. */
+  /** Active organizations that the key created. */
   readonly madeOrgIds: readonly string[];
 };
 
-/** Of one key that stay within its reach; the newest. */
+/** Maximum created organizations, the newest, that one key can access. */
 const madeOrgsMax = 1_000;
 
 type Fragment = ReturnType<Sql>;
 
-/** Keys with the scopes from their root up. */
+/** Keys with their root and the scopes above it. */
 function keysWithScopes(sql: Sql): Fragment {
   return sql`
     api_keys as keys
@@ -140,8 +140,8 @@ export async function insertKey(sql: Sql, key: NewKeyRow): Promise<void> {
 }
 
 /**
- * Keeps a key from being revoked until the transaction ends, and returns false for one that is
- * revoked. A revocation under way is waited for.
+ * Keeps a key from being revoked until the transaction ends. Waits for a running revocation.
+ * Returns false if the key is revoked.
  */
 export async function holdActiveKey(sql: Sql, id: string): Promise<boolean> {
   const rows = await sql`
@@ -189,7 +189,7 @@ function selectKeys(sql: Sql): Fragment {
     from ${keysWithScopes(sql)}`;
 }
 
-/** Which keys are meant: of a kind, at a root; of all where one is absent. */
+/** Selects keys by kind and by root; an absent field selects all. */
 export type KeyFilter = { readonly kind?: KeyKind; readonly root?: Root };
 
 const rootColumns: Readonly<Record<RootLevel, string>> = {
@@ -214,7 +214,7 @@ export async function findKey(
   return row;
 }
 
-/** As findKey, with the key's row locked until the transaction ends. */
+/** Same as findKey, with the key's row locked until the transaction ends. */
 export async function lockKey(
   sql: Sql,
   id: string,
@@ -225,7 +225,7 @@ export async function lockKey(
   return row;
 }
 
-/** Returns up to one key more than `limit`, the newest first. */
+/** Returns keys, newest first, up to one more than `limit`. */
 export async function listKeys(
   sql: Sql,
   filter: KeyFilter,
@@ -239,7 +239,7 @@ export async function listKeys(
     limit ${limit + 1}`;
 }
 
-/** Returns whether the key was not revoked before. */
+/** Revokes a key. Returns false if it was already revoked. */
 export async function revokeKey(sql: Sql, id: string, revokedBy: string): Promise<boolean> {
   const rows = await sql`
     update api_keys set revoked_at = now(), revoked_by = ${revokedBy}
@@ -261,8 +261,8 @@ export async function setRevocationChange(
 type StepOptions = { readonly revokedBy: string; readonly limit: number };
 
 /**
- * Revokes at most `limit` keys that are rooted at a scope or inside it, archived scopes too, and
- * returns them as they were.
+ * Revokes at most `limit` keys of a scope and the scopes inside it, archived ones included, and
+ * returns them as they were before.
  */
 export async function revokeKeysInside(
   sql: Sql,
@@ -275,8 +275,8 @@ export async function revokeKeysInside(
 }
 
 /**
- * Revokes at most `limit` keys that a key created, itself or by keys that it created, and returns
- * them as they were, the created keys of revoked ones too.
+ * Revokes at most `limit` keys that a key created, directly or through created keys, revoked ones
+ * included, and returns them as they were before.
  */
 export async function revokeKeysCreatedBy(
   sql: Sql,
@@ -314,7 +314,7 @@ async function revokeKeysWhere(
   return keys;
 }
 
-/** Returns the hashes of keys, in no order. */
+/** Returns the hashes of keys, in any order. */
 export async function listHashes(sql: Sql, ids: readonly string[]): Promise<readonly Buffer[]> {
   const rows = await sql<{ keyHash: Buffer }[]>`
     select key_hash as "keyHash" from api_keys where key_id = any(${[...ids]}::uuid[])`;
@@ -328,7 +328,10 @@ const scopeColumns = {
   project: "projects.project_id",
 } as const;
 
-/** Confirms a key, and those whose revocation the same change told of. The first time counts. */
+/**
+ * Marks a key, and all keys revoked by the same change, as confirmed. Only the first call has an
+ * effect.
+ */
 export async function setRevocationConfirmed(sql: Sql, id: string): Promise<void> {
   await sql`
     update api_keys set revocation_confirmed_at = now()
@@ -341,7 +344,7 @@ export async function setRevocationConfirmed(sql: Sql, id: string): Promise<void
 
 export type Use = { readonly keyId: string; readonly usedAt: Date };
 
-/** Writes down uses that are at least `stepMs` after the last one written. */
+/** Records uses that are at least `stepMs` after the last recorded use. */
 export async function updateLastUsed(
   sql: Sql,
   uses: readonly Use[],
@@ -349,7 +352,7 @@ export async function updateLastUsed(
 ): Promise<void> {
   const keyIds = uses.map(({ keyId }) => keyId);
   const times = uses.map(({ usedAt }) => usedAt.toISOString());
-  // A key that is being revoked is left out: a use is never worth waiting for.
+  // Skips keys that are being revoked: recording a use must not wait.
   await sql`
     with uses as (
       select * from unnest(${keyIds}::uuid[], ${times}::timestamptz[]) as use (key_id, used_at)

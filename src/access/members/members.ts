@@ -1,5 +1,5 @@
-// Members: who has which role where, and the rules by which people are given and lose roles.
-// Source: docs/spec.md, Authentication, 6; docs/decisions.md, 33.
+// Members: people with roles in scopes, and the rules for giving and removing roles. Source:
+// docs/spec.md, Authentication, 6; docs/decisions.md, 33.
 
 import { ServiceError } from "../../base/errors.ts";
 import { toPage } from "../../base/pages.ts";
@@ -26,7 +26,7 @@ export type Member = MemberRow;
 export type AddMemberOptions = {
   readonly scope: Scope;
   readonly email: string;
-  /** Name of a role of the scope's level. */
+  /** Name of a role that exists at the scope's level. */
   readonly role: string;
   readonly principal: Principal;
 };
@@ -38,53 +38,54 @@ export type ChangeMemberOptions = {
 };
 
 export type AppointCreatorOptions = {
-  /** What the new scope is made in. */
+  /** Scope in which the new scope is created. */
   readonly parent: Scope;
   readonly created: Scope;
   readonly email: string;
-  /** The request's field that holds the e-mail, for the message when it is wrong. */
+  /** Request field that holds the e-mail, for the error message. */
   readonly field: string;
   readonly principal: Principal;
 };
 
 /**
- * Every change ends the person's sign-ins, and is audited. Givers and takers of roles hold
- * everything that the role permits in the scope, else PERMISSION_NOT_HELD.
+ * Every change ends the person's sign-ins and is audited. A caller who gives or removes a role must
+ * hold all of the role's permissions in the scope; otherwise PERMISSION_NOT_HELD.
  */
 export type Members = {
   /**
-   * Gives a person a role; one not known yet is known from now on.
+   * Gives a person a role. An unknown e-mail becomes a new person.
    *
-   * Fails with MEMBER_EXISTS when the person has a role in this very scope, and with
-   * INVALID_ARGUMENT when there is no such role for the level, or the person has 1,000 roles in the
+   * Fails with MEMBER_EXISTS if the person already has a role in this exact scope, and with
+   * INVALID_ARGUMENT if the role does not exist for the level or the person has 1,000 roles in the
    * organization.
    */
   add(options: AddMemberOptions): Promise<Member>;
-  /** Returns the people with a role in this very scope, the oldest membership first. */
+  /** Returns the people with a role in this exact scope, oldest membership first. */
   list(scope: Scope, page: PageOptions): Promise<Page<Member>>;
   /**
-   * Gives a member another role. Fails as `add` does, with NOT_FOUND when the person is no member
-   * here, and with LAST_ADMIN when nobody would be left who may manage an organization's members.
+   * Replaces a member's role. Fails like `add`, with NOT_FOUND if the person is not a member here,
+   * and with LAST_ADMIN if an organization would be left without a person who may manage its
+   * members.
    */
   update(options: ChangeMemberOptions & { readonly role: string }): Promise<Member>;
-  /** Takes a member's role away and returns what it was. Fails as `update` does. */
+  /** Removes a member's role and returns the old membership. Fails like `update`. */
   remove(options: ChangeMemberOptions): Promise<Member>;
   /**
-   * Makes somebody administrator of a scope that is being made, in the ambient transaction. Only
-   * keys name somebody: people who make a scope hold it already from above.
+   * Makes a person administrator of a new scope, in the ambient transaction. Only keys appoint a
+   * creator: people who create a scope already hold it through a scope above.
    *
-   * Fails with INVALID_ARGUMENT, naming the field, when a person calls, or the e-mail is of nobody
-   * with a role in the parent or above it; above all organizations anybody known will do.
+   * Fails with INVALID_ARGUMENT, naming the field, if the caller is a person, or if the e-mail's
+   * owner has no role in the parent or above. For a new organization, any known person is accepted.
    */
   appointCreator(options: AppointCreatorOptions): Promise<void>;
   /**
-   * Lets a person sign in as another account of the identity provider than so far, by the e-mail,
-   * and ends the person's sign-ins. Fails with NOT_FOUND when nobody has the e-mail.
+   * Lets a person sign in by e-mail with another account of the identity provider, and ends the
+   * person's sign-ins. Fails with NOT_FOUND if the e-mail is unknown.
    */
   release(email: string, actor: Actor): Promise<User>;
-  /** Makes somebody administrator of everything. Changes nothing for one who is. */
+  /** Makes a person system administrator. Idempotent. */
   appointAdministrator(email: string, actor: Actor): Promise<User>;
-  /** Returns every role that a person has anywhere. */
+  /** Returns every role of a person, in all scopes. */
   rolesOf(userId: string): Promise<readonly RoleInScope[]>;
 };
 
@@ -97,7 +98,7 @@ export type MembersOptions = {
   readonly endSignIns: (userIds: readonly string[]) => Promise<void>;
 };
 
-/** Whoever holds this in an organization may put its members right again. */
+/** People with this permission in an organization can repair its memberships. */
 const managingPermission = "org.member.put";
 
 export function createMembers(options: MembersOptions): Members {
@@ -181,7 +182,10 @@ function getRole(manifest: Manifest, name: string, level: ScopeLevel): Role {
   );
 }
 
-/** Throws when a role permits here what the caller does not hold; one that is gone never does. */
+/**
+ * Throws if a role permits more here than the caller holds. A role that the manifest no longer has
+ * permits nothing.
+ */
 function assertHeld(
   manifest: Manifest,
   { principal, scope, role }: { principal: Principal; scope: Scope; role: string },
@@ -204,7 +208,7 @@ type Gift = {
   readonly actor: Actor;
 };
 
-/** Gives a role to a person who is locked. */
+/** Gives a role to a locked person. */
 async function give(options: MembersOptions, { user, scope, role, actor }: Gift): Promise<Member> {
   const { database, audit, endSignIns } = options;
   const sql = database.sql();
@@ -235,8 +239,9 @@ async function assertRoomFor(database: Database, user: User, { orgId }: Scope): 
 }
 
 /**
- * Locks a member, so that of two changes one sees what the other did, and checks that the caller
- * may take the role away and that the organization keeps somebody who manages its members.
+ * Locks a member, so that of two concurrent changes the second sees the first. Checks that the
+ * caller may remove the current role and that a person who manages the organization's members
+ * remains.
  */
 async function lockForChange(
   { database, manifest, users }: MembersOptions,
@@ -245,7 +250,7 @@ async function lockForChange(
 ): Promise<Member> {
   const sql = database.sql();
   const user = await users.lock(userId);
-  // With the one member, and always in one order: two administrators may remove each other.
+  // Locked with the member, always in one order: two administrators may remove each other.
   const administrators = user ? await lockAdministrators(database, manifest, scope, user) : [];
   const before = user && (await store.findMember(sql, scope, user.userId));
   if (!before) throw new ServiceError("NOT_FOUND", "no such member");
@@ -280,7 +285,7 @@ type MemberChange = {
   readonly principal: Principal;
   readonly action: string;
   readonly before: Member;
-  /** Undefined when it is taken away. */
+  /** New role; undefined if the role is removed. */
   readonly role: string | undefined;
 };
 
@@ -306,7 +311,7 @@ async function getCreator(
     throw new ServiceError("INVALID_ARGUMENT", `${field}: is for API keys only; leave it out`);
   }
   const found = await users.findByEmail(email);
-  // Locked before the membership is read, so that nobody takes it away meanwhile.
+  // Locked before the membership is read, so that no other transaction removes it meanwhile.
   const user = found && (await users.lock(found.userId));
   const isKnown =
     user !== undefined &&
@@ -320,7 +325,7 @@ async function getCreator(
   return user;
 }
 
-/** A scope and everything above it. */
+/** Returns a scope and the scopes above it. */
 function withAbove(scope: Scope): readonly Pick<Scope, "level" | "id">[] {
   const ids: readonly (readonly [ScopeLevel, string | undefined])[] = [
     ["system", systemScope.id],

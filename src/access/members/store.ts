@@ -1,4 +1,4 @@
-// SQL of memberships: who has which role where. Called by members.ts.
+// SQL of memberships: roles of people in scopes.
 
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -9,7 +9,10 @@ import type { Scope } from "../scope.ts";
 export type MemberRow = RoleInScope & {
   readonly userId: string;
   readonly email: string;
-  /** Null until the person has signed in as a member: nobody is told whom other tenants know. */
+  /**
+   * Null until the person has signed in as a member, so that a tenant does not learn the name of a
+   * person known only to other tenants.
+   */
   readonly name: string | null;
   readonly createdAt: Date;
   readonly createdBy: string;
@@ -38,7 +41,7 @@ export type NewMembership = {
   readonly createdBy: string;
 };
 
-/** Returns false when the person has a role there. */
+/** Adds a membership. Returns false if the person already has a role in the scope. */
 export async function insertMembership(sql: Sql, row: NewMembership): Promise<boolean> {
   const { userId, scope, role, createdBy } = row;
   const result = await sql`
@@ -62,8 +65,8 @@ export async function findMember(
 }
 
 /**
- * Locks a person's membership in a scope and those with any of the roles, all in one order: of two
- * changes, each of which needs both, neither then waits for the other. Returns who has the roles.
+ * Locks a person's membership in a scope and all memberships with any of the roles, in one order,
+ * so that two concurrent changes do not deadlock. Returns the ids of people with the roles.
  */
 export async function lockMembersWithRole(
   sql: Sql,
@@ -98,7 +101,7 @@ export async function deleteMembership(sql: Sql, scope: ScopeName, userId: strin
     where level = ${scope.level} and scope_id = ${scope.id} and user_id = ${userId}`;
 }
 
-/** Returns one row more than the page holds when there are more. */
+/** Returns the members of a page, oldest membership first, up to one more than the limit. */
 export async function listMembers(
   sql: Sql,
   scope: ScopeName,
@@ -117,7 +120,10 @@ export async function listMembers(
     limit ${limit + 1}`;
 }
 
-/** Memberships with the scopes that they are in, and when the first of those was archived. */
+/**
+ * Memberships with their scope's organization, and the earliest archiving of the scope or one
+ * above.
+ */
 function membershipsWithScopes(sql: Sql) {
   return sql`
     select
@@ -142,8 +148,8 @@ function membershipsWithScopes(sql: Sql) {
 }
 
 /**
- * Returns every role that a person has anywhere. Those in archived scopes stay for the day in which
- * the call that archived one can be answered again (docs/decisions.md, 8).
+ * Returns every role of a person. Roles in archived scopes remain for the 24 hours in which the
+ * archiving call's answer can be repeated (docs/decisions.md, 8).
  */
 export async function listRolesOf(sql: Sql, userId: string): Promise<readonly RoleInScope[]> {
   return sql<RoleInScope[]>`
@@ -153,7 +159,7 @@ export async function listRolesOf(sql: Sql, userId: string): Promise<readonly Ro
       and (archived_at is null or archived_at > now() - interval '24 hours')`;
 }
 
-/** Returns how many roles a person has in active scopes of an organization. */
+/** Returns the number of a person's roles in active scopes of an organization. */
 export async function countRolesInside(sql: Sql, userId: string, orgId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count
@@ -162,7 +168,7 @@ export async function countRolesInside(sql: Sql, userId: string, orgId: string):
   return row?.count ?? 0;
 }
 
-/** Tells whether a person has any role in one of the scopes. */
+/** Tells whether a person has a role in one of the scopes. */
 export async function hasMembership(
   sql: Sql,
   userId: string,

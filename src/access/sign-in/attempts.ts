@@ -1,6 +1,5 @@
-// Attempts to sign in that are on their way through the identity provider: each belongs to one
-// browser, lives ten minutes and is good once. Called by pages.ts.
-// Source: OpenID Connect Core 1.0, 3.1.2; RFC 9700, 2.1.
+// Sign-in attempts at the identity provider: each belongs to one browser, lives ten minutes and
+// works once. Source: OpenID Connect Core 1.0, 3.1.2; RFC 9700, 2.1.
 
 import { ServiceError } from "../../base/errors.ts";
 import { signInAttemptsMax } from "../../base/tenant-limits.ts";
@@ -12,26 +11,26 @@ export type Attempt = {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
-  /** Path to go to afterwards. */
+  /** Path to open after the sign-in. */
   readonly returnTo: string;
 };
 
 export type Attempts = {
-  /** Keeps one for the way back. Where too many are open, the oldest are given up. */
+  /** Stores an attempt until the browser returns. If too many are open, ends the oldest. */
   keep(attempt: Attempt, browser: string): Promise<void>;
   /**
-   * Takes an attempt out by its state; a second time there is none. Fails with SIGN_IN_REFUSED
-   * when it is too old, was begun in another browser, or never was.
+   * Removes and returns an attempt by its state. Fails with SIGN_IN_REFUSED if it is too old, was
+   * taken before, began in another browser or never existed.
    */
   take(state: string | null, browser: string | undefined): Promise<Attempt>;
 };
 
-/** How long people get at the identity provider. */
+/** Time that people have at the identity provider. */
 export const attemptSeconds = 600;
 
 const sweptMax = 200;
 
-/** Begins one, which counts once it is kept. */
+/** Returns a new attempt, which is valid once it is stored. */
 export function createAttempt(returnTo: string): Attempt {
   // A PKCE verifier has the same form as a token (RFC 7636, 4.1).
   return { state: createToken(), nonce: createToken(), codeVerifier: createToken(), returnTo };

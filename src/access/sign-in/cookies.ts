@@ -1,23 +1,23 @@
-// The two cookies of sign-in: the session, and what ties an attempt to one browser. Called by
-// sign-ins.ts and pages.ts. Source: RFC 6265bis; docs/spec.md, Authentication, 6.
+// The two cookies of sign-in: one for the session, one that ties an attempt to a browser. Source:
+// RFC 6265bis; docs/spec.md, Authentication, 6.
 
 import { isToken } from "./token.ts";
 
 export type Cookie = {
   /** Returns the cookie's value in a Cookie header, if it has the form of a token. */
   find(header: string | undefined): string | undefined;
-  /** Returns the Set-Cookie header that makes it; it ends with `maxAgeSeconds`. */
+  /** Returns the Set-Cookie header that sets the cookie for `maxAgeSeconds`. */
   set(value: string, maxAgeSeconds: number): string;
-  /** Returns the Set-Cookie header that takes it away. */
+  /** Returns the Set-Cookie header that removes the cookie. */
   clear(): string;
 };
 
-/** Name of the session's cookie; over HTTPS it has a prefix. */
+/** Name of the session cookie, without the prefix that it has over HTTPS. */
 export const sessionCookie = "waggle_session";
 
 export type Cookies = { readonly session: Cookie; readonly browser: Cookie };
 
-/** `isSecure` is for a service that browsers reach over HTTPS, and over HTTPS only. */
+/** Returns the cookies. `isSecure` is true if browsers reach the service over HTTPS only. */
 export function createCookies(isSecure: boolean): Cookies {
   return {
     session: createCookie(sessionCookie, isSecure),
@@ -26,7 +26,7 @@ export function createCookies(isSecure: boolean): Cookies {
 }
 
 function createCookie(bareName: string, isSecure: boolean): Cookie {
-  // With this prefix browsers take the cookie from this very host alone, and over HTTPS alone.
+  // With this prefix, browsers accept and send the cookie for this exact host over HTTPS only.
   const name = isSecure ? `__Host-${bareName}` : bareName;
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
   return {

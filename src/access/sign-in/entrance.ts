@@ -1,6 +1,5 @@
-// How people sign in on this deployment: through the identity provider that is configured, or by
-// one-time links where there is none. Called by app.ts.
-// Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
+// The way to sign in on this deployment: through the configured identity provider, or else by
+// one-time links. Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -16,9 +15,11 @@ export type ProviderEntrance = {
   readonly kind: "provider";
   readonly provider: IdentityProvider;
   readonly attempts: Attempts;
-  /** Origin at which browsers reach the service, and the provider sends them back to. */
+  /** Origin at which browsers reach the service; the provider sends them back to it. */
   readonly publicOrigin: string;
-  /** Returns the user's id; makes the user at the first sign-in. Fails with SIGN_IN_REFUSED. */
+  /**
+   * Returns the user's id and creates the user at the first sign-in. Fails with SIGN_IN_REFUSED.
+   */
   readonly recordSignIn: (identity: Identity) => Promise<string>;
 };
 
@@ -38,7 +39,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
   const { oidc, publicOrigin, database, people, logger } = options;
   if (oidc === undefined)
     return { kind: "link", links: createSignInLinks({ database, ...people }) };
-  // config.ts asks for both or neither.
+  // config.ts requires both or neither.
   if (publicOrigin === undefined) throw new Error("a provider without a public URL");
   return {
     kind: "provider",

@@ -1,11 +1,11 @@
-// What a failure on the pages of sign-in looks like: a small page for people, JSON for programs.
-// Called by pages.ts. Source: docs/decisions.md, 10.
+// Formats failures on the sign-in pages: a small page for people, JSON for programs. Source:
+// docs/decisions.md, 10.
 
 import { outcomes, type ServiceError } from "../../base/errors.ts";
 import type { PageAnswer } from "../../transport/pages.ts";
 import { bareHeaders, escapeHtml, toHtmlAnswer } from "./html.ts";
 
-/** `entrance` says which way in a page can point to. */
+/** Returns the answer for a failure. `entrance` selects the way to sign in that the page names. */
 export function toFailureAnswer(
   failure: ServiceError,
   accept: string | undefined,

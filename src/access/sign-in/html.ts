@@ -1,5 +1,5 @@
-// The few pages of sign-in as HTML: readable, without a script, and with headers that let them do
-// nothing else. Called by pages.ts. Source: Content Security Policy Level 3.
+// The HTML pages of sign-in: readable without scripts, with headers that forbid everything else.
+// Source: Content Security Policy Level 3.
 
 import { createHash } from "node:crypto";
 import type { PageAnswer } from "../../transport/pages.ts";
@@ -20,7 +20,7 @@ const policy = [
   "base-uri 'none'",
 ].join("; ");
 
-/** On every answer of these routes, whatever its form. */
+/** Headers of every answer of these routes, in any form. */
 export const bareHeaders = {
   "cache-control": "no-store",
   "referrer-policy": "no-referrer",
@@ -30,7 +30,7 @@ export const bareHeaders = {
 export type HtmlPage = {
   readonly status: number;
   readonly title: string;
-  /** HTML; texts in it are escaped by the caller. */
+  /** HTML; the caller escapes texts in it. */
   readonly content: string;
 };
 

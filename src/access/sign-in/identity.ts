@@ -1,5 +1,5 @@
-// Claims of an identity provider → the identity of a person.
-// Source: OpenID Connect Core 1.0, 2, 5.1; docs/spec.md, Authentication, 6.
+// Converts claims of an identity provider to a person's identity. Source: OpenID Connect Core 1.0,
+// 2, 5.1; docs/spec.md, Authentication, 6.
 
 import { groupLengthMax, groupsMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -10,32 +10,32 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 export type Identity = {
   readonly issuer: string;
-  /** Who it is at the issuer, for ever; an e-mail may change hands. 1 to 255 ASCII characters. */
+  /** Permanent id of the account at the issuer, unlike an e-mail. 1 to 255 ASCII characters. */
   readonly subject: string;
   /** Lower case. */
   readonly email: string;
   readonly name: string | undefined;
   readonly groups: readonly string[];
-  /** End of the ID token, in Unix milliseconds. */
+  /** Expiry of the ID token, in Unix milliseconds. */
   readonly tokenExpiresAtMs: number;
 };
 
 export type IdentityOptions = {
-  /** Claim that lists the person's groups. */
+  /** Name of the claim that lists the person's groups. */
   readonly groupsClaim: string;
-  /** Takes an e-mail as verified where the provider does not say whether it is. */
+  /** Whether to treat an e-mail as verified if the provider does not say whether it is. */
   readonly isEmailTrusted: boolean;
 };
 
-/** Tells whether the ID token leaves open what userinfo may say. */
+/** Tells whether the ID token lacks claims that userinfo may have. */
 export function lacksClaims(idToken: Claims, groupsClaim: string): boolean {
   const wanted = ["email", "email_verified", groupsClaim];
   return wanted.some((name) => idToken[name] === undefined);
 }
 
 /**
- * Adds what userinfo says to what the ID token says. The token is signed: where both say something,
- * it holds, and whether an e-mail is verified is believed of that very e-mail alone.
+ * Merges the claims of userinfo into those of the ID token. The token is signed, so its claims win;
+ * `email_verified` of userinfo counts only for the same e-mail.
  */
 export function mergeClaims(idToken: Claims, more: Claims): Claims {
   const isOfOther = idToken["email"] !== undefined && idToken["email"] !== more["email"];
@@ -43,7 +43,7 @@ export function mergeClaims(idToken: Claims, more: Claims): Claims {
 }
 
 /**
- * Throws SIGN_IN_REFUSED, naming the claim, when a claim of a verified ID token is invalid. `sub`
+ * Throws SIGN_IN_REFUSED, naming the claim, if a claim of a verified ID token is invalid. `sub`
  * must have 1 to 255 ASCII characters; `exp`, `iat` and `auth_time` must be seconds from 1970 up to
  * the year 10000.
  */
@@ -56,8 +56,8 @@ export function assertUsable(idToken: Claims): void {
 }
 
 /**
- * Returns whom the claims name. Fails with SIGN_IN_REFUSED as `assertUsable` does, and where the
- * e-mail is absent or not said to be verified.
+ * Returns the identity in the claims. Fails with SIGN_IN_REFUSED like `assertUsable`, and if the
+ * e-mail is missing or not verified.
  */
 export function toIdentity(
   claims: Claims,
@@ -75,10 +75,12 @@ export function toIdentity(
   };
 }
 
-/** OpenID Connect Core 1.0, 2: `sub` has at most 255 ASCII characters; a blank one is no name. */
+/**
+ * `sub` has at most 255 ASCII characters and must not be blank. Source: OpenID Connect Core 1.0, 2.
+ */
 const subjectPattern = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
 
-/** Unix milliseconds of the year 10000, where the times of Protobuf and of many clients end. */
+/** Unix milliseconds of the year 10000, the end of Protobuf's and many clients' times. */
 const timeMsMax = Date.UTC(10_000, 0, 1);
 
 function readSubject(claim: unknown): string {
@@ -89,7 +91,7 @@ function readSubject(claim: unknown): string {
 /** Reads a NumericDate: seconds since 1970, fractions allowed. */
 function readTimeMs(name: string, claim: unknown): number {
   const ms = typeof claim === "number" ? claim * 1_000 : NaN;
-  // NaN is neither.
+  // False for NaN.
   if (ms >= 0 && ms < timeMsMax) return ms;
   throw unusable(name, "a number of seconds since 1970, before the year 10000");
 }
@@ -118,7 +120,7 @@ function readEmail(
         "of at most 254 characters.",
     );
   }
-  // Some providers send the text.
+  // Some providers send text instead of a boolean.
   if (verified === true || verified === "true") return email;
   if (verified === undefined && isEmailTrusted) return email;
   if (verified !== undefined) throw refused(unverified);
@@ -129,7 +131,7 @@ function isStorable(text: string): boolean {
   return !/\p{Cc}/u.test(text) && text.isWellFormed();
 }
 
-/** A list of names, or one name; of anything else nothing can be made. */
+/** Reads a list of names or one name; other values count as no groups. */
 function readGroups(claim: unknown): readonly string[] {
   const items: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
   const names = items.filter((item) => typeof item === "string");

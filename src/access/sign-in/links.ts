@@ -1,5 +1,4 @@
-// One-time links that sign the first administrator in where no identity provider is configured.
-// Made by commands/start.ts and commands/sign-in-link.ts; used up by pages.ts.
+// One-time links that sign the first administrator in if no identity provider is configured.
 // Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
 
 import { ServiceError } from "../../base/errors.ts";
@@ -12,11 +11,11 @@ import { createToken, hashToken, isToken } from "./token.ts";
 
 export type SignInLinks = {
   /**
-   * Makes a link for an e-mail address, whose owner becomes system administrator by it, and returns
-   * the link's token. Links made before are void.
+   * Creates a link for an e-mail address and returns its token. Makes the address's owner system
+   * administrator. Invalidates the owner's earlier links.
    */
   create(email: string, actor: Actor): Promise<string>;
-  /** Uses a token up and returns the user's id. Fails with SIGN_IN_REFUSED. */
+  /** Consumes a token and returns the user's id. Fails with SIGN_IN_REFUSED. */
   use(token: string): Promise<string>;
 };
 
@@ -26,10 +25,10 @@ export type SignInLinksOptions = {
   readonly users: Pick<Users, "recordLinkSignIn">;
 };
 
-/** Where links point to, with `?token=`. */
+/** Path of links, which have a `?token=` parameter. */
 export const linkPath = "/auth/link";
 
-/** Long enough to walk over to a browser, and short for a log that somebody reads later. */
+/** Long enough to open a browser, and too short for a later reader of the log. */
 export const linkMinutes = 15;
 
 export function createSignInLinks(options: SignInLinksOptions): SignInLinks {

@@ -1,5 +1,5 @@
-// The identity provider: where to send a browser, and who comes back. Signature, issuer, audience,
-// expiry and nonce of the ID token are checked by openid-client.
+// The identity provider: the address to send a browser to, and the identity of the returning
+// person. openid-client checks signature, issuer, audience, expiry and nonce of the ID token.
 // Source: OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9700.
 
 import * as client from "openid-client";
@@ -9,7 +9,7 @@ import { assertUsable, lacksClaims, mergeClaims, toIdentity } from "./identity.t
 import type { Claims, Identity, IdentityOptions } from "./identity.ts";
 
 export type IdentityProvider = {
-  /** Returns where to send the browser. Fails with SIGN_IN_UNAVAILABLE. */
+  /** Returns the address to send the browser to. Fails with SIGN_IN_UNAVAILABLE. */
   getAuthorizationUrl(attempt: {
     readonly redirectUri: string;
     readonly state: string;
@@ -17,10 +17,10 @@ export type IdentityProvider = {
     readonly codeVerifier: string;
   }): Promise<string>;
   /**
-   * Returns who signed in, by the URL that the browser came back to.
+   * Returns the identity of the signed-in person, given the URL that the browser returned to.
    *
-   * Fails with SIGN_IN_REFUSED when the provider says no or its answer does not hold, and with
-   * SIGN_IN_UNAVAILABLE when it does not answer.
+   * Fails with SIGN_IN_REFUSED if the provider refuses or its answer is invalid, and with
+   * SIGN_IN_UNAVAILABLE if it does not answer.
    */
   getIdentity(
     callbackUrl: URL,
@@ -33,7 +33,7 @@ export type IdentityProvider = {
 };
 
 export type IdentityProviderOptions = IdentityOptions & {
-  /** https, or http on this machine. */
+  /** Issuer URL: https, or http on this machine. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -42,16 +42,18 @@ export type IdentityProviderOptions = IdentityOptions & {
 };
 
 const requestTimeoutSeconds = 10;
-/** What the provider says of itself changes seldom. */
+/** Maximum age of the provider's metadata, which seldom changes. */
 const discoveryMsMax = 3_600_000;
-/** After a failure it may have changed; asked no more often than this, whoever fails. */
+/**
+ * Minimum age of the metadata before a failure causes a new request, however many sign-ins fail.
+ */
 const discoveryMsMin = 30_000;
 
 export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {
   const { scopes, groupsClaim, logger } = options;
   const discovery = createDiscovery(options);
 
-  /** Runs what asks the provider, and says its failures in our words. */
+  /** Runs a request to the provider and converts its failures to ServiceError. */
   async function asking<T>(work: (configuration: client.Configuration) => Promise<T>): Promise<T> {
     try {
       return await work(await discovery.get());
@@ -93,7 +95,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
       }),
   };
 
-  /** Asks for the claims that the ID token does not carry. */
+  /** Fetches the claims that the ID token lacks. */
   async function fetchMore(
     configuration: client.Configuration,
     accessToken: string,
@@ -106,9 +108,9 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
 }
 
 type Discovery = {
-  /** Returns what the provider says of itself, asking it once for many callers. */
+  /** Returns the provider's metadata; concurrent callers share one request. */
   get(): Promise<client.Configuration>;
-  /** Says that something failed, so that the next caller asks again, unless it was just asked. */
+  /** Makes the next caller fetch the metadata again after a failure, unless it is recent. */
   doubt(): void;
 };
 
@@ -122,7 +124,8 @@ function createDiscovery(options: IdentityProviderOptions): Discovery {
     return client.discovery(url, clientId, undefined, authenticateClient(clientSecret), {
       timeout: requestTimeoutSeconds,
       execute: [
-        // Else the signature goes unchecked, since the token comes from the provider itself.
+        // Without this, the signature is not checked, because the token comes directly from the
+        // provider.
         client.enableNonRepudiationChecks,
         // eslint-disable-next-line @typescript-eslint/no-deprecated -- a mark of danger, not of age
         ...(isInsecure ? [client.allowInsecureRequests] : []),
@@ -136,7 +139,7 @@ function createDiscovery(options: IdentityProviderOptions): Discovery {
       const fresh = { found: discover(), atMs: Date.now() };
       kept = fresh;
       fresh.found.catch(() => {
-        // A failure is not kept: the provider may be there for the next caller.
+        // A failure is not kept: the provider may answer the next caller.
         if (kept === fresh) kept = undefined;
       });
       return fresh.found;
@@ -147,7 +150,10 @@ function createDiscovery(options: IdentityProviderOptions): Discovery {
   };
 }
 
-/** In the header, as is the default; in the body where the provider takes nothing else. */
+/**
+ * Sends the secret in the header, the default, or in the body if the provider does not support the
+ * header.
+ */
 function authenticateClient(secret: string): client.ClientAuth {
   const inHeader = client.ClientSecretBasic(secret);
   const inBody = client.ClientSecretPost(secret);
@@ -182,7 +188,7 @@ function toServiceError(cause: unknown): ServiceError {
   return new ServiceError("SIGN_IN_UNAVAILABLE", unavailable, { cause });
 }
 
-/** openid-client's codes for an answer that came and does not hold. */
+/** openid-client's codes for an answer that arrived but is invalid. */
 const verificationCodes: ReadonlySet<string> = new Set([
   "OAUTH_INVALID_RESPONSE",
   "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
@@ -192,14 +198,14 @@ const verificationCodes: ReadonlySet<string> = new Set([
   "OAUTH_PARSE_ERROR",
 ]);
 
-/** Codes and messages only: causes hold tokens. */
+/** Returns codes and messages only: causes contain tokens. */
 function describe(error: unknown): Readonly<Record<string, unknown>> {
   const { code, message, cause } = error as Error & { code?: unknown };
   const because = cause instanceof Error ? cause.message : undefined;
   return { code, message, because, said: findErrorCode(error) };
 }
 
-/** Returns the provider's own word for what was wrong. */
+/** Returns the provider's own error code, if any. */
 function findErrorCode(error: unknown): string | undefined {
   if (error instanceof client.WWWAuthenticateChallengeError) {
     const [challenge] = error.cause;
@@ -210,7 +216,10 @@ function findErrorCode(error: unknown): string | undefined {
   return isAnswer ? printable(error.error) : undefined;
 }
 
-/** Only what an error code may be (RFC 6749, 4.1.2.1), since it came by the browser. */
+/**
+ * Keeps only characters of an error code (RFC 6749, 4.1.2.1), since the text came through the
+ * browser.
+ */
 function printable(code: string): string {
   return code.replaceAll(/[^\w.-]/g, "").slice(0, 64);
 }

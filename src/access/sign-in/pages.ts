@@ -1,6 +1,6 @@
-// The pages of sign-in: off to the identity provider and back, the one-time link, and sign-out.
-// Given to the transport by app.ts; failures are thrown and become pages by toFailureAnswer.
-// Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
+// The pages of sign-in: to the identity provider and back, the one-time link, and sign-out. Thrown
+// failures become pages in toFailureAnswer. Source: docs/spec.md, Authentication, 6;
+// docs/sign-in.md.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -21,12 +21,12 @@ export type SignInPagesOptions = {
   readonly entrance: Entrance;
   readonly signIns: SignIns;
   readonly cookies: Cookies;
-  /** As for the authenticator. */
+  /** Same as the authenticator's. */
   readonly publicOrigin: string | undefined;
   readonly logger: Pick<Logger, "info">;
 };
 
-/** A session lasts at least this long (docs/spec.md, Limits). */
+/** Minimum duration of a session (docs/spec.md, Limits). */
 const sessionMsMin = 3 * 3_600_000;
 
 const callbackPath = "/auth/callback";
@@ -68,12 +68,12 @@ function providerPages(
   return {
     "GET /auth/sign-in": async ({ query, cookie }) => {
       const returnTo = parseReturnPath(query.get("return_to"));
-      // The same for every tab, so that two attempts of one browser do not undo each other.
+      // One value for all tabs, so that two attempts in one browser do not invalidate each other.
       const browser = cookies.browser.find(cookie) ?? createToken();
       const attempt = createAttempt(returnTo);
       const redirectUri = `${publicOrigin}${callbackPath}`;
       const url = await provider.getAuthorizationUrl({ ...attempt, redirectUri });
-      // Kept after the provider was asked: with it away, nothing piles up.
+      // Stored after the provider answered: if it is away, no attempts pile up.
       await attempts.keep(attempt, browser);
       return redirect(url, cookies.browser.set(browser, attemptSeconds));
     },
@@ -97,7 +97,7 @@ function linkPages(options: SignInPagesOptions, { links }: LinkEntrance): Pages[
         new ServiceError("SIGN_IN_UNAVAILABLE", "No identity provider is configured."),
       ),
 
-    // Shows a button and changes nothing: whatever looks at links before people do uses none up.
+    // Shows a button and changes nothing: link scanners that open the page do not consume the link.
     [`GET ${linkPath}`]: ({ query }) => {
       const token = query.get("token");
       if (!isToken(token)) return Promise.reject(incompleteLink());
@@ -133,7 +133,7 @@ function linkPage(token: string): PageAnswer {
   return { ...page, headers: { ...page.headers, "referrer-policy": "same-origin" } };
 }
 
-/** Begins a session in place of the one that this browser had; returns its Set-Cookie header. */
+/** Begins a session that replaces the browser's previous one; returns its Set-Cookie header. */
 async function beginSession(
   { signIns, cookies, logger }: SignInPagesOptions,
   request: PageRequest,

@@ -1,9 +1,9 @@
-// Where a sign-in returns to: a path of this service and nowhere else. Called by pages.ts.
-// Source: RFC 9700, 4.11 (open redirectors); URL standard, 4.4.
+// Path that a sign-in returns to; never another site. Source: RFC 9700, 4.11 (open redirectors);
+// URL standard, 4.4.
 
 import { ServiceError } from "../../base/errors.ts";
 
-/** Tells whoever signed in who they are. */
+/** Shows signed-in people their own identity. */
 export const returnPathDefault = "/v1/me";
 
 const lengthMax = 2_000;
@@ -11,9 +11,9 @@ const lengthMax = 2_000;
 const anyOrigin = "http://waggle.invalid";
 
 /**
- * Returns the path that `return_to` names. Fails with SIGN_IN_REFUSED for anything that a browser
- * could take for another place: `//host`, `/\host`, a scheme, and control characters, which
- * browsers leave out before they read on.
+ * Returns the path in `return_to`. Fails with SIGN_IN_REFUSED for any text that a browser could
+ * take for another site: `//host`, `/\host`, a scheme, and control characters, which browsers
+ * remove before they parse the rest.
  */
 export function parseReturnPath(text: string | null): string {
   if (text === null || text === "") return returnPathDefault;

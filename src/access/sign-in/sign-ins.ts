@@ -1,6 +1,4 @@
-// Sign-in sessions: begun once it is known who somebody is, ended at a fixed time, by sign-out, or
-// by a change of what the person may do. Called by pages.ts, by the gate on every request with a
-// cookie, and by whoever changes memberships and roles.
+// Sign-in sessions. They end at a fixed time, by sign-out, or when the person's permissions change.
 // Source: docs/spec.md, Authentication, 6; docs/decisions.md, 32.
 
 import { sessionsOfPersonMax } from "../../base/tenant-limits.ts";
@@ -15,18 +13,18 @@ import { createToken, hashToken } from "./token.ts";
 
 export type NewSignIn = {
   readonly userId: string;
-  /** Groups that the identity provider named. */
+  /** Groups from the identity provider. */
   readonly groups: readonly string[];
-  /** Unix milliseconds; never moved. */
+  /** End in Unix milliseconds; never changes. */
   readonly expiresAtMs: number;
 };
 
 export type SignIns = SignInReader & {
-  /** Begins a session and returns its token, which is stored nowhere. */
+  /** Begins a session and returns its token, which is not stored. */
   create(signIn: NewSignIn): Promise<string>;
-  /** Ends a session on every server; one that has ended already is no failure. */
+  /** Ends a session on every server; succeeds if it has already ended. */
   end(token: string): Promise<void>;
-  /** Ends every session of these users on every server, when the ambient transaction commits. */
+  /** Ends every session of these users on every server when the ambient transaction commits. */
   endOfUsers(userIds: readonly string[]): Promise<void>;
 };
 
@@ -34,13 +32,16 @@ export type SignInsOptions = {
   readonly database: Database;
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
   readonly cookies: Cookies;
-  /** Returns what memberships and groups allow. */
+  /** Returns the grants from memberships and groups. */
   readonly grantsOfUser: (userId: string, groups: readonly string[]) => Promise<readonly Grant[]>;
   readonly cacheEntriesMax: number;
   readonly cacheAgeMs: number;
 };
 
-/** More sessions than this are forgotten as everything, which costs each caller one lookup. */
+/**
+ * Maximum sessions that are forgotten one by one. More are forgotten with all callers, which costs
+ * each caller one lookup.
+ */
 const forgottenSinglyMax = 100;
 const sweptMax = 100;
 
@@ -70,7 +71,8 @@ export function createSignIns(options: SignInsOptions): SignIns {
     authenticate: (token) => memory.get(hashToken(token)),
 
     async create(signIn) {
-      // Before the transaction: ended rows are not held while it waits for the person.
+      // Before the transaction, so that it holds no locks on these rows while it waits for the
+      // person's lock.
       await store.deleteExpiredSessions(database.sql(), sweptMax);
       return database.transaction(async (sql) => {
         const token = createToken();

@@ -1,5 +1,4 @@
-// SQL of sign-ins: attempts on their way through the identity provider, one-time links, sessions.
-// Called by attempts.ts, links.ts and sign-ins.ts.
+// SQL of sign-ins: attempts at the identity provider, one-time links, sessions.
 
 import type { Sql } from "../../postgres/database.ts";
 
@@ -28,9 +27,9 @@ export async function deleteOldAttempts(sql: Sql, ageMs: number, limit: number):
     )`;
 }
 
-/** Deletes at most `limit` attempts that are older than the newest `max`. */
+/** Deletes at most `limit` attempts, all older than the newest `max`. */
 export async function deleteSurplusAttempts(sql: Sql, max: number, limit: number): Promise<void> {
-  // The inner query takes no locks: with an offset they would be on every row that it passes over.
+  // The inner query takes no locks: with an offset it would lock every skipped row.
   await sql`
     delete from sign_in_attempts
     where state_hash in (
@@ -59,7 +58,7 @@ export async function insertAttempt(sql: Sql, attempt: NewAttempt): Promise<void
     )`;
 }
 
-/** Takes an attempt out, if it is this browser's and young enough. */
+/** Deletes and returns an attempt if it belongs to this browser and is young enough. */
 export async function takeAttempt(
   sql: Sql,
   {
@@ -85,7 +84,7 @@ export type NewLink = {
   readonly validMs: number;
 };
 
-/** Makes a link and takes away every other that was made for the user or has ended. */
+/** Adds a link and deletes the user's earlier links and all expired links. */
 export async function replaceLinks(sql: Sql, link: NewLink): Promise<void> {
   await sql`
     delete from sign_in_links
@@ -99,7 +98,7 @@ export async function replaceLinks(sql: Sql, link: NewLink): Promise<void> {
     )`;
 }
 
-/** Uses a link up and returns whom it signs in. */
+/** Marks a link as used and returns the id of its user; undefined if it is not valid. */
 export async function useLink(sql: Sql, linkHash: Buffer): Promise<string | undefined> {
   const [row] = await sql<{ userId: string }[]>`
     update sign_in_links
@@ -129,7 +128,7 @@ export async function insertSession(sql: Sql, session: NewSession): Promise<void
     )`;
 }
 
-/** Deletes at most `limit` sessions that have ended by themselves. */
+/** Deletes at most `limit` expired sessions. */
 export async function deleteExpiredSessions(sql: Sql, limit: number): Promise<void> {
   await sql`
     delete from sign_in_sessions
@@ -160,7 +159,7 @@ export async function findSession(sql: Sql, sessionHash: Buffer): Promise<Sessio
   return row;
 }
 
-/** Deletes a session; returns whether there was one. */
+/** Deletes a session; returns whether it existed. */
 export async function deleteSession(sql: Sql, sessionHash: Buffer): Promise<boolean> {
   const rows = await sql`
     delete from sign_in_sessions
@@ -169,7 +168,10 @@ export async function deleteSession(sql: Sql, sessionHash: Buffer): Promise<bool
   return rows.length > 0;
 }
 
-/** Deletes the oldest sessions of a user beyond the newest `max`; returns their hashes as text. */
+/**
+ * Deletes sessions of a user that are older than the newest `max`; returns their hashes in
+ * hexadecimal.
+ */
 export async function deleteSurplusSessions(
   sql: Sql,
   userId: string,

@@ -171,7 +171,7 @@ async function recordSignIn(options: UsersOptions, identity: Identity): Promise<
   const known = await store.lockByIdentity(sql, issuer, subject);
   const user = known ?? (await ensureUser(options, email, undefined));
   if (!known && user.subject !== null) {
-    // Another person's, or this account's if another sign-in has just linked it.
+    // Linked to another account, or to this one by a concurrent sign-in.
     return user.issuer === issuer && user.subject === subject ? user : undefined;
   }
   const isTaken = user.email !== email && (await store.findByEmail(sql, email)) !== undefined;
