@@ -58,7 +58,10 @@ async function isAnswering(
   }
 }
 
-/** Retries all but SQL errors, such as a wrong password; SQLSTATE class 57 is a starting server. */
+/**
+ * Returns whether a retry may help: not after an SQL error, such as a wrong password, except
+ * SQLSTATE class 57, which a starting server returns.
+ */
 function isWorthWaiting(error: unknown): boolean {
   const { code = "" } = error as NodeJS.ErrnoException;
   return !/^[0-9A-Z]{5}$/.test(code) || code.startsWith("57");

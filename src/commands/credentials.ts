@@ -78,9 +78,7 @@ export async function ensureCredentials(
   return replaceCredentials(database, { path, url, isKept: kept !== undefined });
 }
 
-/**
- * Replaces the file of a database with projects if it is missing or belongs to another database.
- */
+/** Replaces the file of a non-empty database if it is missing or belongs to another database. */
 async function replaceCredentials(
   database: Database,
   { path, url, isKept }: { readonly path: string; readonly url: string; readonly isKept: boolean },
@@ -126,10 +124,7 @@ async function createFirstKeys(database: Database, project: LocalProject): Promi
   };
 }
 
-/**
- * `*` covers everything in the organization; creating another organization needs a system
- * permission.
- */
+/** `*` covers the organization; creating another organization needs a system permission. */
 const controlPlanePermissions = ["*", `${systemScope.level}.org.create`];
 
 /** Permissions to create, list and revoke keys of every kind, and all permissions on charts. */

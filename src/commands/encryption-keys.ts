@@ -9,10 +9,7 @@ import type { Config, EncryptionKey } from "../config.ts";
 import { writeJson } from "../embedded/data-folder.ts";
 import { parseEncryptionKeys } from "../setting-parsers.ts";
 
-/**
- * File of the folder's key; the value has the form of the setting, so that it can be given to
- * `waggle serve`.
- */
+/** File of the folder's key, in the form of the setting, so that `waggle serve` takes it too. */
 type KeyFile = { readonly encryption_keys: string };
 
 const keyBytes = 32;
@@ -24,7 +21,7 @@ export function encryptionKeyPath(dataFolder: string): string {
 
 /**
  * Returns the configured keys, then the folder's key, which decrypts secrets stored before keys
- * were configured. Creates the folder's key if there is no key at all.
+ * were configured. Creates the folder's key if neither exists.
  */
 export async function ensureEncryptionKeys(
   config: Pick<Config, "encryptionKeys">,

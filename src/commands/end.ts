@@ -14,10 +14,7 @@ export type End = {
   readonly hurry: Promise<void>;
 };
 
-/**
- * Time within which a second signal is ignored: npm repeats the Ctrl-C that the terminal already
- * sent.
- */
+/** Time within which a repeated signal is ignored: npm forwards the Ctrl-C of the terminal. */
 const sameSignalMs = 1_000;
 
 export type WatchForEndOptions = {

@@ -33,10 +33,7 @@ export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger
 /** Cache folder of root: evaluators run as another account, which cannot read root's home. */
 const systemCacheFolder = "/var/cache/waggle";
 
-/**
- * Returns a cache folder that no other user can write; a temporary one if the usual one is not
- * writable.
- */
+/** Returns a cache folder that only its owner can write; a temporary one if it is not writable. */
 function cacheFolder(): string {
   const folder = process.getuid?.() === 0 ? systemCacheFolder : userCacheFolder();
   try {

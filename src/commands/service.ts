@@ -53,8 +53,8 @@ function describeListenFailure(cause: unknown, { host, port }: Config): unknown 
 }
 
 /**
- * Starts the operator's server, or logs a failure. Metrics are no reason to fail a start: two
- * services on one machine share the default port.
+ * Starts the operator's server, or logs its failure. A failure does not stop the service, because
+ * two services on one machine share the default port.
  */
 export async function startOperator(
   config: Config,

@@ -106,10 +106,7 @@ async function startAll(options: StartAll): Promise<void> {
   }
 }
 
-/**
- * Connections of listeners, cluster watchers, commands such as `keys create`, and those reserved by
- * Postgres.
- */
+/** Connections of listeners, cluster watchers and short commands, and those Postgres reserves. */
 const otherConnectionsMax = 25;
 /** Minimum of max_connections: Postgres needs little memory for each, so fewer gain nothing. */
 const connectionsMin = 60;

@@ -7,10 +7,7 @@ export function isReadyMessage(message: unknown): message is ReadyMessage {
   return (message as Partial<ReadyMessage> | null)?.kind === "ready";
 }
 
-/**
- * Tells the supervisor that the service is ready: from now on it restarts the service after a
- * crash.
- */
+/** Reports readiness to the supervisor, which restarts the service after a crash from now on. */
 export function reportReady(logLevel: string): void {
   const message: ReadyMessage = { kind: "ready", logLevel };
   // An error means that the supervisor has ended, for which onSupervisorEnd has a listener.

@@ -57,7 +57,7 @@ export async function supervise({ script, words, pauses }: SuperviseOptions): Pr
     const logger = await openLog(logLevel ?? "info");
     const cause = describe(end);
     if (logLevel === undefined) {
-      // A service that exits by itself has reported the reason.
+      // A service that exits with a code has reported the reason.
       if (end.code === null) logger.fatal({ cause }, "the service was ended before it was ready");
       return exitCodeOf(end, signals);
     }

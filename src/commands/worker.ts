@@ -17,8 +17,7 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
     );
   }
   return runDeployed(config, databaseUrl, async (parts) => {
-    // Imported here, because Temporal's part is large and no other command of a deployment needs
-    // it.
+    // Imported here, because Temporal's part is large and other commands do not need it.
     const { startWorkerApp } = await import("../worker-app.ts");
     const metrics = createMetrics();
     const sandbox = createSandbox(config, parts.logger);

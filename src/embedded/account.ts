@@ -21,7 +21,7 @@ export async function findAccount(clusterFolder: string): Promise<Account | unde
       .split("\n")
       .find((line) => line.startsWith(`${name}:`))
       ?.split(":");
-    // macOS writes the id of nobody as -2.
+    // macOS writes the id of `nobody` as -2.
     if (fields) return { uid: Number(fields[2]) >>> 0, gid: Number(fields[3]) >>> 0 };
   }
   throw new OperatorError(

@@ -69,7 +69,7 @@ async function linkLibraries(native: string): Promise<boolean> {
       await symlink(relative(dirname(target), source), path);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // Another process of ours may create the same links.
+      // Another waggle process may create the same links.
       if (code === "EEXIST") continue;
       if (code === "EACCES" || code === "EPERM" || code === "EROFS") return false;
       throw error;

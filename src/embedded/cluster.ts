@@ -22,10 +22,7 @@ export const databaseUser = "waggle";
 
 const socketFolderPrefix = "waggle-socket-";
 
-/**
- * Maximum length of a socket path: sun_path has 108 bytes with the final NUL on Linux, 104 on
- * macOS.
- */
+/** Maximum bytes of a socket path: sun_path has 108 with the final NUL on Linux, 104 on macOS. */
 const socketPathBytesMax = 103;
 
 /** Folder for root, if the account of Postgres cannot reach the data folder. */
@@ -66,10 +63,7 @@ export async function locateCluster(dataFolder: string): Promise<Cluster> {
   return { folder: path, account, binariesFolder: join(dataFolder, "postgres-binaries") };
 }
 
-/**
- * Returns the target of a new link, or of the link of a start that was interrupted before initdb
- * ended.
- */
+/** Returns the target of a new link, or of the link that an interrupted start left. */
 async function plannedFolder(path: string): Promise<string> {
   const left = await readlink(path).catch(() => undefined);
   if (left !== undefined) return left;
@@ -208,10 +202,7 @@ export async function isListening(socketFolder: string): Promise<boolean> {
   });
 }
 
-/**
- * Stops a server that outlived its service (kill -9), and makes the remains of a killed server
- * harmless.
- */
+/** Stops a server that outlived its service (kill -9), and clears the remains of a killed one. */
 export async function clearRemains(folder: string): Promise<void> {
   const found = await findPidFile(folder);
   if (found && (await isServer(found))) {
@@ -233,10 +224,7 @@ export async function clearRemains(folder: string): Promise<void> {
   await removeSocketFolder(left.socketFolder);
 }
 
-/**
- * Checks the command line too: after a restart of the machine or container another process may have
- * the pid.
- */
+/** Checks the command line too: after a restart another process may have the pid. */
 async function isServer({ pid, folder }: PidFile): Promise<boolean> {
   const commandLine = (await readCommandLine(pid)).replaceAll("\0", " ");
   return commandLine.includes(` -D ${folder} `);

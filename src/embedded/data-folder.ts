@@ -44,9 +44,7 @@ export async function lockDataFolder(folder: string): Promise<DataFolder | undef
   };
 }
 
-/**
- * Returns the recorded holder of the lock, or undefined; only meaningful while the lock is taken.
- */
+/** Returns the recorded holder of the lock; only meaningful while the lock is taken. */
 export async function findHolder(folder: string): Promise<Holder | undefined> {
   return readJson<Holder>(join(folder, "running.json"));
 }
@@ -69,8 +67,7 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
   await rm(unfinished, { force: true });
   const file = await open(unfinished, "wx", 0o600);
   try {
-    // Root may have started the service in another user's folder; that user must be able to read
-    // the file.
+    // Root may have started the service in another user's folder; that user starts it next.
     const { uid, gid } = await stat(dirname(path));
     if (process.getuid?.() === 0) await file.chown(uid, gid);
     await file.writeFile(`${JSON.stringify(value, null, 2)}\n`);

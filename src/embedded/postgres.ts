@@ -186,10 +186,7 @@ function spawnPostgres(server: Server): Promise<ChildProcess> {
   });
 }
 
-/**
- * Returns the default settings. Synchronous commit stays on: a confirmed event survives a power
- * cut.
- */
+/** Returns the default settings. Synchronous commit: a confirmed event survives a power cut. */
 function defaultSettings(): Record<string, string> {
   const memoryMb = Math.floor(totalmem() / 1_048_576);
   return {
@@ -201,8 +198,7 @@ function defaultSettings(): Record<string, string> {
     effective_cache_size: `${Math.floor(memoryMb / 2)}MB`,
     work_mem: "16MB",
     maintenance_work_mem: "128MB",
-    // Fewer checkpoints mean fewer full pages in the log: ingestion writes every page that it
-    // touches.
+    // Fewer checkpoints, so fewer full pages in the log: ingestion writes every page it touches.
     max_wal_size: "4GB",
     checkpoint_timeout: "15min",
     random_page_cost: "1.1",

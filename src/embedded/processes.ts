@@ -101,8 +101,7 @@ export async function spawnServer(
     const child = spawnGuarded(command, words, {
       ...options,
       stdio: ["ignore", log.fd, log.fd],
-      // A separate session: Ctrl-C in a terminal must reach only us; we stop the server after
-      // draining.
+      // A separate session: Ctrl-C must reach only us; we stop the server after draining.
       detached: true,
     });
     await once(child, "spawn");

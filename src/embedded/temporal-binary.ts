@@ -200,7 +200,7 @@ function installWords(requirements: string, folder: string): readonly string[] {
   ];
 }
 
-/** Returns why a program is no working Temporal CLI; undefined if it is one. */
+/** Returns why a program is not a working Temporal CLI; undefined if it is one. */
 async function findFault(path: string, signal: AbortSignal): Promise<string | undefined> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(versionTimeoutMs)]);

@@ -32,8 +32,7 @@ export async function openTemporalFolder(dataFolder: string): Promise<TemporalFo
   const folder = join(resolve(dataFolder), "temporal");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await assertOurs(folder);
-  // The real path, because an orphan is recognized by its command line, however the folder was
-  // named.
+  // The real path: an orphan is recognized by its command line, however the folder was named.
   const real = await realpath(folder);
   return {
     databasePath: join(real, "temporal.db"),
@@ -112,10 +111,7 @@ async function waitForEnd(pid: number, folder: TemporalFolder): Promise<void> {
   while (Date.now() < deadline && (await isServer(pid, folder))) await delay(50);
 }
 
-/**
- * Checks the command line too: after a restart of the machine or container another process may have
- * the pid.
- */
+/** Checks the command line too: after a restart another process may have the pid. */
 async function isServer(pid: number, { databasePath }: TemporalFolder): Promise<boolean> {
   return (await readCommandLine(pid)).includes(databasePath);
 }

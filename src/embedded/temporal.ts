@@ -102,8 +102,7 @@ function supervise(
   const stopping = new AbortController();
   let child = first;
   const logCheck = setInterval(() => {
-    // The server appends, so truncating its log is safe. A failure is ignored: the next check
-    // retries.
+    // The server appends, so truncating is safe. After a failure the next check retries.
     prepareLog(server.folder.logPath).catch(() => undefined);
   }, logCheckMs).unref();
   const ended = (async () => {
