@@ -1,5 +1,5 @@
 // The composition root: stores behind services, services behind the transport; no logic. A new
-// service is one line in `services`. Called by commands/service.ts and tests.
+// service is one line in `services`.
 
 import { readFileSync } from "node:fs";
 import { AuditService } from "../gen/waggle/v1/audit_pb.js";
@@ -85,9 +85,9 @@ import { createTransport, type ServiceRouter } from "./transport/transport.ts";
 
 export type AppOptions = {
   readonly config: Config;
-  /** The control database: everything but events. */
+  /** Control database: all data except events. */
   readonly database: Database;
-  /** Where events are. */
+  /** Databases of events. */
   readonly clusters: Clusters;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -97,16 +97,16 @@ export type AppOptions = {
 
 export type App = {
   listen(): Promise<{ url: string }>;
-  /** Refuses new work, ends the running requests within the drain time, and stores what waits. */
+  /** Refuses new work, finishes running requests within the drain time, stores queued writes. */
   close(): Promise<void>;
 };
 
-/** A generation that took all of its time still has to be stored and answered. */
+/** Time for storing and answering a generation that took its maximum duration. */
 const commitSlackMs = 35_000;
 
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, clusters, logger, metrics } = options;
-  // Its own connections, so that lookups of keys wait for neither commits nor reads of events.
+  // A separate pool, so that key lookups wait neither for commits nor for reads of events.
   const database = options.database.on("callers");
   const manifest = await loadManifest(config.rolesManifest);
   const scopes = createScopes(database);
@@ -141,7 +141,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const prices = createPrices();
   const evaluation = createEvaluation({
     ...{ config, database, clusters, scopes, audit, changes, outbox, sandbox: options.sandbox },
-    // Made below: what scores events reads them, and their commits tell it of them.
+    // Lazy, because evaluation depends on tracing and generation, which are created below.
     tracingOf: (project) => tracing.of(project),
     judgeCalls: { ask: (...question) => generation.judgeCalls.ask(...question) },
   });

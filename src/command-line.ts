@@ -66,7 +66,7 @@ const flagOptions = {
 
 const usageExitCode = 2;
 
-/** Runs the command that these words name; returns the exit code. */
+/** Runs the command that the arguments name; returns the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     const { values, positionals, tokens } = parseArgs({

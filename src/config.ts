@@ -1,5 +1,5 @@
-// Environment and flags → typed, frozen Config. The only reader of process.env; called by main.ts
-// once. Each flag `--some-name` is also the variable WAGGLE_SOME_NAME; the flag wins.
+// Reads environment and flags into a typed, frozen Config. The only reader of process.env. Each
+// flag `--some-name` is also the variable WAGGLE_SOME_NAME; the flag wins.
 
 import { bodyBytesMaxDefault, bytesInFlightMaxDefault } from "./base/limits.ts";
 import {
@@ -34,123 +34,123 @@ export type LogLevel = (typeof logLevels)[number];
 
 export type Config = {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Credentials, the lock and the embedded Postgres live here. */
+  /** Folder of credentials, the lock and the embedded Postgres. */
   readonly dataFolder: string;
-  /** Replaces the embedded Postgres. */
+  /** Postgres URL that replaces the embedded one. */
   readonly databaseUrl: string | undefined;
-  /** To each database, the control database and each cluster; divided by postgres/pools.ts. */
+  /** Maximum connections to each database, including clusters; postgres/pools.ts divides them. */
   readonly databaseConnectionsMax: number;
-  /** Cluster id to Postgres URL, for events that are not in the control database. */
+  /** Postgres URLs by cluster id, for events outside the control database. */
   readonly clusters: Readonly<Record<string, string>>;
   readonly operatorHost: string;
   /** 0 turns the operator port off. */
   readonly operatorPort: number;
   readonly logLevel: LogLevel;
-  /** Whether the service records OpenTelemetry spans of its own. */
+  /** Whether the service records its own OpenTelemetry spans. */
   readonly isTracing: boolean;
-  /** Origins that browsers may call from; `*` is any; none by default. */
+  /** Origins that browsers may call from; `*` means any; empty by default. */
   readonly corsOrigins: readonly string[];
-  /** Body bytes after inflating, by class. */
+  /** Maximum body bytes after decompression, by class. */
   readonly bodyBytesMax: Readonly<Record<keyof typeof bodyBytesMaxDefault, number>>;
   /**
-   * Body bytes held by all requests together, and, apart from these, bytes of models' answers held
-   * until they are stored; beyond it requests are refused with a 503.
+   * Maximum body bytes in memory of all requests; further ones get a 503. Models' answers may take
+   * a share of as many bytes (modelAnswersShare) in addition.
    */
   readonly bytesInFlightMax: number;
-  /** A body that stalls this long is cut off. */
+  /** Time after which a stalled body is cut off. */
   readonly bodyTimeoutMs: number;
-  /** How long running requests may finish after SIGTERM. */
+  /** Time in which running requests may finish after SIGTERM. */
   readonly drainTimeoutMs: number;
   readonly keyCacheEntriesMax: number;
-  /** How long a revoked key may go on working where the database cannot tell of it. */
+  /** Maximum time for which a revoked key still works if the database is unavailable. */
   readonly keyCacheAgeMs: number;
-  /** How soon a revocation whose notification was lost is read. */
+  /** Maximum delay of a revocation whose notification was lost. */
   readonly accessPollMs: number;
-  /** Origin at which browsers reach the service; undefined where the Host header says it. */
+  /** Origin at which browsers reach the service; undefined: the Host header. */
   readonly publicUrl: string | undefined;
-  /** Undefined where people sign in by one-time links. */
+  /** Identity provider; undefined: people sign in with one-time links. */
   readonly oidc: OidcConfig | undefined;
   /** File that replaces the built-in roles. */
   readonly rolesManifest: string | undefined;
-  /** E-mail address of the administrator that one-time links sign in. */
+  /** E-mail address of the administrator who signs in with one-time links. */
   readonly adminEmail: string;
-  /** Automatic: each organization gets one data plane, and nobody writes to data planes. */
+  /** Automatic: one data plane for each organization; changes of data planes are refused. */
   readonly dataplaneAssignment: (typeof dataplaneAssignments)[number];
-  /** Whether `waggle start` runs workflows too. */
+  /** Whether `waggle start` also runs workflows. */
   readonly hasWorkflows: boolean;
   readonly temporal: TemporalConfig;
-  /** Longest time of a generation, all attempts and the whole stream of it. */
+  /** Maximum duration of a generation with all attempts and its whole stream. */
   readonly generationTimeoutMs: number;
-  /** Calls of models that one project may have running; beyond it they are refused with a 503. */
+  /** Maximum running model calls of one project; further calls are refused with a 503. */
   readonly generationConcurrencyMax: number;
-  /** Providers of models for every project: by their usual variables, and by `providers`. */
+  /** Model providers for every project, from their usual variables and from `providers`. */
   readonly operatorProviders: readonly OperatorProvider[];
-  /** Aliases of models for every project. */
+  /** Model aliases for every project. */
   readonly operatorAliases: readonly OperatorAlias[];
-  /** `host` or `host:port` that base URLs of tenants may name although private. */
+  /** Private hosts, as `host` or `host:port`, that base URLs of tenants may name. */
   readonly providerPrivateHosts: readonly string[];
-  /** From a request to a provider to the first byte of its answer. */
+  /** Maximum time from a request to a provider to the first byte of its answer. */
   readonly providerTimeoutMs: number;
-  /** Between two parts of a provider's answer. */
+  /** Maximum time between two parts of a provider's answer. */
   readonly providerIdleTimeoutMs: number;
-  /** Tries of a model before the next of its alias. */
+  /** Maximum tries of a model before the next one of its alias. */
   readonly providerAttemptsMax: number;
-  /** Secrets of providers are stored under the first; the others open what was stored before. */
+  /** Keys of provider secrets: the first one encrypts, the others decrypt older secrets. */
   readonly encryptionKeys: readonly EncryptionKey[];
   readonly evaluation: EvaluationConfig;
-  /** Folders that programs are looked for in. */
+  /** Folders that are searched for programs. */
   readonly path: string;
 };
 
-/** What an evaluator may use, and when it is disabled. */
+/** Limits of an evaluator, and the failures that disable it. */
 export type EvaluationConfig = {
-  /** Of the code on one event. */
+  /** Maximum time of the code on one event. */
   readonly timeLimitMs: number;
   readonly memoryBytesMax: number;
-  /** Of what it prints and returns. */
+  /** Maximum bytes of the code's printed output and return value. */
   readonly outputBytesMax: number;
   readonly codeBytesMax: number;
   readonly processesMax: number;
   readonly failuresMax: number;
 };
 
-/** A key that secrets are stored under. */
+/** Key that encrypts secrets. */
 export type EncryptionKey = {
-  /** Stands in the clear beside everything that the key seals. */
+  /** Stored unencrypted with each secret that the key encrypts. */
   readonly id: string;
   /** 32 bytes. */
   readonly key: Uint8Array;
 };
 
-/** How to reach the identity provider that people sign in with. */
+/** Connection to the identity provider. */
 export type OidcConfig = {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scopes: readonly string[];
   readonly groupsClaim: string;
-  /** Takes an e-mail as verified where the provider does not say whether it is. */
+  /** Whether to treat an e-mail as verified if the provider does not tell. */
   readonly isEmailTrusted: boolean;
 };
 
-/** Which Temporal runs the workflows, named as Temporal's own programs name it. */
+/** Temporal server of the workflows; the names are those of Temporal's own programs. */
 export type TemporalConfig = {
-  /** `host:port`; replaces the embedded one. */
+  /** `host:port`; replaces the embedded server. */
   readonly address: string | undefined;
   readonly namespace: string;
   readonly apiKey: string | undefined;
-  /** Undefined where an API key or a certificate decides. */
+  /** Undefined: on with an API key or a certificate. */
   readonly tls: boolean | undefined;
   readonly clientCertPath: string | undefined;
   readonly clientKeyPath: string | undefined;
   readonly serverCaCertPath: string | undefined;
-  /** The program of the embedded one. */
+  /** Path of the embedded server's program. */
   readonly cliPath: string | undefined;
 };
 
-/** What was wrong with a flag or variable, named so that it can be put right. */
+/** Names a wrong flag or variable and its fault, so that it can be corrected. */
 export class ConfigError extends Error {
   constructor(message: string) {
     super(message);
@@ -165,7 +165,7 @@ type Setting<T> = {
 };
 
 const portMax = 65_535;
-/** docs/decisions.md, 32: a revocation reaches every server within 60 s at the latest. */
+/** Maximum, because a revocation reaches every server within 60 s (docs/decisions.md, 32). */
 const keyCacheAgeMsMax = 60_000;
 const bytesMax = 2 ** 31;
 /** Every flag, in the order of `--help`. */
@@ -249,9 +249,9 @@ export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads every setting: flag, else variable, else default.
+ * Reads every setting: from its flag, else its variable, else the default.
  *
- * Fails with ConfigError, which names the variable and the flag.
+ * Fails with ConfigError naming the variable and the flag.
  */
 export function readConfig(flags: Flags, environment: Environment = process.env): Config {
   const read: Read = (name) => readSetting(name, flags, environment);
@@ -318,7 +318,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
   });
 }
 
-/** Settings whose variable is known by this name elsewhere too. */
+/** Settings whose variables have their usual names without a prefix. */
 const namedElsewhere = /^(database-url|temporal-.+)$/;
 
 /** Returns the variable of a flag: DATABASE_URL, TEMPORAL_…, else WAGGLE_ and the flag's name. */
@@ -331,7 +331,7 @@ type Parsed<Name extends SettingName> = ReturnType<(typeof settings)[Name]["pars
 
 type Read = <Name extends SettingName>(name: Name) => Parsed<Name>;
 
-/** Half a provider is a mistake that would only show when somebody signs in. */
+/** Refuses an incomplete identity provider, which would fail only at the first sign-in. */
 function readOidc(read: Read): OidcConfig | undefined {
   const issuer = read("oidc-issuer");
   const clientId = read("oidc-client-id");
@@ -361,7 +361,7 @@ function readOidc(read: Read): OidcConfig | undefined {
   });
 }
 
-/** Those of `providers` go before those of variables that have the same name. */
+/** Returns all providers; one of `providers` replaces one of the same name from variables. */
 function readProviders(read: Read, environment: Environment): readonly OperatorProvider[] {
   const named = read("providers");
   try {
@@ -381,7 +381,7 @@ function readSetting<Name extends SettingName>(
   const variable = variableOf(name);
   const flag = flags[name];
   const given = typeof flag === "string" ? flag : environment[variable];
-  // An empty variable is how a shell or a compose file unsets one.
+  // A shell or a compose file unsets a variable by setting it to the empty text.
   const text = given === undefined || given === "" ? settings[name].fallback : given;
   try {
     return settings[name].parse(text) as Parsed<Name>;

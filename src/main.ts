@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The program's entry. `waggle start` becomes the supervisor, which stays in memory beside the
-// service, so nothing else is loaded for it; command-line.ts runs every other command.
+// Entry of the program. `waggle start` becomes the supervisor, which stays in memory next to the
+// service and therefore loads no other code; command-line.ts runs every other command.
 
 import { superviseService } from "./commands/supervisor.ts";
 

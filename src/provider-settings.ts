@@ -1,6 +1,6 @@
-// The operator's settings of model providers: the variables that each provider is known by, and
-// texts of the settings. Called by config.ts. Holds secrets, which no error repeats. Source:
-// docs/decisions.md, 21; docs/generations.md.
+// Parses the operator's settings of model providers: the usual variables of each provider, and the
+// settings as JSON. They contain secrets, which no error repeats.
+// Source: docs/decisions.md, 21; docs/generations.md.
 
 import { ServiceError } from "./base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "./base/json.ts";
@@ -14,10 +14,10 @@ import {
 } from "./generation/credentials/fields.ts";
 import { type Connection, type ProviderType, secretNames } from "./generation/provider.ts";
 
-/** A provider as the operator names it. */
+/** Provider from the operator's settings. */
 export type OperatorProvider = Omit<Connection, "id" | "isOperators">;
 
-/** A name for a list of models, each as a request names it. */
+/** Name for a list of models, each written as a request names it. */
 export type OperatorAlias = { readonly name: string; readonly targets: readonly string[] };
 
 const fieldNames = [
@@ -29,7 +29,7 @@ const fieldNames = [
 ] as const satisfies readonly (keyof CredentialFields)[];
 type FieldName = (typeof fieldNames)[number];
 
-/** Variables by provider; a provider is there when all that `needs` names are set. */
+/** Variables by provider; a provider exists if all variables of `needs` are set. */
 const variables: Readonly<
   Partial<
     Record<
@@ -64,7 +64,7 @@ const variables: Readonly<
     of: { api_key: "MISTRAL_API_KEY", base_url: "MISTRAL_BASE_URL" },
   },
   bedrock: {
-    // Without a region they are somebody else's.
+    // Without a region the AWS variables are set for another purpose.
     needs: ["region", "access_key_id", "secret_access_key"],
     of: {
       region: "AWS_REGION",
@@ -76,17 +76,17 @@ const variables: Readonly<
   },
 };
 
-/** Names of the variables, by provider. */
+/** Names of the variables by provider. */
 export const providerVariables: readonly (readonly [provider: string, names: readonly string[]])[] =
   Object.entries(variables).map(([type, { of }]) => [type, Object.values(of)]);
 
-/** Each is a connection pool, and a line in error messages. */
+/** Maximum providers: each has a connection pool, and a line in error messages. */
 const providersMax = 100;
 const aliasesMax = 500;
 const targetsMax = 10;
 
 /**
- * Returns the providers that variables name, by the names their own programs read.
+ * Returns the providers whose usual variables are set.
  *
  * Fails with an Error naming the variable.
  */
@@ -98,7 +98,7 @@ export function readProviderVariables(
     const { needs, of } = variables[type] ?? { needs: [], of: {} };
     const fields = pickFields((name) => {
       const variable = of[name];
-      // An empty variable is how a shell or a compose file unsets one.
+      // A shell or a compose file unsets a variable by setting it to the empty text.
       return (variable === undefined ? undefined : environment[variable]) || undefined;
     });
     if (needs.some((name) => fields[name] === undefined)) return [];
@@ -110,7 +110,7 @@ const providersForm =
   'must be a JSON object such as {"ollama": {"provider": "openai_compatible", ' +
   '"base_url": "http://127.0.0.1:11434/v1"}}';
 
-/** Returns the providers of a JSON object by their names; none for an empty text. */
+/** Returns the providers of a JSON object by name; none for an empty text. */
 export function parseProviders(text: string): readonly OperatorProvider[] {
   const entries = Object.entries(parseObject(text, providersForm));
   if (entries.length > providersMax) throw new Error(`must name at most ${providersMax}`);
@@ -139,7 +139,7 @@ const aliasesForm =
   'must be a JSON object such as {"fast": ["openai/gpt-4o-mini", "mistral/mistral-small-latest"]}';
 const aliasNamePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Returns the aliases of a JSON object by their names; none for an empty text. */
+/** Returns the aliases of a JSON object by name; none for an empty text. */
 export function parseModelAliases(text: string): readonly OperatorAlias[] {
   const entries = Object.entries(parseObject(text, aliasesForm));
   if (entries.length > aliasesMax) throw new Error(`must name at most ${aliasesMax} aliases`);
@@ -157,7 +157,7 @@ function isTargets(value: JsonValue | undefined): value is readonly string[] {
   return value.every((one) => typeof one === "string" && /^[\x21-\x7e]{1,512}$/.test(one));
 }
 
-/** Returns `host` or `host:port` items, as URLs write them. */
+/** Returns `host` or `host:port` items in the form of URLs. */
 export function parsePrivateHosts(text: string): readonly string[] {
   const items = text.split(",").map((item) => item.trim());
   return items.filter((item) => item !== "").map(parseHost);
@@ -196,9 +196,7 @@ function pickFields(find: (name: FieldName) => string | undefined): CredentialFi
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/**
- * Faults of fields begin with the field's name, which `label` turns into what the operator wrote.
- */
+/** Rethrows a fault of a field: `label` replaces the field's name by the operator's name for it. */
 function explained<T>(label: (field: string) => string, parse: () => T): T {
   try {
     return parse();
@@ -208,7 +206,10 @@ function explained<T>(label: (field: string) => string, parse: () => T): T {
   }
 }
 
-/** The text may hold secrets: neither it nor the parser's words, which quote it, are repeated. */
+/**
+ * Parses an object. The text may contain secrets: errors repeat neither it nor the parser's
+ * message, which quotes it.
+ */
 function parseObject(text: string, wanted: string): JsonObject {
   if (text === "") return {};
   let value: unknown;

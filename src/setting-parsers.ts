@@ -1,9 +1,9 @@
-// Texts of settings → values; each fails with what is wrong with the text. Called by config.ts.
+// Parsers of setting texts; each fails with an Error that says what is wrong with the text.
 // Source: OpenID Connect Discovery 1.0, 3; docs/clusters.md; docs/sign-in.md.
 
 import { isIP } from "node:net";
 
-/** Returns the text as it is. */
+/** Returns the text unchanged. */
 export function parseText(text: string): string {
   return text;
 }
@@ -35,7 +35,7 @@ export function parseOptional(text: string): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Returns the text of a `host:port`; undefined for an empty one. */
+/** Returns a text of the form `host:port`; undefined for an empty one. */
 export function parseAddress(text: string): string | undefined {
   if (text !== "" && !/^[^\s/]+:\d{1,5}$/.test(text)) {
     throw new Error(`must be host:port, such as 127.0.0.1:7233, not ${JSON.stringify(text)}`);
@@ -43,7 +43,7 @@ export function parseAddress(text: string): string | undefined {
   return parseOptional(text);
 }
 
-/** Reads a switch, or undefined for an empty text. Temporal's own programs say true and false. */
+/** Reads a switch; undefined for an empty text. Temporal's programs use true and false. */
 export function parseTls(text: string): boolean | undefined {
   if (text === "") return undefined;
   return ["on", "true"].includes(oneOf(["on", "off", "true", "false"])(text));
@@ -54,7 +54,7 @@ export function parseSwitch(text: string): boolean {
   return oneOf(["on", "off"])(text) === "on";
 }
 
-/** Splits at commas; spaces around items and empty items are left out. */
+/** Splits at commas; trims the items and drops empty ones. */
 export function parseList(text: string): readonly string[] {
   return text
     .split(",")
@@ -63,16 +63,16 @@ export function parseList(text: string): readonly string[] {
 }
 
 const encryptionKeyIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
-/** AES-256. */
+/** Key length of AES-256. */
 const encryptionKeyBytes = 32;
 const encryptionKeysMax = 16;
 
-/** Returns keys of a text `id:base64,…`, in its order; none for an empty one. */
+/** Returns the keys of a text `id:base64,…` in its order; none for an empty one. */
 export function parseEncryptionKeys(
   text: string,
 ): readonly { readonly id: string; readonly key: Uint8Array }[] {
   const items = parseList(text);
-  // Neither the text nor a part of it is repeated: a key without an id looks like one.
+  // Errors repeat no part of the text: a key without an id looks like an id.
   const keys = items.map((item, index) => {
     const [id = "", base64 = "", ...rest] = item.split(":");
     const key = Buffer.from(base64, "base64");
@@ -91,7 +91,7 @@ export function parseEncryptionKeys(
 }
 
 const clusterIdPattern = /^[a-z0-9_-]{1,64}$/;
-/** Each is a pool of connections and a watch. */
+/** Maximum clusters: each has a connection pool and a watch. */
 const clustersMax = 64;
 
 /** Returns cluster ids with their URLs; none for an empty text. */
@@ -111,7 +111,10 @@ export function parseClusters(text: string): Readonly<Record<string, string>> {
   );
 }
 
-/** The text may hold passwords: neither it nor the parser's words, which quote it, are repeated. */
+/**
+ * Parses an object. The text may contain passwords: errors repeat neither it nor the parser's
+ * message, which quotes it.
+ */
 function parseObject(text: string): object {
   const wanted = 'must be a JSON object such as {"id": "postgres://user:password@host/database"}';
   let value: unknown;
@@ -133,26 +136,26 @@ function isPostgresUrl(text: string): boolean {
 /** Returns the text of a Postgres URL; undefined for an empty one. */
 export function parsePostgresUrl(text: string): string | undefined {
   if (text === "") return undefined;
-  // The value may hold a password, so it is not repeated.
+  // The text may contain a password, so it is not repeated.
   if (!isPostgresUrl(text)) throw new Error(postgresUrlForm);
   return text;
 }
 
-/** Returns the origin of a URL that is nothing else; undefined for an empty text. */
+/** Returns a URL that consists only of an origin; undefined for an empty text. */
 export function parseOrigin(text: string): string | undefined {
   if (text === "") return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isOrigin = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
   if (!isOrigin) {
     const wanted = "scheme and host alone, such as https://waggle.example.org";
-    // What is before an @ may be a password, so it is not repeated.
+    // The part before an @ may be a password, so it is not repeated.
     const got = text.includes("@") ? "" : `, not ${JSON.stringify(text)}`;
     throw new Error(`must be ${wanted}${got}`);
   }
   return url.origin;
 }
 
-/** Returns the text, as the provider compares it; undefined for an empty one. */
+/** Returns the text unchanged: the provider compares it exactly; undefined for an empty one. */
 export function parseIssuer(text: string): string | undefined {
   if (text === "") return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -160,7 +163,7 @@ export function parseIssuer(text: string): string | undefined {
   const isSafe =
     url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
   if (!isPlain || !isSafe) {
-    // It may hold a password, so it is not repeated.
+    // The text may contain a password, so it is not repeated.
     throw new Error("must be an https URL without a query; http is for this machine alone");
   }
   return text;

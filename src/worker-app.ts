@@ -1,5 +1,5 @@
-// The other composition root: what runs workflows, in a process of its own or beside the service.
-// Called by commands/worker.ts, commands/workflows.ts and tests.
+// The other composition root: everything that runs workflows, in a separate process or next to the
+// service.
 
 import { createAudit } from "./access/audit/audit.ts";
 import { createAccessChanges } from "./access/changes/changes.ts";
@@ -29,9 +29,9 @@ import { startWorker } from "./workflows/worker.ts";
 export type WorkerAppOptions = {
   readonly config: Config;
   readonly target: TemporalTarget;
-  /** The control database. */
+  /** Control database. */
   readonly database: Database;
-  /** Where events are. */
+  /** Databases of events. */
   readonly clusters: Clusters;
   readonly logger: Logger;
   readonly sandbox: PythonSandbox;
@@ -39,11 +39,11 @@ export type WorkerAppOptions = {
 };
 
 export type WorkerApp = {
-  /** Ends the relay and the worker; what they were at is taken up by others, or later. */
+  /** Stops the relay and the worker; their unfinished work is resumed later or by others. */
   stop(): Promise<void>;
 };
 
-/** Starts the relay and the worker. Temporal may come later: nothing waits for it. */
+/** Starts the relay and the worker. Temporal may become available later. */
 export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerApp> {
   const { config, target, database, clusters, logger, sandbox, metrics } = options;
   const client = await createWorkflowClient(target);
@@ -54,7 +54,7 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
   const policies = createKeyPolicies({ database, changes, audit, scopes });
   const keys = createKeys({
     ...{ database, changes, audit, outbox, scopes, policies },
-    // Nobody calls a worker.
+    // A worker has no callers, so no cache is needed.
     cacheEntriesMax: 0,
     cacheAgeMs: 0,
   });

@@ -1,5 +1,5 @@
-// `waggle audit verify`: checks the audit log's chains and names the first broken row of each.
-// Changes nothing. Called by main.ts. Source: docs/audit.md.
+// `waggle audit verify`: checks the chains of the audit log and reports the first broken row of
+// each. Changes nothing. Source: docs/audit.md.
 
 import { OperatorError } from "../base/operator-error.ts";
 import { createAudit } from "../access/audit/audit.ts";
@@ -12,7 +12,7 @@ import { withDatabase } from "./database.ts";
 
 const usage = "usage:\n  waggle audit verify [--org ID-OR-NAME, or system]";
 
-/** Returns 1 when a chain is broken. */
+/** Returns 1 if a chain is broken. */
 export async function runAudit({ config, flags, operands }: CommandContext): Promise<number> {
   const [name, ...others] = operands;
   if (name !== "verify" || others.length > 0) throw new OperatorError(usage);

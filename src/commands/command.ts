@@ -1,4 +1,4 @@
-// What every command is given, and how it speaks to the person at the terminal.
+// Input of every command, and its output on the terminal.
 
 import type { Config, Flags } from "../config.ts";
 
@@ -7,29 +7,29 @@ export type CommandContext = {
   readonly flags: Flags;
   /** Words after the command's name. */
   readonly operands: readonly string[];
-  /** Everything on the command line but the command's name. */
+  /** All words of the command line except the command's name. */
   readonly words: readonly string[];
 };
 
 export type Command = {
   readonly summary: string;
-  /** Returns the exit code. */
+  /** Runs the command and returns the exit code. */
   readonly run: (context: CommandContext) => Promise<number>;
 };
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    // Whoever read it has gone (`waggle keys list | head -1`): the command still has to finish.
+    // The reader has ended (`waggle keys list | head -1`): the command still has to finish.
     if (error.code !== "EPIPE") throw error;
   });
 }
 
-/** Writes a line for people. */
+/** Writes a line to standard output. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Writes rows of cells in columns, the first row being the titles. */
+/** Writes rows in columns; the first row contains the titles. */
 export function printTable(rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? "").length)),

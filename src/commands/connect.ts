@@ -1,4 +1,4 @@
-// Opens the databases that a process works on, and waits until they answer. Called by the commands.
+// Opens the databases of a process and waits until they answer.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
@@ -10,17 +10,17 @@ import type { Database } from "../postgres/database.ts";
 import { orAborted } from "./interruption.ts";
 import type { Progress } from "./progress.ts";
 
-/** Long enough for a database that a container runtime starts beside us. */
+/** Long enough for a database that a container runtime starts at the same time. */
 const databaseTimeoutMs = 60_000;
 const databasePollMs = 500;
 
 export type ConnectDatabaseOptions = {
-  /** Ends the waiting: its reason is thrown. */
+  /** Ends the wait: its reason is thrown. */
   readonly signal: AbortSignal;
   readonly progress?: Progress;
 };
 
-/** Opens the pool and waits until the database answers, for at most a minute. */
+/** Opens the pool and waits up to a minute until the database answers. */
 export async function connectDatabase(
   url: string,
   config: Pick<Config, "databaseConnectionsMax">,
@@ -36,7 +36,7 @@ export async function connectDatabase(
     return database;
   } catch (error) {
     const closed = database.close();
-    // A server that accepts connections and says nothing would hold this up for five seconds.
+    // A server that accepts connections but does not answer would delay this by five seconds.
     if (!signal.aborted) await closed;
     throw error;
   }
@@ -58,15 +58,18 @@ async function isAnswering(
   }
 }
 
-/** A wrong password or database name stays wrong; SQLSTATE class 57 is a server starting up. */
+/**
+ * Returns whether a retry may help: not after an SQL error, such as a wrong password, except
+ * SQLSTATE class 57, which a starting server returns.
+ */
 function isWorthWaiting(error: unknown): boolean {
   const { code = "" } = error as NodeJS.ErrnoException;
   return !/^[0-9A-Z]{5}$/.test(code) || code.startsWith("57");
 }
 
 /**
- * Opens the clusters of the configuration and waits some seconds for them; one that is away then is
- * looked for while the service runs.
+ * Opens the configured clusters and waits some seconds for them. An unavailable cluster is retried
+ * while the service runs.
  */
 export async function connectClusters(
   control: Database,
@@ -86,7 +89,7 @@ export async function connectClusters(
     await orAborted(clusters.firstLook(), signal);
     return clusters;
   } catch (error) {
-    // As for a database that accepts connections and says nothing.
+    // Not awaited, because a server may accept connections without answering.
     void clusters.close();
     throw error;
   }

@@ -1,6 +1,6 @@
-// The first start: scopes, the project `demo` and its keys, and credentials.json, which is the only
-// place the keys' text goes. Called by start.ts.
-// Source: docs/spec.md, Authentication; docs/decisions.md, 31, 33.
+// Data of the first start: scopes, the project `demo`, its keys, and credentials.json, the only
+// place where the text of the keys is stored. Source: docs/spec.md, Authentication;
+// docs/decisions.md, 31, 33.
 
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { readJson, writeJson } from "../embedded/data-folder.ts";
 import type { Database } from "../postgres/database.ts";
 import { createLocalKeys } from "./local-access.ts";
 
-/** credentials.json, as clients and `npm run demo` read it. */
+/** Contents of credentials.json, which clients and `npm run demo` read. */
 export type Credentials = {
   readonly url: string;
   readonly org_id: string;
@@ -24,30 +24,30 @@ export type Credentials = {
   readonly project_name: string;
   readonly project_api_key: string;
   readonly ingestion_api_key: string;
-  /** Of the organization: may do everything in the control plane. */
+  /** Key of the organization with all permissions in the control plane. */
   readonly control_plane_api_key: string;
-  /** Of the organization: creates keys, and holds the permissions of charts. */
+  /** Key of the organization that may create keys and has all permissions on charts. */
   readonly data_plane_api_key: string;
 };
 
 export type CredentialsOutcome = {
-  /** Absent when there is no file and no project `demo` to make keys for. */
+  /** Absent if there is neither a file nor a project `demo` to create keys for. */
   readonly credentials: Credentials | undefined;
-  /** What the person at the terminal should know, when something was not as usual. */
+  /** Message for the person at the terminal if something unusual happened. */
   readonly remark: string | undefined;
 };
 
 export const firstProjectName = "demo";
 
-/** Returns where the file of a data folder is. */
+/** Returns the path of the file in a data folder. */
 export function credentialsPath(dataFolder: string): string {
   return join(dataFolder, "credentials.json");
 }
 
 /**
- * Makes the first project and its keys on an empty database, in one transaction, and writes
- * credentials.json. A start that was cut off between the two left a project whose keys nobody has:
- * then the next makes new ones. Also brings the file's `url` up to date.
+ * Creates the first project and its keys in an empty database, in one transaction, and writes
+ * credentials.json. After an interruption between the two, the keys are lost, and the next start
+ * creates new ones. Also updates the file's `url`.
  */
 export async function ensureCredentials(
   database: Database,
@@ -78,7 +78,7 @@ export async function ensureCredentials(
   return replaceCredentials(database, { path, url, isKept: kept !== undefined });
 }
 
-/** For a database that has its projects, where the file is missing or tells of another database. */
+/** Replaces the file of a non-empty database if it is missing or belongs to another database. */
 async function replaceCredentials(
   database: Database,
   { path, url, isKept }: { readonly path: string; readonly url: string; readonly isKept: boolean },
@@ -124,10 +124,10 @@ async function createFirstKeys(database: Database, project: LocalProject): Promi
   };
 }
 
-/** `*` is everything in the organization; making another one is above it. */
+/** `*` covers the organization; creating another organization needs a system permission. */
 const controlPlanePermissions = ["*", `${systemScope.level}.org.create`];
 
-/** Permissions to make, list and revoke keys of every kind, and all on charts. */
+/** Permissions to create, list and revoke keys of every kind, and all permissions on charts. */
 const dataPlanePermissions = [
   "org.fine_grained_api_key_dp.*",
   "org.fine_grained_api_key_cp.*",
@@ -155,7 +155,7 @@ const orgKeys = {
 
 const yearMs = 365 * 86_400_000;
 
-/** Makes one of the organization's first keys and returns its text. */
+/** Creates one of the organization's first keys and returns its text. */
 export async function createOrgKey(
   database: Database,
   orgId: string,
@@ -171,8 +171,8 @@ export async function createOrgKey(
 }
 
 /**
- * Makes those of the organization's keys that the file has not, from a release before there were
- * any, and those that have ended.
+ * Creates those of the organization's keys that are absent, because the file is from an older
+ * release, or that have expired or been revoked.
  */
 async function replaceEndedKeys(database: Database, kept: Credentials): Promise<Partial<OrgKeys>> {
   const made: Partial<Record<keyof OrgKeys, string>> = {};
@@ -183,7 +183,7 @@ async function replaceEndedKeys(database: Database, kept: Credentials): Promise<
   return made;
 }
 
-/** The file may be of a release that knew no such key. */
+/** Returns whether a key is valid; it is undefined in files of older releases. */
 async function isGood(database: Database, key: string | undefined): Promise<boolean> {
   if (key === undefined) return false;
   try {

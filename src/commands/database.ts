@@ -1,5 +1,5 @@
-// The database a short command works on: DATABASE_URL, or that of a data folder, whether its
-// service is running or not. Called by the commands that serve nothing.
+// Database of a short command: DATABASE_URL, or the database of a data folder, whether its service
+// is running or not.
 
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -12,12 +12,12 @@ import type { Database } from "../postgres/database.ts";
 import { connectDatabase } from "./connect.ts";
 import { interruptibly, orAborted } from "./interruption.ts";
 
-/** A service that is just starting gets this long until its Postgres answers. */
+/** Time that a starting service has until its Postgres answers. */
 const startingTimeoutMs = 30_000;
 
 /**
- * Runs `work` on the database and leaves everything running or stopped as it was, also when SIGTERM
- * or SIGINT cuts it off.
+ * Runs `work` on the database. Afterwards the Postgres runs or is stopped as before, also after an
+ * interruption by SIGTERM or SIGINT.
  */
 export async function withDatabase<T>(
   config: Config,
@@ -49,7 +49,7 @@ async function withFolder<T>(
   }
 }
 
-/** Runs `work` on the database of a URL, once it answers; waits for it at most a minute. */
+/** Runs `work` on the database of a URL after waiting up to a minute until it answers. */
 export async function withUrl<T>(
   url: string,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
-// One process of a deployment, as many as needed, on databases that `waggle migrate` has prepared:
-// it opens them, runs its part, and ends in an orderly way. Called by serve.ts and worker.ts.
+// Runs one process of a deployment on databases that `waggle migrate` has prepared: opens them,
+// runs the process's part, and stops in an orderly way.
 
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
@@ -19,13 +19,13 @@ export type DeployedParts = {
 };
 
 export type RunningPart = {
-  /** Printed once it runs. */
+  /** Line that is printed when the part runs. */
   readonly readyLine: string;
-  /** Ends it in an orderly way, or at once when `hurry` settles. */
+  /** Stops in an orderly way, or at once when `hurry` settles. */
   stop(hurry: Promise<void>): Promise<void>;
 };
 
-/** Runs what `start` starts until the process is told to stop; returns the exit code. */
+/** Runs a part until the process is told to stop; returns the exit code. */
 export async function runDeployed(
   config: Config,
   databaseUrl: string,
@@ -49,7 +49,7 @@ export async function runDeployed(
     await running.stop(end.hurry);
     return code;
   } catch (error) {
-    // Cut off while starting, which is no failure.
+    // An interrupted start is not a failure.
     if (error === signal.reason) return await end.code;
     throw error;
   } finally {

@@ -1,5 +1,5 @@
-// `waggle doctor`: looks at everything the service needs and says what to do about what is not
-// there. Changes nothing but the cache of the sandbox. Called by main.ts.
+// `waggle doctor`: checks everything that the service needs, with advice for each problem. Changes
+// nothing except the cache of the sandbox.
 
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { createSandbox } from "./sandbox.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 
-/** `advice` is there when something has to be done. */
+/** Result of a check; `advice` is present if something has to be done. */
 type Finding = { readonly found: string; readonly advice?: string };
 
 const nodeMajorMin = 24;
@@ -31,7 +31,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   sandbox: checkSandbox,
 };
 
-/** Returns 1 when any check has advice. */
+/** Returns 1 if a check has advice. */
 export async function runDoctor({ config }: CommandContext): Promise<number> {
   let code = 0;
   for (const [name, check] of Object.entries(checks)) {
@@ -52,7 +52,7 @@ async function checkNode(): Promise<Finding> {
 
 async function checkDataFolder({ dataFolder }: Config): Promise<Finding> {
   const folder = resolve(dataFolder);
-  // A folder that is not there yet is made in the nearest one that is.
+  // A missing folder will be created in the nearest existing one.
   for (let path = folder; ; path = dirname(path)) {
     try {
       await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -100,7 +100,7 @@ async function checkUrl(url: string, setting: string): Promise<Finding> {
   }
 }
 
-/** Without it everything works but evaluators of type PYTHON. */
+/** Checks the sandbox, which only evaluators of type PYTHON need. */
 async function checkSandbox(config: Config): Promise<Finding> {
   const sandbox = createSandbox(config, createLogger("silent"));
   try {
@@ -120,11 +120,11 @@ async function checkSandbox(config: Config): Promise<Finding> {
   }
 }
 
-/** Without one everything works but evaluators that run by themselves, archives and revocations. */
+/** Checks Temporal, which only automatic evaluators, archives and revocations need. */
 async function checkTemporal(config: Config): Promise<Finding> {
   const { address, namespace, cliPath } = config.temporal;
   if (address !== undefined) {
-    // Loaded here: no other check needs Temporal's client, which is large.
+    // Imported here, because Temporal's client is large and no other check needs it.
     const { createWorkflowClient } = await import("../workflows/client.ts");
     const client = await createWorkflowClient({ ...config.temporal, address });
     const fault = await client.findFault().finally(() => client.close());

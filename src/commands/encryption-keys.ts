@@ -1,6 +1,5 @@
-// The encryption keys of a machine that has a data folder: those of the configuration, and the one
-// that a first start makes so that secrets can be stored without any setting. Called by start.ts
-// and provider-credentials.ts. Source: docs/generations.md.
+// Encryption keys of a machine with a data folder: the configured ones, and the one that the first
+// start creates so that secrets can be stored without setup. Source: docs/generations.md.
 
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -10,19 +9,19 @@ import type { Config, EncryptionKey } from "../config.ts";
 import { writeJson } from "../embedded/data-folder.ts";
 import { parseEncryptionKeys } from "../setting-parsers.ts";
 
-/** Its value has the form of the setting, so that it can be handed to `waggle serve` as it is. */
+/** File of the folder's key, in the form of the setting, so that `waggle serve` takes it too. */
 type KeyFile = { readonly encryption_keys: string };
 
 const keyBytes = 32;
 
-/** Returns where the key of a data folder is; only the folder's owner can read it. */
+/** Returns the path of the data folder's key; only the folder's owner can read the file. */
 export function encryptionKeyPath(dataFolder: string): string {
   return join(dataFolder, "encryption-key.json");
 }
 
 /**
- * Returns the keys of the configuration, then the folder's own, which opens what was stored before
- * there was a configuration. Makes the folder's own where there is no key at all.
+ * Returns the configured keys, then the folder's key, which decrypts secrets stored before keys
+ * were configured. Creates the folder's key if neither exists.
  */
 export async function ensureEncryptionKeys(
   config: Pick<Config, "encryptionKeys">,
@@ -32,7 +31,7 @@ export async function ensureEncryptionKeys(
   return found.length > 0 ? found : [await makeKey(folder)];
 }
 
-/** As ensureEncryptionKeys, but makes none. */
+/** Like ensureEncryptionKeys, but creates no key. */
 export async function findEncryptionKeys(
   { encryptionKeys }: Pick<Config, "encryptionKeys">,
   folder: string,
@@ -43,7 +42,7 @@ export async function findEncryptionKeys(
 }
 
 async function makeKey(folder: string): Promise<EncryptionKey> {
-  // At random, so that keys of two folders are not taken for one another.
+  // Random, so that the keys of two folders have different ids.
   const id = `local-${randomBytes(4).toString("hex")}`;
   const key = randomBytes(keyBytes);
   const file: KeyFile = { encryption_keys: `${id}:${key.toString("base64")}` };
@@ -62,7 +61,7 @@ async function readKeys(path: string): Promise<readonly EncryptionKey[]> {
   try {
     return parseEncryptionKeys((JSON.parse(text) as KeyFile).encryption_keys);
   } catch {
-    // What the readers say would repeat parts of the key.
+    // The parsers' messages would repeat parts of the key.
     throw new OperatorError(
       `${path} is damaged: put it back from a backup; moved away, a new key is made, and the ` +
         "secrets of providers have to be given again",

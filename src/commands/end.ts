@@ -1,4 +1,4 @@
-// The log of a process that runs until it is told to stop, and what tells it.
+// Logger of a long-running process, and the events that end it.
 
 import { createLogger } from "../base/logger.ts";
 import type { Logger } from "../base/logger.ts";
@@ -6,23 +6,23 @@ import type { Config } from "../config.ts";
 import { onSupervisorEnd } from "./supervised.ts";
 
 export type End = {
-  /** The exit code: 0 after SIGTERM, SIGINT or the supervisor's end, 1 after an uncaught bug. */
+  /** Exit code: 0 after SIGTERM, SIGINT or the supervisor's end, 1 after an uncaught error. */
   readonly code: Promise<number>;
-  /** Aborted at the same time, so that a start is not finished first. */
+  /** Aborted at the same time, so that a start is interrupted. */
   readonly signal: AbortSignal;
-  /** Settles at a second signal: whoever sends it does not want to wait for running requests. */
+  /** Settles at a second signal, which asks to stop without waiting for running requests. */
   readonly hurry: Promise<void>;
 };
 
-/** npm hands on the Ctrl-C that the terminal has already sent us: both are one wish. */
+/** Time within which a repeated signal is ignored: npm forwards the Ctrl-C of the terminal. */
 const sameSignalMs = 1_000;
 
 export type WatchForEndOptions = {
-  /** Whether the process that started this one is its supervisor, and ends it by ending. */
+  /** Whether the parent process is a supervisor whose end also ends this process. */
   readonly isSupervised?: boolean;
 };
 
-/** Watches, from now on, for what ends the service. */
+/** Starts watching for the events that end the service. */
 export function watchForEnd(logger: Logger, options: WatchForEndOptions = {}): End {
   const code = Promise.withResolvers<number>();
   const controller = new AbortController();
@@ -54,7 +54,7 @@ export function watchForEnd(logger: Logger, options: WatchForEndOptions = {}): E
   return { code: code.promise, signal: controller.signal, hurry: hurry.promise };
 }
 
-/** Makes the log that a configuration asks for. */
+/** Creates the logger of a configuration. */
 export function loggerOf(config: Config): Logger {
   return createLogger(config.logLevel);
 }

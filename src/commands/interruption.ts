@@ -1,10 +1,9 @@
-// What a command does when it is told to stop half-way. Called by the commands that wait for
-// something or have started a Postgres.
+// Interruption of commands that wait for something or have started a Postgres.
 
 import { OperatorError } from "../base/operator-error.ts";
 
 /**
- * Waits for `work`, but throws the signal's reason as soon as it is aborted; `work` then goes on
+ * Waits for `work`, but throws the signal's reason as soon as it is aborted; `work` continues
  * unobserved.
  */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -20,8 +19,8 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
 }
 
 /**
- * Runs `work` with an abort signal for SIGTERM and SIGINT, which do not end the process meanwhile:
- * `work` first stops what it has started. The signal's reason says that the command did not finish.
+ * Runs `work` with a signal that SIGTERM and SIGINT abort. They do not end the process, so that
+ * `work` can stop what it has started. The signal's reason says that the command did not finish.
  */
 export async function interruptibly<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

@@ -1,5 +1,5 @@
-// `waggle keys create | list | revoke`, on the running service's database or the one of a data
-// folder. Source: docs/decisions.md, 31 to 33.
+// `waggle keys create | list | revoke` on the database of the running service or of a data folder.
+// Source: docs/decisions.md, 31 to 33.
 
 import { toRoot } from "../access/keys/keys.ts";
 import type { Key, Keys } from "../access/keys/keys.ts";
@@ -45,7 +45,7 @@ const actions: Readonly<Record<string, Action>> = {
       (await findRoot(database, flags)) ?? (await getProject(database, firstProjectName));
     const newKey = { ...parseCreateFlags(flags), root, creator: findOperator() };
     const { key, secret } = await keys.create(newKey).catch(explain);
-    // The key alone on standard output, so that a script can take it.
+    // Standard output contains only the key, for use in scripts.
     const where = `${key.rootLevel} ${key.rootName}`;
     process.stderr.write(`key ${key.id} of ${where}, shown only this once:\n`);
     print(secret);
@@ -129,7 +129,7 @@ function parseDays(text: string | boolean | undefined): number {
   throw new OperatorError(`--expires-in-days must be a whole number from 1 to ${daysMax}`);
 }
 
-/** Returns the scope that a flag names; undefined when none does. */
+/** Returns the scope that a flag names; undefined without such a flag. */
 async function findRoot(database: Database, flags: Flags): Promise<Scope | undefined> {
   const [level, other] = (["project", "workspace", "org"] as const).filter((name) => flags[name]);
   if (other) throw new OperatorError(`--${level} and --${other} cannot both be given\n${usage}`);
@@ -148,7 +148,7 @@ async function getProject(database: Database, nameOrId: string): Promise<Scope> 
   return scope;
 }
 
-/** A refusal by a rule is for the person at the terminal to put right. */
+/** Rethrows a refusal by a rule as an error of the operator, who can correct it. */
 function explain(error: unknown): never {
   if (!(error instanceof ServiceError)) throw error;
   throw new OperatorError(error.message, { cause: error });

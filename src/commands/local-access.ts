@@ -1,5 +1,5 @@
-// Keys and people as a command handles them on a database, without serving requests, and who it is
-// that does. Called by the commands.
+// Keys and people for commands, which work on a database without serving requests, and the operator
+// as the actor.
 
 import { userInfo } from "node:os";
 import { createAudit } from "../access/audit/audit.ts";
@@ -15,10 +15,10 @@ import { createScopes } from "../controlplane/scopes/scopes.ts";
 import { createOutbox } from "../outbox/outbox.ts";
 import type { Database } from "../postgres/database.ts";
 
-/** Nobody calls a command: it remembers no caller. */
+/** Disables the cache of callers, because a command has none. */
 const noMemory = { cacheEntriesMax: 0, cacheAgeMs: 0 };
 
-/** Returns keys on a database. */
+/** Creates access to the keys of a database. */
 export function createLocalKeys(database: Database): Keys {
   const audit = createAudit(database);
   const changes = createAccessChanges({ database });
@@ -28,7 +28,7 @@ export function createLocalKeys(database: Database): Keys {
   return createKeys({ database, changes, audit, outbox, scopes, policies, ...noMemory });
 }
 
-/** Returns people whose sign-ins nobody asks for here. */
+/** Creates access to the people of a database, without sign-in. */
 export function createLocalPeople(database: Database, manifest: Manifest): People {
   return createPeople({
     database,
@@ -40,7 +40,7 @@ export function createLocalPeople(database: Database, manifest: Manifest): Peopl
   });
 }
 
-/** Returns who works at the command line, for the record. */
+/** Returns the person at the command line as an actor for the audit log. */
 export function findOperator(): LocalCreator {
   const id = accountName();
   return { kind: "operator", actor: { type: "operator", id, name: `command line (${id})` } };
@@ -50,7 +50,7 @@ function accountName(): string {
   try {
     return userInfo().username;
   } catch {
-    // The account has no name in a container that runs under a made-up uid.
+    // The account has no name in a container that runs with an arbitrary uid.
     return `uid ${process.getuid?.() ?? "?"}`;
   }
 }

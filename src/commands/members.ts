@@ -1,5 +1,5 @@
-// `waggle members add | list | remove | release`: who has which role where, for the operator of a
-// deployment where nobody can sign in. Called by main.ts. Source: docs/spec.md, Authentication, 6.
+// `waggle members add | list | remove | release`: manages roles from the command line, also in a
+// deployment without sign-in. Source: docs/spec.md, Authentication, 6.
 
 import type { Member } from "../access/members/members.ts";
 import type { People } from "../access/people.ts";
@@ -83,7 +83,7 @@ export async function runMembers({ config, flags, operands }: CommandContext): P
   return 0;
 }
 
-/** Whoever may run this may read and write the whole database. */
+/** Returns a principal with all permissions: the operator can change the database anyway. */
 function operatorPrincipal(): UserPrincipal {
   const { actor } = findOperator();
   return {

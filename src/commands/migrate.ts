@@ -1,5 +1,4 @@
-// `waggle migrate`: brings the schema of the database, and of every cluster, up to date. Called by
-// main.ts.
+// `waggle migrate`: migrates the schema of the database and of every cluster.
 
 import { migrate } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
@@ -7,7 +6,7 @@ import type { CommandContext } from "./command.ts";
 import { withDatabase, withUrl } from "./database.ts";
 import { interruptibly } from "./interruption.ts";
 
-/** Returns 1 when a cluster could not be migrated; the others are, whatever happens to one. */
+/** Returns 1 if a cluster could not be migrated; the others are migrated nevertheless. */
 export async function runMigrate({ config }: CommandContext): Promise<number> {
   const applied = await withDatabase(config, migrate);
   for (const name of applied) print(`applied ${name}`);

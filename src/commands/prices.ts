@@ -1,5 +1,5 @@
-// `waggle prices recost`: estimates the costs of a project's stored model events with the price
-// table that is installed now, and reports before and after. Called by main.ts.
+// `waggle prices recost`: estimates the costs of a project's stored model events with the installed
+// price table, and reports costs before and after.
 // Source: docs/decisions.md, 18; docs/generations.md.
 
 import { isProject, type ProjectScope } from "../access/scope.ts";
@@ -58,13 +58,13 @@ async function getProject(control: Database, nameOrId: string): Promise<ProjectS
   throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
 }
 
-/** Several projects may have a name. */
+/** Adds a hint to use the id: several projects may have the same name. */
 function explain(error: unknown): never {
   if (!(error instanceof ServiceError)) throw error;
   throw new OperatorError(`${error.message}; name one by its id`, { cause: error });
 }
 
-/** Runs `work` where the project's events are: the control database, unless a cluster has a URL. */
+/** Runs `work` on the project's cluster: the control database, unless the cluster has a URL. */
 async function withCluster<T>(
   { clusters }: Config,
   clusterId: string,
@@ -108,7 +108,7 @@ function toDollars(cost: number | null): string {
   return cost === null ? "unknown" : `$${cost.toFixed(6)}`;
 }
 
-/** What senders call their models may hold anything that a terminal obeys. */
+/** Replaces control characters: model names come from senders and are printed to a terminal. */
 function printable(text: string): string {
   return text.replace(/\p{C}/gu, "�");
 }

@@ -1,10 +1,9 @@
-// Tells whoever started the service what it is waiting for, once that takes longer than two
-// seconds. Called by the commands that start things.
+// Prints the current step of a start that takes longer than two seconds.
 
 import { print } from "./command.ts";
 
 export type Progress = {
-  /** Ends the step before and begins another. */
+  /** Ends the previous step and begins the next. */
   step(name: string): void;
   done(): void;
 };

@@ -1,5 +1,5 @@
-// `waggle provider-credentials rotate`: seals the secrets of providers under the first encryption
-// key. Called by main.ts. Source: docs/generations.md.
+// `waggle provider-credentials rotate`: encrypts provider secrets with the first encryption key.
+// Source: docs/generations.md.
 
 import { resolve } from "node:path";
 import { createAudit } from "../access/audit/audit.ts";
@@ -17,7 +17,7 @@ import { findOperator } from "./local-access.ts";
 
 const usage = "usage:\n  waggle provider-credentials rotate";
 
-/** Returns 1 when some credentials could not be opened. */
+/** Returns 1 if some credentials could not be decrypted. */
 export async function runProviderCredentials(context: CommandContext): Promise<number> {
   const { config, operands } = context;
   const [name, ...others] = operands;
@@ -32,7 +32,7 @@ export async function runProviderCredentials(context: CommandContext): Promise<n
   });
 }
 
-/** What the operator has to put right. */
+/** Rethrows a refusal as an error of the operator, who can correct it. */
 function explain(error: unknown): never {
   if (!(error instanceof ServiceError)) throw error;
   throw new OperatorError(error.message, { cause: error });

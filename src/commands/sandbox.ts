@@ -1,5 +1,4 @@
-// The sandbox of evaluators' Python, as the configuration asks for it. Called by the commands that
-// run evaluators, and by tests. Source: docs/sandbox.md.
+// Sandbox for the Python of evaluators, made from the configuration. Source: docs/sandbox.md.
 
 import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,10 +9,10 @@ import { userCacheFolder } from "../embedded/user-cache.ts";
 import { createPythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 
-/** Kept ready at least, from the first evaluator on; each takes 140 MB and no time. */
+/** Minimum idle processes after the first evaluator; each takes 140 MB but no CPU time. */
 const blanks = 1;
 
-/** Starts nothing: the first evaluator does. */
+/** Creates the sandbox; the first evaluator starts it. */
 export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger): PythonSandbox {
   const { timeLimitMs, memoryBytesMax, outputBytesMax, codeBytesMax, processesMax } =
     config.evaluation;
@@ -31,10 +30,10 @@ export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger
   });
 }
 
-/** Of root: its home is closed to the account that evaluators then run as. */
+/** Cache folder of root: evaluators run as another account, which cannot read root's home. */
 const systemCacheFolder = "/var/cache/waggle";
 
-/** The user's own, so that nobody else wrote what is there; else one for this process alone. */
+/** Returns a cache folder that only its owner can write; a temporary one if it is not writable. */
 function cacheFolder(): string {
   const folder = process.getuid?.() === 0 ? systemCacheFolder : userCacheFolder();
   try {

@@ -1,5 +1,5 @@
-// `waggle serve`: the service alone, on a database that DATABASE_URL names and `waggle migrate` has
-// prepared; as many processes as needed. Called by main.ts.
+// `waggle serve`: one of any number of service processes on the database of DATABASE_URL, which
+// `waggle migrate` has prepared.
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";

@@ -1,4 +1,4 @@
-// Runs the service on databases that are there. Called by start.ts and serve.ts.
+// Runs the service on existing databases.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
@@ -10,16 +10,16 @@ import type { Metrics } from "../operator/metrics.ts";
 import { startOperatorServer } from "../operator/server.ts";
 import type { OperatorServer } from "../operator/server.ts";
 
-/** For storing what waits in the commit queue after the last connection was cut. */
+/** Time for storing the rest of the commit queue after the last connection is closed. */
 const closeGraceMs = 10_000;
 
 export type RunningService = {
   readonly url: string;
-  /** Refuses new work, finishes the running requests within the drain time, or until `hurry`. */
+  /** Refuses new work and finishes running requests within the drain time, or until `hurry`. */
   stop(hurry: Promise<void>): Promise<void>;
 };
 
-/** Starts listening: the API's port and, unless it is off or taken, the operator's. */
+/** Listens on the API's port and, unless it is off or in use, on the operator's port. */
 export async function startService(
   config: Config,
   parts: Omit<AppOptions, "config">,
@@ -33,7 +33,7 @@ export async function startService(
   return {
     url: reachableUrl(url),
     async stop(hurry) {
-      // close() keeps to the drain time by itself; one that hangs must not keep Postgres running.
+      // close() limits itself to the drain time; one that hangs must not keep Postgres running.
       const limit = delay(config.drainTimeoutMs + closeGraceMs, undefined, { ref: false });
       await Promise.race([app.close(), limit, hurry]);
       await operator?.close();
@@ -52,7 +52,10 @@ function describeListenFailure(cause: unknown, { host, port }: Config): unknown 
   return what === undefined ? cause : new OperatorError(`${host}:${port} ${what}`, { cause });
 }
 
-/** Metrics are not worth a failed start: two services on one machine share the default port. */
+/**
+ * Starts the operator's server, or logs its failure. A failure does not stop the service, because
+ * two services on one machine share the default port.
+ */
 export async function startOperator(
   config: Config,
   metrics: Metrics,
@@ -68,7 +71,7 @@ export async function startOperator(
   }
 }
 
-/** A service that listens everywhere is reached here on the loopback address. */
+/** Replaces the address of all interfaces by the loopback address. */
 function reachableUrl(url: string): string {
   return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }

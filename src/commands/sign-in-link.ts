@@ -1,6 +1,5 @@
-// `waggle sign-in-link`: a one-time link that signs the first administrator in, where no identity
-// provider is configured. Called by main.ts; start.ts prints one too.
-// Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
+// `waggle sign-in-link`: prints a one-time link that signs the first administrator in if no
+// identity provider is configured. Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
 
 import { resolve } from "node:path";
 import { loadManifest } from "../access/roles/manifest.ts";
@@ -28,14 +27,14 @@ export async function runSignInLink({ config, operands }: CommandContext): Promi
   await withDatabase(config, async (database) => {
     await assertMigrated(database);
     const link = await createSignInLink(database, config, url);
-    // The link alone on standard output, so that a script can take it.
+    // Standard output contains only the link, for use in scripts.
     process.stderr.write(`signs ${config.adminEmail} in, once, within ${linkMinutes} minutes:\n`);
     print(link);
   });
   return 0;
 }
 
-/** Makes a link to the service at `url`; the ones made before are void. */
+/** Creates a link to the service at `url`; earlier links become invalid. */
 export async function createSignInLink(
   database: Database,
   { adminEmail, publicUrl, rolesManifest }: Config,

@@ -1,5 +1,5 @@
-// `waggle start-once`, which `waggle start` supervises: the whole service on one machine, nothing
-// else needed.
+// `waggle start-once`, which `waggle start` supervises: the whole service on one machine without
+// other programs.
 
 import { resolve } from "node:path";
 import { linkMinutes } from "../access/sign-in/links.ts";
@@ -28,12 +28,12 @@ import { createSignInLink } from "./sign-in-link.ts";
 import { reportReady } from "./supervised.ts";
 import { runWorkflows, workerConnectionsMax } from "./workflows.ts";
 
-/** Starts everything, prints the ready line, and stops it all again at a signal. */
+/** Starts all parts, prints the ready line, and stops all parts at a signal. */
 export async function runStart({ config }: CommandContext): Promise<number> {
   const folder = resolve(config.dataFolder);
   const lock = await lockDataFolder(folder);
   if (!lock) throw new OperatorError(await describeHolder(folder));
-  // Signals from here on end in an orderly stop of whatever has been started.
+  // From here on, a signal stops the parts that were started in an orderly way.
   const logger = loggerOf(config);
   const end = watchForEnd(logger, { isSupervised: true });
   const started: (() => Promise<void>)[] = [() => lock.release()];
@@ -41,7 +41,7 @@ export async function runStart({ config }: CommandContext): Promise<number> {
     await startAll({ config, folder, lock, logger, started, end });
     return await end.code;
   } catch (error) {
-    // Cut off while starting: whatever failed for it is no failure.
+    // A failure after an interruption is not reported.
     if (end.signal.aborted) return await end.code;
     throw error;
   } finally {
@@ -54,7 +54,7 @@ type StartAll = {
   readonly folder: string;
   readonly lock: DataFolder;
   readonly logger: Logger;
-  /** Takes how to stop each part as soon as the part runs. */
+  /** Collects the stop function of each part as soon as the part runs. */
   readonly started: (() => Promise<void>)[];
   readonly end: End;
 };
@@ -89,7 +89,7 @@ async function startAll(options: StartAll): Promise<void> {
     started.push(() => service.stop(end.hurry));
     const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
     await lock.announce({ pid: process.pid, url: service.url });
-    // A key or a link must not get into a log or a file that others read.
+    // Keys and links must not get into logs or files that other people read.
     const isForPeople = process.stdout.isTTY;
     const link =
       config.oidc === undefined && isForPeople
@@ -106,9 +106,9 @@ async function startAll(options: StartAll): Promise<void> {
   }
 }
 
-/** Listeners, the clusters' watchers, commands such as `keys create`, and those Postgres keeps. */
+/** Connections of listeners, cluster watchers and short commands, and those Postgres reserves. */
 const otherConnectionsMax = 25;
-/** Postgres holds memory for each, but little: fewer gain nothing. */
+/** Minimum of max_connections: Postgres needs little memory for each, so fewer gain nothing. */
 const connectionsMin = 60;
 
 async function startEmbedded({
@@ -143,7 +143,7 @@ async function describeHolder(folder: string): Promise<string> {
 
 type Ready = {
   readonly outcome: CredentialsOutcome;
-  /** Whether a person reads this at a terminal, so that it may show secrets. */
+  /** Whether standard output is a terminal, so that it may show secrets. */
   readonly isForPeople: boolean;
   readonly link: string | undefined;
 };

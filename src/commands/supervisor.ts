@@ -1,5 +1,6 @@
-// The supervisor of `waggle start`: runs the service as a child process and starts it again after a
-// crash, with growing pauses. Imports next to nothing, since it stays in memory beside the service.
+// The supervisor of `waggle start`: runs the service as a child process and restarts it after a
+// crash, with growing pauses. Imports almost nothing, because it stays in memory next to the
+// service.
 
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -10,7 +11,7 @@ import type { Logger } from "../base/logger.ts";
 import { isReadyMessage } from "./supervised.ts";
 
 export type SuperviseOptions = {
-  /** File of the program that is the service. */
+  /** Path of the service's program. */
   readonly script: string;
   readonly words: readonly string[];
   readonly pauses: Pauses;
@@ -20,9 +21,9 @@ export type Pauses = {
   /** Upper bound of the pause after the first crash; it doubles with each further one. */
   readonly firstMs: number;
   readonly longestMs: number;
-  /** A service that was ready for so long begins again with the first pause. */
+  /** Ready time after which the pauses begin again with the first one. */
   readonly forgetAfterMs: number;
-  /** Starts that may fail in a row; with the usual pauses they take two minutes. */
+  /** Maximum failed starts in a row; with the usual pauses they take two minutes. */
   readonly failuresMax: number;
 };
 
@@ -40,9 +41,9 @@ export function superviseService(words: readonly string[]): Promise<number> {
 }
 
 /**
- * Runs a program until it ends in order, hands SIGTERM and SIGINT on to it, and returns its exit
- * code. A program that was ready once is started again when it crashes: when a signal ends it, or
- * an exit code other than 0. One that was never ready is not: a wrong setting stays wrong.
+ * Runs a program until it ends with exit code 0, forwards SIGTERM and SIGINT to it, and returns its
+ * exit code. A program that was ready once is restarted after a crash: an end by a signal or
+ * another exit code. A program that was never ready is not: a wrong setting stays wrong.
  */
 export async function supervise({ script, words, pauses }: SuperviseOptions): Promise<number> {
   const signals = handSignalsOn();
@@ -56,7 +57,7 @@ export async function supervise({ script, words, pauses }: SuperviseOptions): Pr
     const logger = await openLog(logLevel ?? "info");
     const cause = describe(end);
     if (logLevel === undefined) {
-      // A service that ends by itself has said why.
+      // A service that exits with a code has reported the reason.
       if (end.code === null) logger.fatal({ cause }, "the service was ended before it was ready");
       return exitCodeOf(end, signals);
     }
@@ -68,7 +69,7 @@ export async function supervise({ script, words, pauses }: SuperviseOptions): Pr
     crashes = end.readyMs >= pauses.forgetAfterMs ? 1 : crashes + 1;
     const pauseMs = choosePauseMs(crashes, pauses);
     logger.error({ cause, crashes, pauseMs }, "the service crashed; starting it again");
-    // An aborted pause throws, which is no failure: the service is not to run again.
+    // An aborted pause throws; it only means that the service must not be restarted.
     await delay(pauseMs, undefined, { signal: signals.stopping }).catch(() => undefined);
     if (signals.stopping.aborted) return 0;
   }
@@ -90,13 +91,13 @@ export function choosePauseMs(
 type Signals = {
   /** Aborted by the first signal. */
   readonly stopping: AbortSignal;
-  /** Returns the signal that was handed on last. */
+  /** Returns the last forwarded signal. */
   readonly last: () => NodeJS.Signals | undefined;
-  /** The process that gets the signals. */
+  /** Process to which signals are forwarded. */
   receiver: ChildProcess | undefined;
 };
 
-/** Hands each signal on: the service tells a second wish to stop from one that comes twice. */
+/** Forwards each signal, because the service distinguishes a second signal from a repeated one. */
 function handSignalsOn(): Signals {
   const controller = new AbortController();
   let last: NodeJS.Signals | undefined;
@@ -117,13 +118,13 @@ type End = {
   /** Set when the process could not be started. */
   readonly error: Error | undefined;
   readonly isReady: boolean;
-  /** Time from readiness to the end; 0 for a service that was not ready. */
+  /** Time from readiness to the end; 0 if the service was never ready. */
   readonly readyMs: number;
-  /** The service's log level, known once it was ready. */
+  /** Log level of the service, which is known after it was ready. */
   readonly logLevel: string | undefined;
 };
 
-/** Runs the program once, with our flags of Node, environment and standard streams. */
+/** Runs the program once with this process's Node flags, environment and standard streams. */
 async function run(script: string, words: readonly string[], signals: Signals): Promise<End> {
   const child = fork(script, words);
   signals.receiver = child;
@@ -137,11 +138,11 @@ async function run(script: string, words: readonly string[], signals: Signals): 
   const ended = Promise.withResolvers<Pick<End, "code" | "signal" | "error">>();
   child.once("exit", (code, signal) => {
     const resolve = () => ended.resolve({ code, signal, error: undefined });
-    // Messages that the service sent last are received before.
+    // The service's last messages arrive before the disconnect.
     if (child.connected) child.once("disconnect", resolve);
     else resolve();
   });
-  // Any other error (a signal that came too late) is followed by the exit.
+  // After any other error, such as a signal that came too late, the exit event follows.
   child.on("error", (error) => {
     if (child.pid === undefined) ended.resolve({ code: null, signal: null, error });
   });
@@ -151,12 +152,12 @@ async function run(script: string, words: readonly string[], signals: Signals): 
   return { ...end, isReady: readyAtMs !== undefined, readyMs, logLevel };
 }
 
-/** A shell's exit code of a program that a signal ended is this and the signal's number. */
+/** A shell adds this to the signal's number for the exit code of a program that a signal ended. */
 const signalExitCode = 128;
 
 function exitCodeOf({ code, signal }: End, signals: Signals): number {
   if (code !== null) return code;
-  // A signal that comes before the service handles any ends it at once: nothing ran yet.
+  // A signal before the service handles signals ends it at once; nothing was running yet.
   if (signal !== null && signal === signals.last()) return 0;
   return signal === null ? 1 : signalExitCode + constants.signals[signal];
 }
@@ -165,7 +166,7 @@ function describe({ code, signal, error }: End): string {
   return error?.message ?? signal ?? `exit code ${code}`;
 }
 
-/** Loads the logger late: most services never crash. */
+/** Imports the logger only after a crash, because most services never crash. */
 async function openLog(level: string): Promise<Logger> {
   const { createLogger } = await import("../base/logger.ts");
   return createLogger(level);

@@ -1,5 +1,5 @@
-// `waggle worker`: runs workflows and starts those that wait in the outbox; serves no requests. As
-// many processes as needed, on DATABASE_URL and TEMPORAL_ADDRESS. Called by main.ts.
+// `waggle worker`: runs workflows and starts those in the outbox; serves no requests. Any number of
+// processes on DATABASE_URL and TEMPORAL_ADDRESS.
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
@@ -17,7 +17,7 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
     );
   }
   return runDeployed(config, databaseUrl, async (parts) => {
-    // Loaded here: the other commands do without Temporal's part, which is large.
+    // Imported here, because Temporal's part is large and other commands do not need it.
     const { startWorkerApp } = await import("../worker-app.ts");
     const metrics = createMetrics();
     const sandbox = createSandbox(config, parts.logger);

@@ -1,5 +1,5 @@
-// Workflows beside the service, on one machine: a Temporal, unless one is named, and the worker.
-// All of it in the background: nothing waits for it, and the service works without it.
+// Workflows next to the service on one machine: the worker and, unless an address is configured, an
+// embedded Temporal. They start in the background: the service does not need them.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
@@ -14,9 +14,9 @@ import { print } from "./command.ts";
 
 export type RunWorkflowsOptions = {
   readonly config: Config;
-  /** The data folder, whose lock is held. */
+  /** Data folder; the caller holds its lock. */
   readonly folder: string;
-  /** Of the control database. */
+  /** URL of the control database. */
   readonly databaseUrl: string;
   readonly logger: Logger;
   readonly sandbox: PythonSandbox;
@@ -24,16 +24,16 @@ export type RunWorkflowsOptions = {
 };
 
 export type RunningWorkflows = {
-  /** Ends the worker, then the embedded Temporal; what is under way goes on at the next start. */
+  /** Stops the worker, then the embedded Temporal; running work continues after the next start. */
   stop(hurry: Promise<void>): Promise<void>;
 };
 
-/** Few, since moving events must not keep requests waiting for the database. */
+/** Few, so that moving events does not keep requests waiting for the database. */
 export const workerConnectionsMax = 6;
 /** A worker that hangs must not keep Postgres running. */
 const stopTimeoutMs = 15_000;
 
-/** Begins to start Temporal and the worker, and returns at once. */
+/** Starts Temporal and the worker in the background and returns at once. */
 export function runWorkflows(options: RunWorkflowsOptions): RunningWorkflows {
   const stopping = new AbortController();
   const stops: (() => Promise<void>)[] = [];
@@ -60,7 +60,7 @@ async function start(
   const named = temporal.address !== undefined && { ...temporal, address: temporal.address };
   const target = named || (await startEmbedded({ config, folder, logger }, signal, stops));
   signal.throwIfAborted();
-  // Loaded once the service runs, which does without it.
+  // Imported only when the service runs, which does not need it.
   const { startWorkerApp } = await import("../worker-app.ts");
   const database = openDatabase({ url: databaseUrl, connectionsMax: workerConnectionsMax });
   stops.push(() => database.close());
@@ -68,7 +68,7 @@ async function start(
     control: database,
     urls: config.clusters,
     connectionsMax: workerConnectionsMax,
-    // The service brings them up to date.
+    // The service migrates them.
     prepare: assertMigrated,
     logger,
   });

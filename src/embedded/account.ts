@@ -1,5 +1,5 @@
-// The unprivileged account Postgres runs as when we are root, since Postgres refuses root, and
-// which files that account can get at. Called by embedded/.
+// Account for Postgres when waggle runs as root, since Postgres refuses root; and the files that
+// the account can reach.
 
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -8,8 +8,8 @@ import { OperatorError } from "../base/operator-error.ts";
 export type Account = { readonly uid: number; readonly gid: number };
 
 /**
- * Returns the account for a cluster: undefined (our own) unless we are root; the owner of a
- * cluster that exists; else `postgres`, else `nobody`. initdb wants one that /etc/passwd knows.
+ * Returns the account for a cluster: undefined (the current user) unless run as root; the owner of
+ * an existing cluster; else `postgres`, else `nobody`. initdb needs an account in /etc/passwd.
  */
 export async function findAccount(clusterFolder: string): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -21,7 +21,7 @@ export async function findAccount(clusterFolder: string): Promise<Account | unde
       .split("\n")
       .find((line) => line.startsWith(`${name}:`))
       ?.split(":");
-    // macOS writes nobody as -2.
+    // macOS writes the id of `nobody` as -2.
     if (fields) return { uid: Number(fields[2]) >>> 0, gid: Number(fields[3]) >>> 0 };
   }
   throw new OperatorError(
@@ -31,8 +31,8 @@ export async function findAccount(clusterFolder: string): Promise<Account | unde
 }
 
 /**
- * Tells whether an account can get at a path: every folder above lets it pass, and the path itself
- * grants `bits` (by default reading and running).
+ * Returns whether an account can reach a path: it may pass through every folder above, and the path
+ * itself grants `bits` (by default read and execute).
  */
 export async function isReachable(path: string, account: Account, bits = 0o5): Promise<boolean> {
   if (!(await isPermitted(path, account, bits))) return false;

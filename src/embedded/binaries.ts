@@ -1,4 +1,4 @@
-// Finds the Postgres that npm installed and makes it runnable. Called by embedded/postgres.ts.
+// Finds the Postgres that npm installed and makes it runnable.
 
 import { constants } from "node:fs";
 import {
@@ -22,9 +22,9 @@ import type { Account } from "./account.ts";
 export type PostgresBinaries = { readonly initdb: string; readonly postgres: string };
 
 /**
- * Returns the paths of `initdb` and `postgres`, runnable by `account`. Where they were installed
- * that account may not get at them (node_modules below /root), or we may not write there: then
- * they are copied to `copyFolder` once.
+ * Returns the paths of `initdb` and `postgres`, runnable by `account`. If the account cannot reach
+ * the installed files (node_modules below /root), or we cannot write the links there, the files are
+ * copied to `copyFolder` once.
  */
 export async function preparePostgresBinaries(
   account: Account | undefined,
@@ -54,8 +54,8 @@ function findInstalled(): string {
 }
 
 /**
- * Makes the library links that npm packages cannot carry; npm runs no install script that would.
- * Returns false when some are missing and the folder cannot be written.
+ * Creates the library links, which npm packages cannot contain and for which no install script
+ * runs. Returns false if links are missing and the folder is not writable.
  */
 async function linkLibraries(native: string): Promise<boolean> {
   const listed = JSON.parse(await readFile(join(native, "pg-symlinks.json"), "utf8")) as {
@@ -69,7 +69,7 @@ async function linkLibraries(native: string): Promise<boolean> {
       await symlink(relative(dirname(target), source), path);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // Another process of ours may be making the same links.
+      // Another waggle process may create the same links.
       if (code === "EEXIST") continue;
       if (code === "EACCES" || code === "EPERM" || code === "EROFS") return false;
       throw error;
@@ -83,7 +83,7 @@ async function copyBinaries(installed: string, copyFolder: string): Promise<stri
     version: string;
   };
   const finished = join(copyFolder, version);
-  // The package's list of links has paths that begin with "native/", so the copy keeps that name.
+  // The paths in the package's list of links begin with "native/", so the copy keeps this name.
   if (await isPresent(finished)) return join(finished, "native");
   const unfinished = `${finished}.${process.pid}`;
   await rm(unfinished, { recursive: true, force: true });
@@ -95,7 +95,7 @@ async function copyBinaries(installed: string, copyFolder: string): Promise<stri
   return join(finished, "native");
 }
 
-/** An installation under a strict umask gives files that only their owner reads. */
+/** Makes files readable for all: under a strict umask only the owner can read an installation. */
 async function openToAll(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -114,7 +114,7 @@ async function isPresent(path: string): Promise<boolean> {
     await access(path);
     return true;
   } catch {
-    // Absent, or a link to something absent: either way not usable.
+    // Absent, or a link without a target: not usable either way.
     return false;
   }
 }

@@ -1,5 +1,5 @@
-// The folder of the embedded Postgres on disk: where it is, making it, and clearing what a killed
-// server left. The data folder's lock must be held.
+// Folder of the embedded Postgres: finds and creates it, and clears the remains of a killed server.
+// The data folder's lock must be held.
 
 import { chmod, chown, lstat, mkdir, mkdtemp, readFile } from "node:fs/promises";
 import { readlink, realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -17,15 +17,15 @@ import { exitOf, readCommandLine, sendSignal, spawnGuarded } from "./processes.t
 
 const socketName = ".s.PGSQL.5432";
 
-/** The database's owner; reachable through a folder that only its account can open. */
+/** Owner of the database; the folder of its socket is closed to other accounts. */
 export const databaseUser = "waggle";
 
 const socketFolderPrefix = "waggle-socket-";
 
-/** sun_path holds 108 bytes with the closing NUL on Linux and 104 on macOS. */
+/** Maximum bytes of a socket path: sun_path has 108 with the final NUL on Linux, 104 on macOS. */
 const socketPathBytesMax = 103;
 
-/** For root, where the data folder is closed to the account that Postgres runs as. */
+/** Folder for root, if the account of Postgres cannot reach the data folder. */
 const sharedFolder = "/var/lib/waggle";
 
 const orphanStopTimeoutMs = 30_000;
@@ -38,8 +38,8 @@ export type Cluster = {
 };
 
 /**
- * Returns where the cluster of a data folder is or will be: `postgres` in it. Root's data folder
- * may be closed to the account Postgres runs as (below /root): then `postgres` is a link to a
+ * Returns the existing or future cluster of a data folder: `postgres` in it. If the account of
+ * Postgres cannot reach root's data folder (such as one below /root), `postgres` is a link to a
  * folder in /var/lib/waggle.
  */
 export async function locateCluster(dataFolder: string): Promise<Cluster> {
@@ -63,7 +63,7 @@ export async function locateCluster(dataFolder: string): Promise<Cluster> {
   return { folder: path, account, binariesFolder: join(dataFolder, "postgres-binaries") };
 }
 
-/** A start that was cut off before initdb had finished left its link: it is used again. */
+/** Returns the target of a new link, or of the link that an interrupted start left. */
 async function plannedFolder(path: string): Promise<string> {
   const left = await readlink(path).catch(() => undefined);
   if (left !== undefined) return left;
@@ -75,7 +75,7 @@ async function plannedFolder(path: string): Promise<string> {
 
 async function isOpen(dataFolder: string, account: Account): Promise<boolean> {
   const { mode } = await stat(dataFolder);
-  // The data folder is ours, so passing through it may be allowed; listing it stays closed.
+  // Others may pass through the data folder, which is ours, but not list it.
   await chmod(dataFolder, (mode & 0o7777) | 0o011);
   return isReachable(join(dataFolder, "."), account, 0o1);
 }
@@ -92,11 +92,11 @@ async function assertOurs(folder: string): Promise<void> {
 
 export type CreateClusterOptions = {
   readonly initdbArguments: readonly string[];
-  /** Cuts it off: initdb is stopped and the signal's reason thrown. */
+  /** Interrupts initdb; the signal's reason is thrown. */
   readonly signal: AbortSignal | undefined;
 };
 
-/** Makes the cluster unless it is there. One that was cut off half-way is made anew. */
+/** Creates the cluster if it does not exist. An interrupted creation starts over. */
 export async function createCluster(
   cluster: Cluster,
   binaries: PostgresBinaries,
@@ -113,7 +113,7 @@ export async function createCluster(
     binaries.initdb,
     [
       ...["--pgdata", unfinished, "--username", databaseUser, "--auth", "trust"],
-      // Text sorts by its bytes, on every machine alike, yet upper and lower case know all letters.
+      // Locale C.UTF-8: byte-order collation, Unicode case mapping.
       ...["--encoding", "UTF8", "--locale", "C"],
       ...["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"],
       ...["--no-instructions", ...initdbArguments],
@@ -128,7 +128,7 @@ export async function createCluster(
   );
   const kill = () => running.kill();
   signal?.addEventListener("abort", kill);
-  // Also when it was killed: only then have initdb and its Postgres ended.
+  // Waits also after a kill: initdb and its Postgres must have ended.
   const [complaint, end] = await Promise.all([
     readText(running.stderr as Readable),
     exitOf(running),
@@ -147,8 +147,8 @@ export async function isCluster(folder: string): Promise<boolean> {
 }
 
 /**
- * Returns a folder for the server's socket: the cluster itself, or a fresh one in the temporary
- * folder where the cluster's path is too long for a socket.
+ * Returns a folder for the server's socket: the cluster itself, or a new one in the temporary
+ * folder if the cluster's path is too long for a socket.
  */
 export async function createSocketFolder(cluster: Cluster): Promise<string> {
   const { folder, account } = cluster;
@@ -161,7 +161,7 @@ export async function createSocketFolder(cluster: Cluster): Promise<string> {
   return created;
 }
 
-/** Removes a folder that createSocketFolder made in the temporary folder; leaves any other. */
+/** Removes a folder that createSocketFolder created in the temporary folder; keeps any other. */
 export async function removeSocketFolder(folder: string): Promise<void> {
   if (!basename(folder).startsWith(socketFolderPrefix)) return;
   await rm(folder, { recursive: true, force: true });
@@ -169,13 +169,13 @@ export async function removeSocketFolder(folder: string): Promise<void> {
 
 type PidFile = {
   readonly pid: number;
-  /** The server's folder, as its command line has it. */
+  /** The server's folder as written on its command line. */
   readonly folder: string;
   readonly socketFolder: string;
   readonly isReady: boolean;
 };
 
-/** Reads what a running server, or one that was killed, wrote to `postmaster.pid`. */
+/** Reads the `postmaster.pid` of a running or killed server. */
 export async function findPidFile(folder: string): Promise<PidFile | undefined> {
   const text = await readFile(join(folder, "postmaster.pid"), "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
@@ -189,7 +189,7 @@ export async function findPidFile(folder: string): Promise<PidFile | undefined> 
   };
 }
 
-/** Tells whether a server listens in a socket folder. */
+/** Returns whether a server listens in a socket folder. */
 export async function isListening(socketFolder: string): Promise<boolean> {
   if (socketFolder === "") return false;
   return new Promise((settle) => {
@@ -202,10 +202,7 @@ export async function isListening(socketFolder: string): Promise<boolean> {
   });
 }
 
-/**
- * Stops a server that outlived the service that started it (kill -9), and makes what a killed
- * server left harmless.
- */
+/** Stops a server that outlived its service (kill -9), and clears the remains of a killed one. */
 export async function clearRemains(folder: string): Promise<void> {
   const found = await findPidFile(folder);
   if (found && (await isServer(found))) {
@@ -215,8 +212,9 @@ export async function clearRemains(folder: string): Promise<void> {
   const left = await findPidFile(folder);
   if (!left) return;
   // Postgres refuses to start while any process has the pid in the file, and after a restart of a
-  // container another one often has. It takes its parent's pid for stale, which is ours. The file
-  // itself stays: by it Postgres sees whether old backends still hold the shared memory.
+  // container another process often has it. Postgres treats its parent's pid, which is ours, as
+  // stale. The file itself stays: through it Postgres checks whether old backends still hold the
+  // shared memory.
   const path = join(folder, "postmaster.pid");
   const lines = (await readFile(path, "utf8")).split("\n");
   await writeFile(path, [String(process.pid), ...lines.slice(1)].join("\n"));
@@ -226,16 +224,16 @@ export async function clearRemains(folder: string): Promise<void> {
   await removeSocketFolder(left.socketFolder);
 }
 
-/** After a restart of the machine or container another process may have the pid. */
+/** Checks the command line too: after a restart another process may have the pid. */
 async function isServer({ pid, folder }: PidFile): Promise<boolean> {
   const commandLine = (await readCommandLine(pid)).replaceAll("\0", " ");
   return commandLine.includes(` -D ${folder} `);
 }
 
 /**
- * Waits for the end of the process itself: its last act is to delete its pid file, and by then the
- * file could be that of the next server. After SIGKILL the next start recovers from the log, which
- * loses nothing that was acknowledged.
+ * Waits for the end of the process, not for the deletion of its pid file: that is its last act, and
+ * by then the file could belong to the next server. After SIGKILL the next start recovers from the
+ * log, so no acknowledged write is lost.
  */
 async function stopOrphan(orphan: PidFile): Promise<void> {
   for (const signal of ["SIGINT", "SIGKILL"] as const) {

@@ -1,4 +1,4 @@
-// The data folder and its lock, so that two services never share one. Called by the commands.
+// The data folder and its lock, so that two services never share one.
 
 import { constants } from "node:fs";
 import { access, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
@@ -9,18 +9,18 @@ import { OperatorError } from "../base/operator-error.ts";
 export type Holder = { readonly pid: number; readonly url?: string };
 
 export type DataFolder = {
-  /** Says who holds the lock, for others' messages and for the command line. */
+  /** Records the holder of the lock, for messages of other processes and for the command line. */
   announce(holder: Holder): Promise<void>;
   release(): Promise<void>;
 };
 
 /**
- * Makes the folder if need be and takes its lock; undefined when another process has it. The
- * operating system frees the lock when its holder ends, however it ends.
+ * Creates the folder if necessary and takes its lock; returns undefined if another process has it.
+ * The operating system releases the lock when its holder ends, even by a crash.
  */
 export async function lockDataFolder(folder: string): Promise<DataFolder | undefined> {
   try {
-    // Only the folder itself is closed to others, not the ones made on the way to it.
+    // Only the folder itself is closed to other users, not newly created folders above it.
     await mkdir(dirname(folder), { recursive: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -44,12 +44,12 @@ export async function lockDataFolder(folder: string): Promise<DataFolder | undef
   };
 }
 
-/** Returns who holds the lock, as far as it has said so; read it only when the lock is taken. */
+/** Returns the recorded holder of the lock; only meaningful while the lock is taken. */
 export async function findHolder(folder: string): Promise<Holder | undefined> {
   return readJson<Holder>(join(folder, "running.json"));
 }
 
-/** Returns a JSON file's value; undefined when there is none. */
+/** Returns a JSON file's value; undefined if the file does not exist. */
 export async function readJson<T>(path: string): Promise<T | undefined> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as T;
@@ -61,16 +61,13 @@ export async function readJson<T>(path: string): Promise<T | undefined> {
   }
 }
 
-/**
- * Writes a JSON file that only the folder's owner can read, whole or not at all, through a power
- * cut too.
- */
+/** Writes a JSON file that only the folder's owner can read. Atomic, even through a power cut. */
 export async function writeJson(path: string, value: unknown): Promise<void> {
   const unfinished = `${path}.new`;
   await rm(unfinished, { force: true });
   const file = await open(unfinished, "wx", 0o600);
   try {
-    // Root may have started the service on a plain user's folder, who will start it next.
+    // Root may have started the service in another user's folder; that user starts it next.
     const { uid, gid } = await stat(dirname(path));
     if (process.getuid?.() === 0) await file.chown(uid, gid);
     await file.writeFile(`${JSON.stringify(value, null, 2)}\n`);
@@ -84,8 +81,8 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
 const sqliteBusy = 5;
 
 /**
- * Node has no call for file locks, but its SQLite takes one: an open exclusive transaction on an
- * empty database. Unlike a pid file or a socket it cannot be left behind or raced for.
+ * Node has no API for file locks, but its SQLite takes one: an open exclusive transaction on an
+ * empty database. Unlike a pid file or a socket, it leaves no remains and has no race.
  */
 function takeLock(path: string): DatabaseSync | undefined {
   const lock = new DatabaseSync(path);

@@ -1,5 +1,5 @@
-// A real Postgres as a child process, for one machine: made on first start, recovered after a
-// crash, started again when it dies, ended when the service dies.
+// Runs Postgres as a child process on one machine: creates it at the first start, recovers it after
+// a crash, restarts it when it dies, and stops it when the service dies.
 
 import type { ChildProcess } from "node:child_process";
 import { totalmem } from "node:os";
@@ -15,25 +15,25 @@ import { exitOf, spawnServer } from "./processes.ts";
 import { prepareLog, readLogEnd } from "./server-log.ts";
 
 export type EmbeddedPostgres = {
-  /** For openDatabase; good until stop, also after Postgres died and was started again. */
+  /** URL for openDatabase; valid until `stop`, also after Postgres was restarted. */
   readonly url: string;
-  /** Ends connections, writes everything down and ends the process. Idempotent. */
+  /** Closes connections, writes everything to disk and ends the process. Idempotent. */
   stop(): Promise<void>;
 };
 
 export type StartPostgresOptions = {
-  /** The data folder; must exist, and its lock be held by the caller. */
+  /** The data folder; it must exist, and the caller must hold its lock. */
   readonly folder: string;
-  /** Told in a few words what is being waited for. */
+  /** Called with the current step in a few words. */
   readonly onProgress?: (step: string) => void;
-  /** Told where the data are when they are not in the data folder. */
+  /** Called with the place of the data if they are not in the data folder. */
   readonly onRemark?: (remark: string) => void;
-  /** Told when Postgres ended by itself and is being started again. */
+  /** Called with the cause when Postgres ended by itself and is restarted. */
   readonly onRestart?: (cause: string) => void;
-  /** Added to the defaults below. */
+  /** Settings in addition to the defaults below. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly initdbArguments?: readonly string[];
-  /** Cuts the start off: what runs is stopped and the signal's reason thrown. */
+  /** Interrupts the start: running processes are stopped and the signal's reason is thrown. */
   readonly signal?: AbortSignal;
 };
 
@@ -42,7 +42,7 @@ const startTimeoutMs = 600_000;
 const stopTimeoutMs = 30_000;
 const oldBackendsTimeoutMs = 30_000;
 
-/** Starts the Postgres of a data folder, making it first when there is none. */
+/** Starts the Postgres of a data folder, and creates it first if there is none. */
 export async function startPostgres(options: StartPostgresOptions): Promise<EmbeddedPostgres> {
   if (process.platform === "win32") {
     throw new OperatorError(
@@ -82,7 +82,7 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
   return { url: databaseUrl(socketFolder), stop };
 }
 
-/** Returns the URL of the Postgres of a data folder when one is running, whoever started it. */
+/** Returns the URL of a data folder's running Postgres; undefined if none runs. */
 export async function findRunningPostgres(dataFolder: string): Promise<string | undefined> {
   const left = await clusters.findPidFile(join(dataFolder, "postgres"));
   if (!left?.isReady || !(await clusters.isListening(left.socketFolder))) return undefined;
@@ -104,7 +104,7 @@ type Server = {
 
 type Supervisor = { stop(): Promise<void> };
 
-/** Keeps the server running until stop: one that ends by itself is started again. */
+/** Keeps the server running until `stop`: restarts it when it ends by itself. */
 async function supervise(
   server: Server,
   { onRestart, signal }: Pick<StartPostgresOptions, "onRestart" | "signal">,
@@ -120,7 +120,7 @@ async function supervise(
       const next = await launchUntilItRuns(server, () => isStopping, onRestart);
       if (!next) return;
       child = next;
-      // stop() came while this one was starting, and signalled the one before.
+      // stop() was called during this start, and signalled the previous process.
       if (isStopping) child.kill("SIGINT");
     }
   })();
@@ -150,7 +150,7 @@ async function launchUntilItRuns(
   return undefined;
 }
 
-/** Starts the server and waits until it takes connections; stops it when `signal` is aborted. */
+/** Starts the server and waits until it accepts connections; stops it when `signal` is aborted. */
 async function launch(server: Server, signal?: AbortSignal): Promise<ChildProcess> {
   const deadline = Date.now() + oldBackendsTimeoutMs;
   for (;;) {
@@ -160,7 +160,7 @@ async function launch(server: Server, signal?: AbortSignal): Promise<ChildProces
     if (await becomesReady(child, server.cluster.folder, signal)) return child;
     signal?.throwIfAborted();
     const log = await readLogEnd(server.logPath, logStart);
-    // After a kill -9 of the server alone its backends need a moment to notice and end.
+    // After a kill -9 of the server alone, its backends need a moment to notice and end.
     const isWaitingForBackends = log.includes("pre-existing shared memory block");
     if (!isWaitingForBackends || Date.now() > deadline) {
       throw new OperatorError(`Postgres did not start (${server.logPath}):\n${log}`);
@@ -186,7 +186,7 @@ function spawnPostgres(server: Server): Promise<ChildProcess> {
   });
 }
 
-/** Synchronous commit stays on: an answer means that the event survives a power cut. */
+/** Returns the default settings. Synchronous commit: a confirmed event survives a power cut. */
 function defaultSettings(): Record<string, string> {
   const memoryMb = Math.floor(totalmem() / 1_048_576);
   return {
@@ -198,22 +198,22 @@ function defaultSettings(): Record<string, string> {
     effective_cache_size: `${Math.floor(memoryMb / 2)}MB`,
     work_mem: "16MB",
     maintenance_work_mem: "128MB",
-    // Fewer checkpoints, so fewer whole pages in the log: ingestion writes every page it touches.
+    // Fewer checkpoints, so fewer full pages in the log: ingestion writes every page it touches.
     max_wal_size: "4GB",
     checkpoint_timeout: "15min",
     random_page_cost: "1.1",
-    // Compiling a plan costs more than any of our queries takes.
+    // Compiling a plan takes longer than any of our queries.
     jit: "off",
     timezone: "UTC",
     log_timezone: "UTC",
     log_checkpoints: "off",
-    // Statements carry what users sent; the log must not.
+    // Statements contain data of users, which must not get into the log.
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
   };
 }
 
-/** Returns false when the server has ended instead, or takes too long. */
+/** Returns false if the server ended or did not become ready in time. */
 async function becomesReady(
   child: ChildProcess,
   folder: string,
@@ -223,7 +223,7 @@ async function becomesReady(
   while (child.exitCode === null && child.signalCode === null) {
     const file = await clusters.findPidFile(folder);
     if (file?.pid === child.pid && file?.isReady) return true;
-    // A signal that comes before Postgres handles any kills it at once, which loses nothing here.
+    // A signal before Postgres handles signals kills it at once, which loses nothing here.
     if (signal?.aborted) child.kill("SIGINT");
     if (Date.now() > deadline) {
       child.kill("SIGQUIT");

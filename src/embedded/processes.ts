@@ -1,5 +1,5 @@
 // Starts servers as child processes that end with this process, sends signals to processes, and
-// tells how a child ended.
+// describes how a child ended.
 
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess, SpawnOptions } from "node:child_process";
@@ -8,11 +8,11 @@ import { open, readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { promisify } from "node:util";
 
-/** How a guard ends a child whose parent has ended. */
+/** Signals with which a guard ends a child whose parent has ended. */
 export type Ending = {
   /** Signal that asks for an orderly end. */
   readonly signal: "INT" | "TERM";
-  /** Signal to a child that has not ended after `seconds`. */
+  /** Signal to a child that is still running after `seconds`. */
   readonly force: "QUIT" | "KILL";
   readonly seconds: number;
 };
@@ -32,15 +32,14 @@ export type ServerOptions = Pick<GuardedOptions, "cwd" | "env" | "uid" | "gid" |
 const guardPipe = 3;
 
 /**
- * Starts the guard and becomes the program. The guard waits at a pipe that this process alone holds
- * open: a line says that the program has ended; a pipe that closes without one, that this process
- * has ended, however it did. The guard then ends the program: the operating system offers no such
- * tie on macOS, and on Linux only to native code. The guard's own parent ends at once, because
- * Postgres takes a child of its own that is killed for a crashed backend.
+ * Starts the guard, then becomes the program. The guard reads from a pipe that only this process
+ * holds open: a line means that the program has ended; a close without a line means that this
+ * process has ended, even by a crash. The guard then ends the program: macOS offers no such link
+ * between processes, and Linux only to native code. The guard's own parent ends at once, because
+ * Postgres would treat the kill of an unknown child as a crashed backend.
  *
- * A busy machine gives a pid to another process within a second, so the guard knows the program by
- * the time of its start. A program that has ended stays a zombie where process 1 of a container
- * does not collect it.
+ * A busy machine reuses a pid within a second, so the guard identifies the program by its start
+ * time. A program that has ended stays a zombie if process 1 of a container does not collect it.
  */
 const guardScript = `
 signal=$1 force=$2 seconds=$3
@@ -67,7 +66,7 @@ exec "$@"`;
 
 /**
  * Starts a program as a child with the pid of the returned process, and a guard that ends the child
- * when this process ends, `kill -9` and running out of memory included.
+ * when this process ends, even by `kill -9` or for lack of memory.
  */
 export function spawnGuarded(
   command: string,
@@ -81,7 +80,7 @@ export function spawnGuarded(
     stdio: [...stdio, "pipe"],
   });
   const guard = guardOf(child);
-  // A guard that was killed leaves a broken pipe; without reading, its end would not be noticed.
+  // A killed guard breaks the pipe; without reading, the end of the pipe would not be noticed.
   guard?.on("error", () => undefined).resume();
   child.once("exit", () => guard?.end("\n"));
   return child;
@@ -91,7 +90,7 @@ function guardOf(child: ChildProcess): Socket | undefined {
   return child.stdio[guardPipe] as Socket | undefined;
 }
 
-/** Starts a guarded server and returns it as soon as it is a process. */
+/** Starts a guarded server and returns it as soon as its process exists. */
 export async function spawnServer(
   command: string,
   words: readonly string[],
@@ -102,7 +101,7 @@ export async function spawnServer(
     const child = spawnGuarded(command, words, {
       ...options,
       stdio: ["ignore", log.fd, log.fd],
-      // Its own session: Ctrl-C in a terminal must reach us only, who stop it after draining.
+      // A separate session: Ctrl-C must reach only us; we stop the server after draining.
       detached: true,
     });
     await once(child, "spawn");
@@ -113,8 +112,8 @@ export async function spawnServer(
 }
 
 /**
- * Waits until a guarded child and its guard have ended, and returns the child's end in words: the
- * signal, or `exit code 1`.
+ * Waits until a guarded child and its guard have ended, and describes the child's end: the signal,
+ * or `exit code 1`.
  */
 export async function exitOf(child: ChildProcess): Promise<string> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
@@ -123,24 +122,24 @@ export async function exitOf(child: ChildProcess): Promise<string> {
   return child.signalCode ?? `exit code ${child.exitCode}`;
 }
 
-/** Returns false when there is no such process. */
+/** Returns false if the process does not exist. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
-    // ESRCH: it has ended.
+    // ESRCH: the process has ended.
     return false;
   }
 }
 
-/** Returns a process's command line; empty for a process that has ended, a zombie included. */
+/** Returns a process's command line; empty if it has ended, also for a zombie. */
 export async function readCommandLine(pid: number): Promise<string> {
   if (process.platform === "linux") {
     return readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
   }
   return promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]).then(
     ({ stdout }) => stdout,
-    // ps fails when there is no such process.
+    // ps fails if the process does not exist.
     () => "",
   );
 }

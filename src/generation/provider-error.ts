@@ -88,8 +88,7 @@ export function toServiceError(error: ProviderError): ServiceError {
 }
 
 /**
- * Returns the answer for a client of the OpenAI API: the provider's own body if it has OpenAI's
- * form.
+ * Returns the answer for a client of the OpenAI API: the provider's body if it has OpenAI's form.
  */
 function relayedOf(error: ProviderError): RelayedAnswer | undefined {
   const { failure, status, body, message, provider } = error;

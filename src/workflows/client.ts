@@ -156,8 +156,7 @@ export async function createWorkflowClient(target: TemporalTarget): Promise<Work
       taskQueue,
       workflowId: entry.workflowId,
       args: [entry.input],
-      // Rejects a duplicate also after the end: an outbox entry is deleted only after its start is
-      // recorded.
+      // Also after its end: a relay that died before it marked the start starts the entry again.
       workflowIdReusePolicy: "REJECT_DUPLICATE",
       ...describeWork(entry.workflowType, entry.input),
     } as const;

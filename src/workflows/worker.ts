@@ -241,9 +241,7 @@ function installRuntime(logger: Logger): void {
   });
 }
 
-/**
- * Beginning of a message that is expected from the evaluation worker, which runs only activities.
- */
+/** Beginning of an expected message of the evaluation worker, which runs only activities. */
 const asMeant = "No workflows registered";
 
 /** Logs Temporal's own messages, such as each state of a worker, one level lower. */

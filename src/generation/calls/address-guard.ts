@@ -116,16 +116,14 @@ function isInternalName(host: string): boolean {
 }
 
 /**
- * Global unicast addresses of IPv6. Addresses that embed an IPv4 address are outside this range or
- * have a range of their own in ipaddr.js.
+ * Global unicast addresses of IPv6. Addresses that embed an IPv4 address are outside this range, or
+ * ipaddr.js names another range than unicast for them.
  */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 /** Cloud services at public addresses: Azure's, which only its virtual machines reach. */
 const cloudServices: ReadonlySet<string> = new Set(["168.63.129.16"]);
 
-/**
- * Returns whether an address is public unicast. IPv6 addresses that embed an IPv4 address are not.
- */
+/** Returns whether an address is public unicast. IPv6 with an embedded IPv4 address is not. */
 export function isPublic(address: string): boolean {
   if (isIP(address) === 0 || cloudServices.has(address)) return false;
   const parsed = ipaddr.parse(address);

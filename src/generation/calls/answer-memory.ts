@@ -10,9 +10,7 @@ import { modelAnswerBytesMax } from "../../base/tenant-limits.ts";
 /** Opens the memory of one generation, which is released when the generation is stored. */
 export type AnswerMemory = SharedBytes;
 
-/**
- * Creates the memory of all generations: at most `bytesMax`, of which one organization gets a part.
- */
+/** Creates the memory of all generations; an organization or project may use a part of it. */
 export function createAnswerMemory(bytesMax: number): AnswerMemory {
   return createSharedBytes(bytesMax, "calls of models");
 }
@@ -41,9 +39,7 @@ export function keeperOf(memory: Reservation): Keep {
 /** Bytes for each character of a prompt: in the text, in the request and in the event. */
 const promptCharacterBytes = 3;
 
-/**
- * Charges a filled-in prompt, because the request itself contains only the template and its values.
- */
+/** Charges a filled-in prompt: the request itself contains only the template and its values. */
 export function keepPrompt(memory: Reservation, characters: number): void {
   memory.grow(promptCharacterBytes * characters);
 }

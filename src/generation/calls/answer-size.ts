@@ -11,9 +11,7 @@ export type SizeLimits = {
   readonly bytesMax: number;
   /** Maximum bytes of a whole stream of events, which is not kept. */
   readonly streamBytesMax: number;
-  /**
-   * Maximum number of opening brackets and braces: each object or array takes many times its byte.
-   */
+  /** Maximum opening brackets and braces: each object or array takes many times its byte. */
   readonly openingsMax: number;
 };
 

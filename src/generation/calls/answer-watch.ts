@@ -8,14 +8,9 @@ import { createAnswerSize, type SizeLimits } from "./answer-size.ts";
 import { OutboundError } from "./network-error.ts";
 
 export type AnswerLimits = SizeLimits & {
-  /**
-   * Maximum time from sending the request, including the wait for a socket, to the first byte of
-   * the body.
-   */
+  /** Maximum time from sending, including the wait for a socket, to the first byte of the body. */
   readonly firstByteTimeoutMs: number;
-  /**
-   * Maximum time between two parts of an answer; time in which the reader is paused does not count.
-   */
+  /** Maximum time between two parts of an answer, except while the reader is paused. */
   readonly idleTimeoutMs: number;
 };
 

@@ -49,8 +49,8 @@ type Call<T> = (target: Target, signal: AbortSignal) => Promise<T>;
  * target follows at once. `call` gets the signal of the options.
  *
  * Fails with AttemptsError. A ServiceError of `call` means that this target cannot take the
- * request: from the first target it is thrown unchanged, from a later one it only skips that
- * target. Any other error that is no ProviderError is a bug and is thrown unchanged.
+ * request: at the very first attempt it is thrown unchanged, later it only skips the target. Any
+ * other error except ProviderError is a bug and is thrown unchanged.
  */
 export async function runAttempts<T>(
   route: Route,
@@ -66,7 +66,7 @@ export async function runAttempts<T>(
     failed = { error: outcome.error, target };
     if (!mayFallBack(outcome.error)) break;
   }
-  // A refusal by the first target throws, so at least one ProviderError was recorded here.
+  // A refusal at the very first attempt throws, so at least one attempt was recorded here.
   throw new AttemptsError(failed?.error, failed?.target ?? route.targets[0], attempts);
 }
 
@@ -112,9 +112,7 @@ function toAttempt({ connection, model }: Target, startMs: number, failure: Fail
   return { provider: connection.name, model, durationMs, ...failure };
 }
 
-/**
- * Rejects as soon as the signal is aborted: the work may notice it late, such as while it connects.
- */
+/** Rejects as soon as the signal is aborted: work may notice it late, such as while it connects. */
 async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let onAbort = () => {};

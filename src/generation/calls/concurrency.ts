@@ -39,7 +39,7 @@ export function createConcurrency({ max }: ConcurrencyOptions): Concurrency {
 
   return {
     enter({ orgId, projectId }, asked = 1) {
-      // A request may ask for more than the maximum: it then runs alone.
+      // A request may ask for more than the maximum: it then takes all places of the project.
       const calls = Math.min(asked, max);
       const limits = [
         { id: projectId, name: "project", callsMax: max },

@@ -24,9 +24,9 @@ const causesMax = 10;
 
 /**
  * Returns the failure of a request through `Outbound`, found anywhere in the chain of causes;
- * undefined if it is no network failure, such as an abort or a bug of ours. A connection lost in
- * phase `body` is `broken`. Errors of the SDKs and of undici contain requests, so none of them is
- * kept as the cause. The message contains no address, which may be known to the operator only.
+ * undefined for an error outside the network, such as an abort or a bug. A connection lost in phase
+ * `body` is `broken`. Errors of the SDKs and of undici contain requests, so none of them is kept as
+ * the cause. The message contains no address, which may be known to the operator only.
  */
 export function toNetworkError(
   error: unknown,
@@ -55,9 +55,7 @@ function faultOf(
   return new ProviderError({ failure, provider: name, message: `provider ${name} ${what}`, cause });
 }
 
-/**
- * Returns the code of an error. Errors of undici without a code are recognized by name or message.
- */
+/** Returns the code of an error. Errors of undici without one are recognized by name or message. */
 function codeOf(error: Error): string | undefined {
   const { code } = error as { readonly code?: unknown };
   if (typeof code === "string") return code;
@@ -87,8 +85,7 @@ const kinds: readonly (readonly [RegExp, NetworkFailure | undefined])[] = [
   [/^HPE_|^HTTP_PARSER$|^UND_ERR_(HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE)$/, "malformed"],
   [/^BAD_PORT$|^UND_ERR_(SOCKET|CLOSED|DESTROYED|RES_CONTENT_LENGTH_MISMATCH)$/, "connection"],
   [/^E(CONN[A-Z]+|PIPE|PROTO|HOSTUNREACH|NETUNREACH|NETDOWN|ADDRNOTAVAIL)$/, "connection"],
-  // Names that are unknown or cannot be resolved now; the codes from ENODATA on are of
-  // dns.Resolver.
+  // Names that are unknown or cannot be resolved now; from ENODATA on, codes of dns.Resolver.
   [/^E(NOTFOUND|AI_AGAIN|NODATA|SERVFAIL|REFUSED|TIMEOUT|CANCELLED|BADRESP)$/, "connection"],
   [/^ERR_(SSL|TLS)_|CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH$/, "connection"],
 ];

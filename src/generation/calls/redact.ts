@@ -20,15 +20,11 @@ const secretCharactersMin = 4;
 const beginningCharacters = 4;
 /** Characters that give a secret away, with or without the rest of it. */
 const partCharacters = 16;
-/**
- * Minimum length of a secret for the inner base64 forms; a shorter form may be part of any word.
- */
+/** Minimum length of a secret for the inner base64 forms; a shorter one may be part of any word. */
 const innerCharactersMin = 12;
 const stub = "[redacted]";
 
-/**
- * Returns a redactor that removes the secrets in every form in which a provider may repeat them.
- */
+/** Returns a redactor that removes the secrets in every form that a provider may repeat. */
 export function redactor({ secrets }: Connection): Redactor {
   const cleanse = cleanseOf(secrets);
   return {
@@ -53,7 +49,7 @@ function beginningOf(text: string, cleanse: Cleanse): string {
 
 type Cleanse = (text: string) => string;
 
-/** Returns undefined if there is no secret. */
+/** Returns undefined without secrets. */
 function cleanseOf(secrets: Secrets): Cleanse | undefined {
   const values = Object.values(secrets).filter(({ length }) => length >= secretCharactersMin);
   const forms = [...new Set(values.flatMap(formsOf))];
@@ -104,9 +100,7 @@ function formsOf(secret: string): readonly string[] {
   ];
 }
 
-/**
- * Includes the forms behind other bytes, such as `Bearer ` or a user name, at each offset of three.
- */
+/** Includes the forms behind other bytes, such as `Bearer ` or a user name, at all offsets. */
 function base64FormsOf(secret: string): readonly string[] {
   const forms = [Buffer.from(secret).toString("base64").replace(/=+$/, "")];
   if (secret.length >= innerCharactersMin) {
@@ -119,8 +113,7 @@ function base64FormsOf(secret: string): readonly string[] {
   return forms.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]);
 }
 
-// The mask has a maximum length: a text that repeats a secret's beginning would be read again for
-// each.
+// Masks have a maximum length: a text of repeated beginnings would be read again for each.
 function maskedForm(secret: string): string {
   const beginning = escapePattern(secret.slice(0, beginningCharacters));
   return `${beginning}[\\w-]{0,64}(?:[*•…]+|\\.{2,})[\\w-]*`;

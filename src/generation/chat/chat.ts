@@ -115,9 +115,7 @@ export function createChat(options: ChatOptions): Chat {
     }
   }
 
-  /**
-   * Asks the targets for an answer. A failure is returned too, except if no target could be asked.
-   */
+  /** Asks the targets for an answer. Returns a failure too, except if no target could be asked. */
   async function answer(
     chat: RunningChat,
     memory: Reservation,

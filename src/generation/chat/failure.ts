@@ -12,9 +12,7 @@ export type Failure = {
   readonly thrown: unknown;
 };
 
-/**
- * Returns the failure of a chat. If the signal of the call is aborted, its reason takes precedence.
- */
+/** Returns the failure of a chat; after an abort of the call's signal, its reason. */
 export function failureOf(error: unknown, signal: AbortSignal): Failure {
   if (signal.aborted) return endOf(signal.reason);
   if (error instanceof ClientGone) return endOf(error);

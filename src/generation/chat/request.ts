@@ -42,10 +42,7 @@ export type ChatTask = {
   readonly filledCharacters: number;
 };
 
-/**
- * Maximum nesting of a message and of a tool: less than an event's, because of the levels around
- * them.
- */
+/** Maximum nesting of a message and of a tool: an event's, less the levels around them. */
 const messageDepthMax = nestingDepthMax - 2;
 const functionDepthMax = nestingDepthMax - 3;
 

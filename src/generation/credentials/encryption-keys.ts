@@ -6,10 +6,7 @@ import type { EncryptionKey } from "../../config.ts";
 import type { Secrets } from "../provider.ts";
 import { open, seal } from "./seal.ts";
 
-/**
- * Row and destination that secrets are bound to: moved to another row or destination, they do not
- * decrypt.
- */
+/** Row and destination that secrets are bound to: in another place they do not decrypt. */
 export type Place = {
   readonly id: string;
   readonly level: string;
@@ -23,10 +20,10 @@ export type Place = {
 export type Sealed = { readonly sealed: Uint8Array; readonly keyId: string };
 
 export type EncryptionKeys = {
-  /** Id of the encrypting key; undefined if there is no key. */
+  /** Id of the encrypting key; undefined without keys. */
   readonly sealingKeyId: string | undefined;
   has(keyId: string): boolean;
-  /** Fails with ENCRYPTION_KEY_ABSENT if there is no key. */
+  /** Fails with ENCRYPTION_KEY_ABSENT without keys. */
   seal(secrets: Secrets, place: Place): Sealed;
   /** Throws an Error that tells, without secrets, why the secrets cannot be decrypted. */
   open(sealed: Sealed, place: Place): Secrets;
@@ -35,10 +32,7 @@ export type EncryptionKeys = {
 const absentMessage =
   "secrets cannot be stored: the operator has to set WAGGLE_ENCRYPTION_KEYS (--encryption-keys)";
 
-/**
- * Takes the keys of the configuration, the encrypting one first. Without keys, both directions
- * fail.
- */
+/** Takes the configured keys, the encrypting one first. Without keys, both directions fail. */
 export function createEncryptionKeys(keys: readonly EncryptionKey[]): EncryptionKeys {
   const byId = new Map(keys.map(({ id, key }) => [id, key]));
   const [first] = keys;

@@ -28,10 +28,10 @@ export type RotationReport = {
 export type Rotation = {
   /**
    * Encrypts again all secrets under other keys than the first, in batches that commit one by one:
-   * a second run continues after an interrupted one. Servers keep running meanwhile.
+   * a second run continues after an interrupted one. Servers may run at the same time.
    *
-   * Fails with ENCRYPTION_KEY_ABSENT if there is no key. Fails with CREDENTIAL_UNREADABLE, naming
-   * them, if secrets are under keys that are not configured; then nothing is changed.
+   * Fails with ENCRYPTION_KEY_ABSENT without a key. Fails with CREDENTIAL_UNREADABLE, naming them,
+   * if secrets are under keys that are not configured; then nothing is changed.
    */
   rotate(actor: Actor): Promise<RotationReport>;
 };

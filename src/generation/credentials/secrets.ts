@@ -8,9 +8,7 @@ import { secretsOf } from "./fields.ts";
 import type { CredentialFields, Settings } from "./fields.ts";
 import type { CredentialRow } from "./store.ts";
 
-/**
- * Returns the secrets that are kept when fields replace some. AWS's three are replaced together.
- */
+/** Returns the secrets that are kept when fields replace some. AWS's three change together. */
 export function keptOf(
   { secretNames }: Pick<CredentialRow, "secretNames">,
   fields: CredentialFields,
@@ -54,9 +52,7 @@ type SealAgain = {
   readonly fields: CredentialFields;
 };
 
-/**
- * Decrypts the stored secrets only if some are kept: new secrets can thus replace unreadable ones.
- */
+/** Decrypts the stored secrets only if some are kept: new secrets can replace unreadable ones. */
 export function sealAgain(keys: EncryptionKeys, { before, settings, fields }: SealAgain): Seal {
   const given = secretsOf(fields);
   if (namesOf(given).length === 0) {

@@ -18,7 +18,7 @@ export type CredentialRow = Position &
     readonly name: string;
     readonly provider: ProviderType;
     readonly secretNames: readonly SecretName[];
-    /** Null if there are no secrets; the same holds for `encryptionKeyId`. */
+    /** Null without secrets, like `encryptionKeyId`. */
     readonly sealed: Uint8Array | null;
     readonly encryptionKeyId: string | null;
     readonly createdAt: Date;
@@ -129,8 +129,7 @@ export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly Crede
 }
 
 export async function updateCredential(sql: Sql, row: WrittenRow): Promise<void> {
-  // The clock, not the start of the transaction: a transaction that waited for the lock changed it
-  // later.
+  // The clock, not the start of the transaction: the wait for the lock may be long.
   await sql`
     update provider_credentials set
       base_url = ${row.baseUrl},

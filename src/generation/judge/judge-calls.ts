@@ -85,10 +85,7 @@ export type JudgeCallsOptions = {
   /** Maximum tries of each target. */
   readonly attemptsMax: number;
   readonly backoff?: Backoff;
-  /**
-   * Maximum duration of a generation; calls of judges have a shorter one, since their answers are
-   * short.
-   */
+  /** Maximum duration of a generation; judges' calls, whose answers are short, get less. */
   readonly timeoutMs: number;
 };
 

@@ -1,5 +1,5 @@
-// Owners of credentials and aliases (an organization, workspace or project), and what a project
-// inherits from them. Source: docs/generations.md.
+// Owners of credentials and aliases (an organization, workspace or project), and the inheritance by
+// projects. Source: docs/generations.md.
 
 import type { ProjectScope, Scope } from "../../access/scope.ts";
 
@@ -7,10 +7,7 @@ export type OwnerLevel = "org" | "workspace" | "project";
 
 export type Owner = { readonly level: OwnerLevel; readonly id: string };
 
-/**
- * Converts a scope to an owner. Throws for data planes and the system, which is a bug of the
- * caller.
- */
+/** Converts a scope to an owner. Data planes and the system own nothing: a bug of the caller. */
 export function toOwner({ level, id }: Pick<Scope, "level" | "id">): Owner {
   if (level === "system" || level === "dataplane") throw new Error(`${level} owns nothing here`);
   return { level, id };
@@ -19,9 +16,7 @@ export function toOwner({ level, id }: Pick<Scope, "level" | "id">): Owner {
 /** Ids of the owners whose credentials and aliases a project may use. */
 export type Heirs = Pick<ProjectScope, "projectId" | "workspaceId" | "orgId">;
 
-/**
- * Returns the subject that servers forget when an owner's rows change (access/changes/changes.ts).
- */
+/** Returns the subject to forget when an owner's rows change (access/changes/changes.ts). */
 export function changeOf({ id }: Owner): string {
   return `providers:${id}`;
 }

@@ -27,10 +27,7 @@ export const pricedMetadataKeys = [
   "provider_type",
 ] as const;
 
-/**
- * Returns a function that estimates the cost of events; only model events with token counts have
- * one.
- */
+/** Returns a function that estimates costs; only model events with token counts have one. */
 export function createEstimateCost(prices: Prices): EstimateCost {
   return ({ event_type, start_time, config, metadata }) => {
     if (event_type !== "model") return null;

@@ -10,10 +10,7 @@ import type { CostEstimate, EstimateCost } from "../../tracing/events/event.ts";
 import * as store from "./store.ts";
 import type { EstimatedEvent, EventPosition, Span } from "./store.ts";
 
-/**
- * Sums over events. Costs are in US dollars over the events with a known price; null if there is
- * none.
- */
+/** Sums over events. Costs are US dollars of events with a known price; null without any. */
 export type Recosted = {
   /** Number of model events with an estimate before or after. */
   readonly events: number;

@@ -87,7 +87,8 @@ type EstimatedRow = {
 };
 
 /**
- * Maximum bytes of a value: a larger one is no count or name, and thousands would fill the memory.
+ * Maximum bytes of a value: a larger one is neither a count nor a name, and thousands of them would
+ * fill the memory.
  */
 const valueBytesMax = 10_000;
 

@@ -21,8 +21,8 @@ export type ToProviderErrorOptions = {
 /**
  * Converts the errors that `doGenerate` and `doStream` throw, the errors of their streams, and the
  * `error` of a stream's error part. Returns, without secrets, a ProviderError, or INVALID_ARGUMENT
- * if the SDK says that this provider cannot take the request. An error of ours that passed through
- * the SDK is returned unchanged.
+ * if the SDK says that this provider cannot take the request. A ProviderError or ServiceError that
+ * passed through the SDK is returned unchanged.
  */
 export function toProviderError(
   error: unknown,

@@ -1,7 +1,6 @@
-// Creates the Vercel AI SDK's models for a connection. Every setting that the SDK would read from
-// the environment is given explicitly, so that a connection never takes one from the operator's
-// environment.
-// Source: docs/generations.md; docs/decisions.md, 20.
+// Creates the Vercel AI SDK's models for a connection. Every setting is given explicitly, because
+// the SDK reads absent ones from the operator's environment. Source: docs/generations.md;
+// docs/decisions.md, 20.
 
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock";
 import { createAnthropic } from "@ai-sdk/anthropic";
@@ -107,9 +106,7 @@ function awsCredentialsOf({ secrets }: Connection): {
   return session_token === undefined ? own : { ...own, sessionToken: session_token };
 }
 
-/**
- * Allowed model names of providers that put the name into a path: it must not leave its segment.
- */
+/** Allowed model names of providers that put the name into a path, which it must not leave. */
 const pathNames: { readonly [Type in ProviderType]?: RegExp } = {
   azure: /^[^\s/?#%\\]+$/,
   google: /^[^\s?#%\\]+$/,

@@ -57,7 +57,7 @@ export function reasonsOf(choices: readonly Choice[]): string[] {
   return choices.flatMap(({ finishReason }) => finishReason ?? []);
 }
 
-/** Omits null members, and the audio data, of which the transcript is kept. */
+/** Omits null members and the data of audio, whose transcript is kept. */
 function toRecorded(message: JsonObject): JsonObject {
   const said = Object.entries(message).filter(
     ([key, value]) => value !== null || key === "content",

@@ -9,7 +9,7 @@ import { type Choice, textOf, without } from "./answer-reader.ts";
 export type DeltaGatherer = {
   /**
    * Adds the choices of one chunk. Returns false if there are more than an answer may have; fails
-   * if there is no memory for them.
+   * if they do not fit into memory.
    */
   add(choices: JsonValue | undefined): boolean;
   /** Returns the choices so far, sorted by index. */
@@ -87,10 +87,7 @@ function addToolCall({ toolCalls }: Gathered, call: JsonValue, at: number, keep:
   return true;
 }
 
-/**
- * Merges a part into an object: running texts and lists are appended, objects merged, all else
- * replaced.
- */
+/** Merges a part: running texts and lists are appended, objects merged, other values replaced. */
 function merge(to: Record<string, JsonValue>, part: JsonObject, keep: Keep): void {
   for (const key in part) {
     // Assigning this name would set the prototype.

@@ -31,10 +31,7 @@ export function withModel(bytes: Uint8Array, model: string): Uint8Array {
   return Buffer.concat([...parts, buffer.subarray(at)]);
 }
 
-/**
- * Finds the texts under the key `model`. JSON allows a duplicate key, and parsers differ in the one
- * they use.
- */
+/** Finds the texts under the key `model`. JSON parsers differ in which duplicate key they use. */
 function modelSpans(bytes: Buffer): Span[] {
   const spans: Span[] = [];
   let depth = 0;

@@ -41,9 +41,7 @@ export type ModelsOptions = {
   readonly answerMemory: AnswerMemory;
 };
 
-/**
- * Time for which a list is cached; a failure is cached for a shorter time, as it may be temporary.
- */
+/** Time for which a list is cached; a failure, which may be temporary, is cached for less. */
 const rememberedMs = 60_000;
 const failureRememberedMs = 5_000;
 const timeoutMs = 5_000;

@@ -39,7 +39,7 @@ export function createPassThrough(outbound: Pick<Outbound, "dispatcher">): CallU
         signal,
       }),
     );
-    // Without a listener, an error of a body that is no longer read would end the process.
+    // Without a listener, an error of an unread body would end the process.
     response.body.on("error", () => undefined);
     if (response.statusCode >= 300) throw await readFault(connection, response, signal);
     return request.isStream

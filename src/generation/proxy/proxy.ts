@@ -176,7 +176,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     const { signal } = run.ender;
     // Needed because a stream whose client is gone may never be resumed.
     signal.addEventListener("abort", () => {
-      // A stream that was cut by the time-out is recorded as a failure unless it was done.
+      // After a time-out without `[DONE]` the client gets an error, so the event records one.
       const isLate = signal.reason instanceof ServiceError;
       const isComplete = reader.isDone() || (reader.isWhole() && !isLate);
       finish(isComplete ? undefined : failureOf(run, signal.reason).text).catch((err: unknown) => {

@@ -11,9 +11,7 @@ import type { ProxyRequest } from "./upstream.ts";
 /** One level less than in an event, because each recorded part gets a name there. */
 const depthMax = nestingDepthMax - 1;
 
-/**
- * Returns a request; `json` is the parsed `bytes`. Fails with INVALID_ARGUMENT naming the field.
- */
+/** Checks a request; `json` is the parsed `bytes`. Fails with INVALID_ARGUMENT naming the field. */
 export function parseProxyRequest(
   operation: ProxyRequest["operation"],
   bytes: Uint8Array,

@@ -24,8 +24,7 @@ const blankLine = /(?:\r\n|\n|\r(?!\n)){2}/g;
 const overlapBytes = 3;
 
 export function createSseReader(): SseReader {
-  // Chunks are joined only when an event is complete: joining at each chunk would cost quadratic
-  // time.
+  // Joined only when an event is complete: joining at each chunk would cost quadratic time.
   let waiting: Buffer[] = [];
 
   return {

@@ -35,10 +35,7 @@ export function statusFault(
   });
 }
 
-/**
- * Returns the body for the client. If JSON escapes hid a secret in it, it is formatted again
- * without.
- */
+/** Returns the body for the client, formatted again if JSON escapes hid a secret in it. */
 function relayedBody(bytes: Uint8Array, json: JsonValue | undefined, clean: Redactor): Uint8Array {
   const anew = Buffer.from(JSON.stringify(json));
   const cleansed = clean.body(anew);

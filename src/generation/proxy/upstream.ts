@@ -1,5 +1,5 @@
-// Types of a call to a provider: request and answer have the form of the OpenAI API, whatever the
-// provider's own API is. Source: docs/decisions.md, 21.
+// Types of a call to a provider: request and answer have the form of the OpenAI API, also for
+// providers with another API. Source: docs/decisions.md, 21.
 
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../provider.ts";

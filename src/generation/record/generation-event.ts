@@ -41,10 +41,7 @@ export type FinishedGeneration = {
   readonly responseModel?: string | undefined;
   readonly responseId?: string | undefined;
   readonly finishReasons: readonly string[];
-  /**
-   * Further members of `config`: version, hyperparameters, template, tools, tool_choice,
-   * response_format.
-   */
+  /** Other `config`: version, hyperparameters, template, tools, tool_choice, response_format. */
   readonly config: JsonObject;
   /** `chat_history` and template variables, or `input`. */
   readonly inputs: JsonObject;

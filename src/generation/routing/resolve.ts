@@ -22,8 +22,8 @@ const namesMax = 20;
 
 /**
  * Resolves a request's `model`, in this order: an alias; `provider/model`; a model whose name tells
- * its provider; a model of the only provider. `provider` names a connection: `model` is then its
- * model, whatever its form.
+ * its provider; a model of the only provider. With `provider`, which names a connection, `model` is
+ * always a model of this connection.
  *
  * Fails with INVALID_ARGUMENT naming `model` or `provider` and listing the providers, and with
  * CREDENTIAL_UNREADABLE if every target has unreadable credentials.

@@ -41,8 +41,8 @@ const ageMsMax = 30_000;
 /** Connections with secrets, and aliases: up to 12 MB for a project, usually some kB. */
 const bytesMaxDefault = 64_000_000;
 /**
- * Subjects that clear the cache. `providers:` carries an owner's id; the owner's projects are
- * unknown.
+ * Subjects that clear the whole cache. `providers:` carries an owner's id; which projects inherit
+ * from the owner is not known here.
  */
 const forgotten = /^(\*$|providers:)/;
 

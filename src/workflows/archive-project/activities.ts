@@ -27,7 +27,7 @@ export type MoveStep = { readonly left: number; readonly isEnd: boolean };
 
 const keysPerStepMax = 500;
 /**
- * Maximum events of one activity: its end reports progress to the workflow, which answers queries.
+ * Maximum events of one activity; at its end the workflow, which answers queries, gets progress.
  */
 const eventsPerActivityMax = 5_000;
 const activityMs = 5_000;

@@ -47,7 +47,7 @@ export function createArchiveScopeActivities(options: ArchiveActivitiesOptions) 
       }
     },
 
-    /** Waits for a limited time until a workflow with another parent ends. */
+    /** Waits for a limited time until a workflow that was started elsewhere ends. */
     async waitForWorkflow(workflowId: string): Promise<WorkflowState> {
       const deadline = Date.now() + waitMs;
       for (;;) {

@@ -46,10 +46,7 @@ export type ArchiveScopeInput = ArchiveInput & {
   };
 };
 
-/**
- * Maximum concurrent children on each level: an organization moves the events of at most 27
- * projects.
- */
+/** Maximum concurrent children on each level: an organization moves at most 27 projects. */
 const childrenAtOnce = 3;
 /** Maximum starts of a child that an operator terminates. */
 const childStartsMax = 3;
@@ -82,8 +79,7 @@ async function archiveScope(input: ArchiveScopeInput): Promise<Progress> {
     await markArchived(input);
     await revokeKeys(input);
   }
-  // In parallel to the work: an unavailable cluster cannot be counted and must not delay the
-  // others.
+  // In parallel to the work: counting an unavailable cluster must not delay the others.
   const counting = new CancellationScope();
   const counted = counting.run(async () => {
     for (let ms = countMsMin; !workflowInfo().continueAsNewSuggested; ms *= 1.3) {

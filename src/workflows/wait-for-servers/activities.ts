@@ -15,9 +15,7 @@ export function createWaitForServersActivities({
   readonly changes: Pick<AccessChanges, "confirmedBy">;
 }) {
   return toActivities({
-    /**
-     * Waits for a limited time until every live server has confirmed a change; returns the numbers.
-     */
+    /** Waits for a limited time until every live server has confirmed a change; returns counts. */
     async confirmChange(changeId: number): Promise<Confirmation> {
       const deadline = Date.now() + answerMs;
       for (;;) {

@@ -10,7 +10,7 @@ const { confirmChange } =
 
 /**
  * Upper bound for the age of a server's cache: entries, including those of running lookups, expire
- * within a minute. There is no need to wait longer for a silent server.
+ * within a minute. After this time a silent server needs no wait.
  */
 const memoryMsMax = 75_000;
 

@@ -1,6 +1,5 @@
 // Converts a chat request of the OpenAI API to options of the Vercel AI SDK. A member without an
-// equivalent is refused by name, unless its value asks for nothing; rehearsal.ts checks further
-// members.
+// equivalent is refused by name, unless its value has no effect.
 // Source: docs/decisions.md, 21; docs/generations.md.
 
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";

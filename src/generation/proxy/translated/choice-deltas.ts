@@ -14,9 +14,7 @@ export type ChoiceDeltas = {
   of(part: LanguageModelV4StreamPart): readonly ChoiceDelta[];
 };
 
-/**
- * Maximum tool calls and maximum reasoning blocks of one answer; an answer with more is malformed.
- */
+/** Maximum tool calls, and reasoning blocks, of one answer; an answer with more is malformed. */
 const partsMax = 1_024;
 
 /** Tool call that has begun. */
@@ -120,8 +118,7 @@ function createReasoning(target: Target) {
     },
 
     /**
-     * Returns all signed blocks in one delta, because clients that merge deltas keep only the last
-     * value.
+     * Returns all signed blocks in one delta: clients that merge deltas keep only the last value.
      */
     signed(): readonly ChoiceDelta[] {
       const all = [...blocks.values()].map(({ text, metadata }) => toReasoning(text, metadata));

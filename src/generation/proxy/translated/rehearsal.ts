@@ -1,6 +1,5 @@
-// Runs a request through the provider's part of the Vercel AI SDK without sending it, to find
-// members that the model does not accept. Otherwise the SDK would omit them and warn only with the
-// paid answer.
+// Runs a request through the Vercel AI SDK without sending it, to find members that the model does
+// not accept: otherwise the SDK would omit them and warn only with the paid answer.
 // Source: docs/decisions.md, 21; docs/generations.md.
 
 import {
