@@ -68,7 +68,8 @@ export type Plan = Revision & {
 export const byPeople = { isFresh: true, disabledReason: null } as const;
 
 /**
- * Maximum plans. A plan is made again after a concurrent change, of which one succeeds each time.
+ * Maximum attempts. A plan is made again after a concurrent change; each such change is progress of
+ * another caller.
  */
 const attemptsMax = 20;
 

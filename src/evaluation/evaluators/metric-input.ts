@@ -55,8 +55,7 @@ function toThresholdFields(threshold: MetricThreshold): ThresholdFields {
 }
 
 /**
- * Returns a list for values that are not scalars, which are refused whatever they contain, like
- * numbers that are not finite.
+ * Returns [] for lists and objects, which are refused later, as are numbers that are not finite.
  */
 function toScalar({ kind }: Value): JsonValue {
   switch (kind.case) {
