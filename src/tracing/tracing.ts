@@ -49,7 +49,10 @@ export type TracingOf = (project: Pick<ProjectScope, "clusterId">) => Tracing;
 
 export type TracingOptions = {
   readonly clusters: Pick<Clusters, "database">;
-  /** Called after each commit with the number of events that it stored or changed. */
+  /**
+   * Called after the writes of a request, or of a part of it, with the number of events that they
+   * stored or changed.
+   */
   readonly onStored?: (events: number) => void;
   /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost;

@@ -68,8 +68,8 @@ export type Backfills = {
     actor: Actor,
   ): Promise<Backfill>;
   /**
-   * Cancels the open backfill of an evaluator in the ambient transaction; the evaluator's audit
-   * entry covers it.
+   * Cancels the open backfill of an evaluator, in the ambient transaction; the caller's audit entry
+   * covers it.
    */
   cancelOpenOf(project: ProjectScope, evaluatorId: string, actor: Actor): Promise<void>;
 };

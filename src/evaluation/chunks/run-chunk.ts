@@ -103,7 +103,7 @@ export type ChunksOptions = {
 const stepMsDefault = 10_000;
 const pauseMsDefault = 1_000;
 /**
- * Time an open evaluator waits for more events: a start of the sandbox costs as much as many
+ * Time that an open evaluator waits for more events: a start of the sandbox costs as much as many
  * hundred events, so it runs later events too.
  */
 const lingerMsDefault = 1_000;

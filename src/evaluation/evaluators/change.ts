@@ -1,6 +1,5 @@
-// How an evaluator becomes another: a version, its deployment, the audit row and what servers
-// forget, all in one transaction.
-// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
+// Changes of an evaluator: a version, its deployment, the audit row and the invalidation of caches,
+// in one transaction. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
 
 import type { Audit } from "../../access/audit/audit.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
@@ -26,7 +25,7 @@ import type { EvaluatorRow } from "./store.ts";
 import type { GivenDefinition, Limits } from "./to-definition.ts";
 import { hashDefinition, toContent } from "./version-content.ts";
 
-/** What every change needs. */
+/** Dependencies of every change. */
 export type ChangeParts = Limits & {
   readonly database: Database;
   readonly audit: Pick<Audit, "append">;
@@ -35,14 +34,14 @@ export type ChangeParts = Limits & {
   readonly sandbox: Inspector;
 };
 
-/** An evaluator of a project, and who changes it. */
+/** An evaluator of a project, and the actor who changes it. */
 export type Whose = {
   readonly project: Pick<ProjectScope, "projectId">;
   readonly id: string;
   readonly actor: Actor;
 };
 
-/** The same where code may have to be parsed, which is done in the owner's turn. */
+/** The same for changes that may parse code, which happens in the owner's turn. */
 export type WhoseCode = Whose & { readonly project: Owner };
 
 /** The content of a version. */
@@ -52,26 +51,29 @@ export type Revision = {
 };
 
 export type Plan = Revision & {
-  /** What the audit log calls it. */
+  /** Action in the audit log. */
   readonly action: string;
-  /** The version that the content is of; absent for a new one, which has a message. */
+  /** Existing version of the content; absent for a new one, which has a message. */
   readonly version?: number;
   readonly message?: string;
-  /** Whether the version runs from now on, and how; absent leaves the one that runs. */
+  /** Deployment of the version; absent to leave the deployed one. */
   readonly deploy?: {
-    /** Whether failures are counted afresh. */
+    /** Whether to reset the count of failures. */
     readonly isFresh: boolean;
     readonly disabledReason: string | null;
   };
 };
 
-/** How versions are deployed by people. */
+/** Deployment by a person. */
 export const byPeople = { isFresh: true, disabledReason: null } as const;
 
-/** Plans are made again when somebody else was faster; each time somebody gets on. */
+/**
+ * Maximum attempts. A plan is made again after a concurrent change; each such change is progress of
+ * another caller.
+ */
 const attemptsMax = 20;
 
-/** Returns an evaluator of a project; fails with NOT_FOUND. */
+/** Returns an evaluator of a project. Throws NOT_FOUND. */
 export async function getEvaluator(
   database: Database,
   projectId: string,
@@ -83,12 +85,11 @@ export async function getEvaluator(
 }
 
 /**
- * Changes an evaluator by a plan made from what it is, and returns the number of the version that
- * the plan is about; undefined where there is no plan, and nothing was changed. No lock is held
- * while the plan is made, since it may parse code; it is made again when the evaluator changed
- * meanwhile.
+ * Changes an evaluator by a plan made from its current state, and returns the plan's version
+ * number; undefined if there is no plan and no change. No lock is held while the plan is made,
+ * because it may parse code; it is made again if the evaluator changed meanwhile.
  *
- * Fails with NOT_FOUND, NAME_TAKEN, and OVERLOADED where others change it all the time.
+ * Throws NOT_FOUND, NAME_TAKEN, and OVERLOADED if other changes keep interfering.
  */
 export async function changeEvaluator(
   parts: ChangeParts,
@@ -108,7 +109,7 @@ export async function changeEvaluator(
 
 type Step = { readonly before: EvaluatorRow; readonly plan: Plan };
 
-/** Returns undefined, with nothing changed, when the evaluator is not what it was. */
+/** Returns undefined, without changes, if the evaluator has changed. */
 function carryOut(
   { database, scopes, audit, changes }: ChangeParts,
   { project: { projectId }, id, actor }: Whose,
@@ -138,7 +139,7 @@ function carryOut(
 }
 
 async function addVersion(sql: Sql, { before, plan }: Step, actor: Actor): Promise<number> {
-  // The service has to be able to disable it all the same.
+  // The service must still be able to disable the evaluator.
   if (before.lastVersion >= metricVersionsMax && actor.type !== "system") {
     refuse(
       "id",
@@ -156,7 +157,7 @@ async function addVersion(sql: Sql, { before, plan }: Step, actor: Actor): Promi
   return version;
 }
 
-/** Throws NAME_TAKEN where another evaluator of the project has the name. */
+/** Throws NAME_TAKEN if another evaluator of the project has the name. */
 export async function assertNameFree(
   sql: Sql,
   projectId: string,
@@ -166,7 +167,7 @@ export async function assertNameFree(
   throw new ServiceError("NAME_TAKEN", "name: another metric of the project has it");
 }
 
-/** Throws INVALID_ARGUMENT where the filters of a project's enabled evaluators get too long. */
+/** Throws INVALID_ARGUMENT if the filters of a project's enabled evaluators get too long. */
 export async function assertFilterRoom(
   sql: Sql,
   projectId: string,
@@ -183,8 +184,8 @@ export async function assertFilterRoom(
 }
 
 /**
- * Returns what a version of a definition holds; what was parsed before is not parsed again. Fails
- * with INVALID_ARGUMENT naming the field, line and column, and as the sandbox does.
+ * Returns the content of a version of a definition; unchanged criteria are not parsed again. Throws
+ * INVALID_ARGUMENT naming the field, line and column, and errors of the sandbox.
  */
 export async function toRevision(
   { sandbox }: Pick<ChangeParts, "sandbox">,
@@ -202,12 +203,15 @@ export async function toRevision(
   return { definition, readsGroundTruth };
 }
 
-/** How it failed at last may be an event's word, and the log outlives events. */
+/** Removes the last failure's text, which may contain event data: the audit log outlives events. */
 function keptReason({ deploy }: Plan): string | null {
   return deploy?.disabledReason?.replace(/:.*$/s, "") ?? null;
 }
 
-/** What the audit log says of an evaluator. Its version has the code, which may be long. */
+/**
+ * Returns an evaluator's state for the audit log, without the code, which is in the version and may
+ * be long.
+ */
 export function stateOf(
   of: Revision & { readonly version: number; readonly disabledReason: string | null },
 ): JsonObject {

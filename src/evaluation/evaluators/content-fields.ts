@@ -1,5 +1,5 @@
-// Reads what the content of a new version says: free JSON with the fields of a metric, or the code
-// or prompt alone. Called by version-handlers.ts. Source: docs/decisions.md, 25.
+// Reads the content of a new version: free JSON with the fields of a metric, or only the code or
+// prompt. Source: docs/decisions.md, 25.
 
 import { isJsonArray, isJsonObject } from "../../base/json.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
@@ -8,7 +8,7 @@ import type { Category } from "./definition.ts";
 import { refuse } from "./fields.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";
 
-/** What metrics are answered with beside their definition, and what older clients send. */
+/** Fields of answers beyond the definition, and fields that older clients send. */
 const ignored: ReadonlySet<string> = new Set([
   ...["id", "_id", "created_at", "updated_at", "version", "disabled_reason"],
   ...["needs_ground_truth", "task", "project"],
@@ -40,8 +40,8 @@ const readers: { readonly [Name in keyof DefinitionFields]-?: Reader<DefinitionF
 };
 
 /**
- * Returns the fields of a version's content. Null says that there is none of what may be absent,
- * and nothing of the others. Fails with INVALID_ARGUMENT naming the field.
+ * Returns the fields of a version's content. Null clears optional fields and counts as omitted for
+ * the others. Throws INVALID_ARGUMENT naming the field.
  */
 export function readContent(content: JsonValue): DefinitionFields {
   if (typeof content === "string") return { criteria: content };
@@ -82,7 +82,7 @@ function readList<T>(value: JsonValue, at: string, read: Reader<T>): readonly T[
   return value.map((item, index) => read(item, `${at}[${index}]`));
 }
 
-/** Returns an object that has no other members than these; those that are null are left out. */
+/** Returns an object that has no members other than `names`, without null members. */
 function readClosed(value: JsonValue, at: string, names: readonly string[]): JsonObject {
   if (!isJsonObject(value)) refuse(at, "must be an object");
   const unknown = Object.keys(value).find((name) => !names.includes(name));
@@ -118,7 +118,7 @@ function readFilters(value: JsonValue, at: string): readonly FilterInput[] {
   return readList(filterArray, `${at}.filterArray`, readFilter);
 }
 
-/** Null is a value that filters ask for. */
+/** Reads a filter; null is a valid value of a filter. */
 function readFilter(filter: JsonValue, at: string): FilterInput {
   const { field = "", operator = "", type } = readClosed(filter, at, filterNames);
   const value = isJsonObject(filter) ? filter["value"] : undefined;

@@ -1,4 +1,4 @@
-// What an evaluator is: its definition, as people write it, and the version of one that runs.
+// The definition of an evaluator, as users write it, and its running version.
 // Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22 and 23.
 
 import type { ProjectId } from "../../base/ids.ts";
@@ -8,7 +8,7 @@ export type EvaluatorType = "PYTHON" | "LLM" | "HUMAN";
 
 export type ScoreType = "float" | "boolean" | "string" | "categorical";
 
-/** Which scores pass. */
+/** Conditions for a score to pass. */
 export type Threshold = {
   readonly min?: number;
   readonly max?: number;
@@ -16,46 +16,49 @@ export type Threshold = {
   readonly passing_categories?: readonly string[];
 };
 
-/** One of the scores that a categorical evaluator may give, and what it counts for. */
+/** A possible score of a categorical evaluator, and its numeric value. */
 export type Category = { readonly category: string; readonly score: number | null };
 
 /** Conditions on an event, all of which must hold. */
 export type Filters = { readonly filterArray: readonly FilterInput[] };
 
-/** Stored, shown and compared field by field under the names of the API. */
+/** Definition, stored, shown and compared field by field under the names of the API. */
 export type Definition = {
   /** Key of the scores in an event's `metrics`. */
   readonly name: string;
   readonly type: EvaluatorType;
-  /** Python code, the judge's prompt, or what people are asked to judge. */
+  /** Python code, the judge's prompt, or the question for people. */
   readonly criteria: string;
   readonly description: string;
   readonly return_type: ScoreType;
-  /** Whether it runs on events as they come. */
+  /** Whether it runs on new events. */
   readonly enabled_in_prod: boolean;
-  /** 0 to 100. */
+  /** Percentage from 0 to 100. */
   readonly sampling_percentage: number;
   readonly model_provider: string | null;
   readonly model_name: string | null;
-  /** Greatest score of a judge. */
+  /** Maximum score of a judge. */
   readonly scale: number | null;
   readonly threshold: Threshold | null;
   readonly categories: readonly Category[] | null;
   readonly filters: Filters;
 };
 
-/** A version of an evaluator, as it runs. */
+/** A runnable version of an evaluator. */
 export type RunnableEvaluator = {
   readonly evaluatorId: string;
   readonly projectId: ProjectId;
   readonly version: number;
-  /** Counts the times that the evaluator was enabled, deployed or restored. */
+  /**
+   * Number that grows whenever the count of failures starts again: at deployments by people, and at
+   * backfills of a disabled evaluator.
+   */
   readonly enablement: number;
   readonly definition: Definition;
   readonly readsGroundTruth: boolean;
 };
 
-/** The same as far as it decides which events a version runs on: without its code or prompt. */
+/** The part of it that decides which events a version runs on: without code and prompt. */
 export type RoutedEvaluator = Omit<RunnableEvaluator, "definition"> & {
   readonly definition: Pick<Definition, "filters" | "sampling_percentage">;
 };
@@ -65,7 +68,7 @@ export function formatVersion(version: number): string {
   return `v${version}`;
 }
 
-/** Returns the number of a version; undefined for what is no name of one. */
+/** Returns the number of a version; undefined if the name is malformed. */
 export function parseVersion(name: string): number | undefined {
   const [, digits] = /^v([1-9]\d{0,8})$/.exec(name) ?? [];
   return digits === undefined ? undefined : Number(digits);

@@ -1,5 +1,5 @@
-// What a server remembers of the evaluators that run by themselves, by project, so that ingestion
-// asks no database. Changes (access/changes) say what to forget.
+// Cache of the online evaluators by project, so that ingestion does not query the database. Changes
+// (access/changes) invalidate it.
 
 import { everything } from "../../access/caller-memory.ts";
 import { createByteCache } from "../../base/byte-cache.ts";
@@ -8,40 +8,42 @@ import { memoryOf } from "../../base/json-memory.ts";
 import type { RoutedEvaluator } from "./definition.ts";
 
 export type EnabledMemory = {
-  /** Returns a project's evaluators, from memory or by asking, once for many callers at a time. */
+  /** Returns a project's evaluators, cached or by a lookup that concurrent callers share. */
   get(projectId: ProjectId): Promise<readonly RoutedEvaluator[]>;
   /**
-   * False only where a project is known to have none. Asks nobody: where nothing is known it is
-   * true, and looked up in the background.
+   * Returns false only if a project is known to have none. Never waits: for an unknown project it
+   * returns true and looks it up in the background.
    */
   mayHaveAny(projectId: ProjectId): boolean;
-  /** Forgets what a change is about; lookups under way are not believed. */
+  /** Forgets the subject of a change and discards lookups in flight. */
   forget(subject: string): void;
 };
 
-/** The evaluators of a project, and its organization. */
+/** Evaluators of a project, and its organization. */
 export type EnabledOfProject = {
   readonly orgId: string;
   readonly evaluators: readonly RoutedEvaluator[];
 };
 
 export type EnabledMemoryOptions = {
-  /** Asks the database. */
+  /** Queries the database. */
   readonly list: (projectId: ProjectId) => Promise<EnabledOfProject>;
   readonly ageMsMax?: number;
-  /** Of what is remembered of all evaluators together, roughly. */
+  /** Approximate maximum bytes of the cache. */
   readonly bytesMax?: number;
   readonly now?: () => number;
 };
 
 const ageMsMaxDefault = 60_000;
 const bytesMaxDefault = 50_000_000;
-/** Lookups in the background; more projects than these wait for their next event. */
+/** Maximum lookups in the background; further projects wait for their next event. */
 const lookupsMax = 100;
 
 const subjectPrefix = "evaluators:";
 
-/** What servers forget when a project's evaluators change (access/changes/changes.ts). */
+/**
+ * Returns the cache key of a project's evaluators, for invalidation (access/changes/changes.ts).
+ */
 export function subjectOf(projectId: string): string {
   return subjectPrefix + projectId;
 }
@@ -55,10 +57,10 @@ export function createEnabledMemory(options: EnabledMemoryOptions): EnabledMemor
 
   async function lookUp(projectId: ProjectId): Promise<readonly RoutedEvaluator[]> {
     const generationAtStart = generation;
-    // The database may answer late, with what it saw at once: age counts from the question.
+    // Age counts from the query, because the database may answer late with an early state.
     const goodUntil = now() + ageMsMax;
     const { orgId, evaluators } = await list(projectId);
-    // Something changed while this was being looked up: the answer may be the old one.
+    // Something changed during the lookup, so the result may be outdated.
     if (generationAtStart !== generation) return evaluators;
     entries.set(projectId, evaluators, { ownerId: orgId, bytes: memoryOf(evaluators), goodUntil });
     return evaluators;
@@ -80,7 +82,7 @@ export function createEnabledMemory(options: EnabledMemoryOptions): EnabledMemor
     mayHaveAny(projectId) {
       const known = entries.find(projectId);
       if (known) return known.length > 0;
-      // Whoever has to know asks again, and hears of a failure then.
+      // A caller that needs the result asks again and then gets the error.
       if (lookups.size < lookupsMax) lookUpOnce(projectId).catch(() => undefined);
       return true;
     },
@@ -89,7 +91,7 @@ export function createEnabledMemory(options: EnabledMemoryOptions): EnabledMemor
       const isAll = subject === everything;
       if (!isAll && !subject.startsWith(subjectPrefix)) return;
       generation += 1;
-      // A lookup that began before the change must not answer those who ask after it.
+      // Later callers must not share a lookup that began before the change.
       lookups.clear();
       if (isAll) entries.clear();
       else entries.delete(subject.slice(subjectPrefix.length));

@@ -1,6 +1,5 @@
-// Evaluators: what scores events, with a version for each change.
-// Source: docs/spec.md, "Metric definition", "Metrics and evaluations"; docs/decisions.md, 22 to
-// 25, 34.
+// Evaluators, which score events, with a version for each change. Source: docs/spec.md, "Metric
+// definition", "Metrics and evaluations"; docs/decisions.md, 22 to 25, 34.
 
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import { describeActor } from "../../access/principal.ts";
@@ -31,35 +30,35 @@ import type { EvaluatorRow } from "./store.ts";
 import { toDefinition } from "./to-definition.ts";
 import { compareDefinitions, hashDefinition } from "./version-content.ts";
 
-/** An evaluator with the version that runs. */
+/** An evaluator with its deployed version. */
 export type Evaluator = EvaluatorRow;
 
 export type ListEvaluatorsOptions = {
-  /** 1 to 1,000, which is the default: as many as a project may have. */
+  /** From 1 to 1,000; the default, 1,000, is the maximum of a project. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
-  /** Only of this type, by any of its names. */
+  /** Returns only evaluators of this type, by any of its names. */
   readonly type?: string | undefined;
   readonly id?: string | undefined;
 };
 
-/** The failures that an evaluator is disabled for. */
+/** Failures for which to disable an evaluator. */
 export type Disabling = {
   readonly projectId: ProjectId;
   readonly evaluatorId: string;
-  /** The one in which they were counted. */
+  /** Enablement in which the failures were counted. */
   readonly enablement: number;
-  /** For people: how often it failed, and how at last. */
+  /** Human-readable: the number of failures, and the last one. */
   readonly message: string;
 };
 
-/** Each change is audited, and heard of by every server as it commits. */
+/** Each change is audited and reaches every server when it commits. */
 export type Evaluators = {
   /**
-   * Makes an evaluator, whose definition is its first version.
+   * Creates an evaluator, whose definition is its first version.
    *
-   * Fails with INVALID_ARGUMENT or INVALID_FILTER naming the field, for code and prompts with line
-   * and column, with NAME_TAKEN, and as the sandbox does when code cannot be parsed now.
+   * Throws INVALID_ARGUMENT or INVALID_FILTER naming the field, for code and prompts with line and
+   * column, NAME_TAKEN, and errors of the sandbox if it cannot parse code now.
    */
   create(project: ProjectScope, fields: DefinitionFields, actor: Actor): Promise<Evaluator>;
   /**
@@ -67,39 +66,41 @@ export type Evaluators = {
    * INVALID_ARGUMENT names a wrong option.
    */
   list(projectId: ProjectId, options: ListEvaluatorsOptions): Promise<Page<Evaluator>>;
-  /** Fails with NOT_FOUND when the project has no such evaluator. */
+  /** Returns an evaluator. Throws NOT_FOUND if the project has no such evaluator. */
   get(projectId: ProjectId, id: string): Promise<Evaluator>;
   /**
-   * Changes what fields say, as a new version that runs at once and counts failures afresh; what
-   * changes nothing makes none. Fails as `create` and `get` do.
+   * Changes the given fields in a new version, which runs at once and resets the count of failures.
+   * Without a difference there is no new version. Throws like `create` and `get`.
    */
   update(whose: WhoseCode, fields: DefinitionFields): Promise<void>;
-  /** Ends an evaluator and its backfill; scores stay. Fails as `get` does. */
+  /** Deletes an evaluator and cancels its backfill; scores stay. Throws like `get`. */
   delete(whose: Whose & { readonly project: ProjectScope }): Promise<void>;
   /**
-   * Returns what runs: a version, the deployed one unless said. Undefined when the evaluator was
-   * deleted, when its project is archived, and for a version that never was.
+   * Returns a runnable version, by default the deployed one. Undefined if the evaluator was
+   * deleted, its project is archived, or the version does not exist.
    */
   find(projectId: ProjectId, id: string, version?: number): Promise<RunnableEvaluator | undefined>;
-  /** Returns the evaluators that run by themselves, remembered for up to a minute. */
+  /** Returns the online evaluators, cached for up to a minute. */
   enabledOf(projectId: ProjectId): Promise<readonly RoutedEvaluator[]>;
-  /** False only where none is known to run by itself; asks nobody and never waits. */
+  /** Returns false only if certainly no evaluator runs online; never waits. */
   mayHaveEnabled(projectId: ProjectId): boolean;
   /**
-   * Disables an evaluator for its failures, with a version that says so. Returns whether it is this
-   * call that did: not when it was disabled, deployed anew or deleted before.
+   * Disables an evaluator for its failures, with a version that states the reason. Returns false if
+   * the metric was already disabled, redeployed or deleted.
    */
   disable(disabling: Disabling): Promise<boolean>;
   /**
-   * Has the failures of an evaluator that is not enabled counted afresh, for a backfill that
-   * begins, in the ambient transaction; returns its enablement. Fails as `get` does.
+   * Resets the count of failures of an evaluator that is not enabled, for a new backfill, in the
+   * ambient transaction; returns its enablement. Throws like `get`.
    */
   countAfresh(projectId: ProjectId, id: string): Promise<number>;
 };
 
 export type EvaluatorsOptions = ChangeParts & {
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
-  /** Ends the open backfill of an evaluator that is being deleted, in the ambient transaction. */
+  /**
+   * Cancels the open backfill of an evaluator that is being deleted, in the ambient transaction.
+   */
   readonly cancelBackfills: (
     project: ProjectScope,
     evaluatorId: string,
@@ -109,7 +110,7 @@ export type EvaluatorsOptions = ChangeParts & {
 
 const reasonCharactersMax = 1_000;
 
-/** Who disables evaluators for their failures. */
+/** Actor that disables evaluators for their failures. */
 const evaluation: Actor = { type: "system", id: "evaluation", name: "evaluation" };
 
 export function createEvaluators(options: EvaluatorsOptions): Evaluators {
@@ -214,7 +215,7 @@ async function update(
       ...(await toRevision(options, whose.project, given, before)),
       action: "evaluator.update",
       message: `updated ${changed.map(({ field }) => field).join(", ")}`,
-      // Mending what the service disabled does not enable it.
+      // An update of an evaluator that the service disabled does not enable it.
       deploy:
         isEnabled || wasEnabled
           ? byPeople
@@ -272,13 +273,13 @@ async function disable(
       return {
         ...{ action: "evaluator.disable", message, readsGroundTruth },
         definition: { ...definition, enabled_in_prod: false },
-        // The failures that it was disabled for stay counted.
+        // The count of the failures that caused the disabling is kept.
         deploy: { isFresh: false, disabledReason: message },
       };
     });
     return version !== undefined;
   } catch (error) {
-    // Deleted, or archived with its project: nothing is left to be disabled.
+    // Deleted, or archived with its project: there is nothing to disable.
     if (error instanceof ServiceError && error.reason === "NOT_FOUND") return false;
     throw error;
   }
@@ -294,14 +295,14 @@ function toRunnable(
   return { evaluatorId: id, projectId, version, enablement, definition, readsGroundTruth };
 }
 
-/** A page continues after a name. */
+/** Returns the cursor of a page that continues after a name. */
 function formatCursor(name: string): string {
   return Buffer.from(name).toString("base64url");
 }
 
 function parseCursor(cursor: string): string {
   const name = Buffer.from(cursor, "base64url").toString();
-  // Postgres takes no NUL; a cursor of ours is never without a name.
+  // Postgres refuses NUL; our cursors always contain a name.
   if (name !== "" && !name.includes("\0")) return name;
   return refuse("cursor", "it is not a next_cursor");
 }

@@ -1,6 +1,5 @@
-// Which events an evaluator runs on: filters as requests say them, with the older fields for the
-// type and the name of events among them. Called by to-definition.ts; read back for older clients.
-// Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.
+// Filters of the events that an evaluator runs on, including the older request fields for type and
+// name of events. Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.
 
 import { metricEventNameLengthMax } from "../../base/field-limits.ts";
 import { metricFilterBytesMax } from "../../base/tenant-limits.ts";
@@ -8,17 +7,17 @@ import { eventColumns, type FilterInput, parseFilters } from "../../tracing/expo
 import type { Filters } from "./definition.ts";
 import { assertText, refuse } from "./fields.ts";
 
-/** The fields of events that older clients name beside the filters. */
+/** Fields of events that older clients name outside the filters. */
 export type OlderFilter = "event_type" | "event_name";
 
 const eventTypes: readonly string[] = ["model", "tool", "chain", "session"];
 
-/** Fields may come later than the evaluator: each name stands for itself. */
+/** Fields may be newer than the evaluator, so every name is accepted as written. */
 const anyFields = { fields: [], isComplete: false };
 
 /**
- * Returns filters that could be evaluated. Fails with INVALID_FILTER naming the field, and with
- * INVALID_ARGUMENT where they are too long or no text.
+ * Returns evaluable filters. Throws INVALID_FILTER naming the field, and INVALID_ARGUMENT if they
+ * are too long or not valid text.
  */
 export function parseEventFilters(given: readonly FilterInput[]): Filters {
   parseFilters(given, anyFields);
@@ -30,8 +29,8 @@ export function parseEventFilters(given: readonly FilterInput[]): Filters {
 }
 
 /**
- * Writes equal filters alike, and whole: the published Python client fails on a list in which any
- * filter lacks its value or its type.
+ * Returns equal filters in the same, complete form: the published Python client fails on a list in
+ * which any filter lacks its value or its type.
  */
 function toFilter(filter: FilterInput, index: number): FilterInput {
   const { field, operator, value = null, type } = filter;
@@ -45,7 +44,7 @@ function toFilter(filter: FilterInput, index: number): FilterInput {
   return { field, operator, value: isPresence ? null : value, type: type || typeMeant(filter) };
 }
 
-/** Returns the type that a filter without one is evaluated as, where its field is not known. */
+/** Returns the type as which a filter without one is evaluated, if its field is unknown. */
 function typeMeant({ field, operator, value }: FilterInput): string {
   const held = new Map(Object.entries(eventColumns)).get(field);
   if (held === "time" || operator === "after" || operator === "before") return "datetime";
@@ -55,7 +54,7 @@ function typeMeant({ field, operator, value }: FilterInput): string {
   return "string";
 }
 
-/** Returns filters with an older field among them: `all` takes its filter away. */
+/** Returns filters with an older field added; `all` removes its filter. */
 export function withOlderFilter(
   filters: readonly FilterInput[],
   field: OlderFilter,
@@ -73,7 +72,7 @@ export function withOlderFilter(
   return filters[index]?.value === value ? filters : filters.with(index, filter);
 }
 
-/** Returns what an older client reads of a filter on a field; undefined where there is none. */
+/** Returns the value of a filter on a field for older clients; undefined if there is none. */
 export function olderFilterOf({ filterArray }: Filters, field: OlderFilter): string | undefined {
   const value = filterArray.find((one) => isOlder(one, field))?.value;
   return typeof value === "string" ? value : undefined;

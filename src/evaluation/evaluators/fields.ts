@@ -1,13 +1,12 @@
-// What requests say of a definition, before it is known to be one, and how its names, types and
-// texts are read, the older ones among them. Called by to-definition.ts and by trials.
-// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
+// Fields of a definition in requests, before validation, and readers of their names, types and
+// texts, older forms included. Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { Category, EvaluatorType, ScoreType } from "./definition.ts";
 
-/** The names under which the code, prompt or question comes. */
+/** Field names of the code, prompt or question. */
 const criteriaNames = ["criteria", "definition", "code_snippet", "prompt"] as const;
 
 export type CriteriaFields = {
@@ -21,7 +20,7 @@ export type ThresholdFields = {
   readonly passing_categories?: readonly string[] | undefined;
 };
 
-/** By the names of the API; undefined says nothing, and null that there is none. */
+/** Fields under the names of the API; undefined means omitted, null means none. */
 export type DefinitionFields = CriteriaFields & {
   readonly name?: string | undefined;
   readonly type?: string | undefined;
@@ -37,14 +36,14 @@ export type DefinitionFields = CriteriaFields & {
   readonly filters?: readonly FilterInput[] | undefined;
   /** Older form of `threshold.pass_when`. */
   readonly pass_when?: JsonValue | undefined;
-  /** Older form of a filter; `all` is none, as for the name. */
+  /** Older form of a filter; `all` means no filter, also for the name. */
   readonly event_type?: string | undefined;
   readonly event_name?: string | undefined;
-  /** Of composite evaluators, which there are no more. */
+  /** Members of composite evaluators, which no longer exist. */
   readonly child_metrics?: readonly unknown[] | undefined;
 };
 
-/** A text with the field that it came in. */
+/** A text with the name of its field. */
 export type GivenText = { readonly field: string; readonly text: string };
 
 /** Throws INVALID_ARGUMENT naming a field. */
@@ -53,8 +52,8 @@ export function refuse(field: string, fault: string): never {
 }
 
 /**
- * Returns the code, prompt or question, under whichever name it came; undefined where there is
- * none. Empty ones say nothing. Fails with INVALID_ARGUMENT where two say different things.
+ * Returns the code, prompt or question from any of its fields; undefined if there is none. Empty
+ * texts count as absent. Throws INVALID_ARGUMENT if two differ.
  */
 export function criteriaOf(fields: CriteriaFields): GivenText | undefined {
   const given = criteriaNames.flatMap((field) => {
@@ -77,7 +76,7 @@ const types: Readonly<Record<string, EvaluatorType>> = {
   human: "HUMAN",
 };
 
-/** Returns a type by its name or an older one, in any case. Fails with INVALID_ARGUMENT. */
+/** Returns a type by its name or an older one, in any case. Throws INVALID_ARGUMENT. */
 export function parseType(text: string, field = "type"): EvaluatorType {
   const name = text.toLowerCase();
   if (name === "composite") refuseComposite(field);
@@ -85,7 +84,7 @@ export function parseType(text: string, field = "type"): EvaluatorType {
   return type ?? refuse(field, "must be PYTHON, LLM or HUMAN");
 }
 
-/** Fails with INVALID_ARGUMENT, saying what to do instead. */
+/** Throws INVALID_ARGUMENT with the alternative to composite evaluators. */
 export function refuseComposite(field: string): never {
   return refuse(
     field,
@@ -96,18 +95,20 @@ export function refuseComposite(field: string): never {
 
 const scoreTypes = ["float", "boolean", "string", "categorical"] as const;
 
-/** Returns a return type by its name in any case. Fails with INVALID_ARGUMENT. */
+/** Returns a return type by its name in any case. Throws INVALID_ARGUMENT. */
 export function parseReturnType(text: string, field = "return_type"): ScoreType {
   const type = scoreTypes.find((one) => one === text.toLowerCase());
   return type ?? refuse(field, `must be ${scoreTypes.slice(0, -1).join(", ")} or categorical`);
 }
 
-/** Throws INVALID_ARGUMENT unless a text can be stored and has at most so many characters. */
+/**
+ * Throws INVALID_ARGUMENT unless a text can be stored and has at most `charactersMax` characters.
+ */
 export function assertText(field: string, text: string, charactersMax: number): void {
   if (text.includes("\0") || !text.isWellFormed()) {
     refuse(field, "must hold neither NUL nor half of a surrogate pair");
   }
-  // Characters, not UTF-16 units: an emoji is one.
+  // Counts characters, not UTF-16 units: an emoji is one.
   const isLonger =
     text.length > 2 * charactersMax ||
     (text.length > charactersMax && Array.from(text).length > charactersMax);

@@ -37,7 +37,10 @@ export function metricHandlers(evaluators: Evaluators): ServiceImpl<typeof Metri
   };
 }
 
-/** The metric that a request names, by today's name of the field or by the older one. */
+/**
+ * Returns the metric that a request names, in the current field or the older one, with its project
+ * and actor.
+ */
 function whoseOf(
   { id, metricId }: { readonly id: string; readonly metricId: string },
   context: HandlerContext,

@@ -1,5 +1,5 @@
-// Parses the code or prompt of an evaluator when it is saved: what is wrong with it, and whether
-// it reads ground truth. Source: docs/decisions.md, 22 and 23.
+// Parses the code or prompt of an evaluator when it is saved: finds faults, and whether it reads
+// ground truth. Source: docs/decisions.md, 22 and 23.
 
 import type { Owner } from "../../base/fair-places.ts";
 import type { PythonSandbox } from "../runner/python/sandbox.ts";
@@ -10,8 +10,8 @@ import type { GivenDefinition } from "./to-definition.ts";
 export type Inspector = Pick<PythonSandbox, "inspect">;
 
 /**
- * Tells whether a definition reads ground truth. Fails with INVALID_ARGUMENT naming the field, the
- * line and the column of what cannot be parsed, and as the sandbox does.
+ * Returns whether a definition reads ground truth. Throws INVALID_ARGUMENT naming the field, line
+ * and column of a syntax error, and errors of the sandbox.
  */
 export async function inspectCriteria(
   sandbox: Inspector,

@@ -1,4 +1,4 @@
-// Requests about metrics, as fields of a definition. Called by handlers.ts.
+// Converts requests about metrics to fields of a definition.
 
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type {
@@ -10,7 +10,9 @@ import type { JsonValue } from "../../base/json.ts";
 import { toFilterInput } from "../../tracing/export/handlers.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";
 
-/** Returns what a request says. An empty type and an empty list of categories say nothing. */
+/**
+ * Returns the fields of a request. An empty type and an empty list of categories count as omitted.
+ */
 export function toDefinitionFields(
   request: CreateMetricRequest | UpdateMetricRequest,
 ): DefinitionFields {
@@ -52,7 +54,9 @@ function toThresholdFields(threshold: MetricThreshold): ThresholdFields {
   };
 }
 
-/** What is no scalar is refused whatever it holds, as numbers are that are not finite. */
+/**
+ * Returns [] for lists and objects, which are refused later, as are numbers that are not finite.
+ */
 function toScalar({ kind }: Value): JsonValue {
   switch (kind.case) {
     case "nullValue":

@@ -1,5 +1,4 @@
-// Metrics as answers show them, in the names of today and in older ones. Called by handlers.ts and
-// old-handlers.ts.
+// Converts metrics to messages, in the current form and in the older one.
 
 import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -55,7 +54,7 @@ function toFilterMessage(filter: FilterInput): MessageInitShape<typeof FilterSch
   const { field, operator, value, type } = filter;
   return {
     ...{ field, operator },
-    // A filter's value is a scalar.
+    // The value of a filter is a scalar.
     ...(value !== undefined && { value: fromJson(ValueSchema, value as string) }),
     ...(type !== undefined && { type }),
   };
@@ -67,10 +66,10 @@ const oldTypes: Readonly<Record<EvaluatorType, string>> = {
   HUMAN: "human",
 };
 
-/** Each type has its text under a name of its own. */
+/** Older field of the text, by type. */
 const textNames = { PYTHON: "codeSnippet", LLM: "prompt", HUMAN: "criteria" } as const;
 
-/** `projectName` is what older clients call the task. */
+/** Converts a metric to the older form; older clients call the project's name the task. */
 export function toOldMetricMessage(
   { id, definition, readsGroundTruth }: Evaluator,
   projectName: string,

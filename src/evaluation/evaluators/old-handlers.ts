@@ -13,7 +13,7 @@ export function oldMetricHandlers(evaluators: Evaluators): ServiceImpl<typeof Ol
       const { projectId, name } = projectOf(context);
       const { items, nextCursor } = await evaluators.list(projectId, {});
       if (nextCursor !== undefined) {
-        // This form has no pages.
+        // The older form has no pages.
         const message = "the metrics are too long for one answer; list them by GET /v1/metrics";
         throw new ServiceError("ANSWER_TOO_LARGE", message);
       }

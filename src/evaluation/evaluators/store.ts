@@ -7,24 +7,24 @@ import type { Definition, EvaluatorType, RoutedEvaluator } from "./definition.ts
 
 type Fragment = PendingQuery<Row[]>;
 
-/** An evaluator with the version that runs. */
+/** An evaluator with its deployed version. */
 export type EvaluatorRow = {
   readonly id: string;
   readonly projectId: ProjectId;
   readonly definition: Definition;
   readonly readsGroundTruth: boolean;
   readonly fullSha: string;
-  /** The one that runs. */
+  /** Number of the deployed version. */
   readonly version: number;
   readonly lastVersion: number;
-  /** Counts the times that a version of it was deployed. */
+  /** Number that grows whenever the count of failures starts again. */
   readonly enablement: number;
-  /** Why the service disabled it. */
+  /** Reason why the service disabled it. */
   readonly disabledReason: string | null;
   readonly createdAt: Date;
   readonly createdBy: string;
   readonly updatedAt: Date | null;
-  /** When it was last enabled. */
+  /** Time when it was last enabled. */
   readonly enabledAt: Date | null;
 };
 
@@ -49,10 +49,10 @@ function selectEvaluators(sql: Sql): Fragment {
       and evaluator_versions.version = evaluators.deployed_version`;
 }
 
-/** Any constant of our own; with a project, held by whoever changes its evaluators. */
+/** Arbitrary constant; with a project, the key of the lock for changing its evaluators. */
 const changeLockKey = 730_513;
 
-/** Waits until nobody else changes a project's evaluators, and returns how many there are. */
+/** Waits until no other transaction changes a project's evaluators, and returns their number. */
 export async function lockCount(sql: Sql, projectId: string): Promise<number> {
   await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
   const [row] = await sql<{ count: number }[]>`
@@ -61,7 +61,7 @@ export async function lockCount(sql: Sql, projectId: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Tells whether an evaluator other than one has a name. */
+/** Returns whether another evaluator of the project has a name. */
 export async function isNameTaken(
   sql: Sql,
   projectId: string,
@@ -86,7 +86,7 @@ export async function findEvaluator(
   return row;
 }
 
-/** A page is cut where it would hold more text than this, after its first row. */
+/** Maximum bytes of text of a page, which ends before a row past it, but has one row at least. */
 const pageBytesMax = 16_000_000;
 
 export type EvaluatorsPage = {
@@ -98,7 +98,7 @@ export type EvaluatorsPage = {
 
 export type RowsPage<T> = { readonly rows: readonly T[]; readonly hasMore: boolean };
 
-/** Returns evaluators by name in order of bytes; fewer than `limit` where they are large. */
+/** Returns evaluators by name in byte order; fewer than `limit` if they are large. */
 export async function listEvaluators(
   sql: Sql,
   projectId: string,
@@ -115,7 +115,7 @@ export async function listEvaluators(
   return cut<EvaluatorRow>(sql, page, { order: sql`definition ->> 'name' collate "C"`, limit });
 }
 
-/** Of the rows of a page and one more, returns those that belong on it. */
+/** Selects the rows of a page from the rows found, which are one more than its limit. */
 async function cut<T>(
   sql: Sql,
   page: Fragment,
@@ -137,12 +137,12 @@ async function cut<T>(
   return { rows, hasMore: (rows[0]?.found ?? 0) > rows.length };
 }
 
-/** Returns the evaluators of a project that run by themselves on events as they come. */
+/** Returns the online evaluators of a project. */
 export async function listEnabled(
   sql: Sql,
   projectId: string,
 ): Promise<readonly RoutedEvaluator[]> {
-  // Without the code, which may be a hundred megabytes of a project.
+  // Without the code, which may be a hundred megabytes per project.
   return sql<RoutedEvaluator[]>`
     select
       evaluators.evaluator_id as "evaluatorId",
@@ -161,7 +161,7 @@ export async function listEnabled(
     order by evaluators.evaluator_id`;
 }
 
-/** Returns the bytes of the filters of a project's enabled evaluators, those of one aside. */
+/** Returns the bytes of the filters of a project's enabled evaluators, except one. */
 export async function sumFilterBytes(sql: Sql, projectId: string, id: string): Promise<number> {
   const [row] = await sql<{ bytes: number }[]>`
     select coalesce(sum(octet_length((content -> 'filters')::text)), 0)::integer as bytes
@@ -194,7 +194,9 @@ export async function insertVersion(sql: Sql, row: NewVersionRow): Promise<void>
     )`;
 }
 
-/** Inserts an evaluator whose first version runs; the version itself comes after it. */
+/**
+ * Inserts an evaluator whose first version is deployed; the caller inserts the version after it.
+ */
 export async function insertEvaluator(
   sql: Sql,
   row: Pick<NewVersionRow, "id" | "definition" | "createdBy"> & { readonly projectId: string },
@@ -215,12 +217,12 @@ export type Deployment = {
   readonly id: string;
   readonly version: number;
   readonly definition: Definition;
-  /** Whether failures are counted afresh. */
+  /** Whether to reset the count of failures. */
   readonly isFresh: boolean;
   readonly disabledReason: string | null;
 };
 
-/** Makes a version the one that runs. */
+/** Deploys a version. */
 export async function deployVersion(sql: Sql, row: Deployment): Promise<void> {
   const { name, enabled_in_prod: isEnabled } = row.definition;
   await sql`
@@ -235,7 +237,7 @@ export async function deployVersion(sql: Sql, row: Deployment): Promise<void> {
     where evaluator_id = ${row.id}`;
 }
 
-/** Begins another enablement unless the evaluator is enabled; returns the one there is then. */
+/** Begins another enablement unless the evaluator is enabled; returns the current enablement. */
 export async function countAfresh(
   sql: Sql,
   projectId: string,
@@ -252,7 +254,7 @@ export async function updateLastVersion(sql: Sql, id: string, version: number): 
   await sql`update evaluators set last_version = ${version} where evaluator_id = ${id}`;
 }
 
-/** The versions stay, for the scores that say which of them made them. */
+/** Marks an evaluator as deleted. Its versions stay, because scores refer to them. */
 export async function markDeleted(sql: Sql, id: string): Promise<void> {
   await sql`
     update evaluators set deleted_at = now(), is_enabled = false where evaluator_id = ${id}`;
@@ -267,7 +269,7 @@ export type VersionRow = {
   readonly readsGroundTruth: boolean;
   readonly createdAt: Date;
   readonly createdBy: string;
-  /** Whether it is the one that runs. */
+  /** Whether the version is deployed. */
   readonly isDeployed: boolean;
 };
 
@@ -297,7 +299,7 @@ export async function findVersion(
   return row;
 }
 
-/** Returns versions in order of their numbers; fewer than `limit` where they are large. */
+/** Returns versions ordered by number; fewer than `limit` if they are large. */
 export async function listVersions(
   sql: Sql,
   id: string,

@@ -1,5 +1,4 @@
-// Which scores pass, and which there may be: thresholds and categories as requests say them,
-// checked against the return type. Called by to-definition.ts and by trials.
+// Thresholds and categories of requests, checked against the return type.
 // Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
 
 import { categoriesMax, categoryLengthMax } from "../../base/field-limits.ts";
@@ -9,8 +8,8 @@ import { assertText, refuse } from "./fields.ts";
 import type { ThresholdFields } from "./fields.ts";
 
 /**
- * Returns the threshold that fields say; null where they say none. Fails with INVALID_ARGUMENT
- * naming what does not fit the return type or the categories.
+ * Returns the threshold in the fields; null if they contain none. Throws INVALID_ARGUMENT naming a
+ * part that does not fit the return type or the categories.
  */
 export function parseThreshold(
   fields: ThresholdFields,
@@ -41,7 +40,7 @@ function assertBound(name: "min" | "max", bound: number | undefined, type: Score
   if (type !== "float") refuse(`threshold.${name}`, `is for floats; ${hints[type]}`);
 }
 
-/** What says which scores of each type pass. */
+/** Hints, by type, to the fields that decide which scores pass. */
 const hints: Readonly<Record<ScoreType, string>> = {
   float: "for floats give min, max or a number as pass_when",
   boolean: "for booleans give true or false as pass_when",
@@ -72,8 +71,8 @@ function assertPassing(
 }
 
 /**
- * Returns the categories; null where the return type has none. Fails with INVALID_ARGUMENT where a
- * categorical evaluator has none, and where two could be taken for each other.
+ * Returns the categories; null if the return type has none. Throws INVALID_ARGUMENT if a
+ * categorical evaluator has none, or if two differ only in case and blanks.
  */
 export function parseCategories(
   given: readonly Category[],
@@ -90,7 +89,7 @@ export function parseCategories(
     const field = `categories[${index}]`;
     assertText(`${field}.category`, category, categoryLengthMax);
     if (category.trim() === "") refuse(`${field}.category`, "must not be blank");
-    // A judge's answer is read in any case.
+    // A judge's answer matches in any case.
     const key = category.trim().toLowerCase();
     if (seen.has(key)) refuse(`${field}.category`, "is there already, but for case and blanks");
     seen.add(key);
@@ -101,7 +100,7 @@ export function parseCategories(
   });
 }
 
-/** Returns threshold fields with the older `pass_when` among them. Fails where the two differ. */
+/** Returns threshold fields with the older `pass_when` added. Throws if the two differ. */
 export function withPassWhen(
   fields: ThresholdFields,
   passWhen: ThresholdFields["pass_when"],

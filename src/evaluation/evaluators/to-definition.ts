@@ -1,6 +1,5 @@
-// Makes a definition out of what a request says and what was before, or says which field is wrong.
-// Called by evaluators.ts and versions.ts; pure.
-// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22 and 23.
+// Builds a definition from the fields of a request and the previous definition, or names the wrong
+// field. Pure. Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22 and 23.
 
 import {
   metricDescriptionLengthMax,
@@ -23,19 +22,19 @@ import { parseCategories, parseThreshold, withPassWhen } from "./threshold.ts";
 
 export type Limits = { readonly codeBytesMax: number };
 
-/** A definition, and the field that its code, prompt or question came in. */
+/** A definition, and the request's field with its code, prompt or question. */
 export type GivenDefinition = {
   readonly definition: Definition;
   readonly criteriaField: string;
 };
 
 const samplingDefault = 10;
-/** Control characters, lone surrogates, line and paragraph separators. */
+/** Matches control characters, lone surrogates, line and paragraph separators. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /**
- * Returns the definition that fields say, on top of the one before, if any. Fails with
- * INVALID_ARGUMENT or INVALID_FILTER naming the field. Code and prompt are not parsed here.
+ * Returns the definition with the given fields, on top of the previous one, if any. Throws
+ * INVALID_ARGUMENT or INVALID_FILTER naming the field. Does not parse code and prompts.
  */
 export function toDefinition(
   fields: DefinitionFields,
@@ -114,13 +113,13 @@ function parseSampling(percentage: number): number {
   return refuse("sampling_percentage", "must be from 0 to 100");
 }
 
-/** What scores there are, and which of them pass. */
+/** Returns the possible scores, and the conditions to pass. */
 function toScores(
   fields: DefinitionFields,
   before: Definition | undefined,
 ): Pick<Definition, "return_type" | "threshold" | "categories"> {
   const type = parseGiven(fields.return_type, parseReturnType) ?? before?.return_type ?? "float";
-  // Categories of before go with the return type that they were for.
+  // Previous categories are dropped with the return type that they belong to.
   const kept = type === "categorical" ? before?.categories : null;
   const categories = parseCategories(orBefore(fields.categories, kept) ?? [], type);
   const given = withPassWhen(

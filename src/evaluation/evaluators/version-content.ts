@@ -1,5 +1,5 @@
-// What a version holds, as it is hashed, compared and shown. Called by evaluators.ts, versions.ts
-// and the handlers; pure. Source: docs/decisions.md, 25.
+// The content of a version in its hashed, compared and shown forms. Pure.
+// Source: docs/decisions.md, 25.
 
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -7,7 +7,7 @@ import { isJsonObject } from "../../base/json.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import type { Definition } from "./definition.ts";
 
-/** In the order they are shown in. */
+/** Field names in the order of answers. */
 const fieldNames = [
   "name",
   "type",
@@ -30,13 +30,13 @@ export type FieldChange = {
   readonly after: JsonValue;
 };
 
-/** Returns SHA-256 of a definition in hexadecimal: of equal ones the same. */
+/** Returns the SHA-256 of a definition in hexadecimal; equal definitions have equal hashes. */
 export function hashDefinition(definition: Definition): string {
   const text = JSON.stringify(inOrder(definition as unknown as JsonValue));
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Objects have no order of their own, and lose it where they are stored. */
+/** Sorts keys, because storing an object loses their order. */
 function inOrder(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(inOrder);
   if (!isJsonObject(value)) return value;
@@ -44,7 +44,7 @@ function inOrder(value: JsonValue): JsonValue {
   return Object.fromEntries(keys.map((key) => [key, inOrder(value[key] ?? null)]));
 }
 
-/** Returns the fields that differ, in the order they are shown in. */
+/** Returns the fields that differ, in the order of answers. */
 export function compareDefinitions(before: Definition, after: Definition): readonly FieldChange[] {
   return fieldNames
     .filter((field) => !isDeepStrictEqual(before[field], after[field]))
@@ -55,7 +55,7 @@ export function compareDefinitions(before: Definition, after: Definition): reado
     }));
 }
 
-/** Returns a definition as versions show it. */
+/** Returns a definition in the form of a version's content. */
 export function toContent(definition: Definition, readsGroundTruth: boolean): JsonObject {
   const fields = fieldNames.map((field) => [field, definition[field] as JsonValue] as const);
   return { ...Object.fromEntries(fields), needs_ground_truth: readsGroundTruth };

@@ -54,7 +54,7 @@ function whoseOf({ id }: { readonly id: string }, context: HandlerContext) {
   return { project: projectOf(context), id, actor: actorOf(context) };
 }
 
-/** Only binary protocols carry numbers that JSON has not. */
+/** Converts content to JSON. Only binary protocols can send numbers that JSON lacks. */
 function toJsonValue(content: Value): JsonValue {
   try {
     return toJson(ValueSchema, content);
@@ -64,7 +64,7 @@ function toJsonValue(content: Value): JsonValue {
   }
 }
 
-/** Protobuf's own types of JSON have no readonly members; nothing is written to them. */
+/** Protobuf's JSON types are not readonly; nothing writes to the value. */
 function asJson(value: JsonValue): ProtobufJson {
   return value as ProtobufJson;
 }

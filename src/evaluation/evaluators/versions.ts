@@ -1,4 +1,4 @@
-// Versions of evaluators: what each was, and how one becomes the one that runs again.
+// Versions of evaluators: listing, comparing, deploying and restoring them.
 // Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
 
 import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.ts";
@@ -20,43 +20,43 @@ import type { FieldChange } from "./version-content.ts";
 export type EvaluatorVersion = VersionRow;
 
 export type ListVersionsOptions = {
-  /** 1 to 1,000, which is the default. */
+  /** From 1 to 1,000; the default is 1,000. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 };
 
 export type NewVersion = {
-  /** Why it is made. */
+  /** Reason for the version. */
   readonly message: string;
-  /** What is different from the version that runs. */
+  /** Differences from the deployed version. */
   readonly fields: DefinitionFields;
   readonly isDeployed: boolean;
 };
 
-/** Of an evaluator that the project does not have, everything fails with NOT_FOUND. */
+/** All methods throw NOT_FOUND if the project has no such evaluator. */
 export type EvaluatorVersions = {
-  /** Returns versions, the oldest first. INVALID_ARGUMENT names a wrong option. */
+  /** Returns versions, oldest first. INVALID_ARGUMENT names a wrong option. */
   list(
     projectId: ProjectId,
     id: string,
     options: ListVersionsOptions,
   ): Promise<Page<EvaluatorVersion>>;
-  /** Returns the version of a name, such as `v3`; fails with NOT_FOUND. */
+  /** Returns the version of a name, such as `v3`. Throws NOT_FOUND. */
   get(projectId: ProjectId, id: string, name: string): Promise<EvaluatorVersion>;
-  /** Makes a version; fails as `create` of an evaluator does, with `content.` before the field. */
+  /** Creates a version. Throws like `create` of an evaluator, with `content.` before the field. */
   create(whose: WhoseCode, version: NewVersion): Promise<EvaluatorVersion>;
-  /** Returns the fields that differ between two versions; fails with NOT_FOUND. */
+  /** Returns the fields that differ between two versions. Throws NOT_FOUND. */
   compare(
     projectId: ProjectId,
     id: string,
     names: { readonly from: string; readonly to: string },
   ): Promise<readonly FieldChange[]>;
   /**
-   * Makes a version the one that runs, with its failures counted afresh. Fails with NOT_FOUND, and
-   * with NAME_TAKEN when another evaluator has its name now.
+   * Deploys a version and resets the count of failures. Throws NOT_FOUND, and NAME_TAKEN if another
+   * evaluator has its name by now.
    */
   deploy(whose: Whose, name: string): Promise<EvaluatorVersion>;
-  /** Makes a new version out of an old one and deploys it; fails as `deploy` does. */
+  /** Creates a new version from an old one and deploys it. Throws like `deploy`. */
   restore(whose: Whose, name: string): Promise<EvaluatorVersion>;
 };
 
@@ -135,7 +135,7 @@ async function planVersion(
   return { ...revision, message, action, ...(isDeployed && { deploy: byPeople }) };
 }
 
-/** Names the fields that are refused as what they are to the caller: inside of `content`. */
+/** Prefixes the field in errors with `content.`, its place in the request. */
 async function inContent<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -146,7 +146,7 @@ async function inContent<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A page continues after a version's number. */
+/** Returns the cursor of a page that continues after a version's number. */
 function formatCursor(version: number): string {
   return Buffer.from(String(version)).toString("base64url");
 }

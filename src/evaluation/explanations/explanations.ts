@@ -1,4 +1,4 @@
-// Why an evaluator scored an event or did not, and how it fares.
+// Explains why an evaluator scored an event or did not, and shows an evaluator's status.
 // Source: docs/decisions.md, 25, 26; docs/evaluators.md, "Why".
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -27,17 +27,17 @@ export type Outcome =
 
 export type Explanation = {
   readonly outcome: Outcome;
-  /** For people, with what to do about it. */
+  /** Human-readable text, with the way out. */
   readonly message: string;
-  /** The version that ran, or that would. */
+  /** Version that ran or would run. */
   readonly version: number;
-  /** The run that `outcome` is about; absent where there was none. */
+  /** Run of the `outcome`; absent if there was none. */
   readonly run?: RunRecord;
-  /** The filter that does not match. */
+  /** Filter that does not match. */
   readonly filter?: string;
-  /** When the event was put up to be looked at, where it has no run yet. */
+  /** Time when the event was queued for routing, if it has no run. */
   readonly queuedAt?: Date;
-  /** Runs on the event, the newest version first, at most a hundred. */
+  /** Runs on the event, newest version first, at most a hundred. */
   readonly runs: readonly RunRecord[];
 };
 
@@ -48,11 +48,13 @@ export type EvaluatorStatus = EvaluatorCounts & {
   readonly failuresInRowMax: number;
 };
 
-/** Both fail with NOT_FOUND when the project has no such evaluator, or no such event. */
+/**
+ * Both methods throw NOT_FOUND if the project has no such evaluator; `explain` also for an event.
+ */
 export type Explanations = {
-  /** Says what an evaluator did with an event, or why it does nothing, first things first. */
+  /** Explains an evaluator's result on an event, or the first reason why there is none. */
   explain(project: ProjectScope, evaluatorId: string, eventId: string): Promise<Explanation>;
-  /** Says how an evaluator fares; what ended is counted over the last 7 days. */
+  /** Returns the status of an evaluator; ended runs are counted over the last 7 days. */
   getStatus(project: ProjectScope, evaluatorId: string): Promise<EvaluatorStatus>;
 };
 
@@ -115,7 +117,7 @@ type Facts = {
 
 type Reason = Pick<Explanation, "outcome" | "message" | "filter" | "queuedAt">;
 
-/** The conditions of the router, in the order in which people should look at them. */
+/** Checks the conditions of the router, in the order in which users should look at them. */
 async function explainNoRun(options: ExplanationsOptions, facts: Facts): Promise<Reason> {
   return (
     explainEvaluator(facts.evaluator) ??
@@ -174,7 +176,7 @@ function explainSampling({ evaluator, eventId }: Facts): Reason | undefined {
   const { sampling_percentage: percentage } = evaluator.definition;
   const number = samplingNumber(eventId);
   if (number < percentage) return undefined;
-  // Cut, not rounded: the number shown is never one that would have been sampled.
+  // Truncated, not rounded: a shown number never looks as if it were sampled.
   const shown = (Math.floor(number * 100) / 100).toFixed(2);
   const message =
     `The metric runs on ${percentage} % of the events that match, those whose number is below ` +

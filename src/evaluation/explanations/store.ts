@@ -1,19 +1,19 @@
-// SQL of explanations: what of an event decides whether evaluators run on it. In the project's
-// cluster. Called by explanations.ts.
+// SQL of explanations, in the project's cluster: the facts about an event that decide whether
+// evaluators run on it.
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
 
 export type EventFacts = {
   readonly source: string;
-  /** When it was put up to be looked at for the first time of those that wait. */
+  /** Time when the event was queued for routing, the earliest of the waiting entries. */
   readonly waitsSince: Date | null;
 };
 
-/** So many commits that wait are searched for an event; behind them nobody knows yet. */
+/** Maximum waiting commits to search for an event, the latest ones; older ones are not searched. */
 const commitsSearchedMax = 10_000;
 
-/** Returns what is known of an event without reading its payload; undefined when there is none. */
+/** Returns the facts about an event without reading its payload; undefined if it does not exist. */
 export async function findEvent(
   sql: Sql,
   projectId: string,

@@ -1,4 +1,4 @@
-// Runs and filters in words, as explanations say them. Called by explanations.ts.
+// Human-readable descriptions of runs and filters for explanations.
 
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { formatVersion } from "../evaluators/definition.ts";
@@ -6,7 +6,7 @@ import type { RunRecord } from "../scores/scores.ts";
 
 const valueCharactersMax = 200;
 
-/** Returns a filter as people say it: `metadata.env is prod`. */
+/** Returns a human-readable filter: `metadata.env is prod`. */
 export function describeFilter({ field, operator, value }: FilterInput): string {
   if (value === undefined || operator === "exists" || operator === "not exists") {
     return `${field} ${operator}`;
@@ -16,12 +16,12 @@ export function describeFilter({ field, operator, value }: FilterInput): string 
   return `${field} ${operator} ${isLong ? `${cutText(text)}…` : text}`;
 }
 
-/** A pair of code units that is cut in two is no text. */
+/** The cut may leave a lone surrogate, which is not valid text. */
 function cutText(text: string): string {
   return text.slice(0, valueCharactersMax).toWellFormed();
 }
 
-/** Says what came of a run, or where it is. */
+/** Describes the result of a run, or its state. */
 export function describeRun({ version, state, failure, endedAt, queuedAt }: RunRecord): string {
   const name = formatVersion(version);
   switch (state) {

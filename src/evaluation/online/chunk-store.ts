@@ -1,6 +1,6 @@
 // SQL of chunks on their way to a workflow: created from waiting runs, handed to the outbox, found
-// when they stand still. Statements name their project, except those that list projects with work,
-// which say so.
+// when they stand still. Statements name their project, except statements that list projects with
+// work, which say so.
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";

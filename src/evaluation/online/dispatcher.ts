@@ -74,7 +74,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const lostChunks = createLostChunks(options);
   const orgLanes = createOrgLanes(lanes);
   const orgs = createCache<string>(orgsRemembered);
-  /** By cluster: last project of the previous turn; the next turn begins after it. */
+  /** Last project of the previous turn, by cluster; the next turn begins after it. */
   const routedUpTo = new Map<string, string>();
   const chunkedUpTo = new Map<string, string>();
   const report = createReport(logger);

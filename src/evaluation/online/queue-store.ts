@@ -1,5 +1,5 @@
 // SQL of the evaluation queue: written events that evaluators have not seen. Statements name their
-// project, except those that list projects with work, which say so.
+// project, except statements that list projects with work, which say so.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";

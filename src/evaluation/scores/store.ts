@@ -76,8 +76,8 @@ export async function skipRuns(
 }
 
 /**
- * Gives the chunk running runs of existing events: new ones, waiting ones, and with
- * `includesFailed` failed ones, which keep their failure meanwhile. Returns the number.
+ * Assigns runs of existing events to the chunk and marks them running: new ones, waiting ones, and
+ * with `includesFailed` failed ones, which keep their failure meanwhile. Returns the number.
  */
 export async function takeRuns(
   sql: Sql,

@@ -27,7 +27,7 @@ import { keyOf, toMicroseconds, toPendingRow, toRow, toStoredEvent } from "./sto
 import { insertRows, planForAnyProject, type SessionTimes, widenSessions } from "./store.ts";
 import type { OnWritten, WriteSet } from "./write-set.ts";
 
-/** Derived data that is stored beside events, and in them. */
+/** Derived data that is stored beside events and inside them. */
 export type Derivations = {
   readonly fields: FieldCatalogue;
   readonly estimateCost: EstimateCost;

@@ -26,7 +26,7 @@ export type CommitQueue = {
    * too many bytes are waiting; the service's own writes never get OVERLOADED.
    */
   submit(set: WriteSet): Promise<Outcomes>;
-  /** Returns the waiting writes, without the writes being committed. */
+  /** Returns the size of the queue, without writes that are being committed. */
   size(): QueueSize;
   drain(): Promise<void>;
 };
@@ -153,8 +153,8 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
 type Room = { readonly own: number; readonly all: number; readonly bytes: number };
 
 /**
- * Throws OVERLOADED past the limits. A project without waiting writes is always admitted, whatever
- * the others have: it takes the next turn.
+ * Throws OVERLOADED past the limits. Always admits a project without waiting writes, even if the
+ * queues of others are full, because it takes the next turn.
  */
 function assertRoom({ own, all, bytes }: Room, options: CommitQueueOptions): void {
   if (own === 0) return;

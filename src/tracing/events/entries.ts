@@ -147,7 +147,8 @@ export function withStub(
   pending: Pending | undefined,
 ): EventFields | undefined {
   if (stub === undefined) return event;
-  // An id that events name as their session is a session, whatever an early update says.
+  // An id that events name as their session is a session, even if an early update gives another
+  // type.
   if (event === undefined) {
     if (pending === undefined) return stub;
     return { ...applyPending(stub, pending), event_type: "session", session_id: eventId };

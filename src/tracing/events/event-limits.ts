@@ -25,7 +25,9 @@ export type Weighed =
     }
   | { readonly fault: string };
 
-/** Measured costs: one event 100, each of its values 1, every 32 characters 1. */
+/**
+ * Measured: the cost of an event, and the number of characters that cost 1. Each value costs 1 too.
+ */
 const eventCost = 100;
 const charactersPerCost = 32;
 

@@ -82,7 +82,7 @@ type Pair = { readonly entry: Entry; readonly held: HeldEvent };
 
 /**
  * Merges entries whose rows the insert found present. Nothing may be committed if some are refused
- * or large. A large event is merged by a commit of its own, so that other requests do not wait.
+ * or large. A separate commit merges a large event, so that other requests do not wait.
  */
 export async function mergeIntoHeld(
   sql: Sql,

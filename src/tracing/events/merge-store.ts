@@ -32,7 +32,7 @@ type HeldRow = {
 
 /**
  * Locks the events of one project's ids, ordered by id, and returns them without payload; absent
- * ids are left out. The size of a returned row is bounded, whatever the event holds.
+ * ids are left out. The size of a returned row is bounded, even for large events.
  */
 export async function lockHeld(
   sql: Sql,

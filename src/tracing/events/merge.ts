@@ -27,8 +27,9 @@ export function mergeEvent(base: EventFields, update: EventFields): EventFields 
 }
 
 /**
- * A merge in progress. `fields` is read-only until it ends. Buckets in `own` and `children` are
- * growing copies, so that each of many updates of one event costs its own size, not the event's.
+ * A merge in progress. Callers only read `fields`, and only `endMerge` adds its children. Buckets
+ * in `own` and `children` are growing copies, so that each of many updates of one event costs its
+ * own size, not the event's.
  */
 type Merging = {
   readonly fields: Record<string, unknown>;

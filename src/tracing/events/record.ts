@@ -68,7 +68,10 @@ export type RecorderOptions = {
   readonly fields: FieldCatalogue;
   /** Turns of commits; by default those of the database's transactions. */
   readonly turns?: Turns;
-  /** Called after each commit with the number of events that it stored or changed. */
+  /**
+   * Called after the writes of a request, or of a part of it, with the number of events that they
+   * stored or changed.
+   */
   readonly onStored?: (events: number) => void;
   /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost | undefined;

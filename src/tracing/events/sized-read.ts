@@ -85,7 +85,7 @@ export type Found = {
   readonly rows: readonly SizedRow[];
   /**
    * Yields the events in the order of the source, once. Rows that one statement cannot send are
-   * read by id later, in their state of then; rows deleted meanwhile are left out. Throws
+   * read by id later, in their current state; rows deleted meanwhile are left out. Throws
    * ANSWER_TOO_LARGE for one event past the bound of an event.
    */
   readonly parts: AsyncGenerator<Part, void, undefined>;

@@ -1,4 +1,4 @@
-// Writes of one request, with the call that commits report them to.
+// Writes of one request on their way to a commit, and the callback for written events.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";

@@ -138,7 +138,10 @@ export function toFilterInput({ field, operator, value, type }: Filter): FilterI
   return { field, operator, value: value && valueOf(value), type };
 }
 
-/** Returns a list for lists and objects, because the parser refuses both whatever they contain. */
+/**
+ * Returns [] for lists and objects, because the parser refuses both; it also refuses numbers that
+ * are not finite.
+ */
 function valueOf({ kind }: Value): FilterInput["value"] {
   switch (kind.case) {
     case "nullValue":

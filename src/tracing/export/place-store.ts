@@ -36,7 +36,7 @@ export type PlaceRow = { readonly event_id: string; readonly start_time_us: numb
 
 /**
  * Returns the place `walked` events after `after`, ignoring the conditions; undefined past the end.
- * The place fixes the range to scan, whatever is stored meanwhile.
+ * The place fixes the range to scan, even if events are stored meanwhile.
  */
 export async function findPlace(
   read: Read,

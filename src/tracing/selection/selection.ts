@@ -97,7 +97,7 @@ export function createSelection(options: SelectionOptions): Selection {
   const { database, walkedMax = walkedMaxDefault } = options;
   const fieldsOf = rememberFields(options.fields);
 
-  /** Searches scan many events at once and are not urgent. */
+  /** Searches scan many events at once, so they have the longer time limit of selections. */
   function readerOf(projectId: ProjectId, { organization, signal }: SearchReader = {}): Read {
     return database.reader({ owner: projectId, organization, kind: "selections", signal });
   }
@@ -162,9 +162,8 @@ export function createSelection(options: SelectionOptions): Selection {
 const noFields: ProjectFields = { fields: [], isComplete: false };
 
 /**
- * Parses a filter like an export, with the recorded kinds of values. If that fails, it parses
- * without them: a stored filter may refer to future events, so recorded kinds are no reason to
- * refuse it.
+ * Parses a filter like an export, with the recorded kinds of values. If that fails, parses it
+ * without them, because a stored filter may refer to future events.
  */
 function parseLeniently(filter: FilterInput, recorded: ProjectFields): Condition {
   let condition: Condition | undefined;

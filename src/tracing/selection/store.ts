@@ -1,5 +1,5 @@
-// Selects, among given events, those that meet conditions, and counts matches. Every statement
-// names its project and skips waiting updates (`pending`).
+// Tests which of given events meet conditions, and counts matches. Every statement names its
+// project and skips waiting updates (`pending`).
 
 import type { Read } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../events/postgres-text.ts";

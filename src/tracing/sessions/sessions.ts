@@ -212,16 +212,14 @@ function totalsOf(row: Readonly<Record<string, unknown>> | undefined): Totals | 
   return Object.fromEntries(totalNames.map((name) => [name, row[name]])) as Totals;
 }
 
-/**
- * Returns the expected rows of a tree: the counted events, with room for a few concurrent writes.
- */
+/** Returns the expected rows of a tree: the counted events, at least `rowsOfTreeMin`. */
 function rowsMaxOf({ totals }: Session): number {
   return Math.max(rowsOfTreeMin, totals.num_events);
 }
 
 const rowsOfTreeMin = 1_000;
 
-/** Maximum events of a skeleton: more exceed the bytes of an answer, whatever their content. */
+/** Maximum events of a skeleton: more exceed the bytes of an answer with any content. */
 const skeletonEventsMax = Math.floor(answerBytesMax / eventOverheadBytes);
 const skeletonLimit = `${answerBytesMax} bytes (${skeletonEventsMax} events)`;
 

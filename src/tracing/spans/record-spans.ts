@@ -59,9 +59,7 @@ export function createTraces({
 export type SpanWrites = {
   readonly writes: readonly EventWrite[];
   readonly costs: readonly number[];
-  /**
-   * Number of leading writes that are not spans, but the content that spans state about sessions.
-   */
+  /** Number of leading writes that are sessions, with the content that spans state about them. */
   readonly sessionCount: number;
   /** Names for sessions without another name: that of the first span without a parent. */
   readonly sessionNames: ReadonlyMap<string, string>;

@@ -96,7 +96,7 @@ type Leaf = { readonly value: JsonValue };
  */
 export function unflatten(entries: ReadonlyMap<string, JsonValue>): MutableObject {
   const root: Node = new Map();
-  // Sorting puts a key before keys that run through its value, whatever their order of arrival.
+  // Sorting puts a key before keys that run through its value, for any order of arrival.
   for (const path of [...entries.keys()].sort()) insert(root, path, entries.get(path) ?? null);
   return toObject(root);
 }

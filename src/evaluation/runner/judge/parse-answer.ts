@@ -45,7 +45,7 @@ function fromBrackets(answer: string): Found | undefined {
 }
 
 /**
- * Label of a score at the end of the text before it, such as `Final score:`, which is not
+ * Label at the start of a line and directly before a score, such as `Final score:`; not part of the
  * explanation.
  */
 const label =

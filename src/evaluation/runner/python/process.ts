@@ -45,7 +45,7 @@ export type Guest = {
    */
   readonly ask: (options: AskOptions) => Promise<GuestReply>;
   readonly isAlive: () => boolean;
-  /** Adds a listener to the end of the process, for whatever reason. */
+  /** Adds a listener to the end of the process, for any cause. */
   readonly onEnd: (listener: () => void) => void;
   readonly kill: () => void;
 };

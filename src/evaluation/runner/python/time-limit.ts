@@ -21,7 +21,7 @@ export type TimeLimitOptions = {
   readonly onLimit: () => void;
 };
 
-/** Looks at the process per time limit; most answers arrive before the first look. */
+/** Number of looks at the process within the time limit; most answers arrive before the first. */
 const looks = 10;
 
 /** Calls `onLimit` when the time is over. Returns a function that ends the watch. */
