@@ -72,13 +72,17 @@ export async function runAttempts<T>(
 
 type Outcome<T> = { readonly value: T } | { readonly error: ProviderError | undefined };
 
-/** Tries one target and records each try; an outcome without an error is a refusal. */
+/**
+ * Tries one target and records each try. A refusal after a failure of the provider ends with that
+ * failure; an outcome without an error is a refusal at the first try.
+ */
 async function tryTarget<T>(
   target: Target,
   { attemptsMax, signal, backoff = backoffDefault }: AttemptsOptions,
   attempts: Attempt[],
   call: Call<T>,
 ): Promise<Outcome<T>> {
+  let failed: ProviderError | undefined;
   for (let tries = 1; ; tries += 1) {
     const startMs = performance.now();
     const note = (failure: Failure) => attempts.push(toAttempt(target, startMs, failure));
@@ -93,9 +97,10 @@ async function tryTarget<T>(
       }
       if (error instanceof ServiceError && attempts.length > 0) {
         note({ error: `${error.reason}: ${error.message}` });
-        return { error: undefined };
+        return { error: failed };
       }
       if (!(error instanceof ProviderError)) throw error;
+      failed = error;
       const { reason } = toServiceError(error);
       note({ error: `${reason}: ${error.message}`, status: error.status });
       const pauseMs = pauseMsAfter(tries, error.retryAfterSeconds, backoff);

@@ -146,6 +146,19 @@ describe("runAttempts", () => {
     });
   });
 
+  test("fails as the provider did when its next try is refused", async () => {
+    const refusal = new ServiceError("OVERLOADED", "no place is free");
+    const { call } = script(failure({ status: 503 }), refusal);
+
+    const { error, attempts } = await failureOf(run(routeOf("a/m"), call));
+
+    expect(error?.status).toBe(503);
+    expect(attempts.map((attempt) => attempt.error)).toEqual([
+      expect.stringContaining("it said no"),
+      "OVERLOADED: no place is free",
+    ]);
+  });
+
   test("throws a bug as it is", async () => {
     const bug = new TypeError("undefined is not a function");
     const { call, calls } = script(bug, "yes");
