@@ -95,9 +95,13 @@ export async function cancellable<T extends readonly Row[]>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   signal?.throwIfAborted();
-  let cancelled: Promise<unknown> | undefined;
+  const { canceller } = statement as unknown as Cancellable;
+  const send = (): unknown => canceller?.(statement).catch(() => undefined);
+  let timer: NodeJS.Timeout | undefined;
   const cancel = (): void => {
-    cancelled = (statement as unknown as Cancellable).cancel()?.catch(() => undefined);
+    send();
+    // Postgres ignores a cancel that comes before the statement.
+    timer = setInterval(send, cancelAgainMs);
   };
   signal?.addEventListener("abort", cancel, { once: true });
   try {
@@ -108,13 +112,17 @@ export async function cancellable<T extends readonly Row[]>(
     throw error;
   } finally {
     signal?.removeEventListener("abort", cancel);
-    // A late cancel must not hit the next statement on the connection.
-    await cancelled;
+    clearInterval(timer);
   }
 }
 
-/** Missing from the driver's types: the promise settles when Postgres has the cancel request. */
-type Cancellable = { cancel(): Promise<unknown> | null };
+const cancelAgainMs = 250;
+
+/**
+ * Sends a cancel request; it settles when Postgres has closed the request's connection. The driver's
+ * own `cancel()` calls it once only, and its types hide it.
+ */
+type Cancellable = { readonly canceller?: (statement: unknown) => Promise<unknown> };
 
 function tooSlow(timeoutMs: number, cause: unknown): ServiceError {
   const message =
