@@ -119,8 +119,8 @@ export async function cancellable<T extends readonly Row[]>(
 const cancelAgainMs = 250;
 
 /**
- * Sends a cancel request; it settles when Postgres has closed the request's connection. The driver's
- * own `cancel()` calls it once only, and its types hide it.
+ * A statement and the function that sends a cancel request for it. The driver's `cancel()` calls
+ * the function only once, and its types hide it.
  */
 type Cancellable = { readonly canceller?: (statement: unknown) => Promise<unknown> };
 
