@@ -38,6 +38,26 @@ export function present(fields: Readonly<Record<string, JsonValue | undefined>>)
   return Object.fromEntries(entries) as JsonObject;
 }
 
+/**
+ * Returns whether a value nests at most `depthMax` levels of objects and arrays and all its numbers
+ * pass `isNumber`. Stops at the first fault, so a hostile value costs no deep recursion.
+ */
+export function isWithin(
+  value: unknown,
+  depthMax: number,
+  isNumber: (number: number) => boolean,
+): boolean {
+  if (typeof value === "number") return isNumber(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (depthMax === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => isWithin(item, depthMax - 1, isNumber));
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key];
+    if (!isWithin(inner, depthMax - 1, isNumber)) return false;
+  }
+  return true;
+}
+
 /** Returns the value of a JSON text; undefined if the text is not JSON. */
 export function tryParseJson(text: string): JsonValue | undefined {
   try {

@@ -68,8 +68,8 @@ export const treeEventsMax = 20_000;
 
 /**
  * Maximum bytes of one answer that is built in memory, all columns counted: a page, list, tree or
- * skeleton. Streams have no limit. An answer takes several times its bytes as objects, as messages
- * and as JSON.
+ * skeleton. Streams have no limit. An answer takes several times its bytes: as objects, messages,
+ * JSON.
  */
 export const answerBytesMax = 64 * MB;
 
@@ -140,8 +140,8 @@ export const metadataValuesMax = 100_000;
 export const sharedAttributesBytesMax = 64_000;
 
 /**
- * Maximum bytes of these copies in one request: ten times the spans' own size, but at least `least`
- * and at most `most`.
+ * Maximum bytes of these copies in one request: ten times the spans' own size, within `least` and
+ * `most`.
  */
 export const copiedBytesMax = { least: 16 * MB, most: 64 * MB } as const;
 

@@ -1,5 +1,5 @@
-// Limits of stored data and concurrent work of tenants, grouped by part of the service. The limits
-// of requests and answers are in limits.ts. Source: docs/limits.md.
+// Limits of stored data and concurrent work of tenants, grouped by part of the service. limits.ts
+// has the limits of requests and answers. Source: docs/limits.md.
 
 import { chunkStepsMax } from "./limits.ts";
 

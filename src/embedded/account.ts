@@ -8,8 +8,8 @@ import { OperatorError } from "../base/operator-error.ts";
 export type Account = { readonly uid: number; readonly gid: number };
 
 /**
- * Returns the account for a cluster: undefined (the current user) unless run as root; the owner of
- * an existing cluster; else `postgres`, else `nobody`. initdb needs an account in /etc/passwd.
+ * Returns the account that runs a cluster. Without root: undefined, the current user. With root:
+ * the cluster's owner, else `postgres`, else `nobody`. initdb needs an account in /etc/passwd.
  */
 export async function findAccount(clusterFolder: string): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -21,7 +21,7 @@ export async function findAccount(clusterFolder: string): Promise<Account | unde
       .split("\n")
       .find((line) => line.startsWith(`${name}:`))
       ?.split(":");
-    // macOS writes the id of `nobody` as -2.
+    // macOS: the account `nobody` has the id -2, which is 2^32 - 2 without a sign.
     if (fields) return { uid: Number(fields[2]) >>> 0, gid: Number(fields[3]) >>> 0 };
   }
   throw new OperatorError(

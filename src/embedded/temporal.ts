@@ -1,5 +1,5 @@
-// Runs a Temporal dev server as a child process on one machine: keeps its state in the data folder
-// and its ports, restarts it when it dies, and stops it when the service dies.
+// Runs a Temporal dev server as a child process. The data folder keeps its state and its ports. The
+// server restarts when it dies and stops when the service dies.
 
 import type { ChildProcess } from "node:child_process";
 import { dirname } from "node:path";

@@ -112,9 +112,8 @@ export type EvaluationWork = {
 };
 
 /**
- * Places for steps of chunks, of code and of judges: a quarter stays free for other organizations,
- * and a project gets at most half. Waiting steps give up after a while, so that Temporal hands out
- * others.
+ * Maximum concurrent steps of chunks, code and judges. One organization gets at most three quarters
+ * of them, one project half. Waiting steps give up after a while; Temporal then starts others.
  */
 const stepPlaces = {
   max: chunkStepsMax,

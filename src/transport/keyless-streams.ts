@@ -5,14 +5,10 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import { keylessStreamsMax } from "../base/tenant-limits.ts";
 import type { NodeResponse } from "./exchange.ts";
+import { streamOf } from "./write.ts";
 
 /** The oldest first. */
 const streams = new Set<ServerHttp2Stream>();
-
-/** Returns the stream of an HTTP/2 answer, undefined for HTTP/1.1. */
-export function streamOf(response: NodeResponse): ServerHttp2Stream | undefined {
-  return (response as NodeResponse & { readonly stream?: ServerHttp2Stream }).stream;
-}
 
 /** Counts a stream until it closes or its caller is known. */
 export function addKeylessStream(stream: ServerHttp2Stream): void {

@@ -73,10 +73,7 @@ export async function servePlainCall(
   let memory: Reservation | undefined;
   try {
     await options.gate({ method, protocol, credentials: credentialsOf(exchange), values });
-    const principal = values.get(principalKey);
-    if (principal) removeKeylessStream(exchange.response);
-    memory = options.memory.open(principal);
-    values.set(memoryKey, memory);
+    memory = openMemory(options, exchange, { values });
     await answer(context, bodyOf(options, exchange, memory));
   } catch (error) {
     const mapped = options.mapError(error);
@@ -91,6 +88,19 @@ export async function servePlainCall(
     context.abort(callEnded);
     releaseAfterWork(values, memory);
   }
+}
+
+/** Opens the memory of a call that has passed the gate, and keeps it in the call's values. */
+export function openMemory(
+  options: Pick<CallOptions, "memory">,
+  { response }: Exchange,
+  { values, bodyClass }: { readonly values: ContextValues; readonly bodyClass?: BodyClassName },
+): Reservation {
+  const principal = values.get(principalKey);
+  if (principal) removeKeylessStream(response);
+  const memory = options.memory.open(principal, bodyClass);
+  values.set(memoryKey, memory);
+  return memory;
 }
 
 /** Answers with an error, or, if there is no memory for that answer, with OVERLOADED. */

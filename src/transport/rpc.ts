@@ -18,13 +18,7 @@ import type { Logger } from "../base/logger.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
 import { rpcCompressions } from "./compression.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
-import {
-  answerMetadataKey,
-  memoryKey,
-  principalKey,
-  releaseAfterWork,
-  requestDigestKey,
-} from "./context.ts";
+import { answerMetadataKey, memoryKey, releaseAfterWork, requestDigestKey } from "./context.ts";
 import {
   credentialsOf,
   discardRest,
@@ -34,8 +28,7 @@ import {
   headerOf,
 } from "./exchange.ts";
 import { protocolKey } from "./interceptors/log.ts";
-import { removeKeylessStream } from "./keyless-streams.ts";
-import type { CallOptions } from "./plain-call.ts";
+import { type CallOptions, openMemory } from "./plain-call.ts";
 import {
   compressionOf,
   emptyMessage,
@@ -99,7 +92,7 @@ export function createRpcServer(options: RpcOptions): RpcServer {
       try {
         const credentials = credentialsOf(call.exchange);
         await options.gate({ method, protocol: protocolName, credentials, values });
-        await openMemory(options, call, method, values);
+        await readCall(options, call, method, values);
       } catch (error) {
         // Frees the memory before the answer is written, so that a refused call makes room for
         // others.
@@ -128,16 +121,13 @@ export function createRpcServer(options: RpcOptions): RpcServer {
 }
 
 /** Opens the memory of a call with a known caller and reads the request into it. */
-async function openMemory(
+async function readCall(
   options: RpcOptions,
   { exchange, read }: RpcCall,
   method: DescMethod,
   values: ContextValues,
 ): Promise<void> {
-  const principal = values.get(principalKey);
-  if (principal) removeKeylessStream(exchange.response);
-  const memory = options.memory.open(principal, rpcBodyClassOf(method));
-  values.set(memoryKey, memory);
+  const memory = openMemory(options, exchange, { values, bodyClass: rpcBodyClassOf(method) });
   if (!read) {
     openStreamed(exchange, method, memory);
     return;

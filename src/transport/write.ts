@@ -2,12 +2,11 @@
 // reads nothing for a minute loses its answer, so that unread answers cannot fill the memory.
 // Source: docs/limits.md.
 
-import { constants } from "node:http2";
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import { ServiceError } from "../base/errors.ts";
 import { answerStallMs } from "../base/limits.ts";
 import type { NodeResponse } from "./exchange.ts";
-import { streamOf } from "./keyless-streams.ts";
 
 /** Bytes of one write; the client must read as many within the stall time. */
 const pieceBytes = 262_144;
@@ -43,8 +42,7 @@ export async function writePieces(
 export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Promise<void> {
   try {
     const stream = streamOf(response);
-    const isOneWrite = !stream && !isGone(response) && bytes && bytes.length <= pieceBytes;
-    if (isOneWrite) {
+    if (bytes && bytes.length <= pieceBytes && !stream && !isGone(response)) {
       // Sends head and body in one write, most often at once.
       response.end(bytes);
       if (response.socket?.writableLength === 0) return;
@@ -71,6 +69,11 @@ export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Pro
 export function isGone(response: NodeResponse): boolean {
   const stream = streamOf(response);
   return stream ? stream.destroyed || stream.closed : response.destroyed;
+}
+
+/** Returns the stream of an HTTP/2 answer, undefined for HTTP/1.1. */
+export function streamOf(response: NodeResponse): ServerHttp2Stream | undefined {
+  return (response as NodeResponse & { readonly stream?: ServerHttp2Stream }).stream;
 }
 
 /** Ends an answer so that every client notices that it is incomplete. */

@@ -13,10 +13,10 @@ export type { Claim };
 export type Idempotency = {
   /**
    * Runs `work` and stores its answer in the same transaction as its effect, or returns the stored
-   * answer without running it. A refusal that explains itself (4xx other than NOT_FOUND) is stored
-   * and thrown again; other failures are not stored. Answers live 24 hours. Fails with
-   * IDEMPOTENCY_IN_FLIGHT while another call holds the key, and with IDEMPOTENCY_MISMATCH if the
-   * key was used with another body.
+   * answer without running it. Stores refusals that explain themselves (4xx other than NOT_FOUND)
+   * too, and throws them again; stores no other failures. Answers live 24 hours. Throws
+   * IDEMPOTENCY_IN_FLIGHT while another call holds the key, IDEMPOTENCY_MISMATCH if the key was
+   * used with another body.
    */
   run(claim: Claim, work: () => Promise<Uint8Array>): Promise<Uint8Array>;
   /**

@@ -169,8 +169,8 @@ export async function deleteClaim(sql: Sql, claim: Claim, token: ClaimToken): Pr
 }
 
 /**
- * Deletes at most `rowsMax` expired records of any scope or person, oldest first, so that records
- * of scopes without further writes are deleted too. Skips records that another call is deleting.
+ * Deletes at most `rowsMax` expired records, oldest first, of every scope and person: a scope
+ * without further writes keeps no expired records. Skips records that another call is deleting.
  */
 export async function deleteExpired(sql: Sql, rowsMax: number): Promise<void> {
   await sql`

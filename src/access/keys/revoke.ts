@@ -52,8 +52,8 @@ export function revoke(options: RevokeOptions, name: KeyName, actor: Actor): Pro
 
 /**
  * Revokes a key, if it is active, and every active key that it created, directly or through created
- * keys. Fails with NOT_FOUND, with PERMISSION_NOT_HELD if the caller may not revoke one of them,
- * and with KEY_REVOKED if none of them is active.
+ * keys. Throws NOT_FOUND, PERMISSION_NOT_HELD if the caller may not revoke one of these keys, and
+ * KEY_REVOKED if none of these keys is active.
  */
 export function revokeWithCreated(
   options: RevokeOptions,

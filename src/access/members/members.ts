@@ -63,9 +63,9 @@ export type Members = {
   /** Returns the people with a role in this exact scope, oldest membership first. */
   list(scope: Scope, page: PageOptions): Promise<Page<Member>>;
   /**
-   * Replaces a member's role. Fails like `add`, with NOT_FOUND if the person is not a member here,
-   * and with LAST_ADMIN if an organization would be left without a person who may manage its
-   * members.
+   * Replaces a member's role. Throws the errors of `add`, NOT_FOUND if the person is not a member
+   * here, and LAST_ADMIN if the last person who may manage the organization's members would lose
+   * that role.
    */
   update(options: ChangeMemberOptions & { readonly role: string }): Promise<Member>;
   /** Removes a member's role and returns the old membership. Fails like `update`. */

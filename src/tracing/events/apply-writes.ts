@@ -8,13 +8,12 @@ import type { Database, Sql } from "../../postgres/database.ts";
 import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
 import { applyTotals } from "../sessions/totals-change.ts";
 import type { Outcomes } from "./commit-queue.ts";
-import { collectEntries, type Entries, type Entry, toSubmitted } from "./entries.ts";
+import { collectEntries, type Entries, toSubmitted } from "./entries.ts";
 import type { EstimateCost } from "./event.ts";
 import type { Change, Refusal } from "./merge.ts";
 import {
   type Faults,
   foldEntry,
-  type Merged,
   mergeIntoHeld,
   type MergeOptions,
   rowLengthMax,
@@ -116,12 +115,14 @@ async function apply(
     toStoredEvent(eventId, given, startMs, estimateCost);
   const options = { toEvent, pacer, isAlone };
   const inserted = await insertNew(sql, entries, { ...options, isSmall });
-  const remaining = [...entries].filter(([key]) => !inserted.keys.has(key));
-  const merged = await mergeRemaining(
-    sql,
-    remaining.map(([, entry]) => entry),
-    options,
-  );
+  const remaining = [...entries]
+    .filter(([key]) => !inserted.keys.has(key))
+    .map(([, entry]) => entry);
+  // Both are sent before either answer is awaited.
+  const [, merged] = await Promise.all([
+    remaining.length > 0 ? planForAnyProject(sql) : undefined,
+    mergeIntoHeld(sql, remaining, options),
+  ]);
   const faults = joinFaults(inserted, merged);
   if (faults.refusals.size > 0 || faults.large.size > 0) throw new Undone(faults);
   const changes = [...inserted.changes, ...merged.changes];
@@ -136,22 +137,6 @@ async function apply(
   await onWritten?.(sql, changes);
   return sightings;
 }
-
-async function mergeRemaining(
-  sql: Sql,
-  entries: readonly Entry[],
-  options: MergeOptions,
-): Promise<Merged> {
-  if (entries.length === 0) return noneMerged;
-  // Both are sent before either answer is awaited.
-  const [, merged] = await Promise.all([
-    planForAnyProject(sql),
-    mergeIntoHeld(sql, entries, options),
-  ]);
-  return merged;
-}
-
-const noneMerged: Merged = { refusals: new Map(), large: new Set(), changes: [] };
 
 function joinFaults(a: Faults, b: Faults): Faults {
   return {

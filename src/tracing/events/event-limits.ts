@@ -35,7 +35,7 @@ const charactersPerCost = 32;
 export function weighFields(fields: EventFields): Weighed {
   const fault = textFaultOf(fields);
   if (fault !== undefined) return { fault };
-  const escapes = fields.error === undefined ? 0 : countEscapes(fields.error);
+  const escapes = fields.error === undefined ? 0 : countEscapes(fields.error, escapedUnitsMax);
   if (escapes > escapedUnitsMax) return { fault: `error: ${tooManyEscapes}` };
   const weight: Weight = { values: 0, length: 0, escapes, valuesMax: 0 };
   for (const bucket of buckets) {
@@ -113,7 +113,7 @@ function weigh(value: unknown, depth: number, weight: Weight): boolean {
   if (typeof value === "string") {
     weight.length += value.length + 4;
     if (value.length <= shortTextLength) return true;
-    weight.escapes += countEscapes(value);
+    weight.escapes += countEscapes(value, escapedUnitsMax);
     return weight.escapes <= escapedUnitsMax;
   }
   if (typeof value === "number") {

@@ -3,7 +3,7 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
 import { listItemsMax, nameLengthMax } from "../../base/limits.ts";
 import {
   type Bucket,
@@ -179,14 +179,7 @@ export function assertSound(value: JsonObject, path: string): void {
 
 /** Returns whether an event can hold a JSON value: finite numbers, at most `depth` levels. */
 export function isSound(value: unknown, depth: number): boolean {
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null) return true;
-  if (depth === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => isSound(item, depth - 1));
-  for (const key in value) {
-    if (!isSound((value as Record<string, unknown>)[key], depth - 1)) return false;
-  }
-  return true;
+  return isWithin(value, depth, Number.isFinite);
 }
 
 function invalid(path: string, field: string, fault: string): ServiceError {

@@ -14,8 +14,12 @@ const refusedInJson = /(?<!\\)((?:\\\\)*)\\u(0000|d[89a-f][0-9a-f]{2})|\uE000/g;
  * Returns `text` with the code units that Postgres refuses escaped. `unescapeText` is its inverse.
  */
 export function escapeText(text: string): string {
-  if (text.isWellFormed() && !text.includes("\0") && !text.includes(escapeMark)) return text;
+  if (isStorable(text)) return text;
   return text.replace(refused, (unit) => escapeMark + hexOf(unit));
+}
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0") && !text.includes(escapeMark);
 }
 
 /** Returns the original of a text that `escapeText` returned. */
@@ -29,16 +33,15 @@ export function mayNeedEscape(json: string): boolean {
   return json.includes("\\u") || json.includes(escapeMark);
 }
 
-/** Returns the number of UTF-16 units of a text that `escapeText` escapes. */
-export function countEscapes(text: string): number {
-  if (text.isWellFormed() && !text.includes("\0") && !text.includes(escapeMark)) return 0;
-  let count = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.codePointAt(at) ?? 0;
-    if (unit > 0xffff) at += 1;
-    else if (unit === 0 || unit === 0xe000 || (unit >= 0xd800 && unit <= 0xdfff)) count += 1;
-  }
-  return count;
+/**
+ * Returns the number of UTF-16 units of a text that `escapeText` escapes; stops behind `countMax`.
+ */
+export function countEscapes(text: string, countMax: number): number {
+  if (isStorable(text)) return 0;
+  return text
+    .matchAll(refused)
+    .take(countMax + 1)
+    .reduce((count) => count + 1, 0);
 }
 
 /** Escapes the strings inside JSON text from JSON.stringify, as `escapeText` does. */

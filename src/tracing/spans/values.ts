@@ -4,6 +4,7 @@
 import {
   isJsonArray,
   isJsonObject,
+  isWithin,
   type JsonValue,
   type MutableObject,
   setOwn,
@@ -40,7 +41,7 @@ export function parseScalarText(value: JsonValue): JsonValue {
   if (mayHoldMore(value, eventValuesMax)) return value;
   try {
     const parsed = JSON.parse(value) as JsonValue;
-    return isFaithful(parsed, valueDepthMax) ? parsed : value;
+    return isWithin(parsed, valueDepthMax, isExact) ? parsed : value;
   } catch {
     // Plain text, or text that only begins like JSON.
     return value;
@@ -71,19 +72,9 @@ function firstVisible(text: string): string | undefined {
   return text[at];
 }
 
-/**
- * Returns whether a parsed value can replace its text: it is within the depth, and no number lost
- * digits, as integers past 2^53 and powers past 1e308 do.
- */
-function isFaithful(value: unknown, depthMax: number): boolean {
-  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  if (typeof value !== "object" || value === null) return true;
-  if (depthMax === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => isFaithful(item, depthMax - 1));
-  for (const key in value) {
-    if (!isFaithful((value as Record<string, unknown>)[key], depthMax - 1)) return false;
-  }
-  return true;
+/** Returns whether a number is no integer past 2^53 and no power past 1e308, which lose digits. */
+function isExact(number: number): boolean {
+  return Math.abs(number) <= Number.MAX_SAFE_INTEGER;
 }
 
 type Node = Map<string, Node | Leaf>;

@@ -19,19 +19,15 @@ import { isLarge } from "../encode/large.ts";
 import { FieldFault } from "../rest/field-fault.ts";
 import { checkFreeForm } from "../rest/json-values.ts";
 import { isLooseField, isStructField, oneofBytes, shapeOf } from "./protobuf-shape.ts";
-import { countLoose, reserveDecoded, tooManyItems } from "./tally.ts";
+import { countLoose, type GatheredMemory, gatherMemory, tooManyItems } from "./tally.ts";
 
 const readOptions = { ignoreUnknownFields: true, recursionLimit: messageDepthMax };
-
-/** Bytes of memory that small parts collect before they reserve them. */
-const reserveBytes = 65_536;
 
 type Reading = {
   readonly pacer: Pacer;
   /** Number of values in free-form fields that are not buckets, in all parts so far. */
   readonly loose: { count: number };
-  /** Reserves the memory of a part. */
-  reserve(bytes: number): void;
+  readonly memory: GatheredMemory;
 };
 
 /**
@@ -44,19 +40,13 @@ export async function messageFromJson(
   json: unknown,
   memory: Reservation,
 ): Promise<Message> {
-  let owed = 0;
   const reading: Reading = {
     pacer: createPacer(memory.holder),
     loose: { count: 0 },
-    reserve(bytes) {
-      owed += bytes;
-      if (owed < reserveBytes) return;
-      reserveDecoded(owed, memory);
-      owed = 0;
-    },
+    memory: gatherMemory(memory),
   };
   const message = await readMessage(desc, json, reading, 0);
-  reserveDecoded(owed, memory);
+  reading.memory.end();
   return message;
 }
 
@@ -133,7 +123,7 @@ function setField(message: Message, field: DescField, value: unknown): void {
 }
 
 function readNow(desc: DescMessage, json: unknown, reading: Reading): Message {
-  reading.reserve(messageBytesOf(desc, json, watchOf(reading)));
+  reading.memory.add(messageBytesOf(desc, json, watchOf(reading)));
   try {
     return fromJson(desc, json as JsonValue, readOptions);
   } catch (cause) {

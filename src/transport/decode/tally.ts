@@ -83,3 +83,29 @@ export function reserveDecoded(decodedBytes: number, memory: Reservation): void 
   }
   memory.grow(decodedBytes);
 }
+
+/** Bytes of memory that small parts gather before they are reserved. */
+const gatheredBytes = 65_536;
+
+/** Reserves the memory of many small parts, a few at a time. */
+export type GatheredMemory = {
+  /** Adds a part; throws as `reserveDecoded` if there is no memory. */
+  add(bytes: number): void;
+  /** Reserves the parts that are left. */
+  end(): void;
+};
+
+export function gatherMemory(memory: Reservation): GatheredMemory {
+  let owed = 0;
+  const end = (): void => {
+    reserveDecoded(owed, memory);
+    owed = 0;
+  };
+  return {
+    add(bytes) {
+      owed += bytes;
+      if (owed >= gatheredBytes) end();
+    },
+    end,
+  };
+}

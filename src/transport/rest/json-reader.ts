@@ -17,7 +17,7 @@ import { createPacer } from "../../base/pacer.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
 import type { ItemFault } from "../context.ts";
 import { shapeOf } from "../decode/protobuf-shape.ts";
-import { countLoose, faultBytes, reserveDecoded } from "../decode/tally.ts";
+import { countLoose, faultBytes, gatherMemory } from "../decode/tally.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import {
   isAnswerOnly,
@@ -235,23 +235,18 @@ export async function readItems(
   memory: Reservation,
 ): Promise<void> {
   const pacer = createPacer(memory.holder);
-  let reserved = 0;
-  const reserve = (): void => {
-    reserveDecoded(made.bytes - reserved, memory);
-    reserved = made.bytes;
-  };
+  const gathered = gatherMemory(memory);
+  gathered.add(made.bytes);
   for (const { length, readItem } of lists) {
     for (let index = 0; index < length; index += 1) {
+      const before = made.bytes;
       readItem(index);
-      if (made.bytes - reserved > reserveBytes) reserve();
+      gathered.add(made.bytes - before);
       if (pacer.due()) await pacer.rest();
     }
   }
-  reserve();
+  gathered.end();
 }
-
-/** Bytes of memory that small items collect before they reserve them. */
-const reserveBytes = 65_536;
 
 function itemsOf(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw new FieldFault("must be an array");
