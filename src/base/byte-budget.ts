@@ -2,6 +2,7 @@
 // memory stays bounded and callers back off instead of queueing unseen. Source: docs/limits.md.
 
 import { retryAfterSeconds, ServiceError } from "./errors.ts";
+import type { GarbageCounter } from "./garbage.ts";
 
 /** Bytes that one call holds. */
 export type Reservation = {
@@ -15,6 +16,8 @@ export type Reservation = {
   bytes(): number;
   /** Maximum bytes of the reservation if nothing else held any. */
   readonly bytesMax: number;
+  /** Returns the end of the collection of garbage that large requests wait for; see garbage.ts. */
+  collection(): Promise<void> | undefined;
   /** Name of the nearest holder of the bytes; undefined if there is none. */
   readonly holder: string | undefined;
 };
@@ -44,13 +47,12 @@ type Counter = { bytes: number; reservations: number };
 
 /**
  * Returns a budget in which no holder takes more than its part, however many calls it has. `what`
- * names the bytes' use in the error message. `onFreed` is called with the number of bytes that a
- * reservation returns.
+ * names the bytes' use in the error message. `garbage` counts the bytes that reservations return.
  */
 export function createSharedBudget(
   bytesMax: number,
   what: string,
-  onFreed: (bytes: number) => void = () => undefined,
+  garbage?: GarbageCounter,
 ): SharedBudget {
   const whole: Counter = { bytes: 0, reservations: 0 };
   const counters = new Map<string, Counter>();
@@ -81,7 +83,7 @@ export function createSharedBudget(
       const given = Math.min(bytes, own);
       own -= given;
       for (const { counter } of limits) counter.bytes -= given;
-      onFreed(given);
+      garbage?.note(given);
     }
 
     return {
@@ -102,6 +104,7 @@ export function createSharedBudget(
         for (const { holder } of shares) leave(holder);
       },
       bytes: () => own,
+      collection: () => garbage?.due(),
       bytesMax: Math.min(...limits.map(({ max }) => max)),
       holder: shares[0]?.holder,
     };

@@ -24,14 +24,25 @@ const settlingMs = 100;
 export type GarbageCounter = {
   /** Adds bytes that are garbage now. Collects when large pieces of them add up to the minimum. */
   note(bytes: number): void;
+  /**
+   * Returns the end of the collection that is due; undefined if there is little garbage. Large
+   * bodies wait for it, so that garbage does not pile up behind them.
+   */
+  due(): Promise<void> | undefined;
 };
 
 export function createGarbageCounter(collect: Collect = findCollect()): GarbageCounter {
   let garbageBytes = 0;
   let timer: NodeJS.Timeout | undefined;
-  const collectAll = (): void => {
+  let due: Promise<void> | undefined;
+  let end = (): void => undefined;
+  const collectAll = async (): Promise<void> => {
     garbageBytes = 0;
-    void collect({ type: "major", execution: "async" });
+    await collect({ type: "major", execution: "async" });
+    // What was freed during the collection may be alive in its eyes, and waits for the next one.
+    if (garbageBytes >= garbageBytesMax) return;
+    end();
+    due = undefined;
   };
   return {
     note(bytes) {
@@ -39,9 +50,11 @@ export function createGarbageCounter(collect: Collect = findCollect()): GarbageC
       const isDue = garbageBytes >= garbageBytesMax;
       garbageBytes += bytes;
       if (garbageBytes < garbageBytesMin || isDue) return;
-      timer ??= setTimeout(collectAll, settlingMs).unref();
+      if (garbageBytes >= garbageBytesMax) due ??= new Promise((resolve) => (end = resolve));
+      timer ??= setTimeout(() => void collectAll(), settlingMs).unref();
       timer.refresh();
     },
+    due: () => due,
   };
 }
 

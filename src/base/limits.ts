@@ -106,6 +106,9 @@ export const listItemsMax = 100_000;
 /** Maximum levels of a whole JSON body; a bucket has at most `nestingDepthMax`. */
 export const bodyDepthMax = 10_000;
 
+/** Maximum bytes of the name of an object's member, between its quotes. */
+export const memberNameBytesMax = 65_536;
+
 /**
  * Maximum length of an event's or session's name and of a source, in UTF-16 units; longer text is
  * payload.

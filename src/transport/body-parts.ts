@@ -1,59 +1,97 @@
-// Collects the parts of a request body and joins them at the end with little garbage.
+// Collects the parts of a request body and joins them at the end. Frees each buffer as soon as its
+// bytes are copied: until a collection, a body would leave several times its size.
 
 const noBytes = Buffer.alloc(0);
 
-/** Maximum bytes of the block into which small parts of a body are copied. */
+/** Maximum bytes of the block into which the parts of a body are copied. */
 const blockBytesMax = 1_000_000;
 
-/** Minimum bytes of a decoder's part that is kept without a copy. */
-const keptBytesMin = 16_384;
+/** Minimum bytes of a buffer that is freed early. */
+const freedBytesMin = 16_384;
 
 export type Gathered = {
   add(chunk: Buffer): void;
   length(): number;
+  /** Returns all bytes. */
   join(): Buffer;
+  /** Frees the parts of a body that is not read to its end. */
+  free(): void;
 };
 
 /**
+ * Frees the memory of a buffer, which is empty from then on. Does nothing if the buffer is small or
+ * is a part of a larger one.
+ */
+export function free(bytes: Buffer): void {
+  if (bytes.byteLength === bytes.buffer.byteLength) freeWhole(bytes);
+}
+
+function freeWhole({ buffer }: Buffer): void {
+  if (buffer.byteLength >= freedBytesMin && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+/**
  * Gathers the parts of a body and joins them once, since a growing buffer leaves as much garbage as
- * its own size. Small parts are copied, because each may hold the whole buffer that was read with
- * it. Large parts of a decoder are not copied.
+ * its own size. `isDecoded` tells that the parts come from a decoder, which fills one buffer after
+ * another: a buffer whose last byte has come is in use no more.
  */
 export function gather(isDecoded: boolean): Gathered {
-  const parts: Buffer[] = [];
+  /** The only part so far; most bodies have one. */
+  let single: Buffer | undefined;
+  const full: Buffer[] = [];
   let before = 0;
   let block: Buffer = noBytes;
   let used = 0;
-  const endBlock = (): void => {
-    if (used > 0) parts.push(block.subarray(0, used));
-    before += used;
-    block = noBytes;
-    used = 0;
-  };
+
+  function copy(chunk: Buffer): void {
+    for (let rest = chunk; rest.length > 0;) {
+      if (used === block.length) {
+        if (used > 0) full.push(block);
+        before += used;
+        block = Buffer.allocUnsafeSlow(Math.min(blockBytesMax, before + rest.length));
+        used = 0;
+      }
+      const copied = rest.copy(block, used);
+      used += copied;
+      rest = rest.subarray(copied);
+    }
+    const isLast = chunk.byteOffset + chunk.byteLength === chunk.buffer.byteLength;
+    if (isDecoded && isLast) freeWhole(chunk);
+    else free(chunk);
+  }
+
+  function freeBlocks(): void {
+    for (const one of [...full, block]) freeWhole(one);
+  }
+
+  const length = (): number => single?.length ?? before + used;
+
   return {
     add(chunk) {
-      // Most bodies have one part.
-      if (before + used === 0 || (isDecoded && chunk.length >= keptBytesMin)) {
-        endBlock();
-        parts.push(chunk);
-        before += chunk.length;
+      if (length() === 0) {
+        single = chunk;
         return;
       }
-      for (let rest = chunk; rest.length > 0;) {
-        if (used === block.length) {
-          endBlock();
-          block = Buffer.allocUnsafeSlow(Math.min(blockBytesMax, before + rest.length));
-        }
-        const copied = rest.copy(block, used);
-        used += copied;
-        rest = rest.subarray(copied);
+      if (single) {
+        const first = single;
+        single = undefined;
+        copy(first);
       }
+      copy(chunk);
     },
-    length: () => before + used,
+    length,
     join() {
-      endBlock();
-      const [first = noBytes] = parts;
-      return parts.length <= 1 ? first : Buffer.concat(parts, before);
+      if (single) return single;
+      const joined = Buffer.allocUnsafeSlow(before + used);
+      let at = 0;
+      for (const one of full) {
+        at += one.copy(joined, at);
+        freeWhole(one);
+      }
+      block.copy(joined, at, 0, used);
+      freeWhole(block);
+      return joined;
     },
+    free: freeBlocks,
   };
 }

@@ -13,7 +13,7 @@ import {
 import type { Reservation } from "../base/byte-budget.ts";
 import { ServiceError } from "../base/errors.ts";
 import { bodyRateMin, bodyTimeoutMs } from "../base/limits.ts";
-import { gather } from "./body-parts.ts";
+import { free, gather } from "./body-parts.ts";
 
 export type ReadBodyOptions = {
   /** Maximum bytes after inflating, inclusive. */
@@ -53,8 +53,9 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 };
 
 /**
- * Returns the whole body. On failure it stops reading and leaves the rest unread. Fails with
- * BODY_TOO_LARGE, BODY_TIMEOUT, OVERLOADED, or MALFORMED_BODY for an unknown or broken encoding.
+ * Returns the whole body; the chunks of the source are freed. On failure it stops reading and
+ * leaves the rest unread. Fails with BODY_TOO_LARGE, BODY_TIMEOUT, OVERLOADED, or MALFORMED_BODY
+ * for an unknown or broken encoding.
  */
 export async function readBody(source: Readable, options: ReadBodyOptions): Promise<Buffer> {
   const { bytesMax, declaredBytes, encoding, reservation, stallMs } = options;
@@ -63,21 +64,29 @@ export async function readBody(source: Readable, options: ReadBodyOptions): Prom
   const gathered = gather(decoder !== undefined);
   const windowMax = windowBytesMax[nameOf(encoding)] ?? 0;
   let window = 0;
-  const keep = (chunk: Buffer): void => {
+  const keep = (chunk: Buffer): Promise<void> | undefined => {
     if (gathered.length() + chunk.length > bytesMax) throw tooLarge(bytesMax);
     const more = Math.min(chunk.length, windowMax - window);
     reservation.grow(chunk.length + more);
     window += more;
     gathered.add(chunk);
+    return gathered.length() < waitingBytesMin ? undefined : reservation.collection();
   };
   try {
     await pump(source, decoder, { stallMs, timeoutMs: bodyTimeoutMs, rateMin: bodyRateMin }, keep);
-  } finally {
+  } catch (error) {
+    // Only then does the decoder write into none of the parts.
     decoder?.destroy();
+    gathered.free();
+    throw error;
   }
+  decoder?.destroy();
   reservation.shrink(window);
   return gathered.join();
 }
+
+/** Minimum bytes of a body that waits for the collection of earlier bodies' garbage. */
+const waitingBytesMin = 1_000_000;
 
 /**
  * Maximum window of each decoder: bytes of the output that it holds a second time until the end.
@@ -111,26 +120,38 @@ function decoderOf(contentEncoding: string | undefined): Transform | undefined {
 
 /**
  * Moves chunks from the request through the decoder to `write` until the end or the first error.
+ * Waits for the promise that `write` returns.
  */
 function pump(
   source: Readable,
   decoder: Transform | undefined,
   times: BodyTimes,
-  write: (chunk: Buffer) => void,
+  write: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
+    let isStopped = false;
     const pace = watchPace(times, (error) => stop(error));
 
     const stop = (error?: Error): void => {
+      isStopped = true;
       pace.end();
       source.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
       source.pause();
       if (error === undefined) resolve();
       else reject(error);
     };
+    const hold = async (pause: Promise<void>): Promise<void> => {
+      const held = decoder ?? source;
+      held.pause();
+      await pause;
+      if (isStopped) return;
+      pace.note(0);
+      held.resume();
+    };
     const keep = (chunk: Buffer): void => {
       try {
-        write(chunk);
+        const pause = write(chunk);
+        if (pause) void hold(pause);
       } catch (error) {
         decoder?.removeAllListeners("data").pause();
         stop(error as ServiceError);
@@ -139,7 +160,7 @@ function pump(
     const onData = (chunk: Buffer): void => {
       pace.note(chunk.length);
       if (!decoder) keep(chunk);
-      else if (!decoder.write(chunk)) source.pause();
+      else if (!decoder.write(chunk, () => free(chunk))) source.pause();
     };
     const onEnd = (): void => {
       // The body is complete; the following close must not look like a cut while the decoder works.

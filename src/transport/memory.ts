@@ -18,10 +18,7 @@ export type Memory = {
 
 /** Returns the memory of a process. `bytesMax` is the budget of callers with a key or a sign-in. */
 export function createMemory(bytesMax: number): Memory {
-  const garbage = createGarbageCounter();
-  const known = createSharedBudget(bytesMax, "requests and answers", (bytes) =>
-    garbage.note(bytes),
-  );
+  const known = createSharedBudget(bytesMax, "requests and answers", createGarbageCounter());
   const anonymous = createSharedBudget(anonymousBytesInFlightMax, "requests without a key");
   return {
     open(principal, bodyClass) {

@@ -8,6 +8,7 @@ import type { Reservation } from "../base/byte-budget.ts";
 import { ServiceError } from "../base/errors.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
 import { readBody, tooLarge } from "./body.ts";
+import { free } from "./body-parts.ts";
 import { decodeJson } from "./decode/json.ts";
 import { messageFromJson } from "./decode/json-message.ts";
 import { decodeProtobuf } from "./decode/protobuf.ts";
@@ -76,6 +77,13 @@ export function emptyMessage({ codec, isEnveloped }: Framing): Uint8Array {
   return Buffer.concat([head, message]);
 }
 
+export type RpcMessage = {
+  readonly message: Message;
+  readonly bytes: Buffer;
+  /** Whether the message has views of the bytes. */
+  readonly holdsBytes: boolean;
+};
+
 /**
  * Reads and decodes the one message of a request. Fails with the reasons of REST bodies:
  * BODY_TOO_LARGE, BODY_TIMEOUT, OVERLOADED, MALFORMED_BODY.
@@ -86,7 +94,7 @@ export async function readRpcMessage(
   framing: Framing,
   compression: string,
   options: Pick<CallOptions, "bodyLimits" | "bodyStallMs"> & { readonly memory: Reservation },
-): Promise<{ readonly message: Message; readonly bytes: Buffer }> {
+): Promise<RpcMessage> {
   const { memory } = options;
   const bytesMax = options.bodyLimits[rpcBodyClassOf(method)];
   const limits = { bytesMax, stallMs: options.bodyStallMs, reservation: memory };
@@ -101,8 +109,9 @@ export async function readRpcMessage(
             declaredBytes: headerOf(exchange.request, "content-length"),
           });
   const message = await decode(method.input, framing, bytes, memory);
-  if (framing.codec === "json" || !holdsViews(method.input)) memory.shrink(bytes.length);
-  return { message, bytes };
+  const holdsBytes = framing.codec === "proto" && holdsViews(method.input);
+  if (!holdsBytes) memory.shrink(bytes.length);
+  return { message, bytes, holdsBytes };
 }
 
 async function decode(
@@ -146,6 +155,7 @@ async function readEnvelope(
   if ((flags & compressedFlag) === 0) return payload;
   if (compression === "identity") throw malformed("it is compressed, and no header says how");
   const inflated = await inflate(payload, compression, limits);
+  free(body);
   reservation.shrink(body.length);
   return inflated;
 }

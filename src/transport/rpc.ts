@@ -17,6 +17,7 @@ import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
 import { rpcCompressions } from "./compression.ts";
+import { free } from "./body-parts.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
 import { answerMetadataKey, memoryKey, releaseAfterWork, requestDigestKey } from "./context.ts";
 import {
@@ -134,12 +135,14 @@ async function readCall(
   }
   const { framing, compression } = read;
   const given = { ...options, memory };
-  const { message, bytes } = await readRpcMessage(exchange, method, framing, compression, given);
+  const request = await readRpcMessage(exchange, method, framing, compression, given);
+  const { message, bytes, holdsBytes } = request;
   values.set(messageKey, message);
   const isKept = headerOf(exchange.request, "idempotency-key") !== undefined;
   if (isKept && bytes.length > hashedMessageBytesMax) {
     values.set(requestDigestKey, createHash("sha256").update(bytes).digest());
   }
+  if (!holdsBytes) free(bytes);
 }
 
 /**

@@ -49,6 +49,7 @@ async function harmOf(batch: readonly Attack[]): Promise<readonly string[]> {
   for (const attack of batch) faults.push(...(await send(service, attack)));
   await delay(Math.max(0, watchMsMin - (performance.now() - startedAtMs)));
   const seen = await watch.stop();
+  if (process.env["LIMITS_PRINT"]) console.log(describeObservations(seen));
   const errors = service
     .output()
     .slice(outputAtStart)

@@ -3,13 +3,21 @@
 // errors of the text itself. Source: RFC 8259; docs/limits.md.
 
 import { ServiceError } from "../../base/errors.ts";
-import { bodyDepthMax, listItemsMax } from "../../base/limits.ts";
+import { bodyDepthMax, listItemsMax, memberNameBytesMax } from "../../base/limits.ts";
 import type { Pacer } from "../../base/pacer.ts";
-import { checkTally, containerBytes, type Tally, tooManyMembers, valueBytes } from "./tally.ts";
+import {
+  checkTally,
+  containerBytes,
+  type Tally,
+  tooLongName,
+  tooManyMembers,
+  valueBytes,
+} from "./tally.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
+const colon = 0x3a;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
@@ -164,6 +172,8 @@ function advance(scan: Scan, limit: number): void {
     } else if (byte === closeBrace || byte === closeBracket) {
       close(scan, at, byte);
       lastCut = levels.lastCut[scan.depth - 1] ?? Infinity;
+    } else if (byte === colon && scan.textEnd - scan.textStart > memberNameBytesMax + 2) {
+      throw tooLongName();
     }
   }
   scan.at = at;

@@ -3,10 +3,10 @@
 // field; texts are skipped. Source: docs/limits.md; Protobuf encoding specification.
 
 import type { DescMessage } from "@bufbuild/protobuf";
-import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
+import { listItemsMax, memberNameBytesMax, messageDepthMax } from "../../base/limits.ts";
 import type { Pacer } from "../../base/pacer.ts";
 import { type FieldShape, type Shape, shapeOf } from "./protobuf-shape.ts";
-import { checkTally, type Tally, tooManyItems, tooManyLooseValues } from "./tally.ts";
+import { checkTally, type Tally, tooLongName, tooManyItems, tooManyLooseValues } from "./tally.ts";
 import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
 
 /** An open message. */
@@ -92,6 +92,7 @@ function countScalar(scan: Scan, field: FieldShape, tag: number): void {
   const { cursor, tally, frame } = scan;
   const start = cursor.at;
   skipValue(cursor, tag, frame.end);
+  if (field.isName && cursor.at - start > memberNameBytesMax) throw tooLongName();
   const { packedBytes } = field;
   const isPacked = packedBytes !== undefined && (tag & 7) === lengthType;
   const values = isPacked ? Math.ceil((cursor.at - start) / packedBytes) : field.values;

@@ -30,6 +30,8 @@ export type FieldShape = {
   readonly packedBytes: number | undefined;
   /** Values that one scalar counts for: 0 for the key of a map, which is not a value in JSON. */
   readonly values: number;
+  /** Whether it is the key of a map, which is the name of a member in JSON. */
+  readonly isName?: true;
   /** Bytes of memory of the field in addition to its text or message. */
   readonly bytes: number;
   /** Whether the field is part of a `Value` outside of buckets, which is held as messages. */
@@ -128,8 +130,8 @@ function entryFields(
   let shape: Shape | undefined;
   const scalar = { message: undefined, isList: false, packedBytes: undefined, isLoose };
   const value = message && { ...scalar, message: () => (shape ??= shapeOf(message, isLoose)) };
-  return new Map([
-    [1, { ...scalar, number: 1, name: "key", values: 0, bytes: 0 }],
+  return new Map<number, FieldShape>([
+    [1, { ...scalar, number: 1, name: "key", isName: true, values: 0, bytes: 0 }],
     [
       2,
       {

@@ -4,7 +4,13 @@
 
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { containersMax, listItemsMax, messageDepthMax, valuesMax } from "../../base/limits.ts";
+import {
+  containersMax,
+  listItemsMax,
+  memberNameBytesMax,
+  messageDepthMax,
+  valuesMax,
+} from "../../base/limits.ts";
 
 /** Counts of one body. */
 export type Tally = {
@@ -42,6 +48,12 @@ export function tooManyItems(name: string): ServiceError {
 /** Returns the error for an object with too many members. */
 export function tooManyMembers(): ServiceError {
   const message = `the body has an object with more than ${listItemsMax} members`;
+  return new ServiceError("MALFORMED_BODY", message);
+}
+
+/** Returns the error for a member with too long a name, which V8 copies several times. */
+export function tooLongName(): ServiceError {
+  const message = `the body has an object with a name of more than ${memberNameBytesMax} bytes`;
   return new ServiceError("MALFORMED_BODY", message);
 }
 

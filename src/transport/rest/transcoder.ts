@@ -9,6 +9,7 @@ import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import { isJsonObject } from "../../base/json.ts";
 import { decodeJson } from "../decode/json.ts";
 import { accessRuleOf, bodyClassAt } from "../access-rules.ts";
+import { free } from "../body-parts.ts";
 import {
   type CallContext,
   invokeStream,
@@ -132,6 +133,7 @@ async function readRequest(
     return readHttpBody(spec.method, field, contentType, bytes);
   }
   const json = bytes.length > 0 ? await decodeJson(bytes, body.memory) : undefined;
+  free(bytes);
   const read = binding.read({ variables, query: exchange.query, body: json });
   body.memory.shrink(bytes.length);
   await readItems(read.lists, read.made, body.memory);

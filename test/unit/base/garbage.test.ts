@@ -43,6 +43,25 @@ describe("createGarbageCounter", () => {
     expect(collect.mock.calls.length).toBeGreaterThan(2);
   });
 
+  test("tells of a collection that is due until it has ended", async () => {
+    const collection = Promise.withResolvers<undefined>();
+    const garbage = createGarbageCounter(() => collection.promise);
+    const isDue = (): boolean => garbage.due() !== undefined;
+    const seen = [isDue()];
+
+    garbage.note(6 * large);
+    seen.push(isDue());
+    garbage.note(large);
+    seen.push(isDue());
+    await vi.advanceTimersByTimeAsync(1_000);
+    seen.push(isDue());
+    collection.resolve(undefined);
+    await garbage.due();
+    seen.push(isDue());
+
+    expect(seen).toEqual([false, false, true, true, false]);
+  });
+
   test("leaves small pieces to V8", async () => {
     const collect = vi.fn(() => Promise.resolve());
     const garbage = createGarbageCounter(collect);

@@ -2,6 +2,7 @@
 // holds.
 
 import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -28,11 +29,11 @@ describe("readBody", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 12 }), async (sizes) => {
         const parts = sizes.map(([size, byte]) => Buffer.alloc(size, byte));
+        const want = Buffer.concat(parts);
         const reservation = createByteBudget(Infinity).open();
 
         const got = await read(parts, undefined, reservation);
 
-        const want = Buffer.concat(parts);
         expect(got.equals(want)).toBe(true);
         expect(reservation.bytes()).toBe(want.length);
       }),
@@ -51,6 +52,31 @@ describe("readBody", () => {
 
     expect(got.equals(text)).toBe(true);
     expect(reservation.bytes()).toBe(text.length);
+  });
+
+  test("frees the parts that are copied", async () => {
+    const parts = [Buffer.alloc(70_000, 1), Buffer.alloc(70_000, 2)];
+
+    const got = await read(parts, undefined, createByteBudget(Infinity).open());
+
+    expect(parts.map(({ buffer }) => buffer.byteLength)).toEqual([0, 0]);
+    expect([got.length, got[0], got.at(-1)]).toEqual([140_000, 1, 2]);
+  });
+
+  test("lets a large body wait for the garbage of others", async () => {
+    const collection = Promise.withResolvers<undefined>();
+    const reservation = createByteBudget(Infinity).open();
+    const waiting = { ...reservation, collection: () => collection.promise };
+    let isRead = false;
+    const parts = [Buffer.alloc(MB), Buffer.alloc(MB), Buffer.alloc(MB)];
+
+    const body = read(parts, undefined, waiting).finally(() => (isRead = true));
+    await delay(50);
+    const wasRead = isRead;
+    collection.resolve(undefined);
+
+    expect((await body).length).toBe(3 * MB);
+    expect(wasRead).toBe(false);
   });
 
   // Each decoder holds so much of the body once more, which gzip does not.

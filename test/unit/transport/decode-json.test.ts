@@ -4,7 +4,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createByteBudget } from "../../../src/base/byte-budget.ts";
-import { bodyDepthMax, containersMax, listItemsMax, valuesMax } from "../../../src/base/limits.ts";
+import {
+  bodyDepthMax,
+  containersMax,
+  listItemsMax,
+  memberNameBytesMax,
+  valuesMax,
+} from "../../../src/base/limits.ts";
 import { decodeJson } from "../../../src/transport/decode/json.ts";
 
 const refused = { reason: "MALFORMED_BODY" };
@@ -33,6 +39,11 @@ describe("decodeJson", () => {
       says: `more than ${listItemsMax} members`,
     },
     {
+      name: "one object with a long name",
+      body: Buffer.from(`[{ "a": "b", "${"n".repeat(memberNameBytesMax + 1)}" : 1 }]`),
+      says: `a name of more than ${memberNameBytesMax} bytes`,
+    },
+    {
       name: "too deep",
       body: Buffer.from("[".repeat(bodyDepthMax + 1) + "]".repeat(bodyDepthMax + 1)),
       says: `${bodyDepthMax} levels`,
@@ -40,6 +51,14 @@ describe("decodeJson", () => {
   ])("refuses a body that is $name", async ({ body, says }) => {
     const message = expect.stringContaining(says) as string;
     await expect(decodeJson(body, memoryOf())).rejects.toMatchObject({ ...refused, message });
+  });
+
+  test("takes a long text, and the longest name", async () => {
+    const value = { ["n".repeat(memberNameBytesMax)]: "t".repeat(2 * memberNameBytesMax) };
+
+    const got = await decodeJson(Buffer.from(JSON.stringify(value)), memoryOf());
+
+    expect(got).toEqual(value);
   });
 
   test("says where a bracket of a large text does not fit", async () => {

@@ -22,7 +22,12 @@ import {
   StreamEventsResponseSchema,
 } from "../../../gen/waggle/v1/export_pb.js";
 import { createByteBudget } from "../../../src/base/byte-budget.ts";
-import { containersMax, listItemsMax, valuesMax } from "../../../src/base/limits.ts";
+import {
+  containersMax,
+  listItemsMax,
+  memberNameBytesMax,
+  valuesMax,
+} from "../../../src/base/limits.ts";
 import { createPacer } from "../../../src/base/pacer.ts";
 import { decodeProtobuf, parseProtobuf } from "../../../src/transport/decode/protobuf.ts";
 import { countProtobuf } from "../../../src/transport/decode/protobuf-scan.ts";
@@ -86,6 +91,12 @@ describe("decodeProtobuf", () => {
       desc: batch,
       body: inside(1, inside(11, repeated(1, inside(1, Buffer.from("a")), listItemsMax + 1))),
       says: `fields: must have at most ${listItemsMax} items`,
+    },
+    {
+      name: "bytes in a name",
+      desc: batch,
+      body: inside(1, inside(11, inside(1, inside(1, Buffer.alloc(memberNameBytesMax + 1, "n"))))),
+      says: `a name of more than ${memberNameBytesMax} bytes`,
     },
     {
       name: "values of filters",

@@ -124,4 +124,38 @@ export const found: readonly Attack[] = [
       },
     ],
   },
+  // A name of 33 MB, which V8 held five times: 29 took 530 MB.
+  {
+    rpc: "waggle.v1.ExportService.SearchEvents",
+    protocol: "REST over HTTP/2",
+    rest: "POST /v1/events/search",
+    encoding: "gzip",
+    key: "project",
+    isFilled: true,
+    copies: 29,
+    rounds: 1,
+    enlargements: [
+      {
+        path: "dateRange.start_time",
+        operation: "long key",
+        bytes: 32_911_776,
+        variant: 9,
+        around: 10,
+      },
+    ],
+  },
+  // Buffers of a decoder, which were kept for a quarter of their bytes: 7 took 599 MB.
+  {
+    rpc: "waggle.v1.LlmProxyService.StreamChatCompletion",
+    protocol: "REST over HTTP/1.1",
+    rest: "POST /v1/chat/completions/stream",
+    encoding: "gzip",
+    key: "project",
+    isFilled: false,
+    copies: 7,
+    rounds: 2,
+    enlargements: [
+      { ...enlarged, path: "http_body", operation: "distinct", bytes: 55_428_170, variant: 2 },
+    ],
+  },
 ];
