@@ -149,7 +149,7 @@ type Rule = {
 
 /** What Temporal bundles and runs again and again from a history. */
 const deterministic = new RegExp(
-  "^src/(access/principal|base/limits|outbox/entry|workflows/([^/]+/workflow|workflows|progress" +
+  "^src/(base/actor|base/limits|outbox/entry|workflows/([^/]+/workflow|workflows|progress" +
     "|search-attributes|describe-work|activity-options))\\.ts$",
 );
 
@@ -168,7 +168,7 @@ const importRules: readonly Rule[] = [
   {
     name: "only transport, handlers and messages import generated code",
     files: /^src\//,
-    except: /^src\/(transport\/|app\.ts)|(handlers|-message|-input|model-event|parquet)\.ts$/,
+    except: /^src\/(transport|compose)\/|(handlers|-message|-input|model-event|parquet)\.ts$/,
     forbidden: /^gen\//,
   },
   {
@@ -208,7 +208,29 @@ const importRules: readonly Rule[] = [
   },
 ];
 
+/** Modules of src in their order: each imports values only from itself and from those before it. */
+const moduleOrder = [
+  ...["base", "observability", "postgres", "outbox", "access", "controlplane"],
+  ...["tracing", "generation", "evaluation", "workflows", "transport", "embedded"],
+  ...["setting-parsers.ts", "provider-settings.ts", "config.ts", "compose", "commands", "main.ts"],
+];
+
+function placeOf(path: string): number {
+  return moduleOrder.indexOf(path.split("/")[1] ?? "");
+}
+
 describe("imports", () => {
+  test("keep to the order of the modules", () => {
+    const unplaced = sources.filter(({ path }) => placeOf(path) < 0);
+    const got = sources.flatMap((file) =>
+      importsOf(withoutTypes(file))
+        .filter((target) => target.startsWith("src/") && placeOf(target) > placeOf(file.path))
+        .map((target) => `${file.path} imports ${target}`),
+    );
+
+    expect([...unplaced, ...got]).toEqual([]);
+  });
+
   test.each(importRules)("$name", ({ files, except, forbidden, isTypeAllowed }) => {
     const ruled = sources.filter(({ path }) => files.test(path) && !except?.test(path));
     const got = ruled.flatMap((file) =>

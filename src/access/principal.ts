@@ -1,6 +1,7 @@
 // The caller of a request, after its key or sign-in is verified. Source: docs/spec.md,
 // Authentication; docs/decisions.md, 33 to 35.
 
+import type { Actor } from "../base/actor.ts";
 import type { Scope, ScopeLevel } from "./scope.ts";
 
 /** Source: docs/spec.md, Authentication, 2. */
@@ -19,15 +20,6 @@ export type Grant = {
   readonly scopeId: string;
   /** Dotted names, with `*` allowed as the last part; see permissions.ts. */
   readonly permissions: readonly string[];
-};
-
-/** The doer of a change, for the audit log. */
-export type Actor = {
-  readonly type: "key" | "user" | "operator" | "system";
-  /** Id of the key or user; for an operator at the command line, the name of the account. */
-  readonly id: string;
-  /** The key's name or the user's e-mail. */
-  readonly name: string;
 };
 
 export type KeyPrincipal = {
@@ -56,8 +48,3 @@ export type UserPrincipal = {
 };
 
 export type Principal = KeyPrincipal | UserPrincipal;
-
-/** Returns an actor's name for lists: an e-mail, or a key's name and id. */
-export function describeActor({ type, id, name }: Actor): string {
-  return type === "key" ? `key ${name} (${id})` : name;
-}

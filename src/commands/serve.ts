@@ -3,7 +3,7 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
-import { createMetrics } from "../operator/metrics.ts";
+import { createMetrics } from "../observability/metrics.ts";
 import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
 import { startService } from "./service.ts";

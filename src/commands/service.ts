@@ -2,13 +2,13 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
-import { createApp } from "../app.ts";
-import type { AppOptions } from "../app.ts";
+import { createApp } from "../compose/service.ts";
+import type { AppOptions } from "../compose/service.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
-import type { Metrics } from "../operator/metrics.ts";
-import { startOperatorServer } from "../operator/server.ts";
-import type { OperatorServer } from "../operator/server.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import { startOperatorServer } from "../observability/server.ts";
+import type { OperatorServer } from "../observability/server.ts";
 
 /** Time for storing the rest of the commit queue after the last connection is closed. */
 const closeGraceMs = 10_000;

@@ -9,7 +9,7 @@ import type { Config } from "../config.ts";
 import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
 import type { DataFolder } from "../embedded/data-folder.ts";
 import { startPostgres } from "../embedded/postgres.ts";
-import { createMetrics } from "../operator/metrics.ts";
+import { createMetrics } from "../observability/metrics.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";

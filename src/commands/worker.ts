@@ -3,7 +3,7 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
-import { createMetrics } from "../operator/metrics.ts";
+import { createMetrics } from "../observability/metrics.ts";
 import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
 import { startOperator } from "./service.ts";
@@ -18,7 +18,7 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
   }
   return runDeployed(config, databaseUrl, async (parts) => {
     // Imported here, because Temporal's part is large and other commands do not need it.
-    const { startWorkerApp } = await import("../worker-app.ts");
+    const { startWorkerApp } = await import("../compose/worker.ts");
     const metrics = createMetrics();
     const sandbox = createSandbox(config, parts.logger);
     const target = { ...temporal, address };

@@ -6,7 +6,7 @@ import { OperatorError } from "../base/operator-error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
-import type { Metrics } from "../operator/metrics.ts";
+import type { Metrics } from "../observability/metrics.ts";
 import { openClusters } from "../postgres/clusters.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
@@ -61,7 +61,7 @@ async function start(
   const target = named || (await startEmbedded({ config, folder, logger }, signal, stops));
   signal.throwIfAborted();
   // Imported only when the service runs, which does not need it.
-  const { startWorkerApp } = await import("../worker-app.ts");
+  const { startWorkerApp } = await import("../compose/worker.ts");
   const database = openDatabase({ url: databaseUrl, connectionsMax: workerConnectionsMax });
   stops.push(() => database.close());
   const clusters = openClusters({

@@ -10,7 +10,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
 import type { JudgeCalls } from "../generation/judge/judge-calls.ts";
-import type { EvaluationStats, Metrics } from "../operator/metrics.ts";
+import type { EvaluationStats, Metrics } from "../observability/metrics.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";

@@ -9,7 +9,7 @@ import type {
   RunnableMetric,
 } from "../../gen/waggle/v1/evaluator_pb.js";
 import { formatVersion } from "./evaluators/definition.ts";
-import { projectOf } from "../transport/context.ts";
+import { projectOf } from "../access/call.ts";
 import type { EvaluatorStatus, Explanation, Explanations } from "./explanations/explanations.ts";
 import type { JudgeCall } from "./runner/runner.ts";
 import type { RunRecord } from "./scores/scores.ts";

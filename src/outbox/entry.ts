@@ -1,8 +1,7 @@
 // Entries of the outbox: workflows by type, with their ids and inputs. Services, workflows and the
 // relay import this file, so it has no side effects.
 
-import { describeActor } from "../access/principal.ts";
-import type { Actor } from "../access/principal.ts";
+import { type Actor, describeActor } from "../base/actor.ts";
 import type { LevelInOrg } from "../access/scope.ts";
 import type { ProjectId } from "../base/ids.ts";
 

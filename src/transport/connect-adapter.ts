@@ -17,7 +17,7 @@ import {
   transformInvokeImplementation,
   type UniversalHandler,
 } from "@connectrpc/connect/protocol";
-import { answerMetadataKey } from "./context.ts";
+import { answerMetadataKey } from "../access/call.ts";
 
 export type { Compression, MethodImplSpec, UniversalHandler };
 

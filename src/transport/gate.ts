@@ -7,7 +7,7 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { Authenticator, Credentials } from "../access/authenticate.ts";
 import { ServiceError } from "../base/errors.ts";
 import { accessRuleOf, assertKindAllowed } from "./access-rules.ts";
-import { principalKey } from "./context.ts";
+import { principalKey } from "../access/call.ts";
 import type { CallLog } from "./interceptors/log.ts";
 
 export type GateCall = {

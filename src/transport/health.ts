@@ -12,7 +12,7 @@ import {
   healthWatchesPerConnectionMax,
   healthWatchIntervalMs,
 } from "../base/limits.ts";
-import { connectionKey } from "./context.ts";
+import { connectionKey } from "../access/call.ts";
 import type { Readiness } from "./routes.ts";
 
 /**

@@ -9,7 +9,7 @@ import { ServiceError } from "../base/errors.ts";
 import type { BodyClassName, BodyLimits } from "./access-rules.ts";
 import { readBody } from "./body.ts";
 import { type CallContext, createCallContext } from "./connect-adapter.ts";
-import { memoryKey, principalKey, releaseAfterWork, workKey } from "./context.ts";
+import { memoryKey, principalKey, releaseAfterWork, workKey } from "../access/call.ts";
 import { type Exchange, credentialsOf, headerOf, headersOf } from "./exchange.ts";
 import type { Gate } from "./gate.ts";
 import { removeKeylessStream } from "./keyless-streams.ts";

@@ -5,7 +5,7 @@ import { type ContextValues, createContextValues } from "@connectrpc/connect";
 import { createUuid } from "../base/ids.ts";
 import type { Logger } from "../base/logger.ts";
 import { compressBody, type Encoding } from "./compression.ts";
-import { connectionKey, requestIdKey } from "./context.ts";
+import { connectionKey, requestIdKey } from "../access/call.ts";
 import type { Cors } from "./cors.ts";
 import {
   createExchange,

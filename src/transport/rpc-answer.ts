@@ -11,7 +11,7 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import type { UniversalHandler } from "./connect-adapter.ts";
-import { memoryKey } from "./context.ts";
+import { memoryKey } from "../access/call.ts";
 import { encodeJsonInPieces, wholeBytesMax } from "./encode/json.ts";
 import { isLarge } from "./encode/large.ts";
 import { toPieces } from "./encode/protobuf.ts";

@@ -9,7 +9,7 @@ import { ServiceError } from "../base/errors.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
 import { readBody, tooLarge } from "./body.ts";
 import { free } from "./body-parts.ts";
-import { decodeJson } from "./decode/json.ts";
+import { decodeJson } from "../base/decode/json.ts";
 import { messageFromJson } from "./decode/json-message.ts";
 import { decodeProtobuf } from "./decode/protobuf.ts";
 import { holdsViews } from "./decode/protobuf-shape.ts";

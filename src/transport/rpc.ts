@@ -19,7 +19,12 @@ import { rpcBodyClassOf } from "./access-rules.ts";
 import { rpcCompressions } from "./compression.ts";
 import { free } from "./body-parts.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
-import { answerMetadataKey, memoryKey, releaseAfterWork, requestDigestKey } from "./context.ts";
+import {
+  answerMetadataKey,
+  memoryKey,
+  releaseAfterWork,
+  requestDigestKey,
+} from "../access/call.ts";
 import {
   credentialsOf,
   discardRest,

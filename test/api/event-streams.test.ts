@@ -13,7 +13,7 @@ import {
 } from "../../gen/waggle/v1/generation_pb.js";
 import { LlmProxyService } from "../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../src/base/errors.ts";
-import { parsedBodyKey } from "../../src/transport/context.ts";
+import { parsedBodyKey } from "../../src/access/call.ts";
 import { eventStreamEncoder } from "../../src/transport/rest/server-sent-events.ts";
 import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
 

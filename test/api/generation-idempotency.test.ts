@@ -12,7 +12,7 @@ import type { Principal } from "../../src/access/principal.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
-import { commitEffectKey } from "../../src/transport/context.ts";
+import { commitEffectKey } from "../../src/access/call.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { aKeyPrincipal, startTransport, type TestTransport } from "../support/transport.ts";
 

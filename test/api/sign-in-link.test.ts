@@ -1,7 +1,7 @@
 // One-time links, where no identity provider is configured.
 
+import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Actor } from "../../src/access/principal.ts";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
 import { createSignInLinks, type SignInLinks } from "../../src/access/sign-in/links.ts";
 import { createLocalPeople } from "../../src/commands/local-access.ts";

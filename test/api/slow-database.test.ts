@@ -1,11 +1,11 @@
 // What callers see when a statement takes longer than it may. Source: docs/decisions.md, 10.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/compose/service.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
-import { createMetrics } from "../../src/operator/metrics.ts";
+import { createMetrics } from "../../src/observability/metrics.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { givenAKey } from "../support/keys.ts";

@@ -12,7 +12,7 @@ import type { ChunksOptions } from "../../src/evaluation/chunks/run-chunk.ts";
 import { createFairPlaces } from "../../src/base/fair-places.ts";
 import { createEventMemory } from "../../src/evaluation/runner/event-memory.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
-import type { CommittedScores } from "../../src/operator/metrics.ts";
+import type { CommittedScores } from "../../src/observability/metrics.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
 import { actor, startEvaluation, type TestEvaluation } from "../support/evaluation.ts";
 import { anEvent, insertEvents } from "../support/events.ts";

@@ -1,10 +1,10 @@
 // Evaluators on a real database: what runs, what servers remember and forget, who disables what,
 // and what the audit log says.
 
+import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import { createAccessChanges } from "../../src/access/changes/changes.ts";
-import type { Actor } from "../../src/access/principal.ts";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { createSandbox } from "../../src/commands/sandbox.ts";

@@ -13,7 +13,7 @@ import type { ProjectId } from "../../src/base/ids.ts";
 import { exportHandlers } from "../../src/tracing/export/handlers.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createTracing } from "../../src/tracing/tracing.ts";
-import { scopeKey } from "../../src/transport/context.ts";
+import { scopeKey } from "../../src/access/call.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
 

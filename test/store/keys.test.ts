@@ -1,6 +1,7 @@
 // API keys against a real Postgres: who they stand for, revocation here and elsewhere, and what
 // happens when the database is away.
 
+import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { holds } from "../../src/access/authorize.ts";
 import { createAudit } from "../../src/access/audit/audit.ts";
@@ -10,7 +11,7 @@ import { createKeys } from "../../src/access/keys/keys.ts";
 import type { CreatedKey, Keys } from "../../src/access/keys/keys.ts";
 import { createLastUsed } from "../../src/access/keys/last-used.ts";
 import type { NewKey } from "../../src/access/keys/new-key.ts";
-import type { Actor, UserPrincipal } from "../../src/access/principal.ts";
+import type { UserPrincipal } from "../../src/access/principal.ts";
 import { systemScope } from "../../src/access/scope.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";

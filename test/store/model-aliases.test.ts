@@ -1,7 +1,7 @@
 // Model aliases on a real database: whose they are, what they may say, and their pages.
 
+import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Actor } from "../../src/access/principal.ts";
 import type { ProjectScope, Scope } from "../../src/access/scope.ts";
 import type { Aliases } from "../../src/generation/aliases/aliases.ts";
 import { createTestCredentials } from "../support/credentials.ts";

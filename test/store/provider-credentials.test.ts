@@ -1,8 +1,8 @@
 // Provider credentials on a real database: whose they are, what is stored of them, and what a
 // change asks for.
 
+import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Actor } from "../../src/access/principal.ts";
 import type { ProjectScope, Scope } from "../../src/access/scope.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";

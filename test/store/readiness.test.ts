@@ -1,7 +1,8 @@
 // One answer about readiness for all who ask, on a real database.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createReadiness } from "../../src/operator/readiness.ts";
+import { getMigrationState } from "../../src/postgres/migrate.ts";
+import { createReadiness } from "../../src/observability/readiness.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -25,7 +26,11 @@ function givenReadiness(away: () => readonly string[] = () => []) {
     },
   };
   const clock = { nowMs: 0 };
-  const read = createReadiness({ database, clusters: { away }, now: () => clock.nowMs });
+  const read = createReadiness({
+    readMigrations: () => getMigrationState(database),
+    clusters: { away },
+    now: () => clock.nowMs,
+  });
   return { read, clock, asked };
 }
 

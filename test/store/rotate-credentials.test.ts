@@ -1,10 +1,10 @@
 // Rotation of the encryption keys on a real database: what is sealed again, what is left, and what
 // happens when it is cut off.
 
+import type { Actor } from "../../src/base/actor.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import type { Audit } from "../../src/access/audit/audit.ts";
-import type { Actor } from "../../src/access/principal.ts";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import type { EncryptionKey } from "../../src/config.ts";
 import { createEncryptionKeys } from "../../src/generation/credentials/encryption-keys.ts";

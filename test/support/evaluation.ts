@@ -1,9 +1,9 @@
 // The services of evaluation on a test's database, without a runner of evaluators: tests commit a
 // runner's results by hand.
 
+import type { Actor } from "../../src/base/actor.ts";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import { createAccessChanges } from "../../src/access/changes/changes.ts";
-import type { Actor } from "../../src/access/principal.ts";
 import { isProject, type ProjectScope } from "../../src/access/scope.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";

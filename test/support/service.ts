@@ -1,12 +1,12 @@
 // The whole service in this process, on a separate database and a free port.
 
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/compose/service.ts";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { createOrgKey } from "../../src/commands/credentials.ts";
 import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
-import { createMetrics, type Metrics } from "../../src/operator/metrics.ts";
+import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { createTestDatabase, openTestClusters } from "./database.ts";

@@ -3,8 +3,8 @@
 import { createLogger } from "../../src/base/logger.ts";
 import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
-import { createMetrics, type Metrics } from "../../src/operator/metrics.ts";
-import { startWorkerApp, type WorkerAppOptions } from "../../src/worker-app.ts";
+import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
+import { startWorkerApp, type WorkerAppOptions } from "../../src/compose/worker.ts";
 
 export type TestWorker = { readonly metrics: Metrics; stop(): Promise<void> };
 

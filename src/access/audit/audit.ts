@@ -1,6 +1,7 @@
 // The audit log: one row for every change, each with the hash of the previous row. Source:
 // docs/decisions.md, 34; docs/audit.md.
 
+import type { Actor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import { isJsonObject } from "../../base/json.ts";
@@ -9,7 +10,6 @@ import { parsePageLimit } from "../../base/pages.ts";
 import { toStorableText } from "../../base/storable-text.ts";
 import type { Page, PageRequest } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { Actor } from "../principal.ts";
 import { chainOf, systemScope } from "../scope.ts";
 import type { Scope } from "../scope.ts";
 import { firstPreviousHash, hashOf } from "./chain.ts";

@@ -6,7 +6,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { AuditService } from "../../../gen/waggle/v1/audit_pb.js";
 import type { JsonObject } from "../../base/json.ts";
 import { toPageAnswer } from "../../base/pages.ts";
-import { scopeOf } from "../../transport/context.ts";
+import { scopeOf } from "../call.ts";
 import type { Audit, AuditEntry } from "./audit.ts";
 
 export function auditHandlers(audit: Pick<Audit, "list">): ServiceImpl<typeof AuditService> {

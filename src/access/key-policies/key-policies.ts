@@ -1,6 +1,7 @@
 // Permissions that the fine-grained keys of an organization may carry. Source: docs/spec.md, "API
 // keys"; docs/decisions.md, 33.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { permissionPatternsMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
@@ -9,8 +10,6 @@ import type { Audit } from "../audit/audit.ts";
 import { everything } from "../caller-memory.ts";
 import type { AccessChanges } from "../changes/changes.ts";
 import { findPatternFault } from "../permissions.ts";
-import { describeActor } from "../principal.ts";
-import type { Actor } from "../principal.ts";
 import type { Scope } from "../scope.ts";
 import * as store from "./store.ts";
 

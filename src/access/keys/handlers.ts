@@ -7,7 +7,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ApiKeyService } from "../../../gen/waggle/v1/api_key_pb.js";
 import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import type { PageRequest } from "../../base/pages.ts";
-import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
+import { actorOf, principalOf, scopeOf } from "../call.ts";
 import type { KeyPolicies, KeyPolicy } from "../key-policies/key-policies.ts";
 import type { KeyKind } from "../principal.ts";
 import { toRoot } from "./keys.ts";

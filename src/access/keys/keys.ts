@@ -1,6 +1,7 @@
 // API keys of every kind: verification, creation, lists and revocation. Source: docs/spec.md, "API
 // keys", Authentication; docs/decisions.md, 14, 31 to 34.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import { toPage } from "../../base/pages.ts";
@@ -12,8 +13,7 @@ import type { Audit } from "../audit/audit.ts";
 import { createCallerMemory } from "../caller-memory.ts";
 import type { AccessChanges } from "../changes/changes.ts";
 import type { KeyPolicies } from "../key-policies/key-policies.ts";
-import { describeActor } from "../principal.ts";
-import type { Actor, KeyPrincipal } from "../principal.ts";
+import type { KeyPrincipal } from "../principal.ts";
 import type { Scope, LevelInOrg } from "../scope.ts";
 import { toPrincipal } from "./key-principal.ts";
 import { checkNewKey } from "./new-key.ts";

@@ -2,13 +2,14 @@
 // organization's policy allow. Source: docs/spec.md, "API keys", Authentication, 4;
 // docs/decisions.md, 33.
 
+import type { Actor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Reason } from "../../base/errors.ts";
-import { assertDescription, assertName } from "../../controlplane/scopes/names.ts";
+import { assertDescription, assertName } from "../scope-names.ts";
 import { holds } from "../authorize.ts";
 import { assertPatterns } from "../key-policies/key-policies.ts";
 import { anyCovers, findKeyCreation, listPowers } from "../permissions.ts";
-import type { Actor, KeyKind, KeyPrincipal, Principal, UserPrincipal } from "../principal.ts";
+import type { KeyKind, KeyPrincipal, Principal, UserPrincipal } from "../principal.ts";
 import { scopeLevels } from "../scope.ts";
 import type { Scope, ScopeLevel } from "../scope.ts";
 

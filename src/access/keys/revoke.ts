@@ -2,6 +2,7 @@
 // transaction with an audit row per key and the access change for every server. Source:
 // docs/spec.md, "States and transitions"; docs/decisions.md, 29, 32, 33, 34.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import { createdKeysRevokedMax } from "../../base/limits.ts";
@@ -12,8 +13,7 @@ import type { Audit } from "../audit/audit.ts";
 import { holds } from "../authorize.ts";
 import { everything } from "../caller-memory.ts";
 import type { AccessChanges } from "../changes/changes.ts";
-import { describeActor } from "../principal.ts";
-import type { Actor, KeyKind } from "../principal.ts";
+import type { KeyKind } from "../principal.ts";
 import type { LevelInOrg, Scope } from "../scope.ts";
 import { isLocal } from "./new-key.ts";
 import type { Creator } from "./new-key.ts";

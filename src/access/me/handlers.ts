@@ -4,7 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { MeSchema, MeService } from "../../../gen/waggle/v1/me_pb.js";
-import { principalOf } from "../../transport/context.ts";
+import { principalOf } from "../call.ts";
 import { intersect } from "../permissions.ts";
 import type { KeyPrincipal, Principal, UserPrincipal } from "../principal.ts";
 

@@ -5,7 +5,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { MemberSchema, MemberService } from "../../../gen/waggle/v1/member_pb.js";
 import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
-import { principalOf, scopeOf } from "../../transport/context.ts";
+import { principalOf, scopeOf } from "../call.ts";
 import type { Manifest } from "../roles/manifest.ts";
 import type { Member, Members } from "./members.ts";
 

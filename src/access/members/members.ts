@@ -1,6 +1,7 @@
 // Members: people with roles in scopes, and the rules for giving and removing roles. Source:
 // docs/spec.md, Authentication, 6; docs/decisions.md, 33.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
@@ -9,8 +10,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
 import { holds } from "../authorize.ts";
 import { anyCovers } from "../permissions.ts";
-import { describeActor } from "../principal.ts";
-import type { Actor, Principal } from "../principal.ts";
+import type { Principal } from "../principal.ts";
 import { permissionsOf } from "../roles/grants.ts";
 import type { RoleInScope } from "../roles/grants.ts";
 import { adminRoleOf } from "../roles/manifest.ts";

@@ -1,10 +1,10 @@
 // One-time links that sign the first administrator in if no identity provider is configured.
 // Source: docs/spec.md, Authentication, 6; docs/sign-in.md.
 
+import type { Actor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Members } from "../members/members.ts";
-import type { Actor } from "../principal.ts";
 import type { Users } from "../users/users.ts";
 import * as store from "./store.ts";
 import { createToken, hashToken, isToken } from "./token.ts";

@@ -1,13 +1,13 @@
 // People: known by e-mail from their first role on, and by the identity provider's account from
 // their first sign-in on. Source: docs/spec.md, Authentication, 6.
 
+import type { Actor } from "../../base/actor.ts";
 import { emailLengthMax, personNameLengthMax } from "../../base/field-limits.ts";
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
-import type { Actor } from "../principal.ts";
 import { systemScope } from "../scope.ts";
 import * as store from "./store.ts";
 import type { UserRow } from "./store.ts";

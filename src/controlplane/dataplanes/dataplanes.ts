@@ -1,9 +1,10 @@
 // Data planes: the cluster that holds the events of an organization's workspaces. Source:
 // docs/spec.md, "Control plane"; docs/decisions.md, 12, 13, 28 to 30.
 
+import type { Actor } from "../../base/actor.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import type { Members } from "../../access/members/members.ts";
-import type { Actor, Principal } from "../../access/principal.ts";
+import type { Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";
@@ -11,7 +12,7 @@ import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { Archived, ArchiveOptions, Archives } from "../scopes/archive.ts";
-import { assertName, refuseTakenName } from "../scopes/names.ts";
+import { assertName, refuseTakenName } from "../../access/scope-names.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import * as store from "./store.ts";
 import type { DataplaneRow } from "./store.ts";

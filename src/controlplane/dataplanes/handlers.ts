@@ -5,7 +5,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { DataPlaneSchema, DataPlaneService } from "../../../gen/waggle/v1/dataplane_pb.js";
 import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
-import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
+import { actorOf, principalOf, scopeOf } from "../../access/call.ts";
 import { toArchivedMessage } from "../scopes/archived-message.ts";
 import type { Dataplane, Dataplanes } from "./dataplanes.ts";
 

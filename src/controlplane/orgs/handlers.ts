@@ -8,7 +8,7 @@ import type {
   OrganizationService,
 } from "../../../gen/waggle/v1/organization_pb.js";
 import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
-import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
+import { actorOf, principalOf, scopeOf } from "../../access/call.ts";
 import type { Archives } from "../scopes/archive.ts";
 import { toArchivedMessage } from "../scopes/archived-message.ts";
 import type { Org, Orgs } from "./orgs.ts";

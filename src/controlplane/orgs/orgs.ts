@@ -1,12 +1,13 @@
 // Organizations: the tenants. Source: docs/spec.md, "What the service does", 7; docs/decisions.md,
 // 12, 13, 28.
 
+import type { Actor } from "../../base/actor.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import { everything } from "../../access/caller-memory.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import type { Members } from "../../access/members/members.ts";
 import { anyCovers } from "../../access/permissions.ts";
-import type { Actor, Grant, Principal } from "../../access/principal.ts";
+import type { Grant, Principal } from "../../access/principal.ts";
 import { systemScope } from "../../access/scope.ts";
 import type { Scope, ScopeLevel } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -15,7 +16,7 @@ import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Dataplanes } from "../dataplanes/dataplanes.ts";
-import { assertName, refuseTakenName } from "../scopes/names.ts";
+import { assertName, refuseTakenName } from "../../access/scope-names.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import * as store from "./store.ts";
 import type { OrgRow, Reach } from "./store.ts";

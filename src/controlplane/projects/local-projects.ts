@@ -1,8 +1,8 @@
 // Projects as named on the command line, and creation of the first project with the scopes above
 // it. Source: docs/spec.md, Resources and fields.
 
+import type { Actor } from "../../base/actor.ts";
 import { createAudit } from "../../access/audit/audit.ts";
-import type { Actor } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";

@@ -1,9 +1,10 @@
 // Projects: the scopes that events are logged to, ready as soon as they are created. Source:
 // docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
 
+import type { Actor } from "../../base/actor.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import type { Members } from "../../access/members/members.ts";
-import type { Actor, Principal } from "../../access/principal.ts";
+import type { Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";
@@ -11,8 +12,13 @@ import type { ProjectId } from "../../base/ids.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
-import { assertChange, assertDescription, assertName, refuseTakenName } from "../scopes/names.ts";
-import type { DescribedChange } from "../scopes/names.ts";
+import {
+  assertChange,
+  assertDescription,
+  assertName,
+  refuseTakenName,
+} from "../../access/scope-names.ts";
+import type { DescribedChange } from "../../access/scope-names.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import * as store from "./store.ts";
 import type { ProjectRow } from "./store.ts";

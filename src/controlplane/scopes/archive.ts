@@ -2,10 +2,10 @@
 // that archives the contents. Source: docs/spec.md, "States and transitions"; docs/decisions.md,
 // 29.
 
+import type { Actor } from "../../base/actor.ts";
 import { everything } from "../../access/caller-memory.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
-import type { Actor } from "../../access/principal.ts";
 import { systemScopeId } from "../../access/scope.ts";
 import type { Scope, LevelInOrg } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";

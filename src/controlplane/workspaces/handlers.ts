@@ -5,7 +5,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { WorkspaceSchema, WorkspaceService } from "../../../gen/waggle/v1/workspace_pb.js";
 import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
-import { actorOf, principalOf, scopeOf } from "../../transport/context.ts";
+import { actorOf, principalOf, scopeOf } from "../../access/call.ts";
 import type { Archives } from "../scopes/archive.ts";
 import { toArchivedMessage } from "../scopes/archived-message.ts";
 import type { Workspace, Workspaces } from "./workspaces.ts";

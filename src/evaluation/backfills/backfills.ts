@@ -2,9 +2,8 @@
 // backfill-runs.ts the workflow's steps. Source: docs/decisions.md, 24, 34; docs/evaluators.md,
 // "Backfills".
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import type { Audit } from "../../access/audit/audit.ts";
-import { describeActor } from "../../access/principal.ts";
-import type { Actor } from "../../access/principal.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";

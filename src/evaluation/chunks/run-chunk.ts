@@ -11,7 +11,7 @@ import { chunkEventsMax } from "../../base/limits.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { EvaluateChunkInput } from "../../outbox/entry.ts";
-import type { CommittedScores } from "../../operator/metrics.ts";
+import type { CommittedScores } from "../../observability/metrics.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { BackfillRuns } from "../backfills/backfill-runs.ts";
 import type { RunnableEvaluator } from "../evaluators/definition.ts";

@@ -1,10 +1,9 @@
 // Changes of an evaluator: a version, its deployment, the audit row and the invalidation of caches,
 // in one transaction. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
-import { describeActor } from "../../access/principal.ts";
-import type { Actor } from "../../access/principal.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";

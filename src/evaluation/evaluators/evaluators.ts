@@ -1,9 +1,8 @@
 // Evaluators, which score events, with a version for each change. Source: docs/spec.md, "Metric
 // definition", "Metrics and evaluations"; docs/decisions.md, 22 to 25, 34.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
-import { describeActor } from "../../access/principal.ts";
-import type { Actor } from "../../access/principal.ts";
 import { isProject, type ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";

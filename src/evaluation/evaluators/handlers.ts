@@ -3,7 +3,7 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { MetricService } from "../../../gen/waggle/v1/metric_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { actorOf, projectOf } from "../../transport/context.ts";
+import { actorOf, projectOf } from "../../access/call.ts";
 import type { Evaluators } from "./evaluators.ts";
 import { toDefinitionFields } from "./metric-input.ts";
 import { toMetricMessage } from "./metric-message.ts";

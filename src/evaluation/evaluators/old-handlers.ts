@@ -3,7 +3,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { OldMetricService } from "../../../gen/waggle/compat/v0/metric_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { projectOf } from "../../transport/context.ts";
+import { projectOf } from "../../access/call.ts";
 import type { Evaluators } from "./evaluators.ts";
 import { toOldMetricMessage } from "./metric-message.ts";
 

@@ -10,7 +10,7 @@ import type {
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { toPageAnswer } from "../../base/pages.ts";
-import { actorOf, projectOf } from "../../transport/context.ts";
+import { actorOf, projectOf } from "../../access/call.ts";
 import { readContent } from "./content-fields.ts";
 import { formatVersion } from "./definition.ts";
 import { toContent } from "./version-content.ts";

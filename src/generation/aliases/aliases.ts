@@ -1,11 +1,10 @@
 // Model aliases of an organization, workspace or project: names for a list of models, which are
 // tried in order. Source: docs/decisions.md, 21, 28, 34; docs/generations.md.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import { savedModelLengthMax } from "../../base/field-limits.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
-import { describeActor } from "../../access/principal.ts";
-import type { Actor } from "../../access/principal.ts";
 import type { ProjectScope, Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";

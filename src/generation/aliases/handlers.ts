@@ -5,7 +5,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ModelAliasSchema, ModelAliasService } from "../../../gen/waggle/v1/model_alias_pb.js";
 import { toPageAnswer } from "../../base/pages.ts";
-import { actorOf, scopeOf } from "../../transport/context.ts";
+import { actorOf, scopeOf } from "../../access/call.ts";
 import type { Alias, Aliases } from "./aliases.ts";
 
 export function modelAliasHandlers(aliases: Aliases): ServiceImpl<typeof ModelAliasService> {

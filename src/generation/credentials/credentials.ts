@@ -2,10 +2,9 @@
 // secrets are encrypted and never shown again. Source: docs/decisions.md, 12, 28, 34;
 // docs/generations.md.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import type { Audit } from "../../access/audit/audit.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
-import { describeActor } from "../../access/principal.ts";
-import type { Actor } from "../../access/principal.ts";
 import type { ProjectScope, Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";

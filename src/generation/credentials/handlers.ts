@@ -10,7 +10,7 @@ import type {
   UpdateProviderCredentialRequest,
 } from "../../../gen/waggle/v1/provider_credential_pb.js";
 import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
-import { actorOf, scopeOf } from "../../transport/context.ts";
+import { actorOf, scopeOf } from "../../access/call.ts";
 import type { Credential, Credentials } from "./credentials.ts";
 import type { CredentialFields } from "./fields.ts";
 

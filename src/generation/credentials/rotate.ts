@@ -2,8 +2,8 @@
 // removed.
 // Source: docs/generations.md.
 
+import type { Actor } from "../../base/actor.ts";
 import type { Audit } from "../../access/audit/audit.ts";
-import type { Actor } from "../../access/principal.ts";
 import { systemScope, systemScopeId } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Database } from "../../postgres/database.ts";

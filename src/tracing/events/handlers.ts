@@ -2,8 +2,8 @@
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { EventService } from "../../../gen/waggle/v1/event_pb.js";
-import { itemFaultsOf, memoryOf, projectOf } from "../../transport/context.ts";
-import { reserveDecoded } from "../../transport/decode/tally.ts";
+import { itemFaultsOf, memoryOf, projectOf } from "../../access/call.ts";
+import { reserveDecoded } from "../../base/decode/tally.ts";
 import { fromEvent, fromSessionStart } from "./event-input.ts";
 import { toEventMessage } from "./event-message.ts";
 import { type BatchItem, joinFault } from "./batch.ts";

@@ -16,7 +16,7 @@ import type { DateRange, Filter } from "../../../gen/waggle/v1/filter_pb.js";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { exportLimitMax, searchLimitMax } from "../../base/limits.ts";
-import { memoryOf, projectOf } from "../../transport/context.ts";
+import { memoryOf, projectOf } from "../../access/call.ts";
 import { toEventMessage } from "../events/event-message.ts";
 import type { Reading } from "../events/sized-read.ts";
 import type { TracingOf } from "../tracing.ts";

@@ -4,7 +4,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Feedback, FeedbackService } from "../../../gen/waggle/v1/feedback_pb.js";
 import { toPageAnswer } from "../../base/pages.ts";
-import { projectOf } from "../../transport/context.ts";
+import { projectOf } from "../../access/call.ts";
 import { readingOf } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { FeedbackRecord } from "./feedback.ts";

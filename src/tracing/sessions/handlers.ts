@@ -3,7 +3,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionService } from "../../../gen/waggle/v1/session_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { projectOf } from "../../transport/context.ts";
+import { projectOf } from "../../access/call.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { originOf, toBatchItems } from "../events/handlers.ts";
 import { readingOf, toFilterInput } from "../export/handlers.ts";

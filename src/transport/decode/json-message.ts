@@ -19,7 +19,12 @@ import { isLarge } from "../encode/large.ts";
 import { FieldFault } from "../rest/field-fault.ts";
 import { checkFreeForm } from "../rest/json-values.ts";
 import { isLooseField, isStructField, oneofBytes, shapeOf } from "./protobuf-shape.ts";
-import { countLoose, type GatheredMemory, gatherMemory, tooManyItems } from "./tally.ts";
+import {
+  countLoose,
+  type GatheredMemory,
+  gatherMemory,
+  tooManyItems,
+} from "../../base/decode/tally.ts";
 
 const readOptions = { ignoreUnknownFields: true, recursionLimit: messageDepthMax };
 

@@ -6,7 +6,13 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { listItemsMax, memberNameBytesMax, messageDepthMax } from "../../base/limits.ts";
 import type { Pacer } from "../../base/pacer.ts";
 import { type FieldShape, type Shape, shapeOf } from "./protobuf-shape.ts";
-import { checkTally, type Tally, tooLongName, tooManyItems, tooManyLooseValues } from "./tally.ts";
+import {
+  checkTally,
+  type Tally,
+  tooLongName,
+  tooManyItems,
+  tooManyLooseValues,
+} from "../../base/decode/tally.ts";
 import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
 
 /** An open message. */

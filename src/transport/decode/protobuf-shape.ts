@@ -3,7 +3,7 @@
 
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { containerBytes, valueBytes } from "./tally.ts";
+import { containerBytes, valueBytes } from "../../base/decode/tally.ts";
 
 export type Shape = {
   /** Fields by number; unknown fields are absent, since they are dropped. */

@@ -18,7 +18,7 @@ import { messageDepthMax } from "../../base/limits.ts";
 import { createPacer, type Pacer, startPacer } from "../../base/pacer.ts";
 import { countProtobuf } from "./protobuf-scan.ts";
 import { readStruct } from "./struct.ts";
-import { reserveDecoded } from "./tally.ts";
+import { reserveDecoded } from "../../base/decode/tally.ts";
 import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
 
 /** Maximum bytes of a message that is decoded at once: 1 ms, or 40 ms for empty messages. */

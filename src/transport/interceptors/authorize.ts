@@ -10,7 +10,7 @@ import { systemScope } from "../../access/scope.ts";
 import type { Scope, ScopeLevel } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { type AccessRule, accessRuleOf } from "../access-rules.ts";
-import { isScopeGoneKey, principalKey, scopeKey } from "../context.ts";
+import { isScopeGoneKey, principalKey, scopeKey } from "../../access/call.ts";
 import { idempotencyHeader } from "./idempotency.ts";
 
 export type FindScope = (level: ScopeLevel, id: string) => Promise<Scope | undefined>;

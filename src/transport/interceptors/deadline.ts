@@ -5,7 +5,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues, Interceptor } from "@connectrpc/connect";
 import { ServiceError } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
-import { type Work, workKey } from "../context.ts";
+import { type Work, workKey } from "../../access/call.ts";
 
 /** Maximum times of unary calls. */
 export type Deadlines = {

@@ -26,7 +26,7 @@ import {
   principalKey,
   requestDigestKey,
   scopeKey,
-} from "../context.ts";
+} from "../../access/call.ts";
 import { rpcNameOf } from "./log.ts";
 
 export const idempotencyHeader = "idempotency-key";

@@ -11,7 +11,7 @@ import {
 } from "@connectrpc/connect";
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { principalKey, requestIdKey, scopeKey } from "../context.ts";
+import { principalKey, requestIdKey, scopeKey } from "../../access/call.ts";
 import { serviceErrorOf } from "./errors.ts";
 
 /** One finished call for the metrics. `reason` is `OK`, `CANCELED` or the error's. */

@@ -11,7 +11,7 @@ import {
   message as messageRules,
 } from "../../../gen/buf/validate/validate_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { isScopeGoneKey } from "../context.ts";
+import { isScopeGoneKey } from "../../access/call.ts";
 
 const validator = createValidator({ failFast: true });
 const known = new Map<DescMessage, boolean>();

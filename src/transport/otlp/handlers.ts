@@ -12,7 +12,7 @@ import { createPacer } from "../../base/pacer.ts";
 import { runPaced } from "../../base/paced.ts";
 import type { RejectedSpan } from "../../tracing/spans/span.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { memoryOf, projectOf } from "../context.ts";
+import { memoryOf, projectOf } from "../../access/call.ts";
 import { readSpans } from "./spans.ts";
 
 export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceService> {

@@ -13,7 +13,7 @@ import {
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { RejectedSpan } from "../../tracing/spans/span.ts";
-import { decodeJson } from "../decode/json.ts";
+import { decodeJson } from "../../base/decode/json.ts";
 import { decodeProtobuf } from "../decode/protobuf.ts";
 import { readJsonRequest } from "./json.ts";
 

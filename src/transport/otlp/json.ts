@@ -27,7 +27,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { messageBytesOf } from "../decode/json-message.ts";
-import { reserveDecoded } from "../decode/tally.ts";
+import { reserveDecoded } from "../../base/decode/tally.ts";
 import { quoteName, type RejectedSpan } from "../../tracing/spans/span.ts";
 import {
   FieldError,

@@ -15,7 +15,7 @@ import type { HttpRule } from "../../../gen/google/api/http_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { accessRuleOf } from "../access-rules.ts";
-import type { ItemFault } from "../context.ts";
+import type { ItemFault } from "../../access/call.ts";
 import { FieldFault, withinField } from "./field-fault.ts";
 import { jsonKeyOf, requestKeysOf } from "./field-names.ts";
 import { fieldReader, type ItemList, messageReader, type ReadContext } from "./json-reader.ts";

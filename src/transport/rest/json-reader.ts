@@ -15,9 +15,9 @@ import { isJsonObject } from "../../base/json.ts";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import { createPacer } from "../../base/pacer.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
-import type { ItemFault } from "../context.ts";
+import type { ItemFault } from "../../access/call.ts";
 import { shapeOf } from "../decode/protobuf-shape.ts";
-import { countLoose, faultBytes, gatherMemory } from "../decode/tally.ts";
+import { countLoose, faultBytes, gatherMemory } from "../../base/decode/tally.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import {
   isAnswerOnly,

@@ -7,7 +7,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import { isJsonObject } from "../../base/json.ts";
-import { decodeJson } from "../decode/json.ts";
+import { decodeJson } from "../../base/decode/json.ts";
 import { accessRuleOf, bodyClassAt } from "../access-rules.ts";
 import { free } from "../body-parts.ts";
 import {
@@ -16,7 +16,7 @@ import {
   invokeUnary,
   type MethodImplSpec,
 } from "../connect-adapter.ts";
-import { itemFaultsKey, memoryOf, parsedBodyKey, requestDigestKey } from "../context.ts";
+import { itemFaultsKey, memoryOf, parsedBodyKey, requestDigestKey } from "../../access/call.ts";
 import { encodeJson } from "../encode/json.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { type Exchange, headerOf, type NodeRequest, writeAnswer } from "../exchange.ts";

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { isReachable } from "../../../src/embedded/account.ts";
+import { isReachable } from "../../../src/base/account.ts";
 
 /** Nobody that owns a file of this test. */
 const stranger = { uid: 4_000_000, gid: 4_000_000 };

@@ -1,7 +1,7 @@
 // What the operator port says of evaluators: what waits, what was scored, what failed.
 
 import { describe, expect, test } from "vitest";
-import { createMetrics } from "../../../src/operator/metrics.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
 
 const waiting = { oldestQueuedAgeSeconds: 1.5, queuedEvents: 12, sandboxProcesses: 3 };
 

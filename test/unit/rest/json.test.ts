@@ -18,8 +18,8 @@ import {
   ExportEventsResponseSchema,
 } from "../../../gen/waggle/v1/export_pb.js";
 import { FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
-import type { ItemFault } from "../../../src/transport/context.ts";
-import { faultBytes } from "../../../src/transport/decode/tally.ts";
+import type { ItemFault } from "../../../src/access/call.ts";
+import { faultBytes } from "../../../src/base/decode/tally.ts";
 import { FieldFault } from "../../../src/transport/rest/field-fault.ts";
 import { type ItemList, messageReader } from "../../../src/transport/rest/json-reader.ts";
 import { messageWriter, type WriteContext } from "../../../src/transport/rest/json-writer.ts";

@@ -11,7 +11,7 @@ import {
   memberNameBytesMax,
   valuesMax,
 } from "../../../src/base/limits.ts";
-import { decodeJson } from "../../../src/transport/decode/json.ts";
+import { decodeJson } from "../../../src/base/decode/json.ts";
 
 const refused = { reason: "MALFORMED_BODY" };
 

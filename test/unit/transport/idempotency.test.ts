@@ -12,7 +12,7 @@ import type { Claim } from "../../../src/access/idempotency/store.ts";
 import type { Principal } from "../../../src/access/principal.ts";
 import type { Scope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";
-import { principalKey, scopeKey } from "../../../src/transport/context.ts";
+import { principalKey, scopeKey } from "../../../src/access/call.ts";
 import { createIdempotencyInterceptor } from "../../../src/transport/interceptors/idempotency.ts";
 
 const person: Principal = {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { describeJsonFault } from "../../../src/transport/decode/json-fault.ts";
+import { describeJsonFault } from "../../../src/base/decode/json-fault.ts";
 
 describe("describeJsonFault", () => {
   test.each([

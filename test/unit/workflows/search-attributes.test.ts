@@ -1,7 +1,7 @@
 // By what operators find workflows in Temporal.
 
+import { describeActor } from "../../../src/base/actor.ts";
 import { describe, expect, test } from "vitest";
-import { describeActor } from "../../../src/access/principal.ts";
 import type { ProjectId } from "../../../src/base/ids.ts";
 import { archiveEntry, backfillEntry, evaluateChunkEntry } from "../../../src/outbox/entry.ts";
 import { searchAttributesOf } from "../../../src/workflows/search-attributes.ts";

@@ -6,7 +6,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ServiceError } from "../../../base/errors.ts";
-import { isReachable } from "../../../embedded/account.ts";
+import { isReachable } from "../../../base/account.ts";
 import { findInstallation } from "./installation.ts";
 import type { Installation } from "./installation.ts";
 import type { Account, Launch, SandboxLimits } from "./launch.ts";

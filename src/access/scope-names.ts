@@ -1,8 +1,8 @@
 // Rules for names and descriptions of scopes, and the error for a name that is taken. Source:
 // docs/decisions.md, 28; Postgres manual, appendix A.
 
-import { ServiceError } from "../../base/errors.ts";
-import { scopeDescriptionLengthMax, scopeNameLengthMax } from "../../base/tenant-limits.ts";
+import { ServiceError } from "../base/errors.ts";
+import { scopeDescriptionLengthMax, scopeNameLengthMax } from "../base/tenant-limits.ts";
 
 /** Control characters, lone surrogates, line and paragraph separators. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;

@@ -2,8 +2,6 @@
 // health watches, kept for a second.
 
 import type { Clusters } from "../postgres/clusters.ts";
-import type { Database } from "../postgres/database.ts";
-import { getMigrationState } from "../postgres/migrate.ts";
 import type { MigrationState } from "../postgres/migrate.ts";
 
 export type Readiness = {
@@ -14,8 +12,8 @@ export type Readiness = {
 };
 
 export type ReadinessOptions = {
-  /** The control database. */
-  readonly database: Database;
+  /** Reads which migrations the control database has. */
+  readonly readMigrations: () => Promise<MigrationState>;
   readonly clusters: Pick<Clusters, "away">;
   /** Returns Unix milliseconds; default: the clock of the process. */
   readonly now?: () => number;
@@ -33,13 +31,13 @@ const ageMsMax = 1_000;
  * words. A cluster that is away does not make the service unready for the other clusters.
  */
 export function createReadiness(options: ReadinessOptions): () => Promise<Readiness> {
-  const { database, clusters, now = Date.now } = options;
+  const { readMigrations, clusters, now = Date.now } = options;
   let kept: { readonly missing: Promise<readonly string[]>; readonly atMs: number } | undefined;
   /** The unanswered query, kept even after its timeout. */
   let open: Promise<MigrationState> | undefined;
 
   function ask(): Promise<MigrationState> {
-    open ??= getMigrationState(database).finally(() => {
+    open ??= readMigrations().finally(() => {
       open = undefined;
     });
     return open;

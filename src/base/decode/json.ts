@@ -3,9 +3,9 @@
 // back costs as much as parsing it. Source: docs/limits.md.
 
 import { isUtf8 } from "node:buffer";
-import type { Reservation } from "../../base/byte-budget.ts";
-import { ServiceError } from "../../base/errors.ts";
-import { type Pacer, startPacer } from "../../base/pacer.ts";
+import type { Reservation } from "../byte-budget.ts";
+import { ServiceError } from "../errors.ts";
+import { type Pacer, startPacer } from "../pacer.ts";
 import { describeJsonFault } from "./json-fault.ts";
 import { countJson, type LargeValue, type ScanSizes, scanJson } from "./json-scan.ts";
 import { reserveDecoded } from "./tally.ts";

@@ -3,7 +3,7 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { OperatorError } from "../base/operator-error.ts";
+import { OperatorError } from "./operator-error.ts";
 
 export type Account = { readonly uid: number; readonly gid: number };
 

@@ -2,15 +2,15 @@
 // decoded. A body over a limit is refused; otherwise its decoded size is reserved.
 // Source: docs/limits.md.
 
-import type { Reservation } from "../../base/byte-budget.ts";
-import { ServiceError } from "../../base/errors.ts";
+import type { Reservation } from "../byte-budget.ts";
+import { ServiceError } from "../errors.ts";
 import {
   containersMax,
   listItemsMax,
   memberNameBytesMax,
   messageDepthMax,
   valuesMax,
-} from "../../base/limits.ts";
+} from "../limits.ts";
 
 /** Counts of one body. */
 export type Tally = {

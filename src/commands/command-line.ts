@@ -3,24 +3,24 @@
 // commands/.
 
 import { parseArgs } from "node:util";
-import { OperatorError } from "./base/operator-error.ts";
-import { runAudit } from "./commands/audit.ts";
-import { print } from "./commands/command.ts";
-import type { Command } from "./commands/command.ts";
-import { runDoctor } from "./commands/doctor.ts";
-import { runKeys } from "./commands/keys.ts";
-import { runMembers } from "./commands/members.ts";
-import { runMigrate } from "./commands/migrate.ts";
-import { runPrices } from "./commands/prices.ts";
-import { runProviderCredentials } from "./commands/provider-credentials.ts";
-import { runServe } from "./commands/serve.ts";
-import { runSignInLink } from "./commands/sign-in-link.ts";
-import { runStart } from "./commands/start.ts";
-import { superviseService } from "./commands/supervisor.ts";
-import { runWorker } from "./commands/worker.ts";
-import { ConfigError, readConfig, settings, variableOf } from "./config.ts";
-import type { SettingName } from "./config.ts";
-import { providerVariables } from "./provider-settings.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import { runAudit } from "./audit.ts";
+import { print } from "./command.ts";
+import type { Command } from "./command.ts";
+import { runDoctor } from "./doctor.ts";
+import { runKeys } from "./keys.ts";
+import { runMembers } from "./members.ts";
+import { runMigrate } from "./migrate.ts";
+import { runPrices } from "./prices.ts";
+import { runProviderCredentials } from "./provider-credentials.ts";
+import { runServe } from "./serve.ts";
+import { runSignInLink } from "./sign-in-link.ts";
+import { runStart } from "./start.ts";
+import { superviseService } from "./supervisor.ts";
+import { runWorker } from "./worker.ts";
+import { ConfigError, readConfig, settings, variableOf } from "../config.ts";
+import type { SettingName } from "../config.ts";
+import { providerVariables } from "../provider-settings.ts";
 
 const commands: Readonly<Record<string, Command>> = {
   start: {

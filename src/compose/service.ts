@@ -2,86 +2,87 @@
 // service is one line in `services`.
 
 import { readFileSync } from "node:fs";
-import { AuditService } from "../gen/waggle/v1/audit_pb.js";
-import { ApiKeyService } from "../gen/waggle/v1/api_key_pb.js";
-import { DataPlaneService } from "../gen/waggle/v1/dataplane_pb.js";
-import { BackfillService } from "../gen/waggle/v1/backfill_pb.js";
-import { EvaluatorService } from "../gen/waggle/v1/evaluator_pb.js";
-import { EventService } from "../gen/waggle/v1/event_pb.js";
-import { ExportService, StreamEventsResponseSchema } from "../gen/waggle/v1/export_pb.js";
-import { FeedbackService } from "../gen/waggle/v1/feedback_pb.js";
-import { GenerationService, StreamChatResponseSchema } from "../gen/waggle/v1/generation_pb.js";
-import { LlmProxyService } from "../gen/waggle/v1/llm_proxy_pb.js";
-import { MetricService } from "../gen/waggle/v1/metric_pb.js";
-import { MetricVersionService } from "../gen/waggle/v1/metric_version_pb.js";
-import { OldMetricService } from "../gen/waggle/compat/v0/metric_pb.js";
-import { MeService } from "../gen/waggle/v1/me_pb.js";
-import { MemberService } from "../gen/waggle/v1/member_pb.js";
-import { ModelAliasService } from "../gen/waggle/v1/model_alias_pb.js";
-import { OrganizationService } from "../gen/waggle/v1/organization_pb.js";
-import { ProjectService } from "../gen/waggle/v1/project_pb.js";
-import { ProviderCredentialService } from "../gen/waggle/v1/provider_credential_pb.js";
-import { SessionService } from "../gen/waggle/v1/session_pb.js";
-import { WorkspaceService } from "../gen/waggle/v1/workspace_pb.js";
-import { TracingService } from "../gen/waggle/compat/v0/tracing_pb.js";
-import { TraceService } from "../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import { createAudit } from "./access/audit/audit.ts";
-import { auditHandlers } from "./access/audit/handlers.ts";
-import { createAuthenticator } from "./access/authenticate.ts";
-import { createAccessChanges } from "./access/changes/changes.ts";
-import { createIdempotency } from "./access/idempotency/idempotency.ts";
-import { createKeyPolicies } from "./access/key-policies/key-policies.ts";
-import { apiKeyHandlers } from "./access/keys/handlers.ts";
-import { createKeys } from "./access/keys/keys.ts";
-import { createLastUsed } from "./access/keys/last-used.ts";
-import { meHandlers } from "./access/me/handlers.ts";
-import { memberHandlers } from "./access/members/handlers.ts";
-import { createPeople } from "./access/people.ts";
-import { applyManifest } from "./access/roles/apply-manifest.ts";
-import { loadManifest } from "./access/roles/manifest.ts";
-import { isProject } from "./access/scope.ts";
-import { createEntrance } from "./access/sign-in/entrance.ts";
-import { createSignInPages } from "./access/sign-in/pages.ts";
-import { ingestionTimeoutMs, unaryTimeoutMs } from "./base/limits.ts";
-import type { Logger } from "./base/logger.ts";
-import type { Config } from "./config.ts";
-import { createControlplane } from "./controlplane/controlplane.ts";
-import { dataplaneHandlers } from "./controlplane/dataplanes/handlers.ts";
-import { orgHandlers } from "./controlplane/orgs/handlers.ts";
-import { projectHandlers } from "./controlplane/projects/handlers.ts";
-import { createScopes } from "./controlplane/scopes/scopes.ts";
-import { workspaceHandlers } from "./controlplane/workspaces/handlers.ts";
-import { backfillHandlers } from "./evaluation/backfills/handlers.ts";
-import { createEvaluation, type Evaluation } from "./evaluation/evaluation.ts";
-import { evaluatorHandlers } from "./evaluation/evaluator-handlers.ts";
-import { metricHandlers } from "./evaluation/evaluators/handlers.ts";
-import { oldMetricHandlers } from "./evaluation/evaluators/old-handlers.ts";
-import { metricVersionHandlers } from "./evaluation/evaluators/version-handlers.ts";
-import type { PythonSandbox } from "./evaluation/runner/python/sandbox.ts";
-import { modelAliasHandlers } from "./generation/aliases/handlers.ts";
-import { generationHandlers } from "./generation/chat/handlers.ts";
-import { providerCredentialHandlers } from "./generation/credentials/handlers.ts";
-import { createGeneration, type Generation } from "./generation/generation.ts";
-import { llmProxyHandlers } from "./generation/proxy/handlers.ts";
-import { createEstimateCost } from "./generation/prices/event-usage.ts";
-import { createPrices } from "./generation/prices/prices.ts";
-import type { Metrics } from "./operator/metrics.ts";
-import { createReadiness } from "./operator/readiness.ts";
-import { createOutbox } from "./outbox/outbox.ts";
-import type { Clusters } from "./postgres/clusters.ts";
-import type { Database } from "./postgres/database.ts";
-import { findDatabaseFault } from "./postgres/faults.ts";
-import { eventHandlers } from "./tracing/events/handlers.ts";
-import { exportHandlers } from "./tracing/export/handlers.ts";
-import { encodeParquet, parquetContentType } from "./tracing/export/parquet.ts";
-import { feedbackHandlers } from "./tracing/feedback/handlers.ts";
-import { tracingHandlers } from "./tracing/model-events/handlers.ts";
-import { sessionHandlers } from "./tracing/sessions/handlers.ts";
-import { createTracing, type TracingOf } from "./tracing/tracing.ts";
-import { traceHandlers } from "./transport/otlp/handlers.ts";
-import { eventStreamEncoder } from "./transport/rest/server-sent-events.ts";
-import { streamEncoder } from "./transport/rest/stream.ts";
-import { createTransport, type ServiceRouter } from "./transport/transport.ts";
+import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
+import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
+import { DataPlaneService } from "../../gen/waggle/v1/dataplane_pb.js";
+import { BackfillService } from "../../gen/waggle/v1/backfill_pb.js";
+import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
+import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { ExportService, StreamEventsResponseSchema } from "../../gen/waggle/v1/export_pb.js";
+import { FeedbackService } from "../../gen/waggle/v1/feedback_pb.js";
+import { GenerationService, StreamChatResponseSchema } from "../../gen/waggle/v1/generation_pb.js";
+import { LlmProxyService } from "../../gen/waggle/v1/llm_proxy_pb.js";
+import { MetricService } from "../../gen/waggle/v1/metric_pb.js";
+import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
+import { OldMetricService } from "../../gen/waggle/compat/v0/metric_pb.js";
+import { MeService } from "../../gen/waggle/v1/me_pb.js";
+import { MemberService } from "../../gen/waggle/v1/member_pb.js";
+import { ModelAliasService } from "../../gen/waggle/v1/model_alias_pb.js";
+import { OrganizationService } from "../../gen/waggle/v1/organization_pb.js";
+import { ProjectService } from "../../gen/waggle/v1/project_pb.js";
+import { ProviderCredentialService } from "../../gen/waggle/v1/provider_credential_pb.js";
+import { SessionService } from "../../gen/waggle/v1/session_pb.js";
+import { WorkspaceService } from "../../gen/waggle/v1/workspace_pb.js";
+import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";
+import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import { createAudit } from "../access/audit/audit.ts";
+import { auditHandlers } from "../access/audit/handlers.ts";
+import { createAuthenticator } from "../access/authenticate.ts";
+import { createAccessChanges } from "../access/changes/changes.ts";
+import { createIdempotency } from "../access/idempotency/idempotency.ts";
+import { createKeyPolicies } from "../access/key-policies/key-policies.ts";
+import { apiKeyHandlers } from "../access/keys/handlers.ts";
+import { createKeys } from "../access/keys/keys.ts";
+import { createLastUsed } from "../access/keys/last-used.ts";
+import { meHandlers } from "../access/me/handlers.ts";
+import { memberHandlers } from "../access/members/handlers.ts";
+import { createPeople } from "../access/people.ts";
+import { applyManifest } from "../access/roles/apply-manifest.ts";
+import { loadManifest } from "../access/roles/manifest.ts";
+import { isProject } from "../access/scope.ts";
+import { createEntrance } from "../access/sign-in/entrance.ts";
+import { createSignInPages } from "../access/sign-in/pages.ts";
+import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import { createControlplane } from "../controlplane/controlplane.ts";
+import { dataplaneHandlers } from "../controlplane/dataplanes/handlers.ts";
+import { orgHandlers } from "../controlplane/orgs/handlers.ts";
+import { projectHandlers } from "../controlplane/projects/handlers.ts";
+import { createScopes } from "../controlplane/scopes/scopes.ts";
+import { workspaceHandlers } from "../controlplane/workspaces/handlers.ts";
+import { backfillHandlers } from "../evaluation/backfills/handlers.ts";
+import { createEvaluation, type Evaluation } from "../evaluation/evaluation.ts";
+import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
+import { metricHandlers } from "../evaluation/evaluators/handlers.ts";
+import { oldMetricHandlers } from "../evaluation/evaluators/old-handlers.ts";
+import { metricVersionHandlers } from "../evaluation/evaluators/version-handlers.ts";
+import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
+import { modelAliasHandlers } from "../generation/aliases/handlers.ts";
+import { generationHandlers } from "../generation/chat/handlers.ts";
+import { providerCredentialHandlers } from "../generation/credentials/handlers.ts";
+import { createGeneration, type Generation } from "../generation/generation.ts";
+import { llmProxyHandlers } from "../generation/proxy/handlers.ts";
+import { createEstimateCost } from "../generation/prices/event-usage.ts";
+import { createPrices } from "../generation/prices/prices.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import { createReadiness } from "../observability/readiness.ts";
+import { createOutbox } from "../outbox/outbox.ts";
+import type { Clusters } from "../postgres/clusters.ts";
+import type { Database } from "../postgres/database.ts";
+import { findDatabaseFault } from "../postgres/faults.ts";
+import { getMigrationState } from "../postgres/migrate.ts";
+import { eventHandlers } from "../tracing/events/handlers.ts";
+import { exportHandlers } from "../tracing/export/handlers.ts";
+import { encodeParquet, parquetContentType } from "../tracing/export/parquet.ts";
+import { feedbackHandlers } from "../tracing/feedback/handlers.ts";
+import { tracingHandlers } from "../tracing/model-events/handlers.ts";
+import { sessionHandlers } from "../tracing/sessions/handlers.ts";
+import { createTracing, type TracingOf } from "../tracing/tracing.ts";
+import { traceHandlers } from "../transport/otlp/handlers.ts";
+import { eventStreamEncoder } from "../transport/rest/server-sent-events.ts";
+import { streamEncoder } from "../transport/rest/stream.ts";
+import { createTransport, type ServiceRouter } from "../transport/transport.ts";
 
 export type AppOptions = {
   readonly config: Config;
@@ -177,7 +178,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     findAnyScope: (level, id) => scopes.findAny(level, id),
     idempotencyOf: (scope, isProjectData) =>
       isProjectData && isProject(scope) ? tracing.of(scope).idempotency : idempotency,
-    readiness: createReadiness({ database, clusters }),
+    readiness: createReadiness({
+      readMigrations: () => getMigrationState(database),
+      clusters,
+    }),
     findDatabaseFault,
     observe: ({ rpc, protocol, reason, ms }) => {
       metrics.observeRequest({ rpc, protocol, outcome: reason, durationMs: ms });
@@ -249,6 +253,6 @@ function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): v
 }
 
 function packageVersion(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -2,9 +2,9 @@
 // at which a large text can be cut into pieces. Other requests run in between. JSON.parse reports
 // errors of the text itself. Source: RFC 8259; docs/limits.md.
 
-import { ServiceError } from "../../base/errors.ts";
-import { bodyDepthMax, listItemsMax, memberNameBytesMax } from "../../base/limits.ts";
-import type { Pacer } from "../../base/pacer.ts";
+import { ServiceError } from "../errors.ts";
+import { bodyDepthMax, listItemsMax, memberNameBytesMax } from "../limits.ts";
+import type { Pacer } from "../pacer.ts";
 import {
   checkTally,
   containerBytes,

@@ -1,10 +1,11 @@
 // Context of a request beside its message: caller, scope, request id, errors of single batch items,
 // memory. The gate, the interceptors and the REST reader write it; handlers read it.
 
+import type { Actor } from "../base/actor.ts";
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
-import type { Actor, Principal } from "../access/principal.ts";
-import { isProject } from "../access/scope.ts";
-import type { ProjectScope, Scope } from "../access/scope.ts";
+import type { Principal } from "./principal.ts";
+import { isProject } from "./scope.ts";
+import type { ProjectScope, Scope } from "./scope.ts";
 import { createByteBudget, type Reservation } from "../base/byte-budget.ts";
 
 export const principalKey = createContextKey<Principal | undefined>(undefined, {

@@ -1,30 +1,30 @@
 // The other composition root: everything that runs workflows, in a separate process or next to the
 // service.
 
-import { createAudit } from "./access/audit/audit.ts";
-import { createAccessChanges } from "./access/changes/changes.ts";
-import { createKeyPolicies } from "./access/key-policies/key-policies.ts";
-import { createKeys } from "./access/keys/keys.ts";
-import type { Logger } from "./base/logger.ts";
-import type { Config } from "./config.ts";
-import { createArchives } from "./controlplane/scopes/archive.ts";
-import { createScopes } from "./controlplane/scopes/scopes.ts";
-import { createEvaluation, createEvaluationWork } from "./evaluation/evaluation.ts";
-import type { PythonSandbox } from "./evaluation/runner/python/sandbox.ts";
-import { createGeneration } from "./generation/generation.ts";
-import { createEstimateCost } from "./generation/prices/event-usage.ts";
-import { createPrices } from "./generation/prices/prices.ts";
-import type { Metrics } from "./operator/metrics.ts";
-import { createOutbox } from "./outbox/outbox.ts";
-import { createRelay } from "./outbox/relay.ts";
-import type { Clusters } from "./postgres/clusters.ts";
-import type { Database } from "./postgres/database.ts";
-import { createEventArchive } from "./tracing/archive/archive.ts";
-import { createTracing } from "./tracing/tracing.ts";
-import { createActivities } from "./workflows/activities.ts";
-import { createWorkflowClient } from "./workflows/client.ts";
-import type { TemporalTarget } from "./workflows/client.ts";
-import { startWorker } from "./workflows/worker.ts";
+import { createAudit } from "../access/audit/audit.ts";
+import { createAccessChanges } from "../access/changes/changes.ts";
+import { createKeyPolicies } from "../access/key-policies/key-policies.ts";
+import { createKeys } from "../access/keys/keys.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Config } from "../config.ts";
+import { createArchives } from "../controlplane/scopes/archive.ts";
+import { createScopes } from "../controlplane/scopes/scopes.ts";
+import { createEvaluation, createEvaluationWork } from "../evaluation/evaluation.ts";
+import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
+import { createGeneration } from "../generation/generation.ts";
+import { createEstimateCost } from "../generation/prices/event-usage.ts";
+import { createPrices } from "../generation/prices/prices.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import { createOutbox } from "../outbox/outbox.ts";
+import { createRelay } from "../outbox/relay.ts";
+import type { Clusters } from "../postgres/clusters.ts";
+import type { Database } from "../postgres/database.ts";
+import { createEventArchive } from "../tracing/archive/archive.ts";
+import { createTracing } from "../tracing/tracing.ts";
+import { createActivities } from "../workflows/activities.ts";
+import { createWorkflowClient } from "../workflows/client.ts";
+import type { TemporalTarget } from "../workflows/client.ts";
+import { startWorker } from "../workflows/worker.ts";
 
 export type WorkerAppOptions = {
   readonly config: Config;
