@@ -10,7 +10,7 @@ import { createPythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 
 /** Minimum idle processes after the first evaluator; each takes 140 MB but no CPU time. */
-const blanks = 1;
+const idleMin = 1;
 
 /** Creates the sandbox; the first evaluator starts it. */
 export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger): PythonSandbox {
@@ -24,7 +24,7 @@ export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger
       codeBytes: codeBytesMax,
     },
     processesMax,
-    blanks,
+    idleMin,
     cacheFolder: cacheFolder(),
     logger,
   });

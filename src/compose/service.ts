@@ -54,9 +54,9 @@ import { workspaceHandlers } from "../controlplane/workspaces/handlers.ts";
 import { backfillHandlers } from "../evaluation/backfills/handlers.ts";
 import { createEvaluation, type Evaluation } from "../evaluation/evaluation.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
-import { metricHandlers } from "../evaluation/evaluators/handlers.ts";
-import { oldMetricHandlers } from "../evaluation/evaluators/old-handlers.ts";
-import { metricVersionHandlers } from "../evaluation/evaluators/version-handlers.ts";
+import { metricHandlers } from "../evaluation/metrics/handlers.ts";
+import { oldMetricHandlers } from "../evaluation/metrics/old-handlers.ts";
+import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { modelAliasHandlers } from "../generation/aliases/handlers.ts";
 import { generationHandlers } from "../generation/chat/handlers.ts";
@@ -244,10 +244,10 @@ function addGenerationServices(router: ServiceRouter, generation: Generation): v
 }
 
 function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): void {
-  const { evaluators, versions, backfills } = evaluation;
-  router.service(MetricService, metricHandlers(evaluators));
+  const { metrics, versions, backfills } = evaluation;
+  router.service(MetricService, metricHandlers(metrics));
   router.service(MetricVersionService, metricVersionHandlers(versions));
-  router.service(OldMetricService, oldMetricHandlers(evaluators));
+  router.service(OldMetricService, oldMetricHandlers(metrics));
   router.service(EvaluatorService, evaluatorHandlers(evaluation));
   router.service(BackfillService, backfillHandlers(backfills));
 }

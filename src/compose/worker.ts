@@ -73,7 +73,10 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
   });
   const work = createEvaluationWork({
     ...{ ...evaluating, tracingOf: tracing.of },
-    ...{ evaluation, client, metrics, logger },
+    evaluation,
+    client,
+    logger,
+    onScores: (scores) => metrics.addScores(scores),
   });
   metrics.watchEvaluation(() => evaluation.stats());
   const { chunks, backfillRuns } = work;

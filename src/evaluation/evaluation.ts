@@ -10,7 +10,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
 import type { JudgeCalls } from "../generation/judge/judge-calls.ts";
-import type { EvaluationStats, Metrics } from "../observability/metrics.ts";
+import type { CommittedScores, EvaluationStats } from "../observability/metrics.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
@@ -19,10 +19,10 @@ import type { TracingOf } from "../tracing/tracing.ts";
 import { type BackfillRuns, createBackfillRuns } from "./backfills/backfill-runs.ts";
 import { createBackfillWatch } from "./backfills/backfill-watch.ts";
 import { type Backfills, createBackfills } from "./backfills/backfills.ts";
-import { type Chunks, createChunks } from "./chunks/run-chunk.ts";
-import { createEvaluators, type Evaluators } from "./evaluators/evaluators.ts";
-import { createEvaluatorVersions, type EvaluatorVersions } from "./evaluators/versions.ts";
-import { createExplanations, type Explanations } from "./explanations/explanations.ts";
+import { type Chunks, createChunks } from "./scores/run-chunk.ts";
+import { createMetrics, type Metrics } from "./metrics/metrics.ts";
+import { createMetricVersions, type MetricVersions } from "./metrics/versions.ts";
+import { createWhy, type Why } from "./why/why.ts";
 import { createDispatcher, type DispatcherOptions } from "./online/dispatcher.ts";
 import { createEvaluationQueue } from "./online/queue.ts";
 import { createQueueStats } from "./online/queue-stats.ts";
@@ -31,7 +31,7 @@ import { createJudge } from "./runner/judge/judge.ts";
 import type { PythonSandbox } from "./runner/python/sandbox.ts";
 import { createRunner, type Runner } from "./runner/runner.ts";
 import { createScores, type Scores } from "./scores/scores.ts";
-import { createTrials, type Trials } from "./trials/trials.ts";
+import { createPreview, type Preview } from "./preview/preview.ts";
 
 export type EvaluationOptions = {
   readonly config: Pick<Config, "evaluation">;
@@ -51,10 +51,10 @@ export type EvaluationOptions = {
 };
 
 export type Evaluation = {
-  readonly evaluators: Evaluators;
-  readonly versions: EvaluatorVersions;
-  readonly trials: Trials;
-  readonly explanations: Explanations;
+  readonly metrics: Metrics;
+  readonly versions: MetricVersions;
+  readonly preview: Preview;
+  readonly why: Why;
   readonly backfills: Backfills;
   readonly runner: Runner;
   readonly eventMemory: EventMemory;
@@ -68,25 +68,25 @@ export type Evaluation = {
 export function createEvaluation(options: EvaluationOptions): Evaluation {
   const { config, sandbox, tracingOf, clusters } = options;
   const { failuresMax, codeBytesMax } = config.evaluation;
-  const evaluators = createEvaluators({
+  const metrics = createMetrics({
     ...{ ...options, codeBytesMax },
     cancelBackfills: (...of) => backfills.cancelOpenOf(...of),
   });
   const scores = createScores({ clusters, tracingOf, failuresMax });
-  const backfills: Backfills = createBackfills({ ...options, evaluators, scores });
+  const backfills: Backfills = createBackfills({ ...options, metrics, scores });
   const queueStats = createQueueStats(clusters);
   const eventMemory = createEventMemory();
   const runner = createRunner({ sandbox, judge: createJudge({ calls: options.judgeCalls }) });
   return {
-    ...{ evaluators, scores, backfills, runner, eventMemory },
-    versions: createEvaluatorVersions({ ...options, codeBytesMax }),
-    explanations: createExplanations({ clusters, evaluators, tracingOf, scores, failuresMax }),
-    trials: createTrials({
-      findEvaluator: (...named) => evaluators.find(...named),
+    ...{ metrics, scores, backfills, runner, eventMemory },
+    versions: createMetricVersions({ ...options, codeBytesMax }),
+    why: createWhy({ clusters, metrics, tracingOf, scores, failuresMax }),
+    preview: createPreview({
+      findMetric: (...named) => metrics.find(...named),
       ...{ tracingOf, runner, sandbox, eventMemory },
       limits: { codeBytesMax },
     }),
-    onWritten: createEvaluationQueue({ evaluators }).onWritten,
+    onWritten: createEvaluationQueue({ metrics }).onWritten,
     stats: async () => ({
       ...(await queueStats()),
       sandboxProcesses: sandbox.processCount(),
@@ -96,7 +96,8 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
 
 export type EvaluationWorkOptions = Omit<EvaluationOptions, "judgeCalls"> & {
   readonly evaluation: Evaluation;
-  readonly metrics: Pick<Metrics, "addScores">;
+  /** Called with the scores of each commit. */
+  readonly onScores: (scores: CommittedScores) => void;
   /** Queries Temporal about workflows. */
   readonly client: DispatcherOptions["client"];
   readonly logger: Logger;
@@ -127,19 +128,19 @@ const stepPlaces = {
 /** Returns the part of evaluation that runs in the worker. */
 export function createEvaluationWork(options: EvaluationWorkOptions): EvaluationWork {
   const { config, scopes, tracingOf, evaluation, logger } = options;
-  const { evaluators, scores, runner, eventMemory } = evaluation;
-  const backfillRuns = createBackfillRuns({ ...options, evaluators, scores });
+  const { metrics, scores, runner, eventMemory } = evaluation;
+  const backfillRuns = createBackfillRuns({ ...options, metrics, scores });
   const chunks = createChunks({
-    ...{ scopes, evaluators, scores, tracingOf, runner, logger },
+    ...{ scopes, metrics, scores, tracingOf, runner, logger },
     places: createFairPlaces(stepPlaces),
     judgePlaces: createFairPlaces(stepPlaces),
     eventMemory,
     backfills: backfillRuns,
     failuresMax: config.evaluation.failuresMax,
-    onScores: (committed) => options.metrics.addScores(committed),
+    onScores: options.onScores,
   });
-  const dispatcher = createDispatcher({ ...options, evaluators, scores });
-  const watch = createBackfillWatch({ ...options, runs: backfillRuns, evaluators });
+  const dispatcher = createDispatcher({ ...options, metrics, scores });
+  const watch = createBackfillWatch({ ...options, runs: backfillRuns, metrics });
   return {
     chunks,
     backfillRuns,

@@ -8,37 +8,37 @@ import type {
   RunMetricRequest,
   RunnableMetric,
 } from "../../gen/waggle/v1/evaluator_pb.js";
-import { formatVersion } from "./evaluators/definition.ts";
+import { formatVersion } from "./metrics/definition.ts";
 import { projectOf } from "../access/call.ts";
-import type { EvaluatorStatus, Explanation, Explanations } from "./explanations/explanations.ts";
+import type { MetricStatus, WhyAnswer, Why } from "./why/why.ts";
 import type { JudgeCall } from "./runner/runner.ts";
 import type { RunRecord } from "./scores/scores.ts";
-import type { MetricInput } from "./trials/given-metric.ts";
-import type { Trial, TrialRequest, Trials } from "./trials/trials.ts";
+import type { MetricInput } from "./preview/given-metric.ts";
+import type { PreviewResult, PreviewRequest, Preview } from "./preview/preview.ts";
 
-export type EvaluatorServices = { readonly trials: Trials; readonly explanations: Explanations };
+export type EvaluatorServices = { readonly preview: Preview; readonly why: Why };
 
 export function evaluatorHandlers({
-  trials,
-  explanations,
+  preview,
+  why,
 }: EvaluatorServices): ServiceImpl<typeof EvaluatorService> {
   return {
     async runMetric(request, context) {
       const project = projectOf(context);
-      return toRunResponse(await trials.run(project, fromRunRequest(request), context.signal));
+      return toRunResponse(await preview.run(project, fromRunRequest(request), context.signal));
     },
     async explainMetric({ id, eventId }, context) {
-      const explanation = await explanations.explain(projectOf(context), id, eventId);
-      return { success: true, data: toExplanationMessage(explanation) };
+      const explanation = await why.explain(projectOf(context), id, eventId);
+      return { success: true, data: toWhyMessage(explanation) };
     },
     async getMetricStatus({ id }, context) {
-      const status = await explanations.getStatus(projectOf(context), id);
+      const status = await why.getStatus(projectOf(context), id);
       return { success: true, data: toStatusMessage(status) };
     },
   };
 }
 
-function fromRunRequest({ metric, ...rest }: RunMetricRequest): TrialRequest {
+function fromRunRequest({ metric, ...rest }: RunMetricRequest): PreviewRequest {
   const { metricId, version, event, eventId } = rest;
   return { metric: metric && fromMetric(metric), metricId, version, event, eventId };
 }
@@ -60,11 +60,11 @@ function fromMetric(metric: RunnableMetric): MetricInput {
   };
 }
 
-function toRunResponse(trial: Trial) {
-  const { version, durationMs: duration, output } = trial;
+function toRunResponse(result: PreviewResult) {
+  const { version, durationMs: duration, output } = result;
   const own = { loading: false, duration, output, ...(version !== null && { version }) };
-  if (trial.kind === "no ground truth") return { ...own, success: false, reason: trial.reason };
-  const { score, explanation, passed, judge } = trial;
+  if (result.kind === "no ground truth") return { ...own, success: false, reason: result.reason };
+  const { score, explanation, passed, judge } = result;
   return {
     ...own,
     success: true,
@@ -85,7 +85,7 @@ function toJudgeMessage({ promptTokens, completionTokens, cost, ...call }: Judge
   };
 }
 
-function toExplanationMessage({ run, runs, ...explanation }: Explanation) {
+function toWhyMessage({ run, runs, ...explanation }: WhyAnswer) {
   const { outcome, message, version, filter } = explanation;
   const queuedAt = run?.queuedAt ?? explanation.queuedAt;
   return {
@@ -111,7 +111,7 @@ function toOutcome({ score, failure, endedAt }: RunRecord) {
   };
 }
 
-function toStatusMessage({ isEnabled, disabledReason, version, ...status }: EvaluatorStatus) {
+function toStatusMessage({ isEnabled, disabledReason, version, ...status }: MetricStatus) {
   const { queued, running, oldestQueuedAt, scored, failed } = status;
   const { failuresInRow, failuresInRowMax, lastFailure } = status;
   const { judgePromptTokens, judgeCompletionTokens, judgeCost, judgeUnpriced } = status;

@@ -59,7 +59,7 @@ async function statusOf(metricId: string): Promise<Json> {
 
 /** Commits a result for each event, in their order; the others of the chunk go on running. */
 async function run(metricId: string, eventIds: readonly string[], results: readonly RunResult[]) {
-  const evaluator = await evaluation.evaluators.find(service.projectId, metricId);
+  const evaluator = await evaluation.metrics.find(service.projectId, metricId);
   if (!evaluator) throw new Error("a metric was made and is not there");
   const { version, enablement, definition } = evaluator;
   const project = { projectId: service.projectId, clusterId: "default" };
@@ -138,10 +138,10 @@ describe("GET /v1/metrics/{id}/status", () => {
 
   test("says why the service disabled it", async () => {
     const metricId = await aMetric();
-    const { enablement } = await evaluation.evaluators.get(service.projectId, metricId);
+    const { enablement } = await evaluation.metrics.get(service.projectId, metricId);
     const message = "disabled after 10 failures in a row: NO_SCORE";
     const disabling = { projectId: service.projectId, evaluatorId: metricId, enablement, message };
-    await evaluation.evaluators.disable(disabling);
+    await evaluation.metrics.disable(disabling);
 
     const got = await statusOf(metricId);
 

@@ -72,7 +72,7 @@ async function why(metricId: string, eventId: string): Promise<Json> {
 /** Has a chunk of one event run, and commits its result; without one it runs on. */
 async function run(metricId: string, eventId: string, result?: RunResult): Promise<string> {
   const project = { projectId: service.projectId, clusterId: "default" };
-  const evaluator = await evaluation.evaluators.find(service.projectId, metricId);
+  const evaluator = await evaluation.metrics.find(service.projectId, metricId);
   if (!evaluator) throw new Error("a metric was made and is not there");
   const { version, enablement, definition } = evaluator;
   const workflowId = `evaluate-${createUuid()}`;
@@ -246,10 +246,10 @@ describe("why, without a run,", () => {
 
   test("tells why the service disabled the metric", async () => {
     const [metricId, eventId] = [await aMetric(), await anEvent()];
-    const { enablement } = await evaluation.evaluators.get(service.projectId, metricId);
+    const { enablement } = await evaluation.metrics.get(service.projectId, metricId);
     const message = "disabled after 10 failures in a row: NO_SCORE";
     const disabling = { projectId: service.projectId, evaluatorId: metricId, enablement, message };
-    expect(await evaluation.evaluators.disable(disabling)).toBe(true);
+    expect(await evaluation.metrics.disable(disabling)).toBe(true);
 
     const got = await why(metricId, eventId);
 

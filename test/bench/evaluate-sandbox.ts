@@ -45,7 +45,7 @@ function openSandbox(cacheFolder: string): PythonSandbox {
   return createPythonSandbox({
     limits: { wallMs: 10_000, memoryBytes: 512_000_000, outputBytes: 1e6, codeBytes: 100_000 },
     processesMax: 1,
-    blanks: 1,
+    idleMin: 1,
     cacheFolder,
     logger: { info: () => undefined, warn: (...words: unknown[]) => console.warn(...words) },
   });

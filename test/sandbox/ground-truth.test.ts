@@ -1,5 +1,5 @@
 // Which code reads the event's ground truth, and which only looks like it: told by Python's own
-// parser when an evaluator is saved. docs/spec.md, Evaluators; decision 23.
+// parser when an evaluator is saved. docs/spec.md, Metrics; decision 23.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";

@@ -37,7 +37,7 @@ async function start(): Promise<PythonSandbox> {
 
 function create(cacheFolder: string, processesMax = 1): PythonSandbox {
   const logger = { info: () => undefined, warn: () => undefined };
-  const options = { limits: defaultLimits, processesMax, blanks: 0, cacheFolder, logger };
+  const options = { limits: defaultLimits, processesMax, idleMin: 0, cacheFolder, logger };
   const sandbox = createPythonSandbox(options);
   opened.push(sandbox);
   return sandbox;

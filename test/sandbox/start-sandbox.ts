@@ -28,7 +28,7 @@ export async function startSandbox(limits: Partial<SandboxLimits> = {}): Promise
     limits: { ...defaultLimits, ...limits },
     // Two of them for one project: one that a test file keeps open, and the test's own.
     processesMax: 4,
-    blanks: 1,
+    idleMin: 1,
     cacheFolder: join(tmpdir(), "waggle-test-sandbox"),
     logger: { info() {}, warn() {} },
   });

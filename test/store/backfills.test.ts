@@ -7,7 +7,7 @@ import type { ProjectScope } from "../../src/access/scope.ts";
 import { createBackfillWatch } from "../../src/evaluation/backfills/backfill-watch.ts";
 import type { NextChunk } from "../../src/evaluation/backfills/backfill-runs.ts";
 import type { Backfill, BackfillRequest } from "../../src/evaluation/backfills/backfills.ts";
-import type { DefinitionFields } from "../../src/evaluation/evaluators/fields.ts";
+import type { DefinitionFields } from "../../src/evaluation/metrics/fields.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createFairPlaces } from "../../src/base/fair-places.ts";
@@ -372,7 +372,7 @@ describe("cancelling a backfill", () => {
         await evaluation.runs.nextChunk(runOf(backfill));
       }
 
-      await evaluation.evaluators.delete({ project, id, actor });
+      await evaluation.metrics.delete({ project, id, actor });
       const run = isPaused ? 2 : 1;
       const next = await evaluation.runs.nextChunk({ ...runOf(backfill), run });
 
@@ -412,11 +412,11 @@ describe("a backfill whose metric the service disabled", () => {
 
   test("counts failures afresh when it is started again", async () => {
     const { project, id } = await given(1);
-    const before = await evaluation.evaluators.get(project.projectId, id);
+    const before = await evaluation.metrics.get(project.projectId, id);
 
     await runAll(project, await create(project, id));
 
-    const after = await evaluation.evaluators.get(project.projectId, id);
+    const after = await evaluation.metrics.get(project.projectId, id);
     expect(after.enablement).toBe(before.enablement + 1);
   });
 });

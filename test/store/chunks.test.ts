@@ -7,8 +7,8 @@ import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLogger } from "../../src/base/logger.ts";
-import { createChunks } from "../../src/evaluation/chunks/run-chunk.ts";
-import type { ChunksOptions } from "../../src/evaluation/chunks/run-chunk.ts";
+import { createChunks } from "../../src/evaluation/scores/run-chunk.ts";
+import type { ChunksOptions } from "../../src/evaluation/scores/run-chunk.ts";
 import { createFairPlaces } from "../../src/base/fair-places.ts";
 import { createEventMemory } from "../../src/evaluation/runner/event-memory.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
@@ -36,11 +36,11 @@ const places = {
 type Run = (event: JsonObject) => Promise<RunResult>;
 
 function chunksOf(run: Run, options: Partial<ChunksOptions> = {}) {
-  const { scopes, evaluators, scores, tracingOf, runs } = own;
+  const { scopes, metrics, scores, tracingOf, runs } = own;
   const closed = { count: 0 };
   const close = async () => void (closed.count += 1);
   const chunks = createChunks({
-    ...{ scopes, evaluators, scores, tracingOf, backfills: runs, failuresMax: 10, pauseMs: 1 },
+    ...{ scopes, metrics, scores, tracingOf, backfills: runs, failuresMax: 10, pauseMs: 1 },
     runner: { open: async () => ({ concurrency: 1, run, isWanted: () => false, close }) },
     ...{ places: createFairPlaces(places), judgePlaces: createFairPlaces(places) },
     eventMemory: createEventMemory(),
@@ -54,7 +54,7 @@ function chunksOf(run: Run, options: Partial<ChunksOptions> = {}) {
 /** Makes an evaluator that is enabled, and a chunk of events for it. */
 async function givenAChunk(events: number): Promise<EvaluateChunkInput> {
   const evaluatorId = await own.aJudge(project, { enabled_in_prod: true });
-  const evaluator = await own.evaluators.get(project.projectId, evaluatorId);
+  const evaluator = await own.metrics.get(project.projectId, evaluatorId);
   const { version, enablement, definition } = evaluator;
   const chunkId = createUuid();
   const all = Array.from({ length: events }, () => anEvent({ metrics: { before: 1 } }));
@@ -283,7 +283,7 @@ describe("a chunk ends early", () => {
     // What the evaluator says may be an event's text, which is not Temporal's to keep.
     const reason = "disabled after 10 failures in a row";
     expect(got.end).toEqual({ kind: "disabled", reason });
-    const evaluator = await own.evaluators.get(project.projectId, input.evaluatorId);
+    const evaluator = await own.metrics.get(project.projectId, input.evaluatorId);
     const disabledReason = `${reason}: NO_SCORE: none`;
     expect(evaluator).toMatchObject({ disabledReason, version: input.version + 1 });
     expect(evaluator.definition.enabled_in_prod).toBe(false);
@@ -294,10 +294,10 @@ describe("a chunk ends early", () => {
   test("when it had failed too often, and whoever counted was cut off then", async () => {
     const input = await givenAChunk(20);
     const cutOff = new Error("killed");
-    const evaluators = { ...own.evaluators, disable: () => Promise.reject(cutOff) };
+    const metrics = { ...own.metrics, disable: () => Promise.reject(cutOff) };
     await expect(
       step(
-        chunksOf(async () => failure, { evaluators }),
+        chunksOf(async () => failure, { metrics }),
         input,
       ),
     ).rejects.toBe(cutOff);
@@ -313,7 +313,7 @@ describe("a chunk ends early", () => {
 
   test("when the evaluator is deleted: the rest is dropped", async () => {
     const input = await givenAChunk(2);
-    await own.evaluators.delete({ project, id: input.evaluatorId, actor });
+    await own.metrics.delete({ project, id: input.evaluatorId, actor });
 
     const got = await step(
       chunksOf(async () => score),
@@ -327,7 +327,7 @@ describe("a chunk ends early", () => {
   test("when the evaluator is disabled while it runs: the rest is dropped", async () => {
     const input = await givenAChunk(2);
     const fields = { enabled_in_prod: false };
-    await own.evaluators.update({ project, id: input.evaluatorId, actor }, fields);
+    await own.metrics.update({ project, id: input.evaluatorId, actor }, fields);
 
     const got = await step(
       chunksOf(async () => score),
@@ -341,7 +341,7 @@ describe("a chunk ends early", () => {
   test("when another version runs: that one gets the rest", async () => {
     const input = await givenAChunk(2);
     const fields = { prompt: "Rate it otherwise: [[5]]" };
-    await own.evaluators.update({ project, id: input.evaluatorId, actor }, fields);
+    await own.metrics.update({ project, id: input.evaluatorId, actor }, fields);
 
     const got = await step(
       chunksOf(async () => score),

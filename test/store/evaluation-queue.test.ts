@@ -8,14 +8,14 @@ import { createLogger } from "../../src/base/logger.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
-import type { RunnableEvaluator } from "../../src/evaluation/evaluators/definition.ts";
+import type { RunnableEvaluator } from "../../src/evaluation/metrics/definition.ts";
 import {
   createDispatcher,
   type DispatcherOptions,
 } from "../../src/evaluation/online/dispatcher.ts";
 import { createEvaluationQueue } from "../../src/evaluation/online/queue.ts";
 import { createQueueStats } from "../../src/evaluation/online/queue-stats.ts";
-import { insertQueuedRuns } from "../../src/evaluation/online/run-store.ts";
+import { insertQueuedRuns } from "../../src/evaluation/scores/queued-store.ts";
 import { isSampled } from "../../src/evaluation/online/sampling.ts";
 import type { Scores } from "../../src/evaluation/scores/scores.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
@@ -52,7 +52,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   clusters = openTestClusters(testDatabase.database);
   const { onWritten } = createEvaluationQueue({
-    evaluators: { mayHaveEnabled: (projectId) => enabledOf(projectId).length > 0 },
+    metrics: { mayHaveEnabled: (projectId) => enabledOf(projectId).length > 0 },
   });
   ({ tracing, scores } = givenScoring(clusters, { onWritten }));
 });
@@ -91,7 +91,7 @@ function aDispatcher(options: Partial<DispatcherOptions> = {}) {
     ...{ database, clusters, scores, tracingOf: tracing.of, gatherMs: 0 },
     scopes: createScopes(database),
     outbox: createOutbox(database),
-    evaluators: {
+    metrics: {
       enabledOf: (projectId) => Promise.resolve(enabledOf(projectId)),
       find: (projectId, id) =>
         Promise.resolve(
@@ -311,7 +311,7 @@ describe("routing", () => {
     const [id = ""] = await write(1);
     const released = Promise.withResolvers<void>();
     const dispatcher = aDispatcher({
-      evaluators: {
+      metrics: {
         async enabledOf(projectId) {
           if (projectId === stuck.projectId) await released.promise;
           return enabledOf(projectId);
@@ -620,7 +620,7 @@ test("runs of another cluster's project are there, and their workflows in the ou
   const url = await createDatabase(templateName);
   const both = openTestClusters(database, { eu: url });
   await both.firstLook();
-  const { onWritten } = createEvaluationQueue({ evaluators: { mayHaveEnabled: () => true } });
+  const { onWritten } = createEvaluationQueue({ metrics: { mayHaveEnabled: () => true } });
   const there = givenScoring(both, { onWritten });
   try {
     await database.sql()`

@@ -1,4 +1,4 @@
-// Evaluators on a real database: what runs, what servers remember and forget, who disables what,
+// Metrics on a real database: what runs, what servers remember and forget, who disables what,
 // and what the audit log says.
 
 import type { Actor } from "../../src/base/actor.ts";
@@ -10,12 +10,12 @@ import { createLogger } from "../../src/base/logger.ts";
 import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
-import { createEvaluators, type Evaluators } from "../../src/evaluation/evaluators/evaluators.ts";
-import type { DefinitionFields } from "../../src/evaluation/evaluators/fields.ts";
+import { createMetrics, type Metrics } from "../../src/evaluation/metrics/metrics.ts";
+import type { DefinitionFields } from "../../src/evaluation/metrics/fields.ts";
 import {
-  createEvaluatorVersions,
-  type EvaluatorVersions,
-} from "../../src/evaluation/evaluators/versions.ts";
+  createMetricVersions,
+  type MetricVersions,
+} from "../../src/evaluation/metrics/versions.ts";
 import type { PythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { scopeOfProject } from "../support/keys.ts";
@@ -26,8 +26,8 @@ const actor: Actor = { type: "operator", id: "t", name: "tester" };
 
 let own: TestDatabase;
 let sandbox: PythonSandbox;
-let evaluators: Evaluators;
-let versions: EvaluatorVersions;
+let metrics: Metrics;
+let versions: MetricVersions;
 /** What servers were told to forget, in order. */
 const heard: string[] = [];
 const cancelled: string[] = [];
@@ -35,7 +35,7 @@ const cancelled: string[] = [];
 beforeAll(async () => {
   own = await createTestDatabase();
   const made = createParts();
-  evaluators = made.evaluators;
+  metrics = made.metrics;
   versions = made.versions;
 });
 
@@ -55,8 +55,8 @@ function createParts() {
     ...{ scopes: createScopes(database), codeBytesMax: 20_000_000 },
   };
   return {
-    versions: createEvaluatorVersions(parts),
-    evaluators: createEvaluators({
+    versions: createMetricVersions(parts),
+    metrics: createMetrics({
       ...parts,
       cancelBackfills: (project, evaluatorId) => {
         cancelled.push(`${project.id} ${evaluatorId}`);
@@ -80,13 +80,13 @@ async function givenAProjectScope(): Promise<ProjectScope> {
 
 async function givenAnEvaluator(fields: DefinitionFields = {}) {
   const project = await givenAProjectScope();
-  const { id } = await evaluators.create(project, { ...judge, ...fields }, actor);
+  const { id } = await metrics.create(project, { ...judge, ...fields }, actor);
   const whose = { project, id, actor };
   return {
     ...{ project, projectId: project.projectId, id, whose },
-    get: () => evaluators.get(project.projectId, id),
+    get: () => metrics.get(project.projectId, id),
     disable: (enablement: number, message = "disabled after 10 failures in a row: no model") =>
-      evaluators.disable({ projectId: project.projectId, evaluatorId: id, enablement, message }),
+      metrics.disable({ projectId: project.projectId, evaluatorId: id, enablement, message }),
   };
 }
 
@@ -98,10 +98,10 @@ async function archive({ projectId }: ProjectScope): Promise<void> {
 describe("find", () => {
   test("returns the version that runs, or the one that is asked for", async () => {
     const { projectId, id, whose } = await givenAnEvaluator();
-    await evaluators.update(whose, { criteria: "Rate {{ feedback.ground_truth }}" });
+    await metrics.update(whose, { criteria: "Rate {{ feedback.ground_truth }}" });
 
-    const deployed = await evaluators.find(projectId, id);
-    const first = await evaluators.find(projectId, id, 1);
+    const deployed = await metrics.find(projectId, id);
+    const first = await metrics.find(projectId, id, 1);
 
     expect(deployed).toMatchObject({
       ...{ evaluatorId: id, projectId, version: 2, enablement: 1, readsGroundTruth: true },
@@ -111,7 +111,7 @@ describe("find", () => {
       ...{ version: 1, enablement: 1, readsGroundTruth: false },
       definition: { criteria: "Rate {{ outputs }}" },
     });
-    expect(await evaluators.find(projectId, id, 3)).toBeUndefined();
+    expect(await metrics.find(projectId, id, 3)).toBeUndefined();
   });
 
   test("knows nothing of what was deleted, archived, or is another project's", async () => {
@@ -120,15 +120,15 @@ describe("find", () => {
       await givenAnEvaluator(),
       await givenAnEvaluator(),
     ];
-    await evaluators.delete(deleted.whose);
+    await metrics.delete(deleted.whose);
     await archive(archived.project);
 
     const found = [
-      await evaluators.find(kept.projectId, kept.id),
-      await evaluators.find(deleted.projectId, deleted.id),
-      await evaluators.find(archived.projectId, archived.id),
-      await evaluators.find(deleted.projectId, kept.id),
-      await evaluators.find(kept.projectId, "no id"),
+      await metrics.find(kept.projectId, kept.id),
+      await metrics.find(deleted.projectId, deleted.id),
+      await metrics.find(archived.projectId, archived.id),
+      await metrics.find(deleted.projectId, kept.id),
+      await metrics.find(kept.projectId, "no id"),
     ];
 
     expect(found.map((one) => one?.evaluatorId)).toEqual([
@@ -140,15 +140,15 @@ describe("find", () => {
 describe("enabledOf", () => {
   test("returns those that run by themselves, as soon as a change commits", async () => {
     const { projectId, project, id, whose } = await givenAnEvaluator();
-    await evaluators.create(project, { ...judge, name: "off", enabled_in_prod: false }, actor);
+    await metrics.create(project, { ...judge, name: "off", enabled_in_prod: false }, actor);
     const question = { name: "human", type: "HUMAN", criteria: "?", enabled_in_prod: true };
-    await evaluators.create(project, question, actor);
+    await metrics.create(project, question, actor);
 
-    const before = await evaluators.enabledOf(projectId);
-    await evaluators.update(whose, { sampling_percentage: 50 });
-    const changed = await evaluators.enabledOf(projectId);
-    await evaluators.update(whose, { enabled_in_prod: false });
-    const after = await evaluators.enabledOf(projectId);
+    const before = await metrics.enabledOf(projectId);
+    await metrics.update(whose, { sampling_percentage: 50 });
+    const changed = await metrics.enabledOf(projectId);
+    await metrics.update(whose, { enabled_in_prod: false });
+    const after = await metrics.enabledOf(projectId);
 
     expect(before.map(({ evaluatorId }) => evaluatorId)).toEqual([id]);
     // No code: each server remembers those of many projects.
@@ -157,14 +157,14 @@ describe("enabledOf", () => {
     ]);
     expect(changed).toMatchObject([{ version: 2, definition: { sampling_percentage: 50 } }]);
     expect(after).toEqual([]);
-    expect(heard.filter((subject) => subject === `evaluators:${projectId}`)).toHaveLength(5);
+    expect(heard.filter((subject) => subject === `metrics:${projectId}`)).toHaveLength(5);
   });
 
   test("returns none of an archived project", async () => {
     const { project } = await givenAnEvaluator();
     await archive(project);
 
-    expect(await evaluators.enabledOf(project.projectId)).toEqual([]);
+    expect(await metrics.enabledOf(project.projectId)).toEqual([]);
   });
 });
 
@@ -173,7 +173,7 @@ describe("filters of all that is enabled", () => {
     const project = await givenAProjectScope();
     const filters = [{ field: "event_name", operator: "is", value: "x".repeat(49_000) }];
     const make = (name: string, enabled_in_prod: boolean) =>
-      evaluators.create(project, { ...judge, name, filters, enabled_in_prod }, actor);
+      metrics.create(project, { ...judge, name, filters, enabled_in_prod }, actor);
     const made = [];
     for (let count = 0; count < 20; count += 1) made.push(await make(`m${count}`, true));
     const refusal = /^INVALID_ARGUMENT filters: those of a project's enabled metrics .* 1000000 /;
@@ -181,11 +181,11 @@ describe("filters of all that is enabled", () => {
     expect(await reasonOf(make("more", true))).toMatch(refusal);
     const { id } = await make("more", false);
     const whose = { project, id, actor };
-    expect(await reasonOf(evaluators.update(whose, { enabled_in_prod: true }))).toMatch(refusal);
+    expect(await reasonOf(metrics.update(whose, { enabled_in_prod: true }))).toMatch(refusal);
 
-    await evaluators.update({ project, id: made[0]?.id ?? "", actor }, { enabled_in_prod: false });
-    await evaluators.update(whose, { enabled_in_prod: true });
-    expect(await evaluators.enabledOf(project.projectId)).toHaveLength(20);
+    await metrics.update({ project, id: made[0]?.id ?? "", actor }, { enabled_in_prod: false });
+    await metrics.update(whose, { enabled_in_prod: true });
+    expect(await metrics.enabledOf(project.projectId)).toHaveLength(20);
   });
 });
 
@@ -193,11 +193,11 @@ describe("mayHaveEnabled", () => {
   test("is false only once it is known, and true again at once", async () => {
     const { projectId, whose } = await givenAnEvaluator({ enabled_in_prod: false });
 
-    const unknown = evaluators.mayHaveEnabled(projectId);
-    await evaluators.enabledOf(projectId);
-    const known = evaluators.mayHaveEnabled(projectId);
-    await evaluators.update(whose, { enabled_in_prod: true });
-    const enabled = evaluators.mayHaveEnabled(projectId);
+    const unknown = metrics.mayHaveEnabled(projectId);
+    await metrics.enabledOf(projectId);
+    const known = metrics.mayHaveEnabled(projectId);
+    await metrics.update(whose, { enabled_in_prod: true });
+    const enabled = metrics.mayHaveEnabled(projectId);
 
     expect([unknown, known, enabled]).toEqual([true, false, true]);
   });
@@ -205,8 +205,8 @@ describe("mayHaveEnabled", () => {
   test("looks up in the background what it does not know", async () => {
     const { projectId } = await givenAProjectScope();
 
-    expect(evaluators.mayHaveEnabled(projectId)).toBe(true);
-    await expect.poll(() => evaluators.mayHaveEnabled(projectId)).toBe(false);
+    expect(metrics.mayHaveEnabled(projectId)).toBe(true);
+    await expect.poll(() => metrics.mayHaveEnabled(projectId)).toBe(false);
   });
 });
 
@@ -225,12 +225,12 @@ describe("disable", () => {
     expect(got).toMatchObject({ version: 2, lastVersion: 2, enablement: 0 });
     expect(got).toMatchObject({ disabledReason: reason, definition: { enabled_in_prod: false } });
     expect(snapshot).toMatchObject({ message: reason, createdBy: "evaluation", isDeployed: true });
-    expect(await evaluators.enabledOf(projectId)).toEqual([]);
+    expect(await metrics.enabledOf(projectId)).toEqual([]);
   });
 
   test("leaves an evaluator alone that was deployed or enabled anew since", async () => {
     const { whose, disable, get } = await givenAnEvaluator();
-    await evaluators.update(whose, { criteria: "Judge {{ outputs }}" });
+    await metrics.update(whose, { criteria: "Judge {{ outputs }}" });
 
     const answer = await disable(0);
 
@@ -240,7 +240,7 @@ describe("disable", () => {
 
   test("does nothing about what was deleted or archived", async () => {
     const [deleted, archived] = [await givenAnEvaluator(), await givenAnEvaluator()];
-    await evaluators.delete(deleted.whose);
+    await metrics.delete(deleted.whose);
     await archive(archived.project);
 
     expect([await deleted.disable(0), await archived.disable(0)]).toEqual([false, false]);
@@ -264,7 +264,7 @@ describe("enablement", () => {
     const note = async () => counts.push((await get()).enablement);
 
     await note();
-    await evaluators.update(whose, fields);
+    await metrics.update(whose, fields);
     await note();
     await versions.create(whose, { message: "m", fields: {}, isDeployed: false });
     await note();
@@ -276,7 +276,7 @@ describe("enablement", () => {
     await note();
 
     expect(counts).toEqual([0, 1, 1, 2, 3, 4]);
-    expect(await evaluators.find(projectId, id)).toMatchObject({ version: 5, enablement: 4 });
+    expect(await metrics.find(projectId, id)).toMatchObject({ version: 5, enablement: 4 });
   });
 
   test.each([
@@ -287,7 +287,7 @@ describe("enablement", () => {
     const { whose, get, disable } = await givenAnEvaluator();
     await disable(0);
 
-    if (restart === "update") await evaluators.update(whose, { enabled_in_prod: true });
+    if (restart === "update") await metrics.update(whose, { enabled_in_prod: true });
     else await versions[restart](whose, "v1");
     const got = await get();
 
@@ -300,7 +300,7 @@ describe("enablement", () => {
     const { whose, get, disable } = await givenAnEvaluator();
     await disable(0, "why");
 
-    await evaluators.update(whose, { criteria: "Judge {{ outputs }}" });
+    await metrics.update(whose, { criteria: "Judge {{ outputs }}" });
 
     expect(await get()).toMatchObject({
       ...{ disabledReason: "why", definition: { enabled_in_prod: false } },
@@ -314,13 +314,13 @@ describe("enablement", () => {
     ];
 
     const counts = [
-      await evaluators.countAfresh(enabled.projectId, enabled.id),
-      await evaluators.countAfresh(disabled.projectId, disabled.id),
-      await evaluators.countAfresh(disabled.projectId, disabled.id),
+      await metrics.countAfresh(enabled.projectId, enabled.id),
+      await metrics.countAfresh(disabled.projectId, disabled.id),
+      await metrics.countAfresh(disabled.projectId, disabled.id),
     ];
 
     expect(counts).toEqual([0, 1, 2]);
-    const other = evaluators.countAfresh(enabled.projectId, disabled.id);
+    const other = metrics.countAfresh(enabled.projectId, disabled.id);
     expect(await reasonOf(other)).toBe("NOT_FOUND no such metric");
   });
 });
@@ -328,12 +328,12 @@ describe("enablement", () => {
 describe("changes", () => {
   test("are audited with what was before and after, but for the code", async () => {
     const { project, id, whose, disable } = await givenAnEvaluator();
-    await evaluators.update(whose, { sampling_percentage: 20, criteria: "s3cret {{ outputs }}" });
+    await metrics.update(whose, { sampling_percentage: 20, criteria: "s3cret {{ outputs }}" });
     await disable(1, "why");
     await versions.deploy(whose, "v1");
     await versions.restore(whose, "v2");
     await versions.create(whose, { message: "m", fields: { name: "other" }, isDeployed: false });
-    await evaluators.delete(whose);
+    await metrics.delete(whose);
 
     const { items } = await createAudit(own.database).list(project.orgId, {});
 
@@ -370,10 +370,10 @@ describe("changes", () => {
     await archive(project);
 
     const reasons = [
-      await reasonOf(evaluators.create(project, { ...judge, name: "x" }, actor)),
-      await reasonOf(evaluators.update(whose, { description: "x" })),
+      await reasonOf(metrics.create(project, { ...judge, name: "x" }, actor)),
+      await reasonOf(metrics.update(whose, { description: "x" })),
       await reasonOf(versions.restore(whose, "v1")),
-      await reasonOf(evaluators.delete(whose)),
+      await reasonOf(metrics.delete(whose)),
     ];
 
     expect(new Set(reasons)).toEqual(new Set(["NOT_FOUND no active project"]));
@@ -382,7 +382,7 @@ describe("changes", () => {
   test("that delete an evaluator end its backfill in the same transaction", async () => {
     const { project, id, whose } = await givenAnEvaluator();
 
-    await evaluators.delete(whose);
+    await metrics.delete(whose);
 
     expect(cancelled).toContain(`${project.id} ${id}`);
   });
@@ -392,14 +392,14 @@ describe("limits", () => {
   test("a project has at most 1,000 evaluators", async () => {
     const { project, id } = await givenAnEvaluator();
     await own.database.sql()`
-      insert into evaluators (
+      insert into metrics (
         evaluator_id, project_id, name, deployed_version, last_version, is_enabled, created_by
       )
       select gen_random_uuid(), project_id, 'm' || n, 1, 1, false, 'test'
-      from evaluators, generate_series(2, 1000) as n
+      from metrics, generate_series(2, 1000) as n
       where evaluator_id = ${id}`;
 
-    const made = evaluators.create(project, { ...judge, name: "one more" }, actor);
+    const made = metrics.create(project, { ...judge, name: "one more" }, actor);
 
     await expect(made).rejects.toThrow("a project has at most 1000 metrics; delete one first");
   });
@@ -407,9 +407,9 @@ describe("limits", () => {
   test("an evaluator has at most 10,000 versions, and can still be disabled", async () => {
     const { id, whose, disable, get } = await givenAnEvaluator();
     await own.database.sql()`
-      update evaluators set last_version = 10000 where evaluator_id = ${id}`;
+      update metrics set last_version = 10000 where evaluator_id = ${id}`;
 
-    const updated = evaluators.update(whose, { description: "x" });
+    const updated = metrics.update(whose, { description: "x" });
 
     await expect(updated).rejects.toThrow("the metric has 10000 versions, which is the limit");
     expect(await disable(0)).toBe(true);
@@ -420,11 +420,11 @@ describe("limits", () => {
     const { project, projectId, id, whose } = await givenAnEvaluator({ name: "a" });
     const criteria = `${"x".repeat(9_000_000)} {{ outputs }}`;
     for (const name of ["b", "c", "d"]) {
-      await evaluators.create(project, { ...judge, name, criteria }, actor);
+      await metrics.create(project, { ...judge, name, criteria }, actor);
     }
-    for (const description of ["1", "2"]) await evaluators.update(whose, { criteria, description });
+    for (const description of ["1", "2"]) await metrics.update(whose, { criteria, description });
     const read = async (cursor?: string) => {
-      const { items, nextCursor } = await evaluators.list(projectId, { cursor });
+      const { items, nextCursor } = await metrics.list(projectId, { cursor });
       return { names: items.map(({ definition }) => definition.name), nextCursor };
     };
 

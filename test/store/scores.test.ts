@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
-import type { RunnableEvaluator } from "../../src/evaluation/evaluators/definition.ts";
+import type { RunnableEvaluator } from "../../src/evaluation/metrics/definition.ts";
 import type { ChunkKey, NewChunk, Scores } from "../../src/evaluation/scores/scores.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
@@ -445,7 +445,7 @@ describe("endChunk", () => {
   });
 });
 
-describe("countEvaluator", () => {
+describe("countMetric", () => {
   test("counts what waits, runs and ended, and what judges cost", async () => {
     const evaluator = anEvaluator(projectId, { definition: { type: "LLM" } });
     const ids = await givenEvents(5);
@@ -472,7 +472,7 @@ describe("countEvaluator", () => {
       },
     ]);
 
-    const got = await scores.countEvaluator(project, evaluator, new Date(Date.now() - 60_000));
+    const got = await scores.countMetric(project, evaluator, new Date(Date.now() - 60_000));
 
     expect(got).toEqual({
       ...{ queued: 1, running: 2, oldestQueuedAt: expect.any(Date) as Date },
@@ -484,7 +484,7 @@ describe("countEvaluator", () => {
       judge: priced,
       workflowId: `evaluate-accuracy-v1-${chunk.chunkId}`,
     });
-    const later = await scores.countEvaluator(project, evaluator, new Date(Date.now() + 60_000));
+    const later = await scores.countMetric(project, evaluator, new Date(Date.now() + 60_000));
     expect(later).toMatchObject({ queued: 1, scored: 0, judgeCost: 0 });
   });
 });

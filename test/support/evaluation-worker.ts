@@ -3,7 +3,7 @@
 
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createLogger } from "../../src/base/logger.ts";
-import type { Chunks, ChunkStep } from "../../src/evaluation/chunks/run-chunk.ts";
+import type { Chunks, ChunkStep } from "../../src/evaluation/scores/run-chunk.ts";
 import type { BackfillRuns, NextChunk } from "../../src/evaluation/backfills/backfill-runs.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
 import type { Activities } from "../../src/workflows/activities.ts";

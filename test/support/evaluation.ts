@@ -7,11 +7,11 @@ import { createAccessChanges } from "../../src/access/changes/changes.ts";
 import { isProject, type ProjectScope } from "../../src/access/scope.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
-import { createBackfillPlaces } from "../../src/evaluation/backfills/backfill-places.ts";
+import { createSearchTurns } from "../../src/evaluation/backfills/search-turns.ts";
 import { createBackfillRuns } from "../../src/evaluation/backfills/backfill-runs.ts";
 import { type Backfills, createBackfills } from "../../src/evaluation/backfills/backfills.ts";
-import type { DefinitionFields } from "../../src/evaluation/evaluators/fields.ts";
-import { createEvaluators } from "../../src/evaluation/evaluators/evaluators.ts";
+import type { DefinitionFields } from "../../src/evaluation/metrics/fields.ts";
+import { createMetrics } from "../../src/evaluation/metrics/metrics.ts";
 import { createScores } from "../../src/evaluation/scores/scores.ts";
 import { createOutbox } from "../../src/outbox/outbox.ts";
 import type { Database } from "../../src/postgres/database.ts";
@@ -49,23 +49,23 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
     outbox: createOutbox(database),
     scores: createScores({ clusters, tracingOf: tracing.of, failuresMax: 10 }),
   };
-  // Evaluators and backfills end each other's work; the service's composition has the same cycle.
+  // Metrics and backfills end each other's work; the service's composition has the same cycle.
   const knot: { backfills?: Backfills } = {};
-  const evaluators = createEvaluators({
+  const metrics = createMetrics({
     ...parts,
     // Only judges: no code is parsed.
     sandbox: { inspect: () => Promise.reject(new Error("no code in this test")) },
     codeBytesMax: 100_000,
     cancelBackfills: async (...of) => knot.backfills?.cancelOpenOf(...of),
   });
-  const backfills = createBackfills({ ...parts, evaluators });
+  const backfills = createBackfills({ ...parts, metrics });
   knot.backfills = backfills;
   return {
-    ...{ ...parts, evaluators, backfills },
-    runs: createBackfillRuns({ ...parts, evaluators, chunkEventsMax }),
+    ...{ ...parts, metrics, backfills },
+    runs: createBackfillRuns({ ...parts, metrics, chunkEventsMax }),
     /** Returns runs of backfills with other access to events, or other places. */
-    runsWith: (tracingOf: TracingOf, places = createBackfillPlaces()) =>
-      createBackfillRuns({ ...parts, evaluators, chunkEventsMax, tracingOf, places }),
+    runsWith: (tracingOf: TracingOf, places = createSearchTurns()) =>
+      createBackfillRuns({ ...parts, metrics, chunkEventsMax, tracingOf, places }),
     async aProject(): Promise<ProjectScope> {
       const { projectId } = await givenAProject(database);
       const scope = await scopes.find("project", projectId);
@@ -77,7 +77,7 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
       const model = { model_provider: "openai", model_name: "gpt-4o-mini" };
       const judge = { type: "LLM", ...(fields.type !== "HUMAN" && model) };
       const asked = { name: `judge ${createUuid()}`, prompt: "Rate it: [[5]]", ...judge };
-      return (await evaluators.create(project, { ...asked, ...fields }, actor)).id;
+      return (await metrics.create(project, { ...asked, ...fields }, actor)).id;
     },
     async stop(): Promise<void> {
       await tracing.drain();

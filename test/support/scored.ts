@@ -1,12 +1,12 @@
-// Evaluators, chunks and scores for tests of evaluation's stores and of dispatching: real tracing
+// Metrics, chunks and scores for tests of evaluation's stores and of dispatching: real tracing
 // and scores on a test's database, with evaluators as plain records.
 
 import { createUuid } from "../../src/base/ids.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
-import type { Definition, RunnableEvaluator } from "../../src/evaluation/evaluators/definition.ts";
+import type { Definition, RunnableEvaluator } from "../../src/evaluation/metrics/definition.ts";
 import { createScores } from "../../src/evaluation/scores/scores.ts";
 import type { ChunkKey, EndedRun } from "../../src/evaluation/scores/scores.ts";
-import type { Score } from "../../src/evaluation/score.ts";
+import type { Score } from "../../src/evaluation/scores/score.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { OnWritten } from "../../src/tracing/events/write-set.ts";
 import { createTracing } from "../../src/tracing/tracing.ts";

@@ -12,7 +12,7 @@ import {
   vi,
 } from "vitest";
 import type { BackfillEnd } from "../../src/evaluation/backfills/backfill-runs.ts";
-import type { ChunkEnd, ChunkStep } from "../../src/evaluation/chunks/run-chunk.ts";
+import type { ChunkEnd, ChunkStep } from "../../src/evaluation/scores/run-chunk.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { backfillEntry, evaluateChunkEntry } from "../../src/outbox/entry.ts";
 import type { BackfillInput, EvaluateChunkInput } from "../../src/outbox/entry.ts";

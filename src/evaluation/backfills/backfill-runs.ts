@@ -17,11 +17,11 @@ import {
 import type { Database } from "../../postgres/database.ts";
 import type { EventPlace } from "../../tracing/selection/selection.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import type { RunnableEvaluator } from "../evaluators/definition.ts";
-import type { Evaluators } from "../evaluators/evaluators.ts";
+import type { RunnableEvaluator } from "../metrics/definition.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { hasGroundTruthFilter } from "../online/conditions.ts";
 import type { Scores } from "../scores/scores.ts";
-import { createBackfillPlaces, inTurn } from "./backfill-places.ts";
+import { createSearchTurns, inTurn } from "./search-turns.ts";
 import { type BackfillProgress, toProgress } from "./progress.ts";
 import { type EndState, isEnded } from "./state.ts";
 import * as store from "./store.ts";
@@ -70,7 +70,7 @@ export type BackfillRunsOptions = {
   readonly database: Database;
   readonly clusters: Pick<Clusters, "database">;
   readonly scopes: Pick<Scopes, "find">;
-  readonly evaluators: Pick<Evaluators, "find">;
+  readonly metrics: Pick<Metrics, "find">;
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "openChunk" | "endChunk" | "countBackfill">;
   /** Places of backfills that search events. */
@@ -85,7 +85,7 @@ const passingMsMax = 10_000;
 const nothingDone: BackfillProgress = { matched: 0, done: 0, scored: 0, failed: 0, skipped: 0 };
 
 export function createBackfillRuns({
-  places = createBackfillPlaces(),
+  places = createSearchTurns(),
   ...given
 }: BackfillRunsOptions): BackfillRuns {
   const options = { ...given, places };
@@ -147,7 +147,7 @@ async function takeStep(options: Options, run: BackfillRun): Promise<Step> {
     return { kind: row.state };
   }
   const { projectId, evaluatorId, version } = row;
-  const evaluator = project && (await options.evaluators.find(projectId, evaluatorId, version));
+  const evaluator = project && (await options.metrics.find(projectId, evaluatorId, version));
   if (!evaluator) {
     const what = project ? "metric was deleted" : "project was archived";
     const error = `the ${what}`;
@@ -173,23 +173,23 @@ async function stopIfAsked(
   });
 }
 
-type Place = {
+type BackfillContext = {
   readonly project: ProjectScope;
   readonly row: BackfillRow;
   readonly evaluator: RunnableEvaluator;
 };
 
-async function chunkOf(options: Options, place: Place): Promise<Step> {
-  const { project, row } = place;
+async function chunkOf(options: Options, context: BackfillContext): Promise<Step> {
+  const { project, row } = context;
   const sql = options.clusters.database(project.clusterId).sql();
   const open = await store.findOpenChunk(sql, keyOf(row));
-  if (open) return { kind: "chunk", chunk: toInput(place, open) };
-  return inTurn(options.places, project, () => openChunk(options, place));
+  if (open) return { kind: "chunk", chunk: toInput(context, open) };
+  return inTurn(options.places, project, () => openChunk(options, context));
 }
 
-async function openChunk(options: BackfillRunsOptions, place: Place): Promise<Step> {
+async function openChunk(options: BackfillRunsOptions, context: BackfillContext): Promise<Step> {
   const { database, tracingOf, chunkEventsMax = limits.chunkEventsMax } = options;
-  const { project, row, evaluator } = place;
+  const { project, row, evaluator } = context;
   const { projectId } = project;
   const { selection } = tracingOf(project);
   const search = {
@@ -201,18 +201,18 @@ async function openChunk(options: BackfillRunsOptions, place: Place): Promise<St
   const { places, next } = await selection.page(projectId, search, page);
   const last = next ?? places.at(-1);
   if (!last) return complete(options, row);
-  const made = places.length > 0 ? await makeChunk(options, place, places) : undefined;
+  const made = places.length > 0 ? await makeChunk(options, context, places) : undefined;
   // Last, because a process that dies earlier finds the chunk open or creates the same one again.
   // Also past the last page, so that continuous writes of a project do not keep the backfill at its
   // first page.
   await store.moveBackfill(database.sql(), { ...keyOf(row), run: row.run }, last);
-  return made ? { kind: "chunk", chunk: toInput(place, made) } : { kind: "again" };
+  return made ? { kind: "chunk", chunk: toInput(context, made) } : { kind: "again" };
 }
 
 /** Creates the chunk of a page; returns undefined if nothing in it has to run. */
 async function makeChunk(
   { scores, tracingOf }: BackfillRunsOptions,
-  { project, row, evaluator }: Place,
+  { project, row, evaluator }: BackfillContext,
   places: readonly EventPlace[],
 ): Promise<OpenChunk | undefined> {
   const ids = places.map(({ eventId }) => eventId);
@@ -242,7 +242,7 @@ type OpenChunk = {
 };
 
 function toInput(
-  { project, row, evaluator }: Place,
+  { project, row, evaluator }: BackfillContext,
   { chunkId, enablement, events }: OpenChunk,
 ): EvaluateChunkInput {
   return {

@@ -9,7 +9,7 @@ import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import { backfillEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { Evaluators } from "../evaluators/evaluators.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { BackfillRuns } from "./backfill-runs.ts";
 import * as store from "./store.ts";
 import type { BackfillKey, BackfillRow } from "./store.ts";
@@ -26,7 +26,7 @@ export type BackfillWatchOptions = {
   /** The control database. */
   readonly database: Database;
   readonly runs: Pick<BackfillRuns, "nextChunk" | "finish">;
-  readonly evaluators: Pick<Evaluators, "find">;
+  readonly metrics: Pick<Metrics, "find">;
   readonly scopes: Pick<Scopes, "find">;
   readonly outbox: Outbox;
   /** Queries Temporal about a workflow. */
@@ -114,14 +114,14 @@ const endedOutside =
   "its workflow was ended in Temporal; another backfill goes on, and skips what is scored";
 
 async function restart(options: BackfillWatchOptions, row: BackfillRow): Promise<void> {
-  const { database, evaluators, outbox } = options;
+  const { database, metrics, outbox } = options;
   const key: BackfillKey = { projectId: row.projectId, backfillId: row.id };
   const project = await options.scopes.find("project", row.projectId);
   if (!isProject(project)) {
     const error = "the project was archived";
     return options.runs.finish({ ...key, run: row.run }, { state: "cancelled", error });
   }
-  const evaluator = await evaluators.find(row.projectId, row.evaluatorId, row.version);
+  const evaluator = await metrics.find(row.projectId, row.evaluatorId, row.version);
   await database.transaction(async (sql) => {
     const now = await store.lockBackfill(sql, key);
     if (now?.run !== row.run || now.endedAt !== null || now.state === "paused") return;

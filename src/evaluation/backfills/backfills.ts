@@ -17,9 +17,9 @@ import type { Database, Sql } from "../../postgres/database.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { formatVersion, type RunnableEvaluator } from "../evaluators/definition.ts";
-import type { Evaluators } from "../evaluators/evaluators.ts";
-import { refuse } from "../evaluators/fields.ts";
+import { formatVersion, type RunnableEvaluator } from "../metrics/definition.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { refuse } from "../metrics/fields.ts";
 import type { Scores } from "../scores/scores.ts";
 import { type BackfillProgress, toProgress } from "./progress.ts";
 import { type BackfillAction, isEnded, stepOf } from "./state.ts";
@@ -76,7 +76,7 @@ export type Backfills = {
 export type BackfillsOptions = {
   /** The control database. */
   readonly database: Database;
-  readonly evaluators: Pick<Evaluators, "find" | "get" | "countAfresh">;
+  readonly metrics: Pick<Metrics, "find" | "get" | "countAfresh">;
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "countBackfill">;
   readonly scopes: Pick<Scopes, "hold">;
@@ -85,7 +85,7 @@ export type BackfillsOptions = {
 };
 
 export function createBackfills(options: BackfillsOptions): Backfills {
-  const { database, evaluators, scores, outbox } = options;
+  const { database, metrics, scores, outbox } = options;
 
   async function withProgress(project: ProjectScope, row: BackfillRow): Promise<Backfill> {
     const counts = await scores.countBackfill(project, row.id);
@@ -99,7 +99,7 @@ export function createBackfills(options: BackfillsOptions): Backfills {
 
     async list(project, evaluatorId, page) {
       const asked = parsePageOptions(page);
-      const { id } = await evaluators.get(project.projectId, evaluatorId);
+      const { id } = await metrics.get(project.projectId, evaluatorId);
       const rows = await store.listBackfills(database.sql(), project.projectId, id, asked);
       const { items, nextCursor } = toPage(rows, asked.limit);
       const shown: Backfill[] = [];
@@ -109,7 +109,7 @@ export function createBackfills(options: BackfillsOptions): Backfills {
     },
 
     async get(project, path) {
-      const { id } = await evaluators.get(project.projectId, path.evaluatorId);
+      const { id } = await metrics.get(project.projectId, path.evaluatorId);
       const key = keyOf(project, path);
       const row = await store.findBackfill(database.sql(), key);
       if (row?.evaluatorId !== id) throw notFound();
@@ -137,7 +137,7 @@ async function create(
   request: BackfillRequest,
   { project, actor, signal }: Caller,
 ): Promise<BackfillRow> {
-  const { database, evaluators, scopes, audit, outbox } = options;
+  const { database, metrics, scopes, audit, outbox } = options;
   const { projectId } = project;
   const evaluator = await getRunnable(options, projectId, metricId);
   const { evaluatorId, version, definition } = evaluator;
@@ -161,7 +161,7 @@ async function create(
     const held = await scopes.hold("project", projectId);
     await assertRoom(sql, project);
     const id = createUuid();
-    const enablement = await evaluators.countAfresh(projectId, evaluatorId);
+    const enablement = await metrics.countAfresh(projectId, evaluatorId);
     const entry = backfillEntry({
       ...{ backfillId: id, projectId, orgId: project.orgId, evaluatorId, version, enablement },
       ...{ evaluatorName: definition.name, run: 1, actor: describeActor(actor) },
@@ -187,11 +187,11 @@ async function create(
 }
 
 async function getRunnable(
-  { evaluators }: Pick<BackfillsOptions, "evaluators">,
+  { metrics }: Pick<BackfillsOptions, "metrics">,
   projectId: ProjectId,
   evaluatorId: string,
 ): Promise<RunnableEvaluator> {
-  const evaluator = await evaluators.find(projectId, evaluatorId);
+  const evaluator = await metrics.find(projectId, evaluatorId);
   if (!evaluator) throw new ServiceError("NOT_FOUND", "no such metric");
   if (evaluator.definition.type !== "HUMAN") return evaluator;
   const message = "id: people judge by this metric, so there is nothing to run";
@@ -206,9 +206,9 @@ type ChangeRequest = {
 };
 
 async function change(options: BackfillsOptions, request: ChangeRequest): Promise<BackfillRow> {
-  const { database, evaluators, scopes, audit, outbox } = options;
+  const { database, metrics, scopes, audit, outbox } = options;
   const { project, path, action, actor } = request;
-  const { id: evaluatorId } = await evaluators.get(project.projectId, path.evaluatorId);
+  const { id: evaluatorId } = await metrics.get(project.projectId, path.evaluatorId);
   const key = keyOf(project, path);
   return database.transaction(async (sql) => {
     const held = await scopes.hold("project", project.projectId);
@@ -239,7 +239,7 @@ type StepRequest = {
 
 /** Changes the state. Returns the workflow to start, if the change needs one. */
 async function takeStep(
-  { database, evaluators }: BackfillsOptions,
+  { database, metrics }: BackfillsOptions,
   { project, before, action, actor }: StepRequest,
 ): Promise<OutboxEntry | undefined> {
   const { projectId, evaluatorId, version } = before;
@@ -255,14 +255,14 @@ async function takeStep(
       return undefined;
     case "start": {
       // On cancelling, the evaluator may no longer exist.
-      const evaluator = await evaluators.find(projectId, evaluatorId, version);
+      const evaluator = await metrics.find(projectId, evaluatorId, version);
       const isResumed = action === "resume";
       if (isResumed) await assertRoom(database.sql(), project);
       const entry = backfillEntry({
         ...{ ...key, orgId: project.orgId, evaluatorId, version },
         evaluatorName: evaluator?.definition.name ?? "",
         enablement: isResumed
-          ? await evaluators.countAfresh(projectId, evaluatorId)
+          ? await metrics.countAfresh(projectId, evaluatorId)
           : (evaluator?.enablement ?? 0),
         run: before.run + 1,
         actor: describeActor(actor),

@@ -8,7 +8,7 @@ import { toPageAnswer } from "../../base/pages.ts";
 import { toFilterInput } from "../../tracing/export/handlers.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
-import { formatVersion } from "../evaluators/definition.ts";
+import { formatVersion } from "../metrics/definition.ts";
 import type { Backfill, Backfills } from "./backfills.ts";
 import type { BackfillAction } from "./state.ts";
 

@@ -10,11 +10,11 @@ import { evaluateChunkEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
-import type { RunnableEvaluator } from "../evaluators/definition.ts";
+import type { RunnableEvaluator } from "../metrics/definition.ts";
 import type { Scores } from "../scores/scores.ts";
-import * as chunkStore from "./chunk-store.ts";
+import * as chunkStore from "../scores/online-chunk-store.ts";
 import * as queueStore from "./queue-store.ts";
-import * as runStore from "./run-store.ts";
+import * as runStore from "../scores/queued-store.ts";
 
 export type Chunker = {
   /**
@@ -35,7 +35,7 @@ export type ChunkerOptions = {
   /** The control database, which holds the outbox. */
   readonly database: Database;
   readonly clusters: Pick<Clusters, "database">;
-  readonly evaluators: {
+  readonly metrics: {
     /** Returns the evaluator as it is in the database now; undefined if it was deleted. */
     find(
       projectId: ProjectScope["projectId"],
@@ -63,7 +63,7 @@ const fullChunksMax = 2;
 const kept = { ageDays: 30, limit: 10 };
 
 export function createChunker(options: ChunkerOptions): Chunker {
-  const { database, clusters, evaluators, scores, outbox } = options;
+  const { database, clusters, metrics, scores, outbox } = options;
   const { gatherMs = gatherMsDefault, chunkEventsMax = limits.chunkEventsMax } = options;
 
   /** Returns how many chunks of a version may be created now. */
@@ -112,7 +112,7 @@ export function createChunker(options: ChunkerOptions): Chunker {
       const ids = new Set(waiting.map(({ evaluatorId }) => evaluatorId));
       const found = new Map<string, RunnableEvaluator>();
       for (const id of ids) {
-        const evaluator = await evaluators.find(projectId, id);
+        const evaluator = await metrics.find(projectId, id);
         if (evaluator?.definition.enabled_in_prod) found.set(id, evaluator);
         else await scores.dropQueued(project, id);
       }

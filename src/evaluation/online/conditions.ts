@@ -2,9 +2,9 @@
 // Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22, 23.
 
 import type { FilterInput } from "../../tracing/export/filter.ts";
-import type { RoutedEvaluator } from "../evaluators/definition.ts";
+import type { RoutedEvaluator } from "../metrics/definition.ts";
 
-/** Sources whose events are not evaluated online: experiments and trials score their own events. */
+/** Sources whose events are not evaluated online; experiments and the playground score them. */
 export const excludedSources: readonly string[] = ["evaluation", "playground"];
 
 /** Holds if an event has ground truth that is not null. */

@@ -12,9 +12,9 @@ import { type ChunkerOptions, createChunker } from "./chunker.ts";
 import { createLostChunks, type LostChunksOptions } from "./lost-chunks.ts";
 import { createOrgLanes, type OrgWork } from "./org-lanes.ts";
 import { createRouter, type RouterOptions } from "./router.ts";
-import * as chunkStore from "./chunk-store.ts";
+import * as chunkStore from "../scores/online-chunk-store.ts";
 import * as queueStore from "./queue-store.ts";
-import * as runStore from "./run-store.ts";
+import * as runStore from "../scores/queued-store.ts";
 
 export type Dispatcher = {
   /** Begins to take turns, until `stop`. Never fails. */
@@ -28,12 +28,12 @@ export type Dispatcher = {
   stop(): Promise<void>;
 };
 
-export type DispatcherOptions = Omit<RouterOptions, "clusters" | "evaluators" | "logger"> &
-  Omit<ChunkerOptions, "clusters" | "evaluators" | "scores"> &
+export type DispatcherOptions = Omit<RouterOptions, "clusters" | "metrics" | "logger"> &
+  Omit<ChunkerOptions, "clusters" | "metrics" | "scores"> &
   Omit<LostChunksOptions, "clusters" | "logger"> & {
     readonly clusters: Pick<Clusters, "ids" | "database" | "away">;
     readonly scopes: Pick<Scopes, "find">;
-    readonly evaluators: RouterOptions["evaluators"] & ChunkerOptions["evaluators"];
+    readonly metrics: RouterOptions["metrics"] & ChunkerOptions["metrics"];
     readonly scores: ChunkerOptions["scores"] & LostChunksOptions["scores"];
     readonly logger: Pick<Logger, "warn" | "info">;
     /** Time between two turns while something waits, and while nothing waits. */

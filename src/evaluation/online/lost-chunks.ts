@@ -4,7 +4,7 @@
 import type { Logger } from "../../base/logger.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Scores } from "../scores/scores.ts";
-import * as chunkStore from "./chunk-store.ts";
+import * as chunkStore from "../scores/online-chunk-store.ts";
 
 export type LostChunksOptions = {
   readonly clusters: Pick<Clusters, "database">;

@@ -8,7 +8,7 @@ import { excludedSources } from "./conditions.ts";
 import * as queueStore from "./queue-store.ts";
 
 export type EvaluationQueueOptions = {
-  readonly evaluators: {
+  readonly metrics: {
     /** Returns false only if certainly no evaluator of the project runs online. */
     mayHaveEnabled(projectId: string): boolean;
   };
@@ -18,14 +18,14 @@ export type EvaluationQueueOptions = {
 const eventsPerRowMax = 1_000;
 
 /** Returns the recorder's callback for commits. */
-export function createEvaluationQueue({ evaluators }: EvaluationQueueOptions): {
+export function createEvaluationQueue({ metrics }: EvaluationQueueOptions): {
   readonly onWritten: OnWritten;
 } {
   return {
     async onWritten(sql, written) {
       const rows: queueStore.QueueRow[] = [];
       for (const [projectId, events] of Map.groupBy(written, (event) => event.projectId)) {
-        if (!evaluators.mayHaveEnabled(projectId)) continue;
+        if (!metrics.mayHaveEnabled(projectId)) continue;
         const eventIds = events.filter(isLookedAt).map(({ after }) => after.event_id);
         for (let at = 0; at < eventIds.length; at += eventsPerRowMax) {
           const ids = eventIds.slice(at, at + eventsPerRowMax);

@@ -9,11 +9,11 @@ import { metricFilterMsMax, projectFilterMsMax } from "../../base/tenant-limits.
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import type { RoutedEvaluator } from "../evaluators/definition.ts";
+import type { RoutedEvaluator } from "../metrics/definition.ts";
 import { onlineFilters } from "./conditions.ts";
 import { isSampled } from "./sampling.ts";
 import * as queueStore from "./queue-store.ts";
-import * as runStore from "./run-store.ts";
+import * as runStore from "../scores/queued-store.ts";
 
 export type Router = {
   /**
@@ -25,7 +25,7 @@ export type Router = {
 
 export type RouterOptions = {
   readonly clusters: Pick<Clusters, "database">;
-  readonly evaluators: {
+  readonly metrics: {
     enabledOf(projectId: ProjectScope["projectId"]): Promise<readonly RoutedEvaluator[]>;
   };
   readonly tracingOf: TracingOf;
@@ -48,7 +48,7 @@ type Matched = {
 };
 
 export function createRouter(options: RouterOptions): Router {
-  const { clusters, evaluators, tracingOf, logger } = options;
+  const { clusters, metrics, tracingOf, logger } = options;
   const { filterMsMax = metricFilterMsMax } = options;
   /** Versions whose filters failed, so that each is logged once. */
   const faulty = new Set<string>();
@@ -114,7 +114,7 @@ export function createRouter(options: RouterOptions): Router {
   return {
     async route(project) {
       const { projectId, clusterId } = project;
-      const enabled = await evaluators.enabledOf(projectId);
+      const enabled = await metrics.enabledOf(projectId);
       return clusters.database(clusterId).transaction(async (sql) => {
         if (!(await queueStore.lockProject(sql, projectId))) return 0;
         const eventsMax = Math.min(taken.eventsMax, Math.ceil(pairsMax / enabled.length));

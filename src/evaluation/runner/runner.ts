@@ -4,8 +4,8 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { assertNever, ServiceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Definition, ScoreType } from "../evaluators/definition.ts";
-import { checkScore, type Score } from "../score.ts";
+import type { Definition, ScoreType } from "../metrics/definition.ts";
+import { checkScore, type Score } from "../scores/score.ts";
 import type { Judge } from "./judge/judge.ts";
 import type { PythonOutcome, PythonSandbox } from "./python/sandbox.ts";
 

@@ -161,7 +161,7 @@ export async function sumBackfill(
 }
 
 /** Sums over the chunks of an evaluator, with the field names of the answer. */
-export type EvaluatorSums = {
+export type MetricSums = {
   readonly scored: number;
   readonly failed: number;
   readonly judgePromptTokens: number;
@@ -174,13 +174,13 @@ export type EvaluatorSums = {
 const summedChunksMax = 100_000;
 
 /** Sums over the chunks of an evaluator created since a time. */
-export async function sumEvaluator(
+export async function sumMetric(
   sql: Sql,
   projectId: string,
   evaluatorId: string,
   since: Date,
-): Promise<EvaluatorSums> {
-  const [row] = await sql<EvaluatorSums[]>`
+): Promise<MetricSums> {
+  const [row] = await sql<MetricSums[]>`
     select
       coalesce(sum(scored), 0)::integer as scored,
       coalesce(sum(failed), 0)::integer as failed,

@@ -4,7 +4,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { MetricsMerge } from "../../tracing/events/metrics.ts";
 import type { JudgeCall, RunResult } from "../runner/runner.ts";
-import type { Score } from "../score.ts";
+import type { Score } from "./score.ts";
 
 /** An ended run. Absent texts are null. */
 export type ResultRow = {

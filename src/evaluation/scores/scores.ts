@@ -7,7 +7,7 @@ import type { Sql } from "../../postgres/database.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RunResult } from "../runner/runner.ts";
 import * as chunkStore from "./chunk-store.ts";
-import type { ChunkCounts, ChunkSums, EvaluatorSums, Streak } from "./chunk-store.ts";
+import type { ChunkCounts, ChunkSums, MetricSums, Streak } from "./chunk-store.ts";
 import { type ResultRow, toMetrics, toResultRow } from "./result-row.ts";
 import * as store from "./store.ts";
 import type { RunRow } from "./store.ts";
@@ -15,7 +15,7 @@ import type { RunRow } from "./store.ts";
 export type { ChunkCounts };
 
 /** A project and the cluster that holds its events. */
-export type ProjectPlace = Pick<ProjectScope, "projectId" | "clusterId">;
+export type ProjectRef = Pick<ProjectScope, "projectId" | "clusterId">;
 
 /** The version that a chunk runs, and the name of its scores. */
 export type ChunkKey = {
@@ -55,7 +55,7 @@ export type Committed = {
 export type RunRecord = RunRow;
 
 /** Statistics of an evaluator; ended runs are counted over the chunks created since a time. */
-export type EvaluatorCounts = EvaluatorSums & {
+export type MetricCounts = MetricSums & {
   readonly queued: number;
   readonly running: number;
   readonly oldestQueuedAt: Date | undefined;
@@ -74,20 +74,20 @@ export type OfferedEvents = {
 
 export type Scores = {
   /** Returns the ids of the chunk's events that still have to run, by start time. */
-  runningOf(project: ProjectPlace, chunkId: string): Promise<readonly string[]>;
+  runningOf(project: ProjectRef, chunkId: string): Promise<readonly string[]>;
   /**
    * Commits results, in their order: each ends its run and is merged into the event's metrics, both
    * or neither. A result whose run no longer belongs to the chunk changes nothing, so retries are
    * safe. Does not join the caller's transaction on another cluster.
    */
   commitResults(
-    project: ProjectPlace,
+    project: ProjectRef,
     chunk: ChunkKey,
     results: readonly EndedRun[],
   ): Promise<Committed>;
   /** Returns the failures in a row of an enablement, like `commitResults`. */
   failuresInRow(
-    project: ProjectPlace,
+    project: ProjectRef,
     evaluator: Pick<ChunkKey, "evaluatorId" | "enablement">,
   ): Promise<Omit<Committed, "committed">>;
   /**
@@ -96,7 +96,7 @@ export type Scores = {
    * without events has ended. Returns the counts of the chunk.
    */
   openChunk(
-    project: ProjectPlace,
+    project: ProjectRef,
     chunk: NewChunk,
     events: OfferedEvents,
   ): Promise<ChunkCounts & { readonly isEnded: boolean }>;
@@ -104,44 +104,40 @@ export type Scores = {
    * Ends a chunk; idempotent. Unfinished runs go back to the queue, or are dropped as if never
    * queued.
    */
-  endChunk(project: ProjectPlace, chunkId: string, rest: "requeue" | "drop"): Promise<void>;
+  endChunk(project: ProjectRef, chunkId: string, rest: "requeue" | "drop"): Promise<void>;
   /**
    * Moves waiting runs of the chunk's version into the chunk, up to `eventsMax` events, and returns
    * their events; empty if nothing waits.
    */
-  extendChunk(
-    project: ProjectPlace,
-    chunk: ChunkKey,
-    eventsMax: number,
-  ): Promise<readonly string[]>;
+  extendChunk(project: ProjectRef, chunk: ChunkKey, eventsMax: number): Promise<readonly string[]>;
   /**
    * Records progress of a chunk although no run of it has ended, so that it does not count as lost.
    */
-  touchChunk(project: ProjectPlace, chunkId: string): Promise<void>;
+  touchChunk(project: ProjectRef, chunkId: string): Promise<void>;
   /** Drops some waiting runs of a disabled or deleted evaluator; returns the number. */
-  dropQueued(project: ProjectPlace, evaluatorId: string): Promise<number>;
+  dropQueued(project: ProjectRef, evaluatorId: string): Promise<number>;
   /** Returns the progress of a chunk; undefined if there is none. */
   countChunk(
-    project: ProjectPlace,
+    project: ProjectRef,
     chunkId: string,
   ): Promise<(ChunkCounts & { readonly isEnded: boolean }) | undefined>;
   /** Returns the sums over a backfill's chunks. */
-  countBackfill(project: ProjectPlace, backfillId: string): Promise<ChunkCounts>;
+  countBackfill(project: ProjectRef, backfillId: string): Promise<ChunkCounts>;
   /**
    * Returns the runs of an evaluator on an event, newest version first: those of `version` and of
    * the newest other versions, a hundred in all.
    */
   runsOf(
-    project: ProjectPlace,
+    project: ProjectRef,
     evaluator: Pick<ChunkKey, "evaluatorId" | "version">,
     eventId: string,
   ): Promise<readonly RunRecord[]>;
   /** Returns the statistics of an evaluator. */
-  countEvaluator(
-    project: ProjectPlace,
+  countMetric(
+    project: ProjectRef,
     evaluator: Pick<ChunkKey, "evaluatorId" | "enablement">,
     since: Date,
-  ): Promise<EvaluatorCounts>;
+  ): Promise<MetricCounts>;
 };
 
 export type ScoresOptions = {
@@ -161,18 +157,18 @@ const runsMax = 100;
 const droppedMax = 10_000;
 
 /** A chunk with its project, for SQL. */
-type PlacedChunk = ChunkKey & { readonly projectId: string };
+type ProjectChunk = ChunkKey & { readonly projectId: string };
 
 export function createScores(options: ScoresOptions): Scores {
   const { clusters, tracingOf, failuresMax } = options;
-  const databaseOf = ({ clusterId }: ProjectPlace) => clusters.database(clusterId);
-  const sqlOf = (project: ProjectPlace) => databaseOf(project).sql();
+  const databaseOf = ({ clusterId }: ProjectRef) => clusters.database(clusterId);
+  const sqlOf = (project: ProjectRef) => databaseOf(project).sql();
 
   /** Ends the runs and returns the results that counted, in their order. */
   async function endRuns(
     sql: Sql,
-    project: ProjectPlace,
-    { chunk, rows }: { readonly chunk: PlacedChunk; readonly rows: readonly ResultRow[] },
+    project: ProjectRef,
+    { chunk, rows }: { readonly chunk: ProjectChunk; readonly rows: readonly ResultRow[] },
   ): Promise<readonly ResultRow[]> {
     const { projectId } = project;
     const { metrics } = tracingOf(project);
@@ -253,12 +249,12 @@ export function createScores(options: ScoresOptions): Scores {
       return store.listRuns(sqlOf(project), key, { eventId, limit: runsMax });
     },
 
-    async countEvaluator(project, { evaluatorId, enablement }, since) {
+    async countMetric(project, { evaluatorId, enablement }, since) {
       const { projectId } = project;
       const sql = sqlOf(project);
       const key = { projectId, evaluatorId, enablement };
       const waiting = await store.countWaiting(sql, projectId, evaluatorId);
-      const sums = await chunkStore.sumEvaluator(sql, projectId, evaluatorId, since);
+      const sums = await chunkStore.sumMetric(sql, projectId, evaluatorId, since);
       const streak = await chunkStore.findStreak(sql, key, { isLocked: false });
       const { queued, running, oldest_queued_at: oldest } = waiting;
       return {
@@ -287,7 +283,7 @@ function sortResults(results: readonly EndedRun[]) {
  */
 async function count(
   sql: Sql,
-  { projectId, evaluatorId, enablement }: PlacedChunk,
+  { projectId, evaluatorId, enablement }: ProjectChunk,
   { counted, failuresMax }: { counted: readonly ResultRow[]; failuresMax: number },
 ): Promise<Streak> {
   const key = { projectId, evaluatorId, enablement };

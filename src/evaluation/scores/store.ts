@@ -9,7 +9,7 @@ import {
   unescapeText,
 } from "../../tracing/events/postgres-text.ts";
 import type { JudgeCall } from "../runner/runner.ts";
-import type { Score } from "../score.ts";
+import type { Score } from "./score.ts";
 import type { ResultRow } from "./result-row.ts";
 
 /** The version and the chunk of runs. */

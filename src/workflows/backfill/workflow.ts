@@ -15,7 +15,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/common";
-import type { ChunkEnd } from "../../evaluation/chunks/run-chunk.ts";
+import type { ChunkEnd } from "../../evaluation/scores/run-chunk.ts";
 import type { NextChunk } from "../../evaluation/backfills/backfill-runs.ts";
 import { evaluateChunkEntry } from "../../outbox/entry.ts";
 import type { BackfillInput, EvaluateChunkInput } from "../../outbox/entry.ts";

@@ -1,6 +1,6 @@
 // Activities that run a version of an evaluator on a chunk of events in steps.
 
-import type { Chunks, ChunkStep } from "../../evaluation/chunks/run-chunk.ts";
+import type { Chunks, ChunkStep } from "../../evaluation/scores/run-chunk.ts";
 import type { EvaluateChunkInput } from "../../outbox/entry.ts";
 import { stopSignal, tell, toActivities } from "../activity.ts";
 

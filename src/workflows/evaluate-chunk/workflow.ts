@@ -10,7 +10,7 @@ import {
   sleep,
   workflowInfo,
 } from "@temporalio/workflow";
-import type { ChunkEnd, ChunkStep } from "../../evaluation/chunks/run-chunk.ts";
+import type { ChunkEnd, ChunkStep } from "../../evaluation/scores/run-chunk.ts";
 import type { EvaluateChunkInput } from "../../outbox/entry.ts";
 import { evaluationOptions } from "../activity-options.ts";
 import { progressQuery } from "../progress.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { parseAnswer } from "../../../src/evaluation/runner/judge/parse-answer.ts";
-import type { ScoreRule } from "../../../src/evaluation/score.ts";
+import type { ScoreRule } from "../../../src/evaluation/scores/score.ts";
 
 const base = { type: "LLM", categories: null, scale: null } as const;
 const float: ScoreRule = { ...base, return_type: "float" };

@@ -4,8 +4,8 @@
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/base/errors.ts";
 import type { Reason } from "../../../src/base/errors.ts";
-import { openPatiently, runEvent } from "../../../src/evaluation/chunks/run-event.ts";
-import type { RunEventOptions } from "../../../src/evaluation/chunks/run-event.ts";
+import { openPatiently, runEvent } from "../../../src/evaluation/scores/run-event.ts";
+import type { RunEventOptions } from "../../../src/evaluation/scores/run-event.ts";
 import type { RunResult } from "../../../src/evaluation/runner/runner.ts";
 
 const score: RunResult = { kind: "score", score: 1, explanation: undefined, output: "" };

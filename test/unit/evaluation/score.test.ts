@@ -1,7 +1,7 @@
 // Tests which values are scores under a definition, and which scores pass.
 
 import { describe, expect, test } from "vitest";
-import { checkScore, passes, type ScoreRule } from "../../../src/evaluation/score.ts";
+import { checkScore, passes, type ScoreRule } from "../../../src/evaluation/scores/score.ts";
 
 const code: ScoreRule = { type: "PYTHON", categories: null, scale: null, return_type: undefined };
 const categories = [

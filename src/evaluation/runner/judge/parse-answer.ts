@@ -2,7 +2,7 @@
 // Source: docs/evaluators.md; docs/decisions.md, 22.
 
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../../base/json.ts";
-import { checkScore, type Score, type ScoreRule } from "../../score.ts";
+import { checkScore, type Score, type ScoreRule } from "../../scores/score.ts";
 
 export type ParsedAnswer =
   | { readonly score: Score; readonly explanation: string | undefined }

@@ -6,7 +6,7 @@ import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
 import type { Logger } from "../../../base/logger.ts";
 import { sandboxWaitMsMax, sandboxWaitingPerPlaceMax } from "../../../base/tenant-limits.ts";
 import type { Inspection } from "./answers.ts";
-import { createBlanks } from "./blanks.ts";
+import { createIdleProcesses } from "./idle-processes.ts";
 import { createInspector } from "./inspector.ts";
 import type { Launch, SandboxLimits } from "./launch.ts";
 import { startGuest } from "./process.ts";
@@ -27,7 +27,7 @@ export type PythonSandboxOptions = {
    * Minimum processes kept ready for the next evaluators. Under demand it grows, up to half of
    * `processesMax`.
    */
-  readonly blanks: number;
+  readonly idleMin: number;
   /**
    * Folder of the snapshot, created if absent. If run as root, other accounts must be able to enter
    * it.
@@ -71,9 +71,9 @@ const noOwner: Owner = { orgId: "no organization", projectId: "no project" };
 export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbox {
   const { limits, processesMax, logger } = options;
   const closing = new AbortController();
-  const blanks = createBlanks({
-    countMin: options.blanks,
-    countMax: options.blanks && Math.max(options.blanks, Math.floor(processesMax / 2)),
+  const idle = createIdleProcesses({
+    countMin: options.idleMin,
+    countMax: options.idleMin && Math.max(options.idleMin, Math.floor(processesMax / 2)),
     spawn,
     onFailure: (error) => logger.warn({ err: error }, "Python's sandbox does not start"),
   });
@@ -86,7 +86,7 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
     waitersMax: processesMax * sandboxWaitingPerPlaceMax,
     refusal,
   });
-  const inspector = createInspector({ limits, take: blanks.take });
+  const inspector = createInspector({ limits, take: idle.take });
   let launching: Promise<Launch> | undefined;
   let processes = 0;
 
@@ -122,16 +122,16 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
     async open(code, { owner = noOwner, signal } = {}) {
       const ending = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
       const leave = await places.enter(owner, ending);
-      return openSession({ code, limits, take: blanks.take, ending, leave });
+      return openSession({ code, limits, take: idle.take, ending, leave });
     },
-    isWarm: blanks.isFull,
+    isWarm: idle.isFull,
     processCount: () => processes,
     isCrowded: () => places.isCrowded(),
-    start: blanks.start,
+    start: idle.start,
     async close() {
       closing.abort(new ServiceError("SHUTTING_DOWN", "the service stops; try again"));
       inspector.close();
-      blanks.close();
+      idle.close();
     },
   };
 }

@@ -3,12 +3,12 @@
 
 import { describe, expect, test } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";
-import type { RoutedEvaluator } from "../../../src/evaluation/evaluators/definition.ts";
+import type { RoutedEvaluator } from "../../../src/evaluation/metrics/definition.ts";
 import {
-  createEnabledMemory,
+  createEnabledMetrics,
   type EnabledOfProject,
   subjectOf,
-} from "../../../src/evaluation/evaluators/enabled-memory.ts";
+} from "../../../src/evaluation/metrics/enabled-metrics.ts";
 
 const [one, two] = ["p1", "p2"] as readonly string[] as [ProjectId, ProjectId];
 
@@ -22,14 +22,14 @@ function anEvaluator(projectId: ProjectId, text = "?"): RoutedEvaluator {
 
 /** Returns projects' evaluators, each project in an organization of its own. */
 function enabledOf(projectId: ProjectId, text?: string): EnabledOfProject {
-  return { orgId: `org of ${projectId}`, evaluators: [anEvaluator(projectId, text)] };
+  return { orgId: `org of ${projectId}`, metrics: [anEvaluator(projectId, text)] };
 }
 
 /** A memory of projects that each have one evaluator, and the questions that it asked. */
 function createMemory(options: { readonly bytesMax?: number; readonly text?: string } = {}) {
   const asked: string[] = [];
   const clock = { nowMs: 0 };
-  const memory = createEnabledMemory({
+  const memory = createEnabledMetrics({
     ...{ ...options, ageMsMax: 60_000, now: () => clock.nowMs },
     async list(projectId) {
       asked.push(projectId);
@@ -56,7 +56,7 @@ describe("get", () => {
 
   test("asks again after a failure", async () => {
     let isAway = true;
-    const memory = createEnabledMemory({
+    const memory = createEnabledMetrics({
       list: (projectId) =>
         isAway ? Promise.reject(new Error("away")) : Promise.resolve(enabledOf(projectId)),
     });
@@ -98,7 +98,7 @@ describe("forget", () => {
 
   test("believes no answer to a question that was asked before", async () => {
     const answers: ((enabled: EnabledOfProject) => void)[] = [];
-    const memory = createEnabledMemory({
+    const memory = createEnabledMetrics({
       list: () => new Promise((resolve) => answers.push(resolve)),
     });
     const early = memory.get(one);
@@ -106,7 +106,7 @@ describe("forget", () => {
     const late = memory.get(one);
     answers[1]?.(enabledOf(one));
     await late;
-    answers[0]?.({ orgId: "o", evaluators: [] });
+    answers[0]?.({ orgId: "o", metrics: [] });
     await early;
 
     expect(memory.mayHaveAny(one)).toBe(true);
@@ -117,7 +117,7 @@ describe("forget", () => {
 
 test("mayHaveAny has no more than 100 projects looked up at a time", () => {
   let asked = 0;
-  const memory = createEnabledMemory({
+  const memory = createEnabledMetrics({
     list: () => {
       asked += 1;
       return new Promise(() => undefined);

@@ -3,12 +3,12 @@
 import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import type { Definition, EvaluatorType, RoutedEvaluator } from "./definition.ts";
+import type { Definition, MetricType, RoutedEvaluator } from "./definition.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
 /** An evaluator with its deployed version. */
-export type EvaluatorRow = {
+export type MetricRow = {
   readonly id: string;
   readonly projectId: ProjectId;
   readonly definition: Definition;
@@ -28,7 +28,7 @@ export type EvaluatorRow = {
   readonly enabledAt: Date | null;
 };
 
-function selectEvaluators(sql: Sql): Fragment {
+function selectMetrics(sql: Sql): Fragment {
   return sql`
     select
       evaluators.evaluator_id as id,
@@ -74,13 +74,13 @@ export async function isNameTaken(
   return rows.length > 0;
 }
 
-export async function findEvaluator(
+export async function findMetric(
   sql: Sql,
   projectId: string,
   id: string,
-): Promise<EvaluatorRow | undefined> {
-  const [row] = await sql<EvaluatorRow[]>`
-    ${selectEvaluators(sql)}
+): Promise<MetricRow | undefined> {
+  const [row] = await sql<MetricRow[]>`
+    ${selectMetrics(sql)}
     where evaluators.project_id = ${projectId} and evaluators.evaluator_id = ${id}
       and evaluators.deleted_at is null`;
   return row;
@@ -89,30 +89,30 @@ export async function findEvaluator(
 /** Maximum bytes of text of a page, which ends before a row past it, but has one row at least. */
 const pageBytesMax = 16_000_000;
 
-export type EvaluatorsPage = {
+export type MetricsPage = {
   readonly limit: number;
   readonly afterName: string;
-  readonly type: EvaluatorType | undefined;
+  readonly type: MetricType | undefined;
   readonly id: string | undefined;
 };
 
 export type RowsPage<T> = { readonly rows: readonly T[]; readonly hasMore: boolean };
 
 /** Returns evaluators by name in byte order; fewer than `limit` if they are large. */
-export async function listEvaluators(
+export async function listMetrics(
   sql: Sql,
   projectId: string,
-  { limit, afterName, type, id }: EvaluatorsPage,
-): Promise<RowsPage<EvaluatorRow>> {
+  { limit, afterName, type, id }: MetricsPage,
+): Promise<RowsPage<MetricRow>> {
   const ofType = type === undefined ? sql`true` : sql`content ->> 'type' = ${type}`;
   const ofId = id === undefined ? sql`true` : sql`evaluators.evaluator_id = ${id}`;
   const page = sql`
-    ${selectEvaluators(sql)}
+    ${selectMetrics(sql)}
     where evaluators.project_id = ${projectId} and evaluators.deleted_at is null
       and evaluators.name collate "C" > ${afterName} and ${ofType} and ${ofId}
     order by evaluators.name collate "C"
     limit ${limit + 1}`;
-  return cut<EvaluatorRow>(sql, page, { order: sql`definition ->> 'name' collate "C"`, limit });
+  return cut<MetricRow>(sql, page, { order: sql`definition ->> 'name' collate "C"`, limit });
 }
 
 /** Selects the rows of a page from the rows found, which are one more than its limit. */
@@ -197,7 +197,7 @@ export async function insertVersion(sql: Sql, row: NewVersionRow): Promise<void>
 /**
  * Inserts an evaluator whose first version is deployed; the caller inserts the version after it.
  */
-export async function insertEvaluator(
+export async function insertMetric(
   sql: Sql,
   row: Pick<NewVersionRow, "id" | "definition" | "createdBy"> & { readonly projectId: string },
 ): Promise<void> {

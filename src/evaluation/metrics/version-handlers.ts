@@ -14,10 +14,10 @@ import { actorOf, projectOf } from "../../access/call.ts";
 import { readContent } from "./content-fields.ts";
 import { formatVersion } from "./definition.ts";
 import { toContent } from "./version-content.ts";
-import type { EvaluatorVersion, EvaluatorVersions } from "./versions.ts";
+import type { MetricVersion, MetricVersions } from "./versions.ts";
 
 export function metricVersionHandlers(
-  versions: EvaluatorVersions,
+  versions: MetricVersions,
 ): ServiceImpl<typeof MetricVersionService> {
   return {
     async listMetricVersions({ id, limit, cursor }, context) {
@@ -71,11 +71,11 @@ function asJson(value: JsonValue): ProtobufJson {
 
 type ProtobufJson = Parameters<typeof fromJson>[1];
 
-function toAnswer(version: EvaluatorVersion) {
+function toAnswer(version: MetricVersion) {
   return { success: true, data: toMessage(version) };
 }
 
-function toMessage(version: EvaluatorVersion): MessageInitShape<typeof MetricVersionSchema> {
+function toMessage(version: MetricVersion): MessageInitShape<typeof MetricVersionSchema> {
   return {
     name: formatVersion(version.version),
     fullSha: version.fullSha,

@@ -4,8 +4,8 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
-import { longestWaiting } from "../scores/waiting-store.ts";
-import type { QueuedEvent } from "./queue-store.ts";
+import { longestWaiting } from "./waiting-store.ts";
+import type { QueuedEvent } from "../online/queue-store.ts";
 
 /** A version to queue runs of. */
 export type QueuedVersion = {

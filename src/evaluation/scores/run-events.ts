@@ -6,11 +6,11 @@ import type { Reservation } from "../../base/byte-budget.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { StoredEvent } from "../../tracing/events/event.ts";
 import type { SelectedEvents } from "../../tracing/selection/selection.ts";
-import type { RunnableEvaluator } from "../evaluators/definition.ts";
+import type { RunnableEvaluator } from "../metrics/definition.ts";
 import { hasGroundTruth, toEvaluatedEvent } from "../runner/evaluated-event.ts";
 import { eventMemoryMax, memoryOfEvent, tooLarge } from "../runner/event-memory.ts";
 import type { OpenRunner, RunResult } from "../runner/runner.ts";
-import type { EndedRun } from "../scores/scores.ts";
+import type { EndedRun } from "./scores.ts";
 import type { ResultBatch } from "./result-batch.ts";
 import { isOverloaded, runEvent } from "./run-event.ts";
 import type { RunEventOptions } from "./run-event.ts";
@@ -93,7 +93,7 @@ async function runOne(
     }
     const run = () => opened.run(event);
     const result = await runEvent(run, { ...options, mayWait: () => !isOver() });
-    // Only trials show printed output, which may be a megabyte.
+    // Only a preview shows printed output, which may be a megabyte.
     return result && { eventId, result: { ...result, output: "" } };
   } finally {
     memory.shrink(bytes);

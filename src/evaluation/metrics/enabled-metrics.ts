@@ -7,7 +7,7 @@ import type { ProjectId } from "../../base/ids.ts";
 import { memoryOf } from "../../base/json-memory.ts";
 import type { RoutedEvaluator } from "./definition.ts";
 
-export type EnabledMemory = {
+export type EnabledMetrics = {
   /** Returns a project's evaluators, cached or by a lookup that concurrent callers share. */
   get(projectId: ProjectId): Promise<readonly RoutedEvaluator[]>;
   /**
@@ -19,13 +19,13 @@ export type EnabledMemory = {
   forget(subject: string): void;
 };
 
-/** Evaluators of a project, and its organization. */
+/** Metrics of a project, and its organization. */
 export type EnabledOfProject = {
   readonly orgId: string;
-  readonly evaluators: readonly RoutedEvaluator[];
+  readonly metrics: readonly RoutedEvaluator[];
 };
 
-export type EnabledMemoryOptions = {
+export type EnabledMetricsOptions = {
   /** Queries the database. */
   readonly list: (projectId: ProjectId) => Promise<EnabledOfProject>;
   readonly ageMsMax?: number;
@@ -48,7 +48,7 @@ export function subjectOf(projectId: string): string {
   return subjectPrefix + projectId;
 }
 
-export function createEnabledMemory(options: EnabledMemoryOptions): EnabledMemory {
+export function createEnabledMetrics(options: EnabledMetricsOptions): EnabledMetrics {
   const { list, ageMsMax = ageMsMaxDefault, now = Date.now } = options;
   const { bytesMax = bytesMaxDefault } = options;
   const entries = createByteCache<readonly RoutedEvaluator[]>({ bytesMax, now });
@@ -59,11 +59,11 @@ export function createEnabledMemory(options: EnabledMemoryOptions): EnabledMemor
     const generationAtStart = generation;
     // Age counts from the query, because the database may answer late with an early state.
     const goodUntil = now() + ageMsMax;
-    const { orgId, evaluators } = await list(projectId);
+    const { orgId, metrics } = await list(projectId);
     // Something changed during the lookup, so the result may be outdated.
-    if (generationAtStart !== generation) return evaluators;
-    entries.set(projectId, evaluators, { ownerId: orgId, bytes: memoryOf(evaluators), goodUntil });
-    return evaluators;
+    if (generationAtStart !== generation) return metrics;
+    entries.set(projectId, metrics, { ownerId: orgId, bytes: memoryOf(metrics), goodUntil });
+    return metrics;
   }
 
   function lookUpOnce(projectId: ProjectId): Promise<readonly RoutedEvaluator[]> {

@@ -14,11 +14,11 @@ import type { EvaluateChunkInput } from "../../outbox/entry.ts";
 import type { CommittedScores } from "../../observability/metrics.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { BackfillRuns } from "../backfills/backfill-runs.ts";
-import type { RunnableEvaluator } from "../evaluators/definition.ts";
-import type { Evaluators } from "../evaluators/evaluators.ts";
+import type { RunnableEvaluator } from "../metrics/definition.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { EventMemory } from "../runner/event-memory.ts";
 import type { OpenRunner, Runner } from "../runner/runner.ts";
-import type { ChunkCounts, ChunkKey, Committed, EndedRun, Scores } from "../scores/scores.ts";
+import type { ChunkCounts, ChunkKey, Committed, EndedRun, Scores } from "./scores.ts";
 import { createResultBatch } from "./result-batch.ts";
 import { runEvents } from "./run-events.ts";
 import { isOverloaded, isPermanent, openPatiently, toFailure } from "./run-event.ts";
@@ -65,7 +65,7 @@ export type Chunks = {
 
 export type ChunksOptions = {
   readonly scopes: Pick<Scopes, "find">;
-  readonly evaluators: Pick<Evaluators, "find" | "disable">;
+  readonly metrics: Pick<Metrics, "find" | "disable">;
   readonly scores: Pick<
     Scores,
     | "runningOf"
@@ -124,7 +124,7 @@ type Work = {
 };
 
 export function createChunks(options: ChunksOptions): Chunks {
-  const { scopes, evaluators, scores, tracingOf, runner, backfills, failuresMax } = options;
+  const { scopes, metrics, scores, tracingOf, runner, backfills, failuresMax } = options;
   const { logger, stepMs = stepMsDefault, pauseMs = pauseMsDefault } = options;
   const { lingerMs = lingerMsDefault } = options;
 
@@ -140,7 +140,7 @@ export function createChunks(options: ChunksOptions): Chunks {
     if (!isOnline && !(await backfills.isRunning({ projectId, backfillId }))) {
       return { kind: "held" };
     }
-    const current = await evaluators.find(projectId, evaluatorId);
+    const current = await metrics.find(projectId, evaluatorId);
     if (!current) return { kind: "dropped", reason: "the evaluator is deleted" };
     if (isOnline && !current.definition.enabled_in_prod) {
       return { kind: "dropped", reason: "the evaluator is disabled" };
@@ -149,7 +149,7 @@ export function createChunks(options: ChunksOptions): Chunks {
       return { kind: "requeued", reason: "the evaluator was changed" };
     }
     if (current.version === version) return current;
-    const older = await evaluators.find(projectId, evaluatorId, version);
+    const older = await metrics.find(projectId, evaluatorId, version);
     return older ?? { kind: "dropped", reason: "the evaluator is deleted" };
   }
 
@@ -157,7 +157,7 @@ export function createChunks(options: ChunksOptions): Chunks {
     const { projectId, evaluatorId, enablement } = work.input;
     const reason = `disabled after ${failuresMax} failures in a row`;
     const message = `${reason}: ${last ?? "unknown"}`;
-    await evaluators.disable({ projectId, evaluatorId, enablement, message });
+    await metrics.disable({ projectId, evaluatorId, enablement, message });
     await backfills.failOpenOf(projectId, evaluatorId, message);
     // The failure's text comes from the evaluator and may contain event data, which Temporal must
     // not store.
@@ -215,7 +215,7 @@ export function createChunks(options: ChunksOptions): Chunks {
   }
 
   /** Waits a while for more events of the version; returns none if the step or the wait is over. */
-  async function takeOn(
+  async function takeMoreEvents(
     { input, project }: Work,
     chunk: ChunkKey,
     { opened, deadline, signal }: { opened: OpenRunner; deadline: number; signal: AbortSignal },
@@ -261,7 +261,7 @@ export function createChunks(options: ChunksOptions): Chunks {
             logger.error({ err, chunkId, evaluatorId }, "an evaluator failed to run on an event");
           },
         });
-        eventIds = isOver() ? [] : await takeOn(work, chunk, { opened, deadline, signal });
+        eventIds = isOver() ? [] : await takeMoreEvents(work, chunk, { opened, deadline, signal });
       }
     } finally {
       memory.release();

@@ -6,7 +6,7 @@ import { isJsonObject } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { buckets, eventTypes, unknownName } from "../../tracing/events/event.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
-import { refuse } from "../evaluators/fields.ts";
+import { refuse } from "../metrics/fields.ts";
 
 /** Values of fields that the request omits. */
 const absent: JsonObject = {

@@ -5,7 +5,7 @@
 import { createFairPlaces, type FairPlaces } from "../../base/fair-places.ts";
 import { backfillSelectionsMax, backfillSelectionsWaitingMax } from "../../base/limits.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { isOverloaded } from "../chunks/run-event.ts";
+import { isOverloaded } from "../scores/run-event.ts";
 
 /**
  * Maximum wait for a turn. A waiting search holds a place of the worker that archives and
@@ -15,7 +15,7 @@ const waitMs = 5_000;
 /** Minimum pause of a backfill without a turn; the maximum is twice as long. */
 const asideMs = 2_000;
 
-export function createBackfillPlaces(): FairPlaces {
+export function createSearchTurns(): FairPlaces {
   return createFairPlaces({
     max: backfillSelectionsMax,
     orgMax: 1,

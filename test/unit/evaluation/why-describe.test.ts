@@ -1,7 +1,7 @@
-// Filters in the words of explanations.
+// Filters in words.
 
 import { describe, expect, test } from "vitest";
-import { describeFilter } from "../../../src/evaluation/explanations/words.ts";
+import { describeFilter } from "../../../src/evaluation/why/describe.ts";
 
 describe("describeFilter", () => {
   test.each([

@@ -1,7 +1,7 @@
 // The processes that are kept ready: how many, and whose start comes first.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createBlanks } from "../../../src/evaluation/runner/python/blanks.ts";
+import { createIdleProcesses } from "../../../src/evaluation/runner/python/idle-processes.ts";
 import type { Guest } from "../../../src/evaluation/runner/python/process.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 
 type FakeGuest = Guest & { readonly number: number };
 
-/** Blanks whose processes start when the test says so. */
+/** Idle processes whose processes start when the test says so. */
 function aPool(counts: { readonly countMin: number; readonly countMax: number }) {
   const starts: PromiseWithResolvers<Guest>[] = [];
   const killed: number[] = [];
@@ -29,7 +29,7 @@ function aPool(counts: { readonly countMin: number; readonly countMax: number })
       },
     };
   };
-  const blanks = createBlanks({
+  const idle = createIdleProcesses({
     ...counts,
     spawn: () => {
       const start = Promise.withResolvers<Guest>();
@@ -42,7 +42,7 @@ function aPool(counts: { readonly countMin: number; readonly countMax: number })
     await vi.advanceTimersByTimeAsync(0);
   };
   return {
-    ...{ blanks, killed, failures, settle },
+    ...{ idle, killed, failures, settle },
     underWay: () => starts.length,
     async begin(): Promise<void> {
       starts.shift()?.resolve(aGuest());
@@ -54,7 +54,7 @@ function aPool(counts: { readonly countMin: number; readonly countMax: number })
     },
     async take(): Promise<number | undefined> {
       let number: number | undefined;
-      void blanks.take().then((guest) => (number = (guest as FakeGuest).number));
+      void idle.take().then((guest) => (number = (guest as FakeGuest).number));
       await settle();
       return number;
     },
@@ -65,24 +65,24 @@ describe("kept ready", () => {
   test("is nothing before the start, and one after it", async () => {
     const pool = aPool({ countMin: 1, countMax: 2 });
     expect(pool.underWay()).toBe(0);
-    pool.blanks.start();
+    pool.idle.start();
     expect(pool.underWay()).toBe(1);
-    expect(pool.blanks.isFull()).toBe(false);
+    expect(pool.idle.isFull()).toBe(false);
     await pool.begin();
-    expect(pool.blanks.isFull()).toBe(true);
+    expect(pool.idle.isFull()).toBe(true);
     expect(pool.underWay()).toBe(0);
   });
 
   test("are as many as were taken of late, up to the most, and less again later", async () => {
     const pool = aPool({ countMin: 1, countMax: 2 });
-    pool.blanks.start();
+    pool.idle.start();
     await pool.begin();
     for (let number = 0; number < 3; number += 1) {
       await pool.take();
       await pool.begin();
     }
     while (pool.underWay() > 0) await pool.begin();
-    expect(pool.blanks.isFull()).toBe(true);
+    expect(pool.idle.isFull()).toBe(true);
     expect([await pool.take(), await pool.take()]).not.toContain(undefined);
     while (pool.underWay() > 0) await pool.begin();
     expect(pool.killed).toEqual([]);
@@ -90,15 +90,15 @@ describe("kept ready", () => {
     await vi.advanceTimersByTimeAsync(60_000);
 
     expect(pool.killed).toHaveLength(1);
-    expect(pool.blanks.isFull()).toBe(true);
+    expect(pool.idle.isFull()).toBe(true);
     expect(pool.underWay()).toBe(0);
   });
 
   test("is none where none are wanted", async () => {
     const pool = aPool({ countMin: 0, countMax: 0 });
-    pool.blanks.start();
+    pool.idle.start();
     expect(pool.underWay()).toBe(0);
-    const taken = pool.blanks.take();
+    const taken = pool.idle.take();
     expect(pool.underWay()).toBe(1);
     await pool.begin();
     expect(await taken).toMatchObject({ number: 1 });
@@ -109,8 +109,8 @@ describe("kept ready", () => {
 describe("who takes", () => {
   test("gets the process that is being started to be kept", async () => {
     const pool = aPool({ countMin: 1, countMax: 1 });
-    pool.blanks.start();
-    const taken = pool.blanks.take();
+    pool.idle.start();
+    const taken = pool.idle.take();
     expect(pool.underWay()).toBe(1);
     await pool.begin();
     expect(await taken).toMatchObject({ number: 1 });
@@ -119,9 +119,9 @@ describe("who takes", () => {
 
   test("is served before anything is started to be kept", async () => {
     const pool = aPool({ countMin: 1, countMax: 1 });
-    pool.blanks.start();
+    pool.idle.start();
     await pool.begin();
-    const taken = [1, 2, 3].map(() => pool.blanks.take());
+    const taken = [1, 2, 3].map(() => pool.idle.take());
     expect(pool.underWay()).toBe(2);
     await pool.begin();
     expect(pool.underWay()).toBe(1);
@@ -133,11 +133,11 @@ describe("who takes", () => {
 
   test("is told of a start that failed, and the next one is tried for itself", async () => {
     const pool = aPool({ countMin: 0, countMax: 0 });
-    const first = pool.blanks.take().catch((error: unknown) => error);
+    const first = pool.idle.take().catch((error: unknown) => error);
     await pool.fail();
     expect(await first).toEqual(new Error("no process"));
     expect(pool.failures).toEqual([]);
-    const second = pool.blanks.take();
+    const second = pool.idle.take();
     await pool.begin();
     expect(await second).toMatchObject({ number: 1 });
   });
@@ -145,7 +145,7 @@ describe("who takes", () => {
 
 test("a start that fails is tried again after a pause that grows", async () => {
   const pool = aPool({ countMin: 1, countMax: 1 });
-  pool.blanks.start();
+  pool.idle.start();
   await pool.fail();
   expect(pool.failures).toHaveLength(1);
   expect(pool.underWay()).toBe(0);
@@ -160,8 +160,8 @@ test("a start that fails is tried again after a pause that grows", async () => {
 
 test("nothing is kept after the end", async () => {
   const pool = aPool({ countMin: 1, countMax: 1 });
-  pool.blanks.start();
-  pool.blanks.close();
+  pool.idle.start();
+  pool.idle.close();
   await pool.begin();
   expect(pool.killed).toEqual([1]);
   expect(pool.underWay()).toBe(0);

@@ -4,34 +4,34 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { MetricService } from "../../../gen/waggle/v1/metric_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
-import type { Evaluators } from "./evaluators.ts";
+import type { Metrics } from "./metrics.ts";
 import { toDefinitionFields } from "./metric-input.ts";
 import { toMetricMessage } from "./metric-message.ts";
 
-export function metricHandlers(evaluators: Evaluators): ServiceImpl<typeof MetricService> {
+export function metricHandlers(metrics: Metrics): ServiceImpl<typeof MetricService> {
   return {
     async createMetric(request, context) {
       const fields = toDefinitionFields(request);
-      const { id } = await evaluators.create(projectOf(context), fields, actorOf(context));
+      const { id } = await metrics.create(projectOf(context), fields, actorOf(context));
       return { inserted: true, metricId: id };
     },
     async listMetrics({ type, id, limit, cursor }, context) {
       const options = { type, id, limit, cursor };
-      const page = await evaluators.list(projectOf(context).projectId, options);
+      const page = await metrics.list(projectOf(context).projectId, options);
       return {
         metrics: page.items.map(toMetricMessage),
         ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
       };
     },
     async getMetric({ id }, context) {
-      return toMetricMessage(await evaluators.get(projectOf(context).projectId, id));
+      return toMetricMessage(await metrics.get(projectOf(context).projectId, id));
     },
     async updateMetric(request, context) {
-      await evaluators.update(whoseOf(request, context), toDefinitionFields(request));
+      await metrics.update(whoseOf(request, context), toDefinitionFields(request));
       return { updated: true };
     },
     async deleteMetric(request, context) {
-      await evaluators.delete(whoseOf(request, context));
+      await metrics.delete(whoseOf(request, context));
       return { deleted: true };
     },
   };

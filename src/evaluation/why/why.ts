@@ -6,12 +6,12 @@ import { ServiceError } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { formatVersion } from "../evaluators/definition.ts";
-import type { Evaluator, Evaluators } from "../evaluators/evaluators.ts";
+import { formatVersion } from "../metrics/definition.ts";
+import type { Evaluator, Metrics } from "../metrics/metrics.ts";
 import { excludedSources, hasGroundTruthFilter } from "../online/conditions.ts";
 import { samplingNumber } from "../online/sampling.ts";
-import type { EvaluatorCounts, RunRecord, Scores } from "../scores/scores.ts";
-import { describeFilter, describeRun } from "./words.ts";
+import type { MetricCounts, RunRecord, Scores } from "../scores/scores.ts";
+import { describeFilter, describeRun } from "./describe.ts";
 import * as store from "./store.ts";
 import type { EventFacts } from "./store.ts";
 
@@ -25,7 +25,7 @@ export type Outcome =
   | "ground_truth_absent"
   | "not_queued";
 
-export type Explanation = {
+export type WhyAnswer = {
   readonly outcome: Outcome;
   /** Human-readable text, with the way out. */
   readonly message: string;
@@ -41,7 +41,7 @@ export type Explanation = {
   readonly runs: readonly RunRecord[];
 };
 
-export type EvaluatorStatus = EvaluatorCounts & {
+export type MetricStatus = MetricCounts & {
   readonly isEnabled: boolean;
   readonly disabledReason: string | null;
   readonly version: number;
@@ -51,29 +51,29 @@ export type EvaluatorStatus = EvaluatorCounts & {
 /**
  * Both methods throw NOT_FOUND if the project has no such evaluator; `explain` also for an event.
  */
-export type Explanations = {
+export type Why = {
   /** Explains an evaluator's result on an event, or the first reason why there is none. */
-  explain(project: ProjectScope, evaluatorId: string, eventId: string): Promise<Explanation>;
+  explain(project: ProjectScope, evaluatorId: string, eventId: string): Promise<WhyAnswer>;
   /** Returns the status of an evaluator; ended runs are counted over the last 7 days. */
-  getStatus(project: ProjectScope, evaluatorId: string): Promise<EvaluatorStatus>;
+  getStatus(project: ProjectScope, evaluatorId: string): Promise<MetricStatus>;
 };
 
-export type ExplanationsOptions = {
+export type WhyOptions = {
   readonly clusters: Pick<Clusters, "database">;
-  readonly evaluators: Pick<Evaluators, "get">;
+  readonly metrics: Pick<Metrics, "get">;
   readonly tracingOf: TracingOf;
-  readonly scores: Pick<Scores, "runsOf" | "countEvaluator">;
+  readonly scores: Pick<Scores, "runsOf" | "countMetric">;
   /** Failures in a row that disable an evaluator. */
   readonly failuresMax: number;
 };
 
 const statusMs = 7 * 86_400_000;
 
-export function createExplanations(options: ExplanationsOptions): Explanations {
-  const { clusters, evaluators, scores, failuresMax } = options;
+export function createWhy(options: WhyOptions): Why {
+  const { clusters, metrics, scores, failuresMax } = options;
   return {
     async explain(project, evaluatorId, eventId) {
-      const evaluator = await evaluators.get(project.projectId, evaluatorId);
+      const evaluator = await metrics.get(project.projectId, evaluatorId);
       const sql = clusters.database(project.clusterId).sql();
       const event = isRecordId(eventId)
         ? await store.findEvent(sql, project.projectId, eventId)
@@ -88,10 +88,10 @@ export function createExplanations(options: ExplanationsOptions): Explanations {
     },
 
     async getStatus(project, evaluatorId) {
-      const { id, ...evaluator } = await evaluators.get(project.projectId, evaluatorId);
+      const { id, ...evaluator } = await metrics.get(project.projectId, evaluatorId);
       const { enablement, version, disabledReason, definition } = evaluator;
       const since = new Date(Date.now() - statusMs);
-      const counts = await scores.countEvaluator(project, { evaluatorId: id, enablement }, since);
+      const counts = await scores.countMetric(project, { evaluatorId: id, enablement }, since);
       const isEnabled = definition.enabled_in_prod;
       return { ...counts, isEnabled, disabledReason, version, failuresInRowMax: failuresMax };
     },
@@ -115,10 +115,10 @@ type Facts = {
   readonly eventId: string;
 };
 
-type Reason = Pick<Explanation, "outcome" | "message" | "filter" | "queuedAt">;
+type Reason = Pick<WhyAnswer, "outcome" | "message" | "filter" | "queuedAt">;
 
 /** Checks the conditions of the router, in the order in which users should look at them. */
-async function explainNoRun(options: ExplanationsOptions, facts: Facts): Promise<Reason> {
+async function explainNoRun(options: WhyOptions, facts: Facts): Promise<Reason> {
   return (
     explainEvaluator(facts.evaluator) ??
     explainSource(facts.event) ??
@@ -157,7 +157,7 @@ function explainSource({ source }: EventFacts): Reason | undefined {
 }
 
 async function explainFilters(
-  { tracingOf }: ExplanationsOptions,
+  { tracingOf }: WhyOptions,
   { project, evaluator, eventId }: Facts,
 ): Promise<Reason | undefined> {
   const filters = evaluator.definition.filters.filterArray;
@@ -186,7 +186,7 @@ function explainSampling({ evaluator, eventId }: Facts): Reason | undefined {
 }
 
 async function explainGroundTruth(
-  { tracingOf }: ExplanationsOptions,
+  { tracingOf }: WhyOptions,
   { project: { projectId, ...place }, evaluator, eventId }: Facts,
 ): Promise<Reason | undefined> {
   if (!evaluator.readsGroundTruth) return undefined;

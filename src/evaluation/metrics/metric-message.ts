@@ -7,9 +7,9 @@ import type { FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
 import type { MetricSchema, MetricThresholdSchema } from "../../../gen/waggle/v1/metric_pb.js";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { formatVersion } from "./definition.ts";
-import type { EvaluatorType, Threshold } from "./definition.ts";
+import type { MetricType, Threshold } from "./definition.ts";
 import { olderFilterOf } from "./event-filters.ts";
-import type { Evaluator } from "./evaluators.ts";
+import type { Evaluator } from "./metrics.ts";
 
 export function toMetricMessage(evaluator: Evaluator): MessageInitShape<typeof MetricSchema> {
   const { definition, createdAt, updatedAt, disabledReason } = evaluator;
@@ -60,7 +60,7 @@ function toFilterMessage(filter: FilterInput): MessageInitShape<typeof FilterSch
   };
 }
 
-const oldTypes: Readonly<Record<EvaluatorType, string>> = {
+const oldTypes: Readonly<Record<MetricType, string>> = {
   PYTHON: "custom",
   LLM: "model",
   HUMAN: "human",

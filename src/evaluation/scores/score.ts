@@ -1,9 +1,9 @@
 // Scores: checks a value against the definition, and whether it passes.
 // Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
 
-import type { JsonValue } from "../base/json.ts";
-import { scoreCharactersMax } from "../base/tenant-limits.ts";
-import type { Category, Definition, ScoreType, Threshold } from "./evaluators/definition.ts";
+import type { JsonValue } from "../../base/json.ts";
+import { scoreCharactersMax } from "../../base/tenant-limits.ts";
+import type { Category, Definition, ScoreType, Threshold } from "../metrics/definition.ts";
 
 export type Score = boolean | number | string;
 

@@ -4,7 +4,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
-import type { Category, EvaluatorType, ScoreType } from "./definition.ts";
+import type { Category, MetricType, ScoreType } from "./definition.ts";
 
 /** Field names of the code, prompt or question. */
 const criteriaNames = ["criteria", "definition", "code_snippet", "prompt"] as const;
@@ -68,7 +68,7 @@ export function criteriaOf(fields: CriteriaFields): GivenText | undefined {
   return first;
 }
 
-const types: Readonly<Record<string, EvaluatorType>> = {
+const types: Readonly<Record<string, MetricType>> = {
   python: "PYTHON",
   custom: "PYTHON",
   llm: "LLM",
@@ -77,7 +77,7 @@ const types: Readonly<Record<string, EvaluatorType>> = {
 };
 
 /** Returns a type by its name or an older one, in any case. Throws INVALID_ARGUMENT. */
-export function parseType(text: string, field = "type"): EvaluatorType {
+export function parseType(text: string, field = "type"): MetricType {
   const name = text.toLowerCase();
   if (name === "composite") refuseComposite(field);
   const type = Object.hasOwn(types, name) ? types[name] : undefined;

@@ -4,8 +4,8 @@
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
-import { longestWaiting } from "../scores/waiting-store.ts";
-import type { WaitingVersion } from "./run-store.ts";
+import { longestWaiting } from "./waiting-store.ts";
+import type { WaitingVersion } from "./queued-store.ts";
 
 /** Counts the open chunks of a project, without those of backfills. */
 export async function countOpenChunks(sql: Sql, projectId: string): Promise<number> {

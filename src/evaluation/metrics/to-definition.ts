@@ -7,7 +7,7 @@ import {
   savedModelLengthMax,
   scaleMax,
 } from "../../base/field-limits.ts";
-import type { Definition, EvaluatorType, Filters } from "./definition.ts";
+import type { Definition, MetricType, Filters } from "./definition.ts";
 import { parseEventFilters, withOlderFilter } from "./event-filters.ts";
 import {
   assertText,
@@ -139,7 +139,7 @@ type JudgeFields = Pick<Definition, "model_provider" | "model_name" | "scale">;
 function toJudge(
   fields: DefinitionFields,
   before: Definition | undefined,
-  type: EvaluatorType,
+  type: MetricType,
 ): JudgeFields {
   if (type !== "LLM") {
     for (const field of ["model_provider", "model_name", "scale"] as const) {

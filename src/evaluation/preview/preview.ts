@@ -11,10 +11,10 @@ import {
   parseVersion,
   type RunnableEvaluator,
   type Threshold,
-} from "../evaluators/definition.ts";
-import { refuse } from "../evaluators/fields.ts";
-import { inspectCriteria, type Inspector } from "../evaluators/inspect.ts";
-import type { Limits } from "../evaluators/to-definition.ts";
+} from "../metrics/definition.ts";
+import { refuse } from "../metrics/fields.ts";
+import { inspectCriteria, type Inspector } from "../metrics/inspect.ts";
+import type { Limits } from "../metrics/to-definition.ts";
 import { hasGroundTruth, toEvaluatedEvent } from "../runner/evaluated-event.ts";
 import {
   type EventMemory,
@@ -23,14 +23,14 @@ import {
   tooLarge,
 } from "../runner/event-memory.ts";
 import type { JudgeCall, RunnableDefinition, Runner, RunResult } from "../runner/runner.ts";
-import { passes, type Score } from "../score.ts";
+import { passes, type Score } from "../scores/score.ts";
 import { toGivenEvent } from "./given-event.ts";
 import { type MetricInput, toGivenMetric, toInMetric } from "./given-metric.ts";
 
 /**
  * One of `metric` and `metricId`, and one of `event` and `eventId`; an empty id counts as absent.
  */
-export type TrialRequest = {
+export type PreviewRequest = {
   readonly metric?: MetricInput | undefined;
   readonly metricId?: string | undefined;
   /** Name of a version of the metric `metricId`; default is the deployed one. */
@@ -39,7 +39,7 @@ export type TrialRequest = {
   readonly eventId?: string | undefined;
 };
 
-export type Trial = {
+export type PreviewResult = {
   /** Name of the version that ran; null for a definition in the request. */
   readonly version: string | null;
   readonly durationMs: number;
@@ -58,18 +58,18 @@ export type Trial = {
   | { readonly kind: "no ground truth"; readonly reason: string }
 );
 
-export type Trials = {
+export type Preview = {
   /**
    * Runs an evaluator on an event. Throws INVALID_ARGUMENT naming the field, NOT_FOUND for an
    * absent metric, version or event, EVALUATOR_FAILED with the reason and the traceback of the
    * evaluator's own code, OVERLOADED, and errors of providers and the sandbox.
    */
-  run(project: ProjectScope, request: TrialRequest, signal: AbortSignal): Promise<Trial>;
+  run(project: ProjectScope, request: PreviewRequest, signal: AbortSignal): Promise<PreviewResult>;
 };
 
-export type TrialsOptions = {
+export type PreviewOptions = {
   /** Returns undefined if the project has no such evaluator, or the evaluator no such version. */
-  readonly findEvaluator: (
+  readonly findMetric: (
     projectId: ProjectId,
     evaluatorId: string,
     version?: number,
@@ -91,10 +91,10 @@ type Subject = {
 
 const outputCharactersMax = 10_000;
 
-export function createTrials(options: TrialsOptions): Trials {
-  const { findEvaluator, tracingOf, runner, sandbox, eventMemory, limits } = options;
+export function createPreview(options: PreviewOptions): Preview {
+  const { findMetric, tracingOf, runner, sandbox, eventMemory, limits } = options;
 
-  async function subjectOf(project: ProjectScope, request: TrialRequest): Promise<Subject> {
+  async function subjectOf(project: ProjectScope, request: PreviewRequest): Promise<Subject> {
     const { metric, metricId, version } = request;
     if (metricId) return findSubject(project, metricId, version);
     if (version) refuse("version", "is only for metric_id");
@@ -115,7 +115,7 @@ export function createTrials(options: TrialsOptions): Trials {
   ): Promise<Subject> {
     const number = version ? parseVersion(version) : undefined;
     const isNone = version && number === undefined;
-    const found = isNone ? undefined : await findEvaluator(project.projectId, metricId, number);
+    const found = isNone ? undefined : await findMetric(project.projectId, metricId, number);
     if (!found) throw new ServiceError("NOT_FOUND", "no such metric, or no such version of it");
     const { definition, readsGroundTruth } = found;
     if (definition.type === "HUMAN") {
@@ -125,7 +125,7 @@ export function createTrials(options: TrialsOptions): Trials {
     return { definition, threshold, readsGroundTruth, version: formatVersion(found.version) };
   }
 
-  async function eventOf(project: ProjectScope, request: TrialRequest): Promise<JsonObject> {
+  async function eventOf(project: ProjectScope, request: PreviewRequest): Promise<JsonObject> {
     const { event, eventId } = request;
     if (eventId) {
       const stored = await tracingOf(project).events.get(project.projectId, eventId);
@@ -151,9 +151,9 @@ export function createTrials(options: TrialsOptions): Trials {
 
   async function runSubject(
     project: ProjectScope,
-    { request, event }: { readonly request: TrialRequest; readonly event: JsonObject },
+    { request, event }: { readonly request: PreviewRequest; readonly event: JsonObject },
     signal: AbortSignal,
-  ): Promise<Trial> {
+  ): Promise<PreviewResult> {
     const subject = await subjectOf(project, request);
     const { version, threshold } = subject;
     if (subject.readsGroundTruth && !hasGroundTruth(event)) {

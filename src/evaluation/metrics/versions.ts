@@ -6,18 +6,18 @@ import { ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Page } from "../../base/pages.ts";
-import { byPeople, changeEvaluator, getEvaluator, toRevision } from "./change.ts";
+import { byPeople, changeMetric, getMetric, toRevision } from "./change.ts";
 import type { ChangeParts, Plan, Whose, WhoseCode } from "./change.ts";
 import { formatVersion, parseVersion } from "./definition.ts";
 import { assertText, refuse } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
 import * as store from "./store.ts";
-import type { EvaluatorRow, VersionRow } from "./store.ts";
+import type { MetricRow, VersionRow } from "./store.ts";
 import { toDefinition } from "./to-definition.ts";
 import { compareDefinitions } from "./version-content.ts";
 import type { FieldChange } from "./version-content.ts";
 
-export type EvaluatorVersion = VersionRow;
+export type MetricVersion = VersionRow;
 
 export type ListVersionsOptions = {
   /** From 1 to 1,000; the default is 1,000. */
@@ -34,17 +34,17 @@ export type NewVersion = {
 };
 
 /** All methods throw NOT_FOUND if the project has no such evaluator. */
-export type EvaluatorVersions = {
+export type MetricVersions = {
   /** Returns versions, oldest first. INVALID_ARGUMENT names a wrong option. */
   list(
     projectId: ProjectId,
     id: string,
     options: ListVersionsOptions,
-  ): Promise<Page<EvaluatorVersion>>;
+  ): Promise<Page<MetricVersion>>;
   /** Returns the version of a name, such as `v3`. Throws NOT_FOUND. */
-  get(projectId: ProjectId, id: string, name: string): Promise<EvaluatorVersion>;
+  get(projectId: ProjectId, id: string, name: string): Promise<MetricVersion>;
   /** Creates a version. Throws like `create` of an evaluator, with `content.` before the field. */
-  create(whose: WhoseCode, version: NewVersion): Promise<EvaluatorVersion>;
+  create(whose: WhoseCode, version: NewVersion): Promise<MetricVersion>;
   /** Returns the fields that differ between two versions. Throws NOT_FOUND. */
   compare(
     projectId: ProjectId,
@@ -55,16 +55,16 @@ export type EvaluatorVersions = {
    * Deploys a version and resets the count of failures. Throws NOT_FOUND, and NAME_TAKEN if another
    * evaluator has its name by now.
    */
-  deploy(whose: Whose, name: string): Promise<EvaluatorVersion>;
+  deploy(whose: Whose, name: string): Promise<MetricVersion>;
   /** Creates a new version from an old one and deploys it. Throws like `deploy`. */
-  restore(whose: Whose, name: string): Promise<EvaluatorVersion>;
+  restore(whose: Whose, name: string): Promise<MetricVersion>;
 };
 
-export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
+export function createMetricVersions(parts: ChangeParts): MetricVersions {
   const { database } = parts;
 
   async function get(projectId: ProjectId, id: string, name: string): Promise<VersionRow> {
-    const { id: ownId } = await getEvaluator(database, projectId, id);
+    const { id: ownId } = await getMetric(database, projectId, id);
     return findNamed(ownId, parseVersion(name));
   }
 
@@ -76,9 +76,9 @@ export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
 
   async function change(
     whose: Whose,
-    makePlan: (before: EvaluatorRow) => Promise<Plan>,
+    makePlan: (before: MetricRow) => Promise<Plan>,
   ): Promise<VersionRow> {
-    return findNamed(whose.id, await changeEvaluator(parts, whose, makePlan));
+    return findNamed(whose.id, await changeMetric(parts, whose, makePlan));
   }
 
   return {
@@ -87,7 +87,7 @@ export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
         refuse("limit", `must be from 1 to ${pageLimitMax}`);
       }
       const afterVersion = cursor === undefined ? 0 : parseCursor(cursor);
-      const { id: ownId } = await getEvaluator(database, projectId, id);
+      const { id: ownId } = await getMetric(database, projectId, id);
       const page = { limit, afterVersion };
       const { rows, hasMore } = await store.listVersions(database.sql(), ownId, page);
       const last = hasMore ? rows.at(-1) : undefined;
@@ -123,7 +123,7 @@ export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
 
 async function planVersion(
   parts: ChangeParts,
-  { owner, before }: { readonly owner: Owner; readonly before: EvaluatorRow },
+  { owner, before }: { readonly owner: Owner; readonly before: MetricRow },
   { message, fields, isDeployed }: NewVersion,
 ): Promise<Plan> {
   if (message.trim() === "") refuse("message", "must not be blank");

@@ -3,10 +3,10 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import type { Category, ScoreType, Threshold } from "../evaluators/definition.ts";
-import type { DefinitionFields, ThresholdFields } from "../evaluators/fields.ts";
-import { parseReturnType, refuse } from "../evaluators/fields.ts";
-import { type GivenDefinition, type Limits, toDefinition } from "../evaluators/to-definition.ts";
+import type { Category, ScoreType, Threshold } from "../metrics/definition.ts";
+import type { DefinitionFields, ThresholdFields } from "../metrics/fields.ts";
+import { parseReturnType, refuse } from "../metrics/fields.ts";
+import { type GivenDefinition, type Limits, toDefinition } from "../metrics/to-definition.ts";
 import type { RunnableDefinition } from "../runner/runner.ts";
 
 /** Fields of a request, with the names of the API; the definition may be in any of four fields. */

@@ -3,7 +3,7 @@
 
 import type { Guest } from "./process.ts";
 
-export type Blanks = {
+export type IdleProcesses = {
   /** Returns a ready process: an idle one, else a new one. */
   readonly take: () => Promise<Guest>;
   /** Begins to keep idle processes. */
@@ -13,7 +13,7 @@ export type Blanks = {
   readonly close: () => void;
 };
 
-export type BlanksOptions = {
+export type IdleProcessesOptions = {
   /** Lower bound of the idle pool. */
   readonly countMin: number;
   /**
@@ -33,7 +33,7 @@ const retryMsMax = 60_000;
 /** Age after which a take no longer counts as recent demand. */
 const lateMs = 30_000;
 
-export function createBlanks(options: BlanksOptions): Blanks {
+export function createIdleProcesses(options: IdleProcessesOptions): IdleProcesses {
   const { countMin, countMax, spawn, onFailure } = options;
   let ready: readonly Guest[] = [];
   const takers: PromiseWithResolvers<Guest>[] = [];

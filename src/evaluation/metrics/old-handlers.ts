@@ -4,14 +4,14 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { OldMetricService } from "../../../gen/waggle/compat/v0/metric_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { projectOf } from "../../access/call.ts";
-import type { Evaluators } from "./evaluators.ts";
+import type { Metrics } from "./metrics.ts";
 import { toOldMetricMessage } from "./metric-message.ts";
 
-export function oldMetricHandlers(evaluators: Evaluators): ServiceImpl<typeof OldMetricService> {
+export function oldMetricHandlers(metrics: Metrics): ServiceImpl<typeof OldMetricService> {
   return {
     async listOldMetrics(_request, context) {
       const { projectId, name } = projectOf(context);
-      const { items, nextCursor } = await evaluators.list(projectId, {});
+      const { items, nextCursor } = await metrics.list(projectId, {});
       if (nextCursor !== undefined) {
         // The older form has no pages.
         const message = "the metrics are too long for one answer; list them by GET /v1/metrics";

@@ -1,4 +1,4 @@
-// Evaluators, which score events, with a version for each change. Source: docs/spec.md, "Metric
+// Metrics, which score events, with a version for each change. Source: docs/spec.md, "Metric
 // definition", "Metrics and evaluations"; docs/decisions.md, 22 to 25, 34.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
@@ -14,25 +14,25 @@ import {
   assertFilterRoom,
   assertNameFree,
   byPeople,
-  changeEvaluator,
-  getEvaluator,
+  changeMetric,
+  getMetric,
   stateOf,
   toRevision,
 } from "./change.ts";
 import type { ChangeParts, Whose, WhoseCode } from "./change.ts";
 import type { RoutedEvaluator, RunnableEvaluator } from "./definition.ts";
-import { createEnabledMemory, subjectOf } from "./enabled-memory.ts";
+import { createEnabledMetrics, subjectOf } from "./enabled-metrics.ts";
 import { parseType, refuse } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
 import * as store from "./store.ts";
-import type { EvaluatorRow } from "./store.ts";
+import type { MetricRow } from "./store.ts";
 import { toDefinition } from "./to-definition.ts";
 import { compareDefinitions, hashDefinition } from "./version-content.ts";
 
 /** An evaluator with its deployed version. */
-export type Evaluator = EvaluatorRow;
+export type Evaluator = MetricRow;
 
-export type ListEvaluatorsOptions = {
+export type ListMetricsOptions = {
   /** From 1 to 1,000; the default, 1,000, is the maximum of a project. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -52,7 +52,7 @@ export type Disabling = {
 };
 
 /** Each change is audited and reaches every server when it commits. */
-export type Evaluators = {
+export type Metrics = {
   /**
    * Creates an evaluator, whose definition is its first version.
    *
@@ -64,7 +64,7 @@ export type Evaluators = {
    * Returns evaluators by name; a page of large ones may hold fewer than the limit.
    * INVALID_ARGUMENT names a wrong option.
    */
-  list(projectId: ProjectId, options: ListEvaluatorsOptions): Promise<Page<Evaluator>>;
+  list(projectId: ProjectId, options: ListMetricsOptions): Promise<Page<Evaluator>>;
   /** Returns an evaluator. Throws NOT_FOUND if the project has no such evaluator. */
   get(projectId: ProjectId, id: string): Promise<Evaluator>;
   /**
@@ -95,7 +95,7 @@ export type Evaluators = {
   countAfresh(projectId: ProjectId, id: string): Promise<number>;
 };
 
-export type EvaluatorsOptions = ChangeParts & {
+export type MetricsOptions = ChangeParts & {
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
   /**
    * Cancels the open backfill of an evaluator that is being deleted, in the ambient transaction.
@@ -112,14 +112,14 @@ const reasonCharactersMax = 1_000;
 /** Actor that disables evaluators for their failures. */
 const evaluation: Actor = { type: "system", id: "evaluation", name: "evaluation" };
 
-export function createEvaluators(options: EvaluatorsOptions): Evaluators {
+export function createMetrics(options: MetricsOptions): Metrics {
   const { database, scopes, changes } = options;
-  const memory = createEnabledMemory({
+  const memory = createEnabledMetrics({
     async list(projectId) {
       const scope = await scopes.find("project", projectId);
-      if (!isProject(scope)) return { orgId: projectId, evaluators: [] };
-      const evaluators = await store.listEnabled(database.sql(), projectId);
-      return { orgId: scope.orgId, evaluators };
+      if (!isProject(scope)) return { orgId: projectId, metrics: [] };
+      const metrics = await store.listEnabled(database.sql(), projectId);
+      return { orgId: scope.orgId, metrics };
     },
   });
   changes.onForget((subject) => memory.forget(subject));
@@ -135,12 +135,12 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
       const afterName = cursor === undefined ? "" : parseCursor(cursor);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
-      const { rows, hasMore } = await store.listEvaluators(database.sql(), projectId, page);
+      const { rows, hasMore } = await store.listMetrics(database.sql(), projectId, page);
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatCursor(last.definition.name) };
     },
 
-    get: (projectId, id) => getEvaluator(database, projectId, id),
+    get: (projectId, id) => getMetric(database, projectId, id),
 
     update: (whose, fields) => update(options, whose, fields),
 
@@ -155,7 +155,7 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
     disable: (disabling) => disable(options, disabling),
 
     async countAfresh(projectId, id) {
-      const row = await getEvaluator(database, projectId, id);
+      const row = await getMetric(database, projectId, id);
       const enablement = await store.countAfresh(database.sql(), projectId, row.id);
       if (enablement === undefined) throw new ServiceError("NOT_FOUND", "no such metric");
       return enablement;
@@ -163,15 +163,15 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
   };
 }
 
-type NewEvaluator = {
+type NewMetric = {
   readonly project: ProjectScope;
   readonly fields: DefinitionFields;
   readonly actor: Actor;
 };
 
 async function create(
-  options: EvaluatorsOptions,
-  { project, fields, actor }: NewEvaluator,
+  options: MetricsOptions,
+  { project, fields, actor }: NewMetric,
 ): Promise<Evaluator> {
   const { database, scopes, audit, changes } = options;
   const { projectId } = project;
@@ -186,10 +186,10 @@ async function create(
     await assertNameFree(sql, projectId, { id, name: definition.name });
     await assertFilterRoom(sql, projectId, { id, definition });
     const createdBy = describeActor(actor);
-    await store.insertEvaluator(sql, { id, projectId, definition, createdBy });
+    await store.insertMetric(sql, { id, projectId, definition, createdBy });
     const version = { version: 1, message: "created", fullSha: hashDefinition(definition) };
     await store.insertVersion(sql, { ...revision, ...version, id, createdBy });
-    const made = await getEvaluator(database, projectId, id);
+    const made = await getMetric(database, projectId, id);
     await audit.append({
       ...{ actor, scope, action: "evaluator.create", target: { type: "evaluator", id } },
       after: stateOf(made),
@@ -200,11 +200,11 @@ async function create(
 }
 
 async function update(
-  options: EvaluatorsOptions,
+  options: MetricsOptions,
   whose: WhoseCode,
   fields: DefinitionFields,
 ): Promise<void> {
-  await changeEvaluator(options, whose, async (before) => {
+  await changeMetric(options, whose, async (before) => {
     const given = toDefinition(fields, before.definition, options);
     const changed = compareDefinitions(before.definition, given.definition);
     if (changed.length === 0) return undefined;
@@ -224,14 +224,14 @@ async function update(
 }
 
 function remove(
-  { database, scopes, audit, changes, cancelBackfills }: EvaluatorsOptions,
+  { database, scopes, audit, changes, cancelBackfills }: MetricsOptions,
   { project, id, actor }: Whose & { readonly project: ProjectScope },
 ): Promise<void> {
   const { projectId } = project;
   return database.transaction(async (sql) => {
     const scope = await scopes.hold("project", projectId);
     await store.lockCount(sql, projectId);
-    const before = await getEvaluator(database, projectId, id);
+    const before = await getMetric(database, projectId, id);
     await store.markDeleted(sql, id);
     await cancelBackfills(project, id, actor);
     await audit.append({
@@ -249,24 +249,24 @@ type Wanted = {
 };
 
 async function find(
-  { database, scopes }: EvaluatorsOptions,
+  { database, scopes }: MetricsOptions,
   { projectId, id, version }: Wanted,
 ): Promise<RunnableEvaluator | undefined> {
   if (!isUuid(id) || !(await scopes.find("project", projectId))) return undefined;
-  const row = await store.findEvaluator(database.sql(), projectId, id);
+  const row = await store.findMetric(database.sql(), projectId, id);
   if (!row || version === undefined || version === row.version) return row && toRunnable(row);
   const other = await store.findVersion(database.sql(), row.id, version);
   return other && toRunnable({ ...row, ...other });
 }
 
 async function disable(
-  options: EvaluatorsOptions,
+  options: MetricsOptions,
   { projectId, evaluatorId, enablement, message: given }: Disabling,
 ): Promise<boolean> {
   const whose = { project: { projectId }, id: evaluatorId, actor: evaluation };
   const message = toStorableText(given.slice(0, reasonCharactersMax));
   try {
-    const version = await changeEvaluator(options, whose, async (before) => {
+    const version = await changeMetric(options, whose, async (before) => {
       const { definition, readsGroundTruth } = before;
       if (!definition.enabled_in_prod || before.enablement !== enablement) return undefined;
       return {
@@ -286,7 +286,7 @@ async function disable(
 
 function toRunnable(
   row: Pick<
-    EvaluatorRow,
+    MetricRow,
     "id" | "projectId" | "version" | "enablement" | "definition" | "readsGroundTruth"
   >,
 ): RunnableEvaluator {

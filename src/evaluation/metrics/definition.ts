@@ -4,7 +4,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 
-export type EvaluatorType = "PYTHON" | "LLM" | "HUMAN";
+export type MetricType = "PYTHON" | "LLM" | "HUMAN";
 
 export type ScoreType = "float" | "boolean" | "string" | "categorical";
 
@@ -26,7 +26,7 @@ export type Filters = { readonly filterArray: readonly FilterInput[] };
 export type Definition = {
   /** Key of the scores in an event's `metrics`. */
   readonly name: string;
-  readonly type: EvaluatorType;
+  readonly type: MetricType;
   /** Python code, the judge's prompt, or the question for people. */
   readonly criteria: string;
   readonly description: string;

@@ -1,6 +1,6 @@
 // Gathers results and commits them in batches, while further events run.
 
-import type { EndedRun } from "../scores/scores.ts";
+import type { EndedRun } from "./scores.ts";
 
 export type ResultBatch = {
   /**

@@ -15,12 +15,12 @@ import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { formatVersion } from "./definition.ts";
 import type { Definition } from "./definition.ts";
-import { subjectOf } from "./enabled-memory.ts";
+import { subjectOf } from "./enabled-metrics.ts";
 import { refuse } from "./fields.ts";
 import { inspectCriteria } from "./inspect.ts";
 import type { Inspector } from "./inspect.ts";
 import * as store from "./store.ts";
-import type { EvaluatorRow } from "./store.ts";
+import type { MetricRow } from "./store.ts";
 import type { GivenDefinition, Limits } from "./to-definition.ts";
 import { hashDefinition, toContent } from "./version-content.ts";
 
@@ -73,12 +73,12 @@ export const byPeople = { isFresh: true, disabledReason: null } as const;
 const attemptsMax = 20;
 
 /** Returns an evaluator of a project. Throws NOT_FOUND. */
-export async function getEvaluator(
+export async function getMetric(
   database: Database,
   projectId: string,
   id: string,
-): Promise<EvaluatorRow> {
-  const row = isUuid(id) && (await store.findEvaluator(database.sql(), projectId, id));
+): Promise<MetricRow> {
+  const row = isUuid(id) && (await store.findMetric(database.sql(), projectId, id));
   if (!row) throw new ServiceError("NOT_FOUND", "no such metric");
   return row;
 }
@@ -90,14 +90,14 @@ export async function getEvaluator(
  *
  * Throws NOT_FOUND, NAME_TAKEN, and OVERLOADED if other changes keep interfering.
  */
-export async function changeEvaluator(
+export async function changeMetric(
   parts: ChangeParts,
   whose: Whose,
-  makePlan: (before: EvaluatorRow) => Promise<Plan | undefined>,
+  makePlan: (before: MetricRow) => Promise<Plan | undefined>,
 ): Promise<number | undefined> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const { projectId } = whose.project;
-    const before = await getEvaluator(parts.database, projectId, whose.id);
+    const before = await getMetric(parts.database, projectId, whose.id);
     const plan = await makePlan(before);
     if (!plan) return undefined;
     const version = await carryOut(parts, whose, { before, plan });
@@ -106,7 +106,7 @@ export async function changeEvaluator(
   throw new ServiceError("OVERLOADED", "others change this metric all the time; try again");
 }
 
-type Step = { readonly before: EvaluatorRow; readonly plan: Plan };
+type Step = { readonly before: MetricRow; readonly plan: Plan };
 
 /** Returns undefined, without changes, if the evaluator has changed. */
 function carryOut(
@@ -117,7 +117,7 @@ function carryOut(
   return database.transaction(async (sql) => {
     const scope = await scopes.hold("project", projectId);
     await store.lockCount(sql, projectId);
-    const now = await getEvaluator(database, projectId, id);
+    const now = await getMetric(database, projectId, id);
     if (now.lastVersion !== before.lastVersion || now.enablement !== before.enablement) {
       return undefined;
     }
