@@ -1,5 +1,5 @@
-// Which code reads the event's ground truth, and which only looks like it: told by Python's own
-// parser when an evaluator is saved. docs/spec.md, Metrics; decision 23.
+// Which code counts as reading the event's ground truth: told by Python's own parser when an
+// evaluator is saved. Source: docs/decisions.md, 23.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
@@ -201,12 +201,8 @@ const reads: readonly Snippet[] = [
   },
 ];
 
-const others: readonly Snippet[] = [
-  { name: "a comment", code: `${evaluate("return 1")}  # event["feedback"]["ground_truth"]` },
-  {
-    name: "a docstring",
-    code: evaluate('"""Compares with event["feedback"]["ground_truth"]."""', "return 1"),
-  },
+/** Code that only may read it, or does not: in doubt, it counts as read. */
+const doubtful: readonly Snippet[] = [
   {
     name: "a message",
     code: evaluate('raise ValueError("no feedback.ground_truth: ground_truth")'),
@@ -223,11 +219,6 @@ const others: readonly Snippet[] = [
     name: "an alias of the metadata",
     code: evaluate('m = event["metadata"]', 'return m["ground_truth"]'),
   },
-  { name: "a local variable", code: evaluate("ground_truth = 4", "return ground_truth") },
-  {
-    name: "a local variable in a template",
-    code: evaluate('ground_truth = event["inputs"]["x"]', 'return f"{ground_truth}"'),
-  },
   {
     name: "a template's own placeholder",
     code: evaluate('return "{ground_truth}".format(ground_truth=event["inputs"]["expected"])'),
@@ -239,8 +230,6 @@ const others: readonly Snippet[] = [
     code: evaluate('return {"result": 1, "explanation": str({"ground_truth": 2})}'),
   },
   { name: "an explanation", code: evaluate('return 1, "feedback.ground_truth"') },
-  { name: "a keyword", code: evaluate('return str(dict(ground_truth=event["inputs"]["x"]))') },
-  { name: "another feedback", code: evaluate('return event["feedback"]["rating"]') },
   {
     name: "the inputs' own feedback",
     code: evaluate('return event["inputs"]["feedback"]["ground_truth"]'),
@@ -279,6 +268,21 @@ const others: readonly Snippet[] = [
   { name: "another word", code: evaluate('return event["feedback"]["ground_truth_source"]') },
 ];
 
+const others: readonly Snippet[] = [
+  { name: "a comment", code: `${evaluate("return 1")}  # event["feedback"]["ground_truth"]` },
+  {
+    name: "a docstring",
+    code: evaluate('"""Compares with event["feedback"]["ground_truth"]."""', "return 1"),
+  },
+  { name: "a local variable", code: evaluate("ground_truth = 4", "return ground_truth") },
+  {
+    name: "a local variable in a template",
+    code: evaluate('ground_truth = event["inputs"]["x"]', 'return f"{ground_truth}"'),
+  },
+  { name: "a keyword", code: evaluate('return str(dict(ground_truth=event["inputs"]["x"]))') },
+  { name: "another feedback", code: evaluate('return event["feedback"]["rating"]') },
+];
+
 let sandbox: PythonSandbox;
 
 beforeAll(async () => {
@@ -293,21 +297,14 @@ describe("code that reads the ground truth", () => {
   });
 });
 
+describe("code that names the ground truth for something else", () => {
+  test.each(doubtful)("counts as reading it: $name", async ({ code }) => {
+    expect(await sandbox.inspect(code)).toEqual({ readsGroundTruth: true });
+  });
+});
+
 describe("code that does not", () => {
   test.each(others)("may have $name", async ({ code }) => {
     expect(await sandbox.inspect(code)).toEqual({ readsGroundTruth: false });
   });
-});
-
-test("code too tangled to follow is taken to read it", async () => {
-  // Each function calls every other.
-  const count = 200;
-  const functions = Array.from(
-    { length: count },
-    (_, index) => `def f${index}(d):\n    return [f(d) for f in ALL] or inputs["ground_truth"]`,
-  );
-  const names = functions.map((_, index) => `f${index}`).join(", ");
-  const code = `${functions.join("\n")}\nALL = [${names}]\nresult = f0(event)`;
-
-  expect(await sandbox.inspect(code)).toEqual({ readsGroundTruth: true });
 });

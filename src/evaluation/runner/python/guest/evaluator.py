@@ -18,8 +18,6 @@ import traceback
 import types
 import warnings
 
-import ground_truth
-
 # What evaluators are written with. In the snapshot it costs memory once; imported by each process
 # it would cost seconds.
 for package in (
@@ -38,6 +36,7 @@ MESSAGE_CHARACTERS_MAX = 2_000
 VALUE_CHARACTERS_MAX = 10_000
 # Beyond it a JSON number read as a double is another number.
 INTEGER_MAX = 2**53
+GROUND_TRUTH = "ground_truth"
 HOW_TO = "define `def evaluate(event):` and return the score from it, or set `result`"
 
 OUTPUT = sys.stdout
@@ -69,7 +68,25 @@ def inspect(source: str) -> str:
         return fault(f"the code is no text that Python can read: {error}")
     if not may_define_evaluator(tree):
         return fault(f"the code has no evaluator: {HOW_TO}")
-    return json.dumps({"readsGroundTruth": ground_truth.is_read(tree)})
+    return json.dumps({"readsGroundTruth": reads_ground_truth(tree)})
+
+
+def reads_ground_truth(tree: ast.Module) -> bool:
+    """
+    Whether the code names `ground_truth` in a string or as an attribute. Docstrings do not count;
+    any other mention does, because a missed read would score events that have no ground truth.
+    """
+    nodes = list(ast.walk(tree))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        match node:
+            case ast.Constant(value=str(text)) if GROUND_TRUTH in text and id(node) not in docstrings:
+                return True
+            case ast.Attribute(attr=name) if name == GROUND_TRUTH:
+                return True
+            case ast.MatchClass(kwd_attrs=names) if GROUND_TRUTH in names:
+                return True
+    return False
 
 
 def fault(message: str, line: int | None = None, column: int | None = None) -> str:
