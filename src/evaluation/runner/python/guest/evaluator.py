@@ -36,7 +36,7 @@ MESSAGE_CHARACTERS_MAX = 2_000
 VALUE_CHARACTERS_MAX = 10_000
 # Beyond it a JSON number read as a double is another number.
 INTEGER_MAX = 2**53
-GROUND_TRUTH = "ground_truth"
+TRUTH_KEY = "ground_truth"
 HOW_TO = "define `def evaluate(event):` and return the score from it, or set `result`"
 
 OUTPUT = sys.stdout
@@ -80,11 +80,11 @@ def reads_ground_truth(tree: ast.Module) -> bool:
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
         match node:
-            case ast.Constant(value=str(text)) if GROUND_TRUTH in text and id(node) not in docstrings:
+            case ast.Constant(value=str(text)) if TRUTH_KEY in text and id(node) not in docstrings:
                 return True
-            case ast.Attribute(attr=name) if name == GROUND_TRUTH:
+            case ast.Attribute(attr=name) if name == TRUTH_KEY:
                 return True
-            case ast.MatchClass(kwd_attrs=names) if GROUND_TRUTH in names:
+            case ast.MatchClass(kwd_attrs=names) if TRUTH_KEY in names:
                 return True
     return False
 
