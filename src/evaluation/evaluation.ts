@@ -25,7 +25,6 @@ import { createMetricVersions, type MetricVersions } from "./metrics/versions.ts
 import { createWhy, type Why } from "./why/why.ts";
 import { createDispatcher, type DispatcherOptions } from "./online/dispatcher.ts";
 import { createEvaluationQueue } from "./online/queue.ts";
-import { createQueueStats } from "./online/queue-stats.ts";
 import { createEventMemory, type EventMemory } from "./runner/event-memory.ts";
 import { createJudge } from "./runner/judge/judge.ts";
 import type { PythonSandbox } from "./runner/python/sandbox.ts";
@@ -74,21 +73,21 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   });
   const scores = createScores({ clusters, tracingOf, failuresMax });
   const backfills: Backfills = createBackfills({ ...options, metrics, scores });
-  const queueStats = createQueueStats(clusters);
+  const queue = createEvaluationQueue({ clusters, metrics, scores });
   const eventMemory = createEventMemory();
   const runner = createRunner({ sandbox, judge: createJudge({ calls: options.judgeCalls }) });
   return {
     ...{ metrics, scores, backfills, runner, eventMemory },
     versions: createMetricVersions({ ...options, codeBytesMax }),
-    why: createWhy({ clusters, metrics, tracingOf, scores, failuresMax }),
+    why: createWhy({ queue, metrics, tracingOf, scores, failuresMax }),
     preview: createPreview({
       findMetric: (...named) => metrics.find(...named),
       ...{ tracingOf, runner, sandbox, eventMemory },
       limits: { codeBytesMax },
     }),
-    onWritten: createEvaluationQueue({ metrics }).onWritten,
+    onWritten: queue.onWritten,
     stats: async () => ({
-      ...(await queueStats()),
+      ...(await queue.stats()),
       sandboxProcesses: sandbox.processCount(),
     }),
   };

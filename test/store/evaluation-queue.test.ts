@@ -13,13 +13,11 @@ import {
   createDispatcher,
   type DispatcherOptions,
 } from "../../src/evaluation/online/dispatcher.ts";
-import { createEvaluationQueue } from "../../src/evaluation/online/queue.ts";
-import { createQueueStats } from "../../src/evaluation/online/queue-stats.ts";
+import type { EvaluationQueue } from "../../src/evaluation/online/queue.ts";
 import { insertQueuedRuns } from "../../src/evaluation/scores/queued-store.ts";
 import { isSampled } from "../../src/evaluation/online/sampling.ts";
 import type { Scores } from "../../src/evaluation/scores/scores.ts";
-import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
-import { createOutbox } from "../../src/outbox/outbox.ts";
+import type { EvaluateChunkInput, OutboxEntry } from "../../src/outbox/entry.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
@@ -38,12 +36,19 @@ let testDatabase: TestDatabase;
 let clusters: Clusters;
 let tracing: TracingOfClusters;
 let scores: Scores;
+let queue: EvaluationQueue;
 let project: LocalProject;
 let place: { readonly projectId: ProjectId; readonly clusterId: string };
 /** All evaluators there are; a test adds its own. */
 let evaluators: RunnableEvaluator[] = [];
 /** What Temporal says of workflows. */
 const states = new Map<string, "running" | "completed" | "failed" | "absent">();
+/** Workflows that Temporal was asked to start, by id. */
+const started = new Map<string, OutboxEntry>();
+const client: DispatcherOptions["client"] = {
+  start: async (entry) => void started.set(entry.workflowId, entry),
+  getState: (workflowId) => Promise.resolve(states.get(workflowId) ?? "running"),
+};
 
 const enabledOf = (projectId: string) =>
   evaluators.filter((one) => one.projectId === projectId && one.definition.enabled_in_prod);
@@ -51,10 +56,8 @@ const enabledOf = (projectId: string) =>
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   clusters = openTestClusters(testDatabase.database);
-  const { onWritten } = createEvaluationQueue({
-    metrics: { mayHaveEnabled: (projectId) => enabledOf(projectId).length > 0 },
-  });
-  ({ tracing, scores } = givenScoring(clusters, { onWritten }));
+  const mayHaveEnabled = (projectId: string) => enabledOf(projectId).length > 0;
+  ({ tracing, scores, queue } = givenScoring(clusters, { mayHaveEnabled }));
 });
 
 beforeEach(async () => {
@@ -88,9 +91,8 @@ function change(evaluator: RunnableEvaluator, changed: RunnableEvaluator | undef
 function aDispatcher(options: Partial<DispatcherOptions> = {}) {
   const { database } = testDatabase;
   return createDispatcher({
-    ...{ database, clusters, scores, tracingOf: tracing.of, gatherMs: 0 },
+    ...{ clusters, scores, tracingOf: tracing.of, gatherMs: 0, client },
     scopes: createScopes(database),
-    outbox: createOutbox(database),
     metrics: {
       enabledOf: (projectId) => Promise.resolve(enabledOf(projectId)),
       find: (projectId, id) =>
@@ -98,7 +100,6 @@ function aDispatcher(options: Partial<DispatcherOptions> = {}) {
           evaluators.find((one) => one.projectId === projectId && one.evaluatorId === id),
         ),
     },
-    client: { getState: (workflowId) => Promise.resolve(states.get(workflowId) ?? "running") },
     logger: createLogger("silent"),
     ...options,
   });
@@ -132,14 +133,11 @@ async function runsOf({ evaluatorId }: RunnableEvaluator, state?: string): Promi
   return rows.map((row) => row.event_id).toSorted();
 }
 
-/** Workflows in the outbox that run an evaluator, in the order in which they were put there. */
-async function handedOf({ evaluatorId }: RunnableEvaluator) {
-  const rows = await testDatabase.database.sql()<{ id: string; input: EvaluateChunkInput }[]>`
-    select workflow_id as id, input
-    from outbox
-    where workflow_type = 'evaluateChunk' and input ->> 'evaluatorId' = ${evaluatorId}
-    order by outbox_id`;
-  return [...rows];
+/** Workflows that were started to run an evaluator, in their order. */
+function startedOf({ evaluatorId }: RunnableEvaluator) {
+  return [...started.values()]
+    .map(({ workflowId: id, input }) => ({ id, input: input as EvaluateChunkInput }))
+    .filter(({ input }) => input.evaluatorId === evaluatorId);
 }
 
 async function queuedRows(): Promise<number> {
@@ -190,7 +188,7 @@ describe("the queue", () => {
     const [id = ""] = await write(1);
     const dispatcher = aDispatcher();
     await dispatcher.turn();
-    const [chunk] = await handedOf(evaluator);
+    const [chunk] = startedOf(evaluator);
 
     const { chunkId } = chunk?.input ?? { chunkId: "" };
     await scores.commitResults(place, aChunk(evaluator, chunkId), [aScore(id, 1)]);
@@ -237,7 +235,7 @@ describe("routing", () => {
     }
 
     expect(await runsOf(evaluator)).toEqual([id]);
-    expect(await handedOf(evaluator)).toHaveLength(1);
+    expect(startedOf(evaluator)).toHaveLength(1);
   });
 
   test("waits for ground truth where the evaluator reads it", async () => {
@@ -263,7 +261,7 @@ describe("routing", () => {
     const [id = ""] = await write(1);
     const dispatcher = aDispatcher();
     await dispatcher.turn();
-    const [chunk] = await handedOf(evaluator);
+    const [chunk] = startedOf(evaluator);
     const { chunkId } = chunk?.input ?? { chunkId: "" };
     await scores.commitResults(place, aChunk(evaluator, chunkId), [aFailure(id)]);
     change(evaluator, { ...evaluator, version: 2 });
@@ -364,13 +362,13 @@ describe("routing", () => {
 });
 
 describe("chunks", () => {
-  test("have their workflow in the outbox, with ids and nothing of the events", async () => {
+  test("have their workflow started, with ids and nothing of the events", async () => {
     const evaluator = given({ definition: { filters: isTool, name: "Is it right?" } });
     const ids = await write(3, { inputs: { secret: "payload" } });
 
     await aDispatcher().turn();
 
-    const [handed, ...others] = await handedOf(evaluator);
+    const [handed, ...others] = startedOf(evaluator);
     const { chunkId = "" } = handed?.input ?? {};
     expect(others).toEqual([]);
     expect(handed?.id).toBe(`evaluate-is-it-right-v1-${chunkId}`);
@@ -391,13 +389,13 @@ describe("chunks", () => {
     await dispatcher.turn();
     await write(3);
     await dispatcher.turn();
-    const [first] = await handedOf(evaluator);
-    expect(await handedOf(evaluator)).toHaveLength(1);
+    const [first] = startedOf(evaluator);
+    expect(startedOf(evaluator)).toHaveLength(1);
 
     await scores.endChunk(place, first?.input.chunkId ?? "", "drop");
     await dispatcher.turn();
 
-    const handed = await handedOf(evaluator);
+    const handed = startedOf(evaluator);
     expect(handed.map(({ input }) => input.events)).toEqual([1, 5]);
   });
 
@@ -406,16 +404,16 @@ describe("chunks", () => {
     const dispatcher = aDispatcher({ gatherMs: 3_600_000, chunkEventsMax: 3 });
     await write(1);
     await dispatcher.turn();
-    const [first] = await handedOf(evaluator);
+    const [first] = startedOf(evaluator);
     await scores.endChunk(place, first?.input.chunkId ?? "", "drop");
     await write(2);
     await dispatcher.turn();
-    expect(await handedOf(evaluator)).toHaveLength(1);
+    expect(startedOf(evaluator)).toHaveLength(1);
 
     await write(2);
     await dispatcher.turn();
 
-    const handed = await handedOf(evaluator);
+    const handed = startedOf(evaluator);
     expect(handed.map(({ input }) => input.events)).toEqual([1, 3, 1]);
   });
 
@@ -429,7 +427,7 @@ describe("chunks", () => {
     await dispatcher.turn();
     await dispatcher.turn();
 
-    const counts = await Promise.all(many.map(async (one) => (await handedOf(one)).length));
+    const counts = many.map((one) => startedOf(one).length);
     expect(counts.toSorted()).toEqual([0, 2, 2, 2, 2]);
   });
 
@@ -452,7 +450,7 @@ describe("chunks", () => {
     await dispatcher.turn();
     await dispatcher.turn();
 
-    const counts = await Promise.all(made.map(async (one) => (await handedOf(one)).length));
+    const counts = made.map((one) => startedOf(one).length);
     expect(counts.filter((count) => count === 1)).toHaveLength(32);
     expect(counts.filter((count) => count === 0)).toHaveLength(8);
   });
@@ -464,13 +462,13 @@ describe("chunks", () => {
     await dispatcher.turn();
     // All have more to do by the time that the places are free again.
     await write(1);
-    for (const { input } of (await Promise.all(many.map(handedOf))).flat()) {
+    for (const { input } of many.flatMap(startedOf)) {
       await scores.endChunk(place, input.chunkId, "drop");
     }
 
     await dispatcher.turn();
 
-    const counts = await Promise.all(many.map(async (one) => (await handedOf(one)).length));
+    const counts = many.map((one) => startedOf(one).length);
     expect(counts.filter((count) => count === 0)).toEqual([]);
   });
 
@@ -507,7 +505,7 @@ describe("chunks", () => {
     const kept = await chunksOf();
     expect(kept.slice(0, 2)).toEqual([ofBackfill, young]);
     expect(kept).toHaveLength(3);
-    expect(await handedOf(evaluator)).toHaveLength(4);
+    expect(startedOf(evaluator)).toHaveLength(4);
   });
 
   test("are made for other projects whatever one has under way", async () => {
@@ -520,22 +518,22 @@ describe("chunks", () => {
 
     await aDispatcher({ chunkEventsMax: 2 }).turn();
 
-    expect(await handedOf(busy)).toHaveLength(2);
-    expect(await handedOf(evaluator)).toHaveLength(1);
+    expect(startedOf(busy)).toHaveLength(2);
+    expect(startedOf(evaluator)).toHaveLength(1);
   });
 
-  test("are handed again where a dispatcher died before it had handed them", async () => {
+  test("are started again where a dispatcher died before it had started them", async () => {
     const evaluator = given({ definition: { filters: isTool } });
     await write(1);
-    const outbox = { append: () => Promise.reject(new Error("died")) };
-    await aDispatcher({ outbox }).turn();
-    expect(await handedOf(evaluator)).toEqual([]);
+    const start = () => Promise.reject(new Error("died"));
+    await aDispatcher({ client: { ...client, start } }).turn();
+    expect(startedOf(evaluator)).toEqual([]);
     expect(await runsOf(evaluator, "running")).toHaveLength(1);
 
     await aDispatcher().turn();
     await aDispatcher().turn();
 
-    expect(await handedOf(evaluator)).toHaveLength(1);
+    expect(startedOf(evaluator)).toHaveLength(1);
   });
 
   test("are not made for what is disabled or deleted: it is dropped", async () => {
@@ -566,13 +564,13 @@ describe("chunks", () => {
     await dispatcher.turn();
     const waiting = await write(2);
     await dispatcher.turn();
-    const [first] = await handedOf(evaluator);
+    const [first] = startedOf(evaluator);
     change(evaluator, { ...evaluator, version: 2, enablement: 2 });
     await scores.endChunk(place, first?.input.chunkId ?? "", "drop");
 
     for (let turns = 0; turns < 3; turns += 1) await dispatcher.turn();
 
-    const [, second] = await handedOf(evaluator);
+    const [, second] = startedOf(evaluator);
     expect(second?.input).toMatchObject({ version: 2, enablement: 2, events: 2 });
     expect(await runsOf(evaluator, "running")).toEqual(waiting.toSorted());
   });
@@ -586,13 +584,13 @@ describe("lost chunks", () => {
       const ids = await write(2);
       const dispatcher = aDispatcher({ stillMs: 0, lostPollMs: 0 });
       await dispatcher.turn();
-      const [first] = await handedOf(evaluator);
+      const [first] = startedOf(evaluator);
       states.set(first?.id ?? "", state);
 
       await dispatcher.turn();
       await dispatcher.turn();
 
-      const [, second] = await handedOf(evaluator);
+      const [, second] = startedOf(evaluator);
       const { chunkId = "" } = second?.input ?? {};
       expect((await scores.runningOf(place, chunkId)).toSorted()).toEqual(ids.toSorted());
       expect(await scores.countChunk(place, first?.input.chunkId ?? "")).toMatchObject({
@@ -608,20 +606,19 @@ describe("lost chunks", () => {
     await aDispatcher(options).turn();
     await aDispatcher(options).turn();
     const getState = () => Promise.reject(new Error("Temporal is away"));
-    await aDispatcher({ ...options, client: { getState } }).turn();
+    await aDispatcher({ ...options, client: { ...client, getState } }).turn();
 
-    expect(await handedOf(evaluator)).toHaveLength(1);
+    expect(startedOf(evaluator)).toHaveLength(1);
     expect(await runsOf(evaluator, "running")).toHaveLength(1);
   });
 });
 
-test("runs of another cluster's project are there, and their workflows in the outbox", async () => {
+test("runs of another cluster's project are there, and their workflows are started", async () => {
   const { database } = testDatabase;
   const url = await createDatabase(templateName);
   const both = openTestClusters(database, { eu: url });
   await both.firstLook();
-  const { onWritten } = createEvaluationQueue({ metrics: { mayHaveEnabled: () => true } });
-  const there = givenScoring(both, { onWritten });
+  const there = givenScoring(both, { mayHaveEnabled: () => true });
   try {
     await database.sql()`
       update dataplanes set cluster_id = 'eu' where dataplane_id = ${project.dataplaneId}`;
@@ -635,7 +632,7 @@ test("runs of another cluster's project are there, and their workflows in the ou
       ...{ clusters: both, scores: there.scores, tracingOf: there.tracing.of },
     }).turn();
 
-    const [handed] = await handedOf(evaluator);
+    const [handed] = startedOf(evaluator);
     expect(await there.scores.runningOf(inEu, handed?.input.chunkId ?? "")).toEqual([id]);
     expect(await runsOf(evaluator)).toEqual([]);
   } finally {
@@ -657,7 +654,7 @@ test("many dispatchers at the same time lose no event and give out none twice", 
     let isDone = true;
     for (const evaluator of three) {
       const seen = handedOut.get(evaluator.evaluatorId) ?? [];
-      for (const { input } of await handedOf(evaluator)) {
+      for (const { input } of startedOf(evaluator)) {
         const running = await scores.runningOf(place, input.chunkId);
         if (running.length === 0) continue;
         const results = running.map((id) => aScore(id, 1));
@@ -678,21 +675,20 @@ test("many dispatchers at the same time lose no event and give out none twice", 
 
 test("operators see how much waits, and since when", async () => {
   const evaluator = given({ definition: { filters: isTool } });
-  const stats = createQueueStats(clusters);
-  const before = await stats();
+  const before = await queue.stats();
   await write(3);
   await testDatabase.database.sql()`
     update evaluation_queue set queued_at = now() - interval '1 hour'
     where project_id = ${project.projectId}`;
 
-  const queued = await stats();
+  const queued = await queue.stats();
 
   // The session is an event as well.
   expect(queued.queuedEvents).toBe(before.queuedEvents + 4);
   expect(queued.oldestQueuedAgeSeconds).toBeGreaterThanOrEqual(3_600);
   await aDispatcher().turn();
-  await scores.endChunk(place, (await handedOf(evaluator))[0]?.input.chunkId ?? "", "requeue");
-  const routed = await stats();
+  await scores.endChunk(place, startedOf(evaluator)[0]?.input.chunkId ?? "", "requeue");
+  const routed = await queue.stats();
   expect(routed.queuedEvents).toBe(before.queuedEvents + 3);
   expect(routed.oldestQueuedAgeSeconds).toBeGreaterThanOrEqual(3_600);
 });
@@ -704,7 +700,7 @@ test("a dispatcher that follows takes turns by itself until it is stopped", asyn
 
   await write(1);
 
-  await expect.poll(() => handedOf(evaluator), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => startedOf(evaluator), { timeout: 10_000 }).toHaveLength(1);
   await dispatcher.stop();
   await write(1);
   expect(await queuedRows()).toBe(1);

@@ -157,7 +157,7 @@ describe("enabledOf", () => {
     ]);
     expect(changed).toMatchObject([{ version: 2, definition: { sampling_percentage: 50 } }]);
     expect(after).toEqual([]);
-    expect(heard.filter((subject) => subject === `metrics:${projectId}`)).toHaveLength(5);
+    expect(heard.filter((subject) => subject === `evaluators:${projectId}`)).toHaveLength(5);
   });
 
   test("returns none of an archived project", async () => {
@@ -392,11 +392,11 @@ describe("limits", () => {
   test("a project has at most 1,000 evaluators", async () => {
     const { project, id } = await givenAnEvaluator();
     await own.database.sql()`
-      insert into metrics (
+      insert into evaluators (
         evaluator_id, project_id, name, deployed_version, last_version, is_enabled, created_by
       )
       select gen_random_uuid(), project_id, 'm' || n, 1, 1, false, 'test'
-      from metrics, generate_series(2, 1000) as n
+      from evaluators, generate_series(2, 1000) as n
       where evaluator_id = ${id}`;
 
     const made = metrics.create(project, { ...judge, name: "one more" }, actor);
@@ -407,7 +407,7 @@ describe("limits", () => {
   test("an evaluator has at most 10,000 versions, and can still be disabled", async () => {
     const { id, whose, disable, get } = await givenAnEvaluator();
     await own.database.sql()`
-      update metrics set last_version = 10000 where evaluator_id = ${id}`;
+      update evaluators set last_version = 10000 where evaluator_id = ${id}`;
 
     const updated = metrics.update(whose, { description: "x" });
 

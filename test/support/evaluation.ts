@@ -7,8 +7,10 @@ import { createAccessChanges } from "../../src/access/changes/changes.ts";
 import { isProject, type ProjectScope } from "../../src/access/scope.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
-import { createSearchTurns } from "../../src/evaluation/backfills/search-turns.ts";
-import { createBackfillRuns } from "../../src/evaluation/backfills/backfill-runs.ts";
+import {
+  createBackfillRuns,
+  createSearchTurns,
+} from "../../src/evaluation/backfills/backfill-runs.ts";
 import { type Backfills, createBackfills } from "../../src/evaluation/backfills/backfills.ts";
 import type { DefinitionFields } from "../../src/evaluation/metrics/fields.ts";
 import { createMetrics } from "../../src/evaluation/metrics/metrics.ts";

@@ -4,6 +4,7 @@
 import { createUuid } from "../../src/base/ids.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
 import type { Definition, RunnableEvaluator } from "../../src/evaluation/metrics/definition.ts";
+import { createEvaluationQueue } from "../../src/evaluation/online/queue.ts";
 import { createScores } from "../../src/evaluation/scores/scores.ts";
 import type { ChunkKey, EndedRun } from "../../src/evaluation/scores/scores.ts";
 import type { Score } from "../../src/evaluation/scores/score.ts";
@@ -11,14 +12,20 @@ import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { OnWritten } from "../../src/tracing/events/write-set.ts";
 import { createTracing } from "../../src/tracing/tracing.ts";
 
-/** Returns tracing and scores that work together. */
-export function givenScoring(
-  clusters: Clusters,
-  { onWritten, failuresMax = 10 }: { onWritten?: OnWritten; failuresMax?: number } = {},
-) {
-  const tracing = createTracing({ clusters, ...(onWritten && { onWritten }) });
-  const scores = createScores({ clusters, tracingOf: tracing.of, failuresMax });
-  return { tracing, scores };
+type ScoringOptions = {
+  readonly mayHaveEnabled?: (projectId: string) => boolean;
+  readonly failuresMax?: number;
+  /** Called in place of the queue's own. */
+  readonly onWritten?: OnWritten;
+};
+
+/** Returns tracing, scores and the evaluation queue, which work together. */
+export function givenScoring(clusters: Clusters, options: ScoringOptions = {}) {
+  const { mayHaveEnabled = () => false, failuresMax = 10 } = options;
+  const scores = createScores({ clusters, tracingOf: (place) => tracing.of(place), failuresMax });
+  const queue = createEvaluationQueue({ clusters, scores, metrics: { mayHaveEnabled } });
+  const tracing = createTracing({ clusters, onWritten: options.onWritten ?? queue.onWritten });
+  return { tracing, scores, queue };
 }
 
 /** Returns an evaluator that runs on every event, except as a test changes it. */

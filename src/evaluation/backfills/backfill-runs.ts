@@ -6,8 +6,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { isProject } from "../../access/scope.ts";
 import { deriveUuid } from "../../base/ids.ts";
 import * as limits from "../../base/limits.ts";
-import type { FairPlaces } from "../../base/fair-places.ts";
-import type { Clusters } from "../../postgres/clusters.ts";
+import { createFairPlaces, type FairPlaces } from "../../base/fair-places.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import {
   type BackfillInput,
@@ -21,7 +20,7 @@ import type { RunnableEvaluator } from "../metrics/definition.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { hasGroundTruthFilter } from "../online/conditions.ts";
 import type { Scores } from "../scores/scores.ts";
-import { createSearchTurns, inTurn } from "./search-turns.ts";
+import { inTurn } from "../scores/turns.ts";
 import { type BackfillProgress, toProgress } from "./progress.ts";
 import { type EndState, isEnded } from "./state.ts";
 import * as store from "./store.ts";
@@ -68,11 +67,10 @@ export type BackfillRuns = {
 export type BackfillRunsOptions = {
   /** The control database. */
   readonly database: Database;
-  readonly clusters: Pick<Clusters, "database">;
   readonly scopes: Pick<Scopes, "find">;
   readonly metrics: Pick<Metrics, "find">;
   readonly tracingOf: TracingOf;
-  readonly scores: Pick<Scores, "openChunk" | "endChunk" | "countBackfill">;
+  readonly scores: Pick<Scores, "findOpenChunk" | "openChunk" | "endChunk" | "countBackfill">;
   /** Places of backfills that search events. */
   readonly places?: FairPlaces;
   /** Maximum events of a chunk. */
@@ -81,6 +79,22 @@ export type BackfillRunsOptions = {
 
 /** Maximum time of a call that skips pages without work. */
 const passingMsMax = 10_000;
+
+/**
+ * Returns turns at searching events: few backfills search at a time, one per organization, so that
+ * long searches of one tenant leave read connections to others. The wait is short, because a
+ * waiting search holds a place of the worker that archives and revocations need too.
+ */
+export function createSearchTurns(): FairPlaces {
+  return createFairPlaces({
+    max: limits.backfillSelectionsMax,
+    orgMax: 1,
+    projectMax: 1,
+    waitMs: 5_000,
+    waitersMax: limits.backfillSelectionsWaitingMax,
+    refusal: "as many backfills look for events as may; try again",
+  });
+}
 
 const nothingDone: BackfillProgress = { matched: 0, done: 0, scored: 0, failed: 0, skipped: 0 };
 
@@ -181,10 +195,9 @@ type BackfillContext = {
 
 async function chunkOf(options: Options, context: BackfillContext): Promise<Step> {
   const { project, row } = context;
-  const sql = options.clusters.database(project.clusterId).sql();
-  const open = await store.findOpenChunk(sql, keyOf(row));
+  const open = await options.scores.findOpenChunk(project, row.id);
   if (open) return { kind: "chunk", chunk: toInput(context, open) };
-  return inTurn(options.places, project, () => openChunk(options, context));
+  return inTurn(options.places, { owner: project }, () => openChunk(options, context));
 }
 
 async function openChunk(options: BackfillRunsOptions, context: BackfillContext): Promise<Step> {
@@ -281,13 +294,12 @@ async function finish(
 
 /** Ends the chunks that an ended backfill left open. */
 async function letGo(
-  { clusters, scores }: BackfillRunsOptions,
+  { scores }: BackfillRunsOptions,
   project: ProjectScope,
   row: BackfillRow,
 ): Promise<void> {
-  const sql = clusters.database(project.clusterId).sql();
   for (;;) {
-    const open = await store.findOpenChunk(sql, keyOf(row));
+    const open = await scores.findOpenChunk(project, row.id);
     if (!open) return;
     await scores.endChunk(project, open.chunkId, "drop");
   }

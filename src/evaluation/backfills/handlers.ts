@@ -1,14 +1,14 @@
 // BackfillService: a message in, a message out, no decisions.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { NullValue, timestampFromDate, timestampFromMs, type Value } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { BackfillSchema, BackfillService } from "../../../gen/waggle/v1/backfill_pb.js";
 import { toPageAnswer } from "../../base/pages.ts";
 import { toFilterInput } from "../../tracing/export/handlers.ts";
-import type { FilterInput } from "../../tracing/export/filter.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
 import { formatVersion } from "../metrics/definition.ts";
+import { toFilterMessage } from "../metrics/metric-message.ts";
 import type { Backfill, Backfills } from "./backfills.ts";
 import type { BackfillAction } from "./state.ts";
 
@@ -76,26 +76,4 @@ function toDateRange(fromUs: number | null, toUs: number | null) {
     ...(fromUs !== null && { gte: fromUs / 1000 }),
     ...(toUs !== null && { lte: (toUs - (isWhole ? 1000 : 1)) / 1000 }),
   };
-}
-
-function toFilterMessage({ field, operator, value, type }: FilterInput) {
-  return {
-    ...{ field, operator },
-    ...(value !== undefined && { value: { kind: kindOf(value) } }),
-    ...(type !== undefined && { type }),
-  };
-}
-
-/** Filters contain no lists and objects, because their parser refuses them. */
-function kindOf(value: NonNullable<FilterInput["value"]> | null): Value["kind"] {
-  switch (typeof value) {
-    case "string":
-      return { case: "stringValue", value };
-    case "number":
-      return { case: "numberValue", value };
-    case "boolean":
-      return { case: "boolValue", value };
-    default:
-      return { case: "nullValue", value: NullValue.NULL_VALUE };
-  }
 }

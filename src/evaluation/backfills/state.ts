@@ -27,48 +27,21 @@ export type Step =
   | { readonly kind: "start"; readonly to: OpenState }
   | { readonly kind: "refuse" };
 
-const none: Step = { kind: "none" };
-const refuse: Step = { kind: "refuse" };
-const to = (state: OpenState): Step => ({ kind: "change", to: state });
+const targets = { pause: "pausing", resume: "running", cancel: "cancelling" } as const;
 
 /**
- * Effect of each action in each state. While a backfill is pausing its workflow still runs, and
- * continues if it reads `running` again. A paused backfill has no workflow, so cancelling starts
- * one, which releases the rest.
+ * Returns the effect of an action in a state. While a backfill is pausing its workflow still runs,
+ * and continues if it reads `running` again. A paused one has none, so cancelling starts one, which
+ * releases the rest.
  */
-const steps: { readonly [A in BackfillAction]: { readonly [S in BackfillState]: Step } } = {
-  pause: {
-    running: to("pausing"),
-    pausing: none,
-    paused: none,
-    cancelling: refuse,
-    completed: refuse,
-    cancelled: refuse,
-    failed: refuse,
-  },
-  resume: {
-    running: none,
-    pausing: to("running"),
-    paused: { kind: "start", to: "running" },
-    cancelling: refuse,
-    completed: refuse,
-    cancelled: refuse,
-    failed: refuse,
-  },
-  cancel: {
-    running: to("cancelling"),
-    pausing: to("cancelling"),
-    paused: { kind: "start", to: "cancelling" },
-    cancelling: none,
-    cancelled: none,
-    completed: refuse,
-    failed: refuse,
-  },
-};
-
-/** Returns the effect of an action in a state. */
 export function stepOf(action: BackfillAction, state: BackfillState): Step {
-  return steps[action][state];
+  if (action === "cancel" && (state === "cancelling" || state === "cancelled")) {
+    return { kind: "none" };
+  }
+  if (isEnded(state) || state === "cancelling") return { kind: "refuse" };
+  const to = targets[action];
+  if (state === to || (action === "pause" && state === "paused")) return { kind: "none" };
+  return { kind: state === "paused" ? "start" : "change", to };
 }
 
 /** Returns whether a backfill has ended and cannot continue. */

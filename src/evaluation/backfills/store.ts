@@ -1,5 +1,4 @@
-// SQL of backfills: their records in the control database, and their open chunk in the project's
-// cluster.
+// SQL of backfills, in the control database.
 
 import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
@@ -261,20 +260,4 @@ export async function listStill(
     order by moved_at
     limit ${limit}`;
   return rows.map(toRow);
-}
-
-/** Returns the open chunk of a backfill; undefined if there is none. */
-export async function findOpenChunk(
-  sql: Sql,
-  { projectId, backfillId }: BackfillKey,
-): Promise<
-  { readonly chunkId: string; readonly enablement: number; readonly events: number } | undefined
-> {
-  const [row] = await sql<{ chunkId: string; enablement: number; events: number }[]>`
-    select chunk_id as "chunkId", enablement, events
-    from evaluation_chunks
-    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null
-    order by created_at
-    limit 1`;
-  return row;
 }

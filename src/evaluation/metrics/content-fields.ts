@@ -90,7 +90,7 @@ function readClosed(value: JsonValue, at: string, names: readonly string[]): Jso
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 }
 
-function readThreshold(value: JsonValue, at: string): ThresholdFields {
+export function readThreshold(value: JsonValue, at: string): ThresholdFields {
   const { min, max, ...rest } = readClosed(value, at, thresholdNames);
   const { pass_when: passWhen, passing_categories: passing } = rest;
   return {
@@ -105,7 +105,7 @@ function readThreshold(value: JsonValue, at: string): ThresholdFields {
 
 const thresholdNames = ["min", "max", "pass_when", "passing_categories"];
 
-function readCategory(value: JsonValue, at: string): Category {
+export function readCategory(value: JsonValue, at: string): Category {
   const { category = null, score = null } = readClosed(value, at, ["category", "score"]);
   return {
     category: readText(category, `${at}.category`),

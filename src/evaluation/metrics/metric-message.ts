@@ -50,7 +50,7 @@ function toThresholdMessage(threshold: Threshold): MessageInitShape<typeof Metri
   };
 }
 
-function toFilterMessage(filter: FilterInput): MessageInitShape<typeof FilterSchema> {
+export function toFilterMessage(filter: FilterInput): MessageInitShape<typeof FilterSchema> {
   const { field, operator, value, type } = filter;
   return {
     ...{ field, operator },

@@ -7,7 +7,6 @@ import { isProject, type ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { toStorableText } from "../../base/storable-text.ts";
 import type { Page } from "../../base/pages.ts";
 import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
@@ -21,6 +20,7 @@ import {
 } from "./change.ts";
 import type { ChangeParts, Whose, WhoseCode } from "./change.ts";
 import type { RoutedEvaluator, RunnableEvaluator } from "./definition.ts";
+import { disableMetric, type Disabling } from "./disable-after-failures.ts";
 import { createEnabledMetrics, subjectOf } from "./enabled-metrics.ts";
 import { parseType, refuse } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
@@ -39,16 +39,6 @@ export type ListMetricsOptions = {
   /** Returns only evaluators of this type, by any of its names. */
   readonly type?: string | undefined;
   readonly id?: string | undefined;
-};
-
-/** Failures for which to disable an evaluator. */
-export type Disabling = {
-  readonly projectId: ProjectId;
-  readonly evaluatorId: string;
-  /** Enablement in which the failures were counted. */
-  readonly enablement: number;
-  /** Human-readable: the number of failures, and the last one. */
-  readonly message: string;
 };
 
 /** Each change is audited and reaches every server when it commits. */
@@ -107,11 +97,6 @@ export type MetricsOptions = ChangeParts & {
   ) => Promise<void>;
 };
 
-const reasonCharactersMax = 1_000;
-
-/** Actor that disables evaluators for their failures. */
-const evaluation: Actor = { type: "system", id: "evaluation", name: "evaluation" };
-
 export function createMetrics(options: MetricsOptions): Metrics {
   const { database, scopes, changes } = options;
   const memory = createEnabledMetrics({
@@ -152,7 +137,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
     mayHaveEnabled: (projectId) => memory.mayHaveAny(projectId),
 
-    disable: (disabling) => disable(options, disabling),
+    disable: (disabling) => disableMetric(options, disabling),
 
     async countAfresh(projectId, id) {
       const row = await getMetric(database, projectId, id);
@@ -257,31 +242,6 @@ async function find(
   if (!row || version === undefined || version === row.version) return row && toRunnable(row);
   const other = await store.findVersion(database.sql(), row.id, version);
   return other && toRunnable({ ...row, ...other });
-}
-
-async function disable(
-  options: MetricsOptions,
-  { projectId, evaluatorId, enablement, message: given }: Disabling,
-): Promise<boolean> {
-  const whose = { project: { projectId }, id: evaluatorId, actor: evaluation };
-  const message = toStorableText(given.slice(0, reasonCharactersMax));
-  try {
-    const version = await changeMetric(options, whose, async (before) => {
-      const { definition, readsGroundTruth } = before;
-      if (!definition.enabled_in_prod || before.enablement !== enablement) return undefined;
-      return {
-        ...{ action: "evaluator.disable", message, readsGroundTruth },
-        definition: { ...definition, enabled_in_prod: false },
-        // The count of the failures that caused the disabling is kept.
-        deploy: { isFresh: false, disabledReason: message },
-      };
-    });
-    return version !== undefined;
-  } catch (error) {
-    // Deleted, or archived with its project: there is nothing to disable.
-    if (error instanceof ServiceError && error.reason === "NOT_FOUND") return false;
-    throw error;
-  }
 }
 
 function toRunnable(

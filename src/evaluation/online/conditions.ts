@@ -7,6 +7,12 @@ import type { RoutedEvaluator } from "../metrics/definition.ts";
 /** Sources whose events are not evaluated online; experiments and the playground score them. */
 export const excludedSources: readonly string[] = ["evaluation", "playground"];
 
+export const sourceFilters: readonly FilterInput[] = excludedSources.map((value) => ({
+  field: "source",
+  operator: "is not",
+  value,
+}));
+
 /** Holds if an event has ground truth that is not null. */
 export const hasGroundTruthFilter: FilterInput = {
   field: "feedback.ground_truth",
@@ -19,7 +25,7 @@ export function onlineFilters(
 ): FilterInput[] {
   return [
     ...evaluator.definition.filters.filterArray,
-    ...excludedSources.map((value) => ({ field: "source", operator: "is not", value })),
+    ...sourceFilters,
     ...(evaluator.readsGroundTruth ? [hasGroundTruthFilter] : []),
   ];
 }

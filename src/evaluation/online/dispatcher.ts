@@ -8,13 +8,11 @@ import type { Logger } from "../../base/logger.ts";
 import { chunksOfOrgMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
-import { type ChunkerOptions, createChunker } from "./chunker.ts";
-import { createLostChunks, type LostChunksOptions } from "./lost-chunks.ts";
+import { type ChunkerOptions, createChunker } from "../scores/chunker.ts";
+import { createLostChunks, type LostChunksOptions } from "../scores/lost-chunks.ts";
 import { createOrgLanes, type OrgWork } from "./org-lanes.ts";
 import { createRouter, type RouterOptions } from "./router.ts";
-import * as chunkStore from "../scores/online-chunk-store.ts";
 import * as queueStore from "./queue-store.ts";
-import * as runStore from "../scores/queued-store.ts";
 
 export type Dispatcher = {
   /** Begins to take turns, until `stop`. Never fails. */
@@ -28,13 +26,17 @@ export type Dispatcher = {
   stop(): Promise<void>;
 };
 
-export type DispatcherOptions = Omit<RouterOptions, "clusters" | "metrics" | "logger"> &
-  Omit<ChunkerOptions, "clusters" | "metrics" | "scores"> &
-  Omit<LostChunksOptions, "clusters" | "logger"> & {
+export type DispatcherOptions = Omit<RouterOptions, "clusters" | "metrics" | "scores" | "logger"> &
+  Omit<ChunkerOptions, "clusters" | "metrics" | "scores" | "queue" | "client"> &
+  Omit<LostChunksOptions, "clusters" | "scores" | "client" | "logger"> & {
     readonly clusters: Pick<Clusters, "ids" | "database" | "away">;
     readonly scopes: Pick<Scopes, "find">;
     readonly metrics: RouterOptions["metrics"] & ChunkerOptions["metrics"];
-    readonly scores: ChunkerOptions["scores"] & LostChunksOptions["scores"];
+    readonly scores: RouterOptions["scores"] &
+      ChunkerOptions["scores"] &
+      LostChunksOptions["scores"];
+    /** Starts workflows, and queries Temporal about them. */
+    readonly client: ChunkerOptions["client"] & LostChunksOptions["client"];
     readonly logger: Pick<Logger, "warn" | "info">;
     /** Time between two turns while something waits, and while nothing waits. */
     readonly busyPollMs?: number;
@@ -50,7 +52,6 @@ const lostPollMsDefault = 30_000;
 /** Limits of a turn; the next turn continues after the last project. */
 const projectsPerTurnMax = 100;
 const versionsPerTurnMax = 2_000;
-const chunksPerTurnMax = 200;
 /** Maximum portions of one project's events per turn, before other projects. */
 const portionsPerTurnMax = 5;
 const projectMsMax = 1_000;
@@ -70,7 +71,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { busyPollMs = busyPollMsDefault, idlePollMs = idlePollMsDefault } = options;
   const { lostPollMs = lostPollMsDefault } = options;
   const router = createRouter(options);
-  const chunker = createChunker(options);
+  const chunker = createChunker({ ...options, queue: queueStore });
   const lostChunks = createLostChunks(options);
   const orgLanes = createOrgLanes(lanes);
   const orgs = createCache<string>(orgsRemembered);
@@ -131,9 +132,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function chunkCluster(clusterId: string, waitMs: number | undefined): Promise<boolean> {
-    const sql = clusters.database(clusterId).sql();
     const after = chunkedUpTo.get(clusterId) ?? systemScopeId;
-    const versions = await runStore.listWaitingVersions(sql, after, versionsPerTurnMax);
+    const versions = await chunker.listWaiting(clusterId, after, versionsPerTurnMax);
     const last = versions.length === versionsPerTurnMax ? versions.at(-1) : undefined;
     chunkedUpTo.set(clusterId, last?.projectId ?? systemScopeId);
     const waiting = Map.groupBy(versions, (version): string => version.projectId);
@@ -159,7 +159,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** Counts the open chunks of each organization in a cluster, without those of backfills. */
   async function countOpenByOrg(clusterId: string): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
-    const rows = await chunkStore.countOpenByProject(clusters.database(clusterId).sql());
+    const rows = await chunker.countOpen(clusterId);
     for (const { projectId, count } of rows) {
       const orgId = orgs.find(projectId) ?? (await findProject(projectId))?.orgId;
       if (orgId === undefined) continue;
@@ -169,16 +169,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return counts;
   }
 
-  async function handChunks(clusterId: string): Promise<void> {
-    const sql = clusters.database(clusterId).sql();
-    for (const chunk of await chunkStore.listUnhanded(sql, chunksPerTurnMax)) {
+  async function startWorkflows(clusterId: string): Promise<void> {
+    const starts: Promise<void>[] = [];
+    for (const chunk of await chunker.listUnstarted(clusterId)) {
       const { projectId, chunkId } = chunk;
-      await report({ clusterId, projectId }, async () => {
-        const project = await findProject(projectId);
-        if (project) await chunker.hand(project, chunk);
-        else await scores.endChunk({ projectId, clusterId }, chunkId, "drop");
-      });
+      const project = await findProject(projectId);
+      const start = () =>
+        project
+          ? chunker.start(project, chunk)
+          : scores.endChunk({ projectId, clusterId }, chunkId, "drop");
+      starts.push(report({ clusterId, projectId }, start));
     }
+    await Promise.all(starts);
   }
 
   async function turn(waitMs?: number): Promise<boolean> {
@@ -190,7 +192,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await report({ clusterId }, async () => {
         const wasQueued = await routeCluster(clusterId, waitMs);
         const waits = await chunkCluster(clusterId, waitMs);
-        await handChunks(clusterId);
+        await startWorkflows(clusterId);
         isBusy ||= wasQueued || waits;
       });
       if (looksForLost) {

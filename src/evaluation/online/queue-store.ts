@@ -4,6 +4,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import type { QueuedEvent } from "../scores/scores.ts";
 
 /** Events of one commit. */
 export type QueueRow = {
@@ -80,9 +81,6 @@ export async function limitStatements(sql: Sql, timeoutMs: number | undefined): 
   else await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`;
 }
 
-/** An event waiting to be routed. */
-export type QueuedEvent = { readonly eventId: string; readonly queuedAt: Date };
-
 /** Takes the oldest rows of a project off the queue, until they have `eventsMax` events or more. */
 export async function takeQueueRows(
   sql: Sql,
@@ -129,27 +127,35 @@ export async function deleteQueueRows(sql: Sql, projectId: string, limit: number
   return count;
 }
 
-/** Maximum of the count of runs; larger counts stop there. */
-const countedMax = 1_000_000;
-
-/** Returns the number of waiting events and of waiting runs, and the age of the oldest. */
+/** Returns the number of waiting events of all projects, and the time of the oldest. */
 export async function sumWaiting(
   sql: Sql,
-): Promise<{ readonly events: number; readonly runs: number; readonly ageSeconds: number }> {
-  const [row] = await sql<{ events: number; runs: number; ageSeconds: number }[]>`
+): Promise<{ readonly count: number; readonly oldest: Date | null }> {
+  const [row] = await sql<{ count: number; oldest: Date | null }[]>`
     -- of all projects
-    select
-      queue.events,
-      runs.count as runs,
-      coalesce(extract(epoch from clock_timestamp() - least(queue.oldest, runs.oldest)), 0)
-        ::double precision as "ageSeconds"
+    select coalesce(sum(cardinality(event_ids)), 0)::integer as count, min(queued_at) as oldest
+    from evaluation_queue`;
+  return row ?? { count: 0, oldest: null };
+}
+
+/** Maximum waiting commits to search for an event, the latest ones; older ones are not searched. */
+const commitsSearchedMax = 10_000;
+
+/** Returns the time since which an event waits to be routed; undefined if it does not wait. */
+export async function findWaitingSince(
+  sql: Sql,
+  projectId: string,
+  eventId: string,
+): Promise<Date | undefined> {
+  const [row] = await sql<{ since: Date | null }[]>`
+    select min(queued_at) as since
     from (
-      select coalesce(sum(cardinality(event_ids)), 0)::integer as events, min(queued_at) as oldest
+      select queued_at, event_ids
       from evaluation_queue
-    ) as queue
-    cross join (
-      select count(*)::integer as count, min(queued_at) as oldest
-      from (select queued_at from scores where state = 'queued' limit ${countedMax}) as waiting
-    ) as runs`;
-  return row ?? { events: 0, runs: 0, ageSeconds: 0 };
+      where project_id = ${projectId}
+      order by queue_id desc
+      limit ${commitsSearchedMax}
+    ) as waiting
+    where event_ids @> array[${escapeText(eventId)}]::text[]`;
+  return row?.since ?? undefined;
 }

@@ -2,41 +2,77 @@
 // is lost. Costs ingestion one small statement per commit, and nothing if no evaluator may run.
 // Source: docs/evaluators.md; docs/decisions.md, 22.
 
+import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid } from "../../base/ids.ts";
-import type { OnWritten, WrittenEvent } from "../../tracing/events/write-set.ts";
+import type { Clusters } from "../../postgres/clusters.ts";
+import type { OnWritten } from "../../tracing/events/write-set.ts";
+import type { Scores } from "../scores/scores.ts";
 import { excludedSources } from "./conditions.ts";
 import * as queueStore from "./queue-store.ts";
 
+/** Waiting work in all clusters that are up. */
+export type QueueStats = {
+  /** Age of the oldest waiting work; 0 if nothing waits. */
+  readonly oldestQueuedAgeSeconds: number;
+  /** Number of waiting events and waiting runs. */
+  readonly queuedEvents: number;
+};
+
+export type EvaluationQueue = {
+  /** The recorder's callback for commits. */
+  readonly onWritten: OnWritten;
+  /** Returns the time since which an event waits to be routed; undefined if it does not wait. */
+  waitsSince(project: ProjectScope, eventId: string): Promise<Date | undefined>;
+  stats(): Promise<QueueStats>;
+};
+
 export type EvaluationQueueOptions = {
+  readonly clusters: Pick<Clusters, "ids" | "database" | "away">;
   readonly metrics: {
     /** Returns false only if certainly no evaluator of the project runs online. */
     mayHaveEnabled(projectId: string): boolean;
   };
+  readonly scores: Pick<Scores, "sumQueued">;
 };
 
 /** Maximum events of one row; a router takes whole rows. */
 const eventsPerRowMax = 1_000;
 
-/** Returns the recorder's callback for commits. */
-export function createEvaluationQueue({ metrics }: EvaluationQueueOptions): {
-  readonly onWritten: OnWritten;
-} {
+export function createEvaluationQueue(options: EvaluationQueueOptions): EvaluationQueue {
+  const { clusters, metrics, scores } = options;
   return {
     async onWritten(sql, written) {
       const rows: queueStore.QueueRow[] = [];
       for (const [projectId, events] of Map.groupBy(written, (event) => event.projectId)) {
         if (!metrics.mayHaveEnabled(projectId)) continue;
-        const eventIds = events.filter(isLookedAt).map(({ after }) => after.event_id);
-        for (let at = 0; at < eventIds.length; at += eventsPerRowMax) {
-          const ids = eventIds.slice(at, at + eventsPerRowMax);
-          rows.push({ projectId, queueId: createUuid(), eventIds: ids });
+        const routed = events.filter(({ after }) => !excludedSources.includes(after.source));
+        for (let at = 0; at < routed.length; at += eventsPerRowMax) {
+          const part = routed.slice(at, at + eventsPerRowMax);
+          const eventIds = part.map(({ after }) => after.event_id);
+          rows.push({ projectId, queueId: createUuid(), eventIds });
         }
       }
       if (rows.length > 0) await queueStore.insertQueueRows(sql, rows);
     },
-  };
-}
 
-function isLookedAt({ after }: WrittenEvent): boolean {
-  return !excludedSources.includes(after.source);
+    waitsSince: ({ projectId, clusterId }, eventId) =>
+      queueStore.findWaitingSince(clusters.database(clusterId).sql(), projectId, eventId),
+
+    async stats() {
+      const away = clusters.away();
+      const answering = clusters.ids().filter((id) => !away.includes(id));
+      const sums = await Promise.all(
+        answering.flatMap((id) => [
+          queueStore.sumWaiting(clusters.database(id).sql()),
+          scores.sumQueued(id),
+        ]),
+      );
+      const now = Date.now();
+      const ages = sums.map(({ oldest }) => (oldest ? (now - oldest.getTime()) / 1_000 : 0));
+      return {
+        oldestQueuedAgeSeconds: Math.max(0, ...ages),
+        queuedEvents: sums.reduce((total, { count }) => total + count, 0),
+      };
+    },
+  };
 }

@@ -10,10 +10,10 @@ import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RoutedEvaluator } from "../metrics/definition.ts";
+import type { QueuedEvent, Scores } from "../scores/scores.ts";
 import { onlineFilters } from "./conditions.ts";
 import { isSampled } from "./sampling.ts";
 import * as queueStore from "./queue-store.ts";
-import * as runStore from "../scores/queued-store.ts";
 
 export type Router = {
   /**
@@ -29,6 +29,7 @@ export type RouterOptions = {
     enabledOf(projectId: ProjectScope["projectId"]): Promise<readonly RoutedEvaluator[]>;
   };
   readonly tracingOf: TracingOf;
+  readonly scores: Pick<Scores, "queueRuns">;
   readonly logger: Pick<Logger, "warn">;
   /** Maximum time of one evaluator's filters on the events of a transaction. */
   readonly filterMsMax?: number;
@@ -44,11 +45,11 @@ const hurriedMsMax = 50;
 /** Events that an evaluator has to run on. */
 type Matched = {
   readonly evaluator: RoutedEvaluator;
-  readonly events: readonly queueStore.QueuedEvent[];
+  readonly events: readonly QueuedEvent[];
 };
 
 export function createRouter(options: RouterOptions): Router {
-  const { clusters, metrics, tracingOf, logger } = options;
+  const { clusters, metrics, tracingOf, scores, logger } = options;
   const { filterMsMax = metricFilterMsMax } = options;
   /** Versions whose filters failed, so that each is logged once. */
   const faulty = new Set<string>();
@@ -65,7 +66,7 @@ export function createRouter(options: RouterOptions): Router {
   async function match(
     project: ProjectScope,
     evaluator: RoutedEvaluator,
-    events: readonly queueStore.QueuedEvent[],
+    events: readonly QueuedEvent[],
   ): Promise<Matched> {
     const { sampling_percentage: percentage } = evaluator.definition;
     const sampled = events.filter(({ eventId }) => isSampled(eventId, percentage));
@@ -88,7 +89,7 @@ export function createRouter(options: RouterOptions): Router {
       events,
     }: {
       readonly enabled: readonly RoutedEvaluator[];
-      readonly events: readonly queueStore.QueuedEvent[];
+      readonly events: readonly QueuedEvent[];
     },
   ): Promise<readonly Matched[]> {
     const hurryAt = Date.now() + projectFilterMsMax;
@@ -120,9 +121,13 @@ export function createRouter(options: RouterOptions): Router {
         const eventsMax = Math.min(taken.eventsMax, Math.ceil(pairsMax / enabled.length));
         const rows = await queueStore.takeQueueRows(sql, projectId, { ...taken, eventsMax });
         const events = earliest(rows);
-        for (const matched of await matchAll(sql, project, { enabled, events })) {
-          if (matched.events.length === 0) continue;
-          await runStore.insertQueuedRuns(sql, matched.evaluator, matched.events);
+        const all = await matchAll(sql, project, { enabled, events });
+        const ids = new Set(all.flatMap((one) => one.events.map(({ eventId }) => eventId)));
+        // Held, so that no event is deleted before its runs are stored.
+        const held = await tracingOf(project).metrics.hold(projectId, [...ids]);
+        for (const { evaluator, events: matched } of all) {
+          const existing = matched.filter(({ eventId }) => held.has(eventId));
+          if (existing.length > 0) await scores.queueRuns(project, evaluator, existing);
         }
         return events.length;
       });
@@ -131,8 +136,8 @@ export function createRouter(options: RouterOptions): Router {
 }
 
 /** Keeps each event once, however often it was written, with its first time. */
-function earliest(events: readonly queueStore.QueuedEvent[]): queueStore.QueuedEvent[] {
-  const found = new Map<string, queueStore.QueuedEvent>();
+function earliest(events: readonly QueuedEvent[]): QueuedEvent[] {
+  const found = new Map<string, QueuedEvent>();
   for (const event of events) {
     if (!found.has(event.eventId)) found.set(event.eventId, event);
   }

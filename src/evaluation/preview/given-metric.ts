@@ -2,7 +2,8 @@
 // docs/decisions.md, 22.
 
 import { ServiceError } from "../../base/errors.ts";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { readCategory, readThreshold } from "../metrics/content-fields.ts";
 import type { Category, ScoreType, Threshold } from "../metrics/definition.ts";
 import type { DefinitionFields, ThresholdFields } from "../metrics/fields.ts";
 import { parseReturnType, refuse } from "../metrics/fields.ts";
@@ -41,8 +42,10 @@ const metricName = "trial";
  */
 export function toGivenMetric(input: MetricInput, limits: Limits): GivenMetric {
   return inMetric(() => {
-    const threshold = toThreshold(input.threshold);
-    const categories = input.categories.map(toCategory);
+    const threshold = readThreshold(input.threshold ?? {}, "threshold");
+    const categories = input.categories.map((one, index) =>
+      readCategory(one, `categories[${index}]`),
+    );
     const said = input.return_type ? parseReturnType(input.return_type) : undefined;
     const returnType = said ?? impliedType(threshold, categories);
     const fields = { ...input, name: metricName, return_type: returnType ?? "float" };
@@ -79,43 +82,4 @@ function impliedType(
   if (categories.length > 0) return "categorical";
   if (typeof passWhen === "boolean") return "boolean";
   return passing.length > 0 ? "string" : undefined;
-}
-
-const thresholdNames: readonly string[] = ["min", "max", "pass_when", "passing_categories"];
-
-function toThreshold(json: JsonObject = {}): ThresholdFields {
-  const unknown = Object.keys(json).find((name) => !thresholdNames.includes(name));
-  if (unknown !== undefined) {
-    refuse(`threshold.${unknown}`, `is none of ${thresholdNames.join(", ")}`);
-  }
-  return {
-    min: toNumber(json["min"], "threshold.min"),
-    max: toNumber(json["max"], "threshold.max"),
-    pass_when: json["pass_when"] ?? undefined,
-    passing_categories: toTexts(json["passing_categories"], "threshold.passing_categories"),
-  };
-}
-
-function toNumber(value: JsonValue | undefined, field: string): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  return typeof value === "number" ? value : refuse(field, "must be a number");
-}
-
-function toTexts(value: JsonValue | undefined, field: string): readonly string[] | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (isJsonArray(value)) {
-    const texts = value.filter((item) => typeof item === "string");
-    if (texts.length === value.length) return texts;
-  }
-  return refuse(field, "must be a list of texts");
-}
-
-function toCategory(json: JsonObject, index: number): Category {
-  const field = `categories[${index}]`;
-  if (!isJsonObject(json)) refuse(field, "must be an object");
-  const { category, score, ...others } = json;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) refuse(`${field}.${unknown}`, "is none of category, score");
-  if (typeof category !== "string") refuse(`${field}.category`, "must be text");
-  return { category, score: toNumber(score, `${field}.score`) ?? null };
 }

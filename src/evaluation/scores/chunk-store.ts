@@ -1,8 +1,9 @@
-// SQL of chunks, and of the failures in a row of evaluators. Every statement names its project.
+// SQL of chunks: created from waiting runs or for a backfill, given to a workflow, counted, ended.
+// Statements name their project, except those that list chunks of all projects, which say so.
 
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
-import { longestWaiting } from "./waiting-store.ts";
+import { longestWaiting, type WaitingVersion } from "./queued-store.ts";
 
 /** A chunk to create for a backfill. */
 export type ChunkRow = {
@@ -200,48 +201,177 @@ export async function sumMetric(
   return row;
 }
 
-/** Key of a streak: failures without a score between them, in one enablement of an evaluator. */
-export type StreakKey = {
-  readonly projectId: string;
-  readonly evaluatorId: string;
-  readonly enablement: number;
+/** Counts the open chunks of a project, without those of backfills. */
+export async function countOpenChunks(sql: Sql, projectId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count
+    from evaluation_chunks
+    where project_id = ${projectId} and ended_at is null and backfill_id is null`;
+  return row?.count ?? 0;
+}
+
+/** Counts the open chunks of every project that has some, without those of backfills. */
+export async function countOpenByProject(
+  sql: Sql,
+): Promise<readonly { readonly projectId: string; readonly count: number }[]> {
+  // For all projects: the index contains only the open chunks, which are few.
+  return sql<{ projectId: string; count: number }[]>`
+    select project_id as "projectId", count(*)::integer as count
+    from evaluation_chunks
+    where ended_at is null and backfill_id is null
+    group by project_id`;
+}
+
+/** Open chunks and waiting runs of a version, without those of backfills. */
+export type Load = {
+  /** Number of open chunks of the evaluator, in any version. */
+  readonly open: number;
+  /** Time since its last chunk was created; null if there was none. */
+  readonly ageMs: number | null;
+  /** Number of waiting runs, up to `queuedMax`. */
+  readonly queued: number;
 };
 
-export type Streak = { readonly failuresInRow: number; readonly lastFailure: string | null };
-
-const noStreak: Streak = { failuresInRow: 0, lastFailure: null };
-
-/** Returns a streak, locked until the transaction ends if `isLocked`. */
-export async function findStreak(
+export async function findLoad(
   sql: Sql,
-  { projectId, evaluatorId, enablement }: StreakKey,
-  { isLocked }: { readonly isLocked: boolean },
-): Promise<Streak> {
-  const [row] = await sql<{ failures_in_row: number; last_failure: string | null }[]>`
-    select failures_in_row, last_failure
-    from evaluator_streaks
-    where project_id = ${projectId} and evaluator_id = ${evaluatorId}
-      and enablement = ${enablement}
-    ${isLocked ? sql`for update` : sql``}`;
-  if (row === undefined) return noStreak;
-  const { failures_in_row: failuresInRow, last_failure: text } = row;
-  return { failuresInRow, lastFailure: text === null ? null : unescapeText(text) };
+  { projectId, evaluatorId, version }: WaitingVersion,
+  queuedMax: number,
+): Promise<Load> {
+  const [row] = await sql<Load[]>`
+    select
+      (select count(*)::integer
+        from evaluation_chunks
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+          and ended_at is null and backfill_id is null) as open,
+      (select extract(epoch from clock_timestamp() - created_at)::double precision * 1000
+        from evaluation_chunks
+        where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+        order by created_at desc
+        limit 1) as "ageMs",
+      (select count(*)::integer
+        from (
+          select 1
+          from scores
+          where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+            and version = ${version} and state = 'queued'
+          limit ${queuedMax}
+        ) as waiting) as queued`;
+  return row ?? { open: 0, ageMs: null, queued: 0 };
 }
 
-/** Creates an empty streak, unless there is one. */
-export async function ensureStreak(sql: Sql, key: StreakKey): Promise<void> {
-  await sql`
-    insert into evaluator_streaks (project_id, evaluator_id, enablement, failures_in_row)
-    values (${key.projectId}, ${key.evaluatorId}, ${key.enablement}, 0)
-    on conflict (project_id, evaluator_id, enablement) do nothing`;
+/** A chunk and its workflow. */
+export type OpenChunk = WaitingVersion & {
+  readonly chunkId: string;
+  readonly name: string;
+  readonly enablement: number;
+  readonly workflowId: string;
+  readonly events: number;
+};
+
+/**
+ * Creates a chunk of the longest waiting runs, at most `limit`; returns the number of its events.
+ */
+export async function claimChunk(
+  sql: Sql,
+  chunk: Omit<OpenChunk, "events">,
+  limit: number,
+): Promise<number> {
+  const { projectId, chunkId, evaluatorId, version, enablement, workflowId } = chunk;
+  // Selected rows are locked and therefore still waiting. Repeating that condition makes Postgres
+  // search all waiting rows.
+  const [row] = await sql<{ events: number }[]>`
+    with claimed as (
+      update scores
+      set state = 'running', chunk_id = ${chunkId}, enablement = ${enablement}
+      where project_id = ${projectId} and evaluator_id = ${evaluatorId} and version = ${version}
+        and event_id = any(array(${longestWaiting(sql, chunk, limit)}))
+      returning 1
+    )
+    insert into evaluation_chunks (
+      project_id, chunk_id, evaluator_id, evaluator_name, version, enablement, workflow_id, events)
+    select
+      ${projectId}, ${chunkId}::uuid, ${evaluatorId}::uuid, ${escapeText(chunk.name)},
+      ${version}::integer, ${enablement}::integer, ${workflowId}, count(*)
+    from claimed
+    having count(*) > 0
+    returning events`;
+  return row?.events ?? 0;
 }
 
-export async function setStreak(sql: Sql, key: StreakKey, streak: Streak): Promise<void> {
-  const { failuresInRow, lastFailure } = streak;
+/**
+ * Deletes at most `limit` chunks of an evaluator that ended long ago, except those of backfills.
+ */
+export async function deleteOldChunks(
+  sql: Sql,
+  { projectId, evaluatorId }: Pick<WaitingVersion, "projectId" | "evaluatorId">,
+  { ageDays, limit }: { readonly ageDays: number; readonly limit: number },
+): Promise<void> {
   await sql`
-    update evaluator_streaks
-    set failures_in_row = ${failuresInRow},
-      last_failure = ${lastFailure === null ? null : escapeText(lastFailure)}
-    where project_id = ${key.projectId} and evaluator_id = ${key.evaluatorId}
-      and enablement = ${key.enablement}`;
+    delete from evaluation_chunks
+    where project_id = ${projectId} and chunk_id = any(array(
+      select chunk_id
+      from evaluation_chunks
+      where project_id = ${projectId} and evaluator_id = ${evaluatorId}
+        and created_at < clock_timestamp() - ${ageDays} * interval '1 day'
+        and ended_at is not null and backfill_id is null
+      order by created_at
+      limit ${limit}
+    ))`;
+}
+
+/** Returns at most `limit` open chunks whose workflow has not been started, untried ones first. */
+export async function listUnhanded(sql: Sql, limit: number): Promise<OpenChunk[]> {
+  // For all projects: the index contains only the open chunks, which are few.
+  const rows = await sql<OpenChunk[]>`
+    select
+      project_id as "projectId",
+      chunk_id as "chunkId",
+      evaluator_id as "evaluatorId",
+      evaluator_name as name,
+      version, enablement, workflow_id as "workflowId", events
+    from evaluation_chunks
+    where ended_at is null and handed_at is null
+    order by moved_at, created_at
+    limit ${limit}`;
+  return rows.map((row) => ({ ...row, name: unescapeText(row.name) }));
+}
+
+export async function markHanded(sql: Sql, projectId: string, chunkId: string): Promise<void> {
+  await sql`
+    update evaluation_chunks
+    set handed_at = clock_timestamp(), moved_at = clock_timestamp()
+    where project_id = ${projectId} and chunk_id = ${chunkId}`;
+}
+
+/**
+ * Returns at most `limit` open chunks without movement for `stillMs`, without those of backfills.
+ */
+export async function listStill(
+  sql: Sql,
+  stillMs: number,
+  limit: number,
+): Promise<Pick<OpenChunk, "projectId" | "chunkId" | "workflowId">[]> {
+  // For all projects, as in listUnhanded.
+  return sql<Pick<OpenChunk, "projectId" | "chunkId" | "workflowId">[]>`
+    select project_id as "projectId", chunk_id as "chunkId", workflow_id as "workflowId"
+    from evaluation_chunks
+    where ended_at is null and handed_at is not null and backfill_id is null
+      and moved_at < clock_timestamp() - ${stillMs} * interval '1 millisecond'
+    order by moved_at
+    limit ${limit}`;
+}
+
+/** Returns the open chunk of a backfill; undefined if there is none. */
+export async function findOpenChunk(
+  sql: Sql,
+  projectId: string,
+  backfillId: string,
+): Promise<Pick<OpenChunk, "chunkId" | "enablement" | "events"> | undefined> {
+  const [row] = await sql<Pick<OpenChunk, "chunkId" | "enablement" | "events">[]>`
+    select chunk_id as "chunkId", enablement, events
+    from evaluation_chunks
+    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null
+    order by created_at
+    limit 1`;
+  return row;
 }

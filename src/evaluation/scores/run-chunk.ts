@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isProject } from "../../access/scope.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
-import type { FairPlaces, Leave } from "../../base/fair-places.ts";
+import type { FairPlaces } from "../../base/fair-places.ts";
 import { chunkEventsMax } from "../../base/limits.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
@@ -15,13 +15,15 @@ import type { CommittedScores } from "../../observability/metrics.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { BackfillRuns } from "../backfills/backfill-runs.ts";
 import type { RunnableEvaluator } from "../metrics/definition.ts";
+import { disableAfterFailures, type FailureCount } from "../metrics/disable-after-failures.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { EventMemory } from "../runner/event-memory.ts";
 import type { OpenRunner, Runner } from "../runner/runner.ts";
 import type { ChunkCounts, ChunkKey, Committed, EndedRun, Scores } from "./scores.ts";
 import { createResultBatch } from "./result-batch.ts";
 import { runEvents } from "./run-events.ts";
-import { isOverloaded, isPermanent, openPatiently, toFailure } from "./run-event.ts";
+import { inTurn } from "./turns.ts";
+import { isPermanent, openPatiently, toFailure } from "./run-event.ts";
 
 /** Reason for the end of a chunk. */
 export type ChunkEnd =
@@ -110,12 +112,6 @@ const lingerMsDefault = 1_000;
 const lingerPollMs = 150;
 /** Time between two checks that a chunk is still wanted. */
 const lookMs = 2_000;
-/**
- * Minimum pause of a chunk without a place, so that other chunks reach a worker first; the maximum
- * is twice as long.
- */
-const asideMs = 2_000;
-
 /** A chunk with its project and evaluator. */
 type Work = {
   readonly input: EvaluateChunkInput;
@@ -124,7 +120,7 @@ type Work = {
 };
 
 export function createChunks(options: ChunksOptions): Chunks {
-  const { scopes, metrics, scores, tracingOf, runner, backfills, failuresMax } = options;
+  const { scopes, metrics, scores, tracingOf, runner, backfills } = options;
   const { logger, stepMs = stepMsDefault, pauseMs = pauseMsDefault } = options;
   const { lingerMs = lingerMsDefault } = options;
 
@@ -153,15 +149,9 @@ export function createChunks(options: ChunksOptions): Chunks {
     return older ?? { kind: "dropped", reason: "the evaluator is deleted" };
   }
 
-  async function disable(work: Work, last: string | undefined): Promise<ChunkEnd> {
-    const { projectId, evaluatorId, enablement } = work.input;
-    const reason = `disabled after ${failuresMax} failures in a row`;
-    const message = `${reason}: ${last ?? "unknown"}`;
-    await metrics.disable({ projectId, evaluatorId, enablement, message });
-    await backfills.failOpenOf(projectId, evaluatorId, message);
-    // The failure's text comes from the evaluator and may contain event data, which Temporal must
-    // not store.
-    return { kind: "disabled", reason };
+  async function disable({ input }: Work, count: FailureCount): Promise<ChunkEnd | undefined> {
+    const reason = await disableAfterFailures(options, input, count);
+    return reason === undefined ? undefined : { kind: "disabled", reason };
   }
 
   /**
@@ -195,7 +185,8 @@ export function createChunks(options: ChunksOptions): Chunks {
     let committed = 0;
 
     async function judge(state: Committed): Promise<ChunkEnd | undefined> {
-      if (state.failuresInRow >= failuresMax) return disable(work, state.lastFailure);
+      const disabled = await disable(work, state);
+      if (disabled) return disabled;
       if (Date.now() - lookedAt < lookMs) return undefined;
       lookedAt = Date.now();
       const found = await lookAfter(work.input);
@@ -237,8 +228,8 @@ export function createChunks(options: ChunksOptions): Chunks {
     const { input, project, evaluator } = work;
     const { signal, onCommitted } = context;
     const chunk: ChunkKey = { ...input, name: evaluator.definition.name };
-    const before = await scores.failuresInRow(project, chunk);
-    if (before.failuresInRow >= failuresMax) return disable(work, before.lastFailure);
+    const disabled = await disable(work, await scores.failuresInRow(project, chunk));
+    if (disabled) return disabled;
     let eventIds = await scores.runningOf(project, input.chunkId);
     if (eventIds.length === 0) return { kind: "done" };
     await scores.touchChunk(project, input.chunkId);
@@ -280,20 +271,6 @@ export function createChunks(options: ChunksOptions): Chunks {
     await scores.endChunk(project, input.chunkId, end.kind === "requeued" ? "requeue" : "drop");
   }
 
-  /** Waits for a place; returns undefined if the tenant used all its places for too long. */
-  async function enter(
-    { project, evaluator }: Work,
-    signal: AbortSignal,
-  ): Promise<Leave | undefined> {
-    const isJudge = evaluator.definition.type === "LLM";
-    try {
-      return await options[isJudge ? "judgePlaces" : "places"].enter(project, signal);
-    } catch (error) {
-      if (!isOverloaded(error)) throw error;
-      return undefined;
-    }
-  }
-
   async function countChunk({ input, project }: Omit<Work, "evaluator">): Promise<ChunkCounts> {
     const counts = await scores.countChunk(project, input.chunkId);
     return counts ?? { events: input.events, scored: 0, failed: 0, skipped: 0 };
@@ -317,16 +294,13 @@ export function createChunks(options: ChunksOptions): Chunks {
       const found = await lookAfter(input);
       if ("kind" in found) return endStep({ input, project }, found);
       const work = { input, project, evaluator: found };
-      const leave = await enter(work, context.signal);
-      if (!leave) {
-        const pauseMs = Math.round(asideMs * (1 + Math.random()));
-        return { counts: await countChunk(work), pauseMs };
-      }
-      try {
-        return await endStep(work, await runSome(work, context));
-      } finally {
-        leave();
-      }
+      const places = found.definition.type === "LLM" ? options.judgePlaces : options.places;
+      const turn = { owner: project, signal: context.signal };
+      const step = await inTurn(places, turn, async () =>
+        endStep(work, await runSome(work, context)),
+      );
+      if (!("kind" in step)) return step;
+      return { counts: await countChunk(work), pauseMs: step.pauseMs };
     },
 
     async release(input) {

@@ -6,13 +6,20 @@ import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RunResult } from "../runner/runner.ts";
+import {
+  countFailures,
+  type FailureCount,
+  getFailures,
+} from "../metrics/disable-after-failures.ts";
 import * as chunkStore from "./chunk-store.ts";
-import type { ChunkCounts, ChunkSums, MetricSums, Streak } from "./chunk-store.ts";
+import type { ChunkCounts, ChunkSums, MetricSums, OpenChunk } from "./chunk-store.ts";
+import * as queuedStore from "./queued-store.ts";
+import type { QueuedEvent, QueuedVersion } from "./queued-store.ts";
 import { type ResultRow, toMetrics, toResultRow } from "./result-row.ts";
 import * as store from "./store.ts";
 import type { RunRow } from "./store.ts";
 
-export type { ChunkCounts };
+export type { ChunkCounts, QueuedEvent };
 
 /** A project and the cluster that holds its events. */
 export type ProjectRef = Pick<ProjectScope, "projectId" | "clusterId">;
@@ -39,16 +46,13 @@ export type EndedRun = {
   readonly result: RunResult | { readonly kind: "skip" };
 };
 
-export type Committed = {
+/** The failures in a row of this enablement after a commit. */
+export type Committed = FailureCount & {
   /**
    * Number of results that counted. For the others the event was deleted, or another writer stored
    * them.
    */
   readonly committed: number;
-  /** Failures in a row in this enablement; stays once it has reached `failuresMax`. */
-  readonly failuresInRow: number;
-  /** Text of the metric's `_failure`; absent if nothing failed in this enablement. */
-  readonly lastFailure?: string;
 };
 
 /** One run of a version on an event. */
@@ -76,6 +80,17 @@ export type Scores = {
   /** Returns the ids of the chunk's events that still have to run, by start time. */
   runningOf(project: ProjectRef, chunkId: string): Promise<readonly string[]>;
   /**
+   * Queues runs of a version on events, which are held, unless the evaluator has run on them in any
+   * version.
+   */
+  queueRuns(
+    project: ProjectRef,
+    evaluator: QueuedVersion,
+    events: readonly QueuedEvent[],
+  ): Promise<void>;
+  /** Returns the number of waiting runs in a cluster, and the time of the oldest. */
+  sumQueued(clusterId: string): Promise<{ readonly count: number; readonly oldest: Date | null }>;
+  /**
    * Commits results, in their order: each ends its run and is merged into the event's metrics, both
    * or neither. A result whose run no longer belongs to the chunk changes nothing, so retries are
    * safe. Does not join the caller's transaction on another cluster.
@@ -89,7 +104,7 @@ export type Scores = {
   failuresInRow(
     project: ProjectRef,
     evaluator: Pick<ChunkKey, "evaluatorId" | "enablement">,
-  ): Promise<Omit<Committed, "committed">>;
+  ): Promise<FailureCount>;
   /**
    * Creates a backfill's chunk. It takes, as running, the events that the version has not run on,
    * and with `includeFailed` those it failed on; the others count as skipped. Idempotent. A chunk
@@ -100,6 +115,11 @@ export type Scores = {
     chunk: NewChunk,
     events: OfferedEvents,
   ): Promise<ChunkCounts & { readonly isEnded: boolean }>;
+  /** Returns the open chunk of a backfill; undefined if there is none. */
+  findOpenChunk(
+    project: ProjectRef,
+    backfillId: string,
+  ): Promise<Pick<OpenChunk, "chunkId" | "enablement" | "events"> | undefined>;
   /**
    * Ends a chunk; idempotent. Unfinished runs go back to the queue, or are dropped as if never
    * queued.
@@ -183,7 +203,15 @@ export function createScores(options: ScoresOptions): Scores {
   }
 
   return {
-    runningOf: (project, chunkId) => store.listRunning(sqlOf(project), project.projectId, chunkId),
+    async runningOf(project, chunkId) {
+      const ids = await store.listRunning(sqlOf(project), project.projectId, chunkId);
+      return tracingOf(project).metrics.inOrder(project.projectId, ids);
+    },
+
+    queueRuns: (project, evaluator, events) =>
+      queuedStore.insertQueuedRuns(sqlOf(project), evaluator, events),
+
+    sumQueued: (clusterId) => queuedStore.sumQueued(clusters.database(clusterId).sql()),
 
     async commitResults(project, key, results) {
       const chunk = { ...key, projectId: project.projectId };
@@ -191,23 +219,23 @@ export function createScores(options: ScoresOptions): Scores {
       return databaseOf(project).transaction(async (sql) => {
         const counted = await endRuns(sql, project, { chunk, rows });
         const skips = await store.skipRuns(sql, chunk, skipped);
-        const streak = await count(sql, chunk, { counted, failuresMax });
+        const failures = counted.map(({ failure }) => failure);
+        const count = await countFailures(sql, chunk, { failures, failuresMax });
         await chunkStore.addToChunk(sql, chunk, { ...sumUp(counted), skipped: skips });
-        return { committed: counted.length + skips, ...toAnswer(streak) };
+        return { committed: counted.length + skips, ...count };
       });
     },
 
-    async failuresInRow({ projectId, clusterId }, evaluator) {
-      const key = { projectId, ...evaluator };
-      const sql = clusters.database(clusterId).sql();
-      return toAnswer(await chunkStore.findStreak(sql, key, { isLocked: false }));
-    },
+    failuresInRow: (project, { evaluatorId, enablement }) =>
+      getFailures(sqlOf(project), { projectId: project.projectId, evaluatorId, enablement }),
 
     async openChunk(project, chunk, { eventIds, includeFailed, skipped }) {
       const placed = { ...chunk, projectId: project.projectId };
       return databaseOf(project).transaction(async (sql) => {
         if (await chunkStore.insertChunk(sql, placed)) {
-          const take = { enablement: chunk.enablement, eventIds, includesFailed: includeFailed };
+          const held = [...(await tracingOf(project).metrics.hold(project.projectId, eventIds))];
+          const { enablement } = chunk;
+          const take = { enablement, eventIds: held, includesFailed: includeFailed };
           const events = await store.takeRuns(sql, placed, take);
           const passed = skipped + eventIds.length - events;
           await chunkStore.fillChunk(sql, placed, { events, skipped: passed });
@@ -217,6 +245,9 @@ export function createScores(options: ScoresOptions): Scores {
         return counts;
       });
     },
+
+    findOpenChunk: (project, backfillId) =>
+      chunkStore.findOpenChunk(sqlOf(project), project.projectId, backfillId),
 
     async endChunk(project, chunkId, rest) {
       const { projectId } = project;
@@ -236,7 +267,7 @@ export function createScores(options: ScoresOptions): Scores {
       chunkStore.touchChunk(sqlOf(project), project.projectId, chunkId),
 
     dropQueued: (project, evaluatorId) =>
-      store.deleteQueued(sqlOf(project), project.projectId, evaluatorId, droppedMax),
+      queuedStore.deleteQueued(sqlOf(project), project.projectId, evaluatorId, droppedMax),
 
     countChunk: (project, chunkId) =>
       chunkStore.findChunk(sqlOf(project), project.projectId, chunkId),
@@ -253,15 +284,15 @@ export function createScores(options: ScoresOptions): Scores {
       const { projectId } = project;
       const sql = sqlOf(project);
       const key = { projectId, evaluatorId, enablement };
-      const waiting = await store.countWaiting(sql, projectId, evaluatorId);
+      const waiting = await queuedStore.countWaiting(sql, projectId, evaluatorId);
       const sums = await chunkStore.sumMetric(sql, projectId, evaluatorId, since);
-      const streak = await chunkStore.findStreak(sql, key, { isLocked: false });
+      const { failuresInRow, lastFailure } = await getFailures(sql, key);
       const { queued, running, oldest_queued_at: oldest } = waiting;
       return {
         ...sums,
         ...{ queued, running, oldestQueuedAt: oldest ?? undefined },
-        failuresInRow: streak.failuresInRow,
-        lastFailure: streak.lastFailure ?? undefined,
+        failuresInRow,
+        lastFailure,
       };
     },
   };
@@ -275,34 +306,6 @@ function sortResults(results: readonly EndedRun[]) {
     else rows.push(toResultRow(eventId, result));
   }
   return { rows, skipped };
-}
-
-/**
- * Counts failures in a row in the order of the results. A streak at its bound stays: if the process
- * that disables the evaluator is interrupted, the next chunk still sees it.
- */
-async function count(
-  sql: Sql,
-  { projectId, evaluatorId, enablement }: ProjectChunk,
-  { counted, failuresMax }: { counted: readonly ResultRow[]; failuresMax: number },
-): Promise<Streak> {
-  const key = { projectId, evaluatorId, enablement };
-  if (counted.some(({ state }) => state === "failed")) await chunkStore.ensureStreak(sql, key);
-  const before = await chunkStore.findStreak(sql, key, { isLocked: true });
-  let { failuresInRow, lastFailure } = before;
-  for (const { failure } of counted) {
-    if (failuresInRow >= failuresMax) break;
-    failuresInRow = failure === null ? 0 : failuresInRow + 1;
-    lastFailure = failure ?? lastFailure;
-  }
-  const isSame = failuresInRow === before.failuresInRow && lastFailure === before.lastFailure;
-  const streak = { failuresInRow, lastFailure };
-  if (!isSame) await chunkStore.setStreak(sql, key, streak);
-  return streak;
-}
-
-function toAnswer({ failuresInRow, lastFailure }: Streak): Omit<Committed, "committed"> {
-  return { failuresInRow, ...(lastFailure !== null && { lastFailure }) };
 }
 
 function sumUp(rows: readonly ResultRow[]): Omit<ChunkSums, "skipped"> {

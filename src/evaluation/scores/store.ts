@@ -20,15 +20,12 @@ export type ChunkRuns = {
   readonly version: number;
 };
 
-/** Returns the ids of the events that a chunk still has to run on, by start time. */
+/** Returns the ids of the events that a chunk still has to run on, in no order. */
 export async function listRunning(sql: Sql, projectId: string, chunkId: string): Promise<string[]> {
   const rows = await sql<{ event_id: string }[]>`
-    select scores.event_id
+    select event_id
     from scores
-    join events as e on e.project_id = scores.project_id and e.event_id = scores.event_id
-    where scores.project_id = ${projectId} and scores.chunk_id = ${chunkId}
-      and scores.state = 'running'
-    order by e.start_time_us, e.event_id`;
+    where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'`;
   return rows.map((row) => unescapeText(row.event_id));
 }
 
@@ -76,8 +73,9 @@ export async function skipRuns(
 }
 
 /**
- * Assigns runs of existing events to the chunk and marks them running: new ones, waiting ones, and
- * with `includesFailed` failed ones, which keep their failure meanwhile. Returns the number.
+ * Assigns runs of events, which are held, to the chunk and marks them running: new ones, waiting
+ * ones, and with `includesFailed` failed ones, which keep their failure meanwhile. Returns the
+ * number.
  */
 export async function takeRuns(
   sql: Sql,
@@ -89,26 +87,14 @@ export async function takeRuns(
   },
 ): Promise<number> {
   const { enablement, eventIds, includesFailed } = take;
-  // Locks the events in the order of every writer, so that none is deleted before its run is
-  // stored.
   const { count } = await sql`
     insert into scores as held (
       project_id, event_id, evaluator_id, version, state, enablement, chunk_id)
     select
-      ${projectId}, e.event_id, ${evaluatorId}::uuid, ${version}::integer, 'running',
+      ${projectId}, event_id, ${evaluatorId}::uuid, ${version}::integer, 'running',
       ${enablement}::integer, ${chunkId}::uuid
-    from (
-      select distinct event_id
-      from unnest(${eventIds.map(escapeText)}::text[]) as given (event_id)
-      order by event_id
-    ) as wanted
-    cross join lateral (
-      select events.event_id
-      from events
-      where events.project_id = ${projectId} and events.event_id = wanted.event_id
-        and events.event_type <> 'pending'
-      for key share
-    ) as e
+    from unnest(${eventIds.map(escapeText)}::text[]) as given (event_id)
+    order by event_id
     on conflict (project_id, event_id, evaluator_id, version) do update set
       state = 'running',
       enablement = excluded.enablement,
@@ -135,26 +121,6 @@ export async function dropRuns(sql: Sql, projectId: string, chunkId: string): Pr
   await sql`
     delete from scores
     where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'`;
-}
-
-/** Deletes at most `limit` waiting runs of an evaluator; returns the number. */
-export async function deleteQueued(
-  sql: Sql,
-  projectId: string,
-  evaluatorId: string,
-  limit: number,
-): Promise<number> {
-  const { count } = await sql`
-    delete from scores
-    where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued'
-      and (event_id, version) in (
-        select event_id, version
-        from scores
-        where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued'
-        limit ${limit}
-        for update skip locked
-      )`;
-  return count;
 }
 
 export type RunRow = {
@@ -228,34 +194,4 @@ function parseText(text: string | null | undefined): string | undefined {
 
 function parseJson(text: string | null | undefined): unknown {
   return text == null ? undefined : JSON.parse(unescapeJson(text));
-}
-
-/** Maximum of a count; larger counts stop there. */
-const countedMax = 1_000_000;
-
-/**
- * Returns the number of waiting runs of an evaluator, the oldest time among them, and the number of
- * running ones.
- */
-export async function countWaiting(
-  sql: Sql,
-  projectId: string,
-  evaluatorId: string,
-): Promise<{ queued: number; running: number; oldest_queued_at: Date | null }> {
-  const [row] = await sql<{ queued: number; running: number; oldest_queued_at: Date | null }[]>`
-    select
-      (select count(*)::integer from (
-        select 1
-        from scores
-        where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued'
-        limit ${countedMax}) as waiting) as queued,
-      (select min(queued_at)
-        from scores
-        where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'queued')
-        as oldest_queued_at,
-      (select count(*)::integer
-        from scores
-        where project_id = ${projectId} and evaluator_id = ${evaluatorId} and state = 'running')
-        as running`;
-  return row ?? { queued: 0, running: 0, oldest_queued_at: null };
 }

@@ -4,16 +4,14 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
-import type { Clusters } from "../../postgres/clusters.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import { formatVersion } from "../metrics/definition.ts";
 import type { Evaluator, Metrics } from "../metrics/metrics.ts";
-import { excludedSources, hasGroundTruthFilter } from "../online/conditions.ts";
+import { excludedSources, hasGroundTruthFilter, sourceFilters } from "../online/conditions.ts";
+import type { EvaluationQueue } from "../online/queue.ts";
 import { samplingNumber } from "../online/sampling.ts";
 import type { MetricCounts, RunRecord, Scores } from "../scores/scores.ts";
 import { describeFilter, describeRun } from "./describe.ts";
-import * as store from "./store.ts";
-import type { EventFacts } from "./store.ts";
 
 export type Outcome =
   | RunRecord["state"]
@@ -59,7 +57,7 @@ export type Why = {
 };
 
 export type WhyOptions = {
-  readonly clusters: Pick<Clusters, "database">;
+  readonly queue: Pick<EvaluationQueue, "waitsSince">;
   readonly metrics: Pick<Metrics, "get">;
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "runsOf" | "countMetric">;
@@ -70,20 +68,20 @@ export type WhyOptions = {
 const statusMs = 7 * 86_400_000;
 
 export function createWhy(options: WhyOptions): Why {
-  const { clusters, metrics, scores, failuresMax } = options;
+  const { metrics, tracingOf, scores, failuresMax } = options;
   return {
     async explain(project, evaluatorId, eventId) {
       const evaluator = await metrics.get(project.projectId, evaluatorId);
-      const sql = clusters.database(project.clusterId).sql();
-      const event = isRecordId(eventId)
-        ? await store.findEvent(sql, project.projectId, eventId)
+      const { selection } = tracingOf(project);
+      const excluded = isRecordId(eventId)
+        ? await selection.explain(project.projectId, eventId, sourceFilters)
         : undefined;
-      if (!event) throw new ServiceError("NOT_FOUND", "no such event");
+      if (excluded === undefined) throw new ServiceError("NOT_FOUND", "no such event");
       const { id, version: deployed } = evaluator;
       const runs = await scores.runsOf(project, { evaluatorId: id, version: deployed }, eventId);
       const run = runs.find(({ version }) => version === deployed) ?? runs[0];
       if (run) return { ...explainRun(evaluator, run), run, runs };
-      const facts = { evaluator, event, eventId, project };
+      const facts = { evaluator, eventId, project, source: excludedSources[excluded] };
       return { ...(await explainNoRun(options, facts)), version: evaluator.version, runs };
     },
 
@@ -111,8 +109,9 @@ function explainRun(evaluator: Evaluator, run: RunRecord) {
 type Facts = {
   readonly project: ProjectScope;
   readonly evaluator: Evaluator;
-  readonly event: EventFacts;
   readonly eventId: string;
+  /** Source of the event, if events of it are not scored online. */
+  readonly source: string | undefined;
 };
 
 type Reason = Pick<WhyAnswer, "outcome" | "message" | "filter" | "queuedAt">;
@@ -121,11 +120,11 @@ type Reason = Pick<WhyAnswer, "outcome" | "message" | "filter" | "queuedAt">;
 async function explainNoRun(options: WhyOptions, facts: Facts): Promise<Reason> {
   return (
     explainEvaluator(facts.evaluator) ??
-    explainSource(facts.event) ??
+    explainSource(facts.source) ??
     (await explainFilters(options, facts)) ??
     explainSampling(facts) ??
     (await explainGroundTruth(options, facts)) ??
-    explainWaiting(facts.event)
+    (await explainWaiting(options, facts))
   );
 }
 
@@ -148,8 +147,8 @@ function explainEvaluator({ definition, disabledReason }: Evaluator): Reason | u
   return { outcome, message };
 }
 
-function explainSource({ source }: EventFacts): Reason | undefined {
-  if (!excludedSources.includes(source)) return undefined;
+function explainSource(source: string | undefined): Reason | undefined {
+  if (source === undefined) return undefined;
   const message =
     `Events of source ${source} are not scored by themselves; a backfill or POST ` +
     "/v1/metrics/run runs the metric on them.";
@@ -199,10 +198,11 @@ async function explainGroundTruth(
   return { outcome: "ground_truth_absent", message };
 }
 
-function explainWaiting({ waitsSince }: EventFacts): Reason {
-  if (waitsSince) {
+async function explainWaiting({ queue }: WhyOptions, { project, eventId }: Facts): Promise<Reason> {
+  const queuedAt = await queue.waitsSince(project, eventId);
+  if (queuedAt) {
     const message = "The event was written a moment ago and waits to be looked at.";
-    return { outcome: "queued", message, queuedAt: waitsSince };
+    return { outcome: "queued", message, queuedAt };
   }
   const message =
     "The metric would run on the event, but the event was last written before the metric was as " +

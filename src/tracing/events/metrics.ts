@@ -5,15 +5,19 @@ import type { ProjectId } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import type { EventType } from "./event.ts";
-import { lockTypes, mergeMetrics, type MetricsMerge } from "./store.ts";
+import { listByStart, lockTypes, mergeMetrics, type MetricsMerge } from "./store.ts";
 
 export type { MetricsMerge };
 
 /**
- * Metrics of a project's events. Throws outside a transaction, because metrics and their scores are
- * committed together.
+ * Metrics of a project's events. Locks and merges throw outside a transaction, because metrics and
+ * their scores are committed together.
  */
 export type EventMetrics = {
+  /** Returns the existing events of some ids, by start time. */
+  inOrder(projectId: ProjectId, eventIds: readonly string[]): Promise<readonly string[]>;
+  /** Returns the existing events of some ids; none is deleted until the transaction ends. */
+  hold(projectId: ProjectId, eventIds: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * Locks events against changes until the transaction ends; returns the types of existing ones.
    */
@@ -40,6 +44,13 @@ export function createEventMetrics({ database, fields }: EventMetricsOptions): E
   }
 
   return {
+    inOrder: (projectId, eventIds) => listByStart(database.sql(), projectId, eventIds),
+
+    async hold(projectId, eventIds) {
+      assertTransaction();
+      return new Set((await lockTypes(database.sql(), projectId, eventIds, "deletion")).keys());
+    },
+
     async lock(projectId, eventIds) {
       assertTransaction();
       return lockTypes(database.sql(), projectId, eventIds);

@@ -33,13 +33,14 @@ export async function insertRows(sql: Sql, rows: string): Promise<EventKey[]> {
     returning project_id, event_id`;
 }
 
-/** Locks the events of one project's ids and returns their types, by id. */
+/** Locks the events of one project's ids, by default against changes; returns types by id. */
 export async function lockTypes(
   sql: Sql,
   projectId: string,
   eventIds: readonly string[],
+  against: "changes" | "deletion" = "changes",
 ): Promise<Map<string, StoredEvent["event_type"]>> {
-  // `for no key update` inside `lateral` makes Postgres look up each id by its key.
+  // The lock inside `lateral` makes Postgres look up each id by its key.
   const rows = await sql<{ event_id: string; event_type: StoredEvent["event_type"] }[]>`
     select held.event_id, held.event_type
     from (
@@ -52,9 +53,29 @@ export async function lockTypes(
       from events
       where events.project_id = ${projectId} and events.event_id = wanted.event_id
         and events.event_type <> 'pending'
-      for no key update
+      for ${against === "changes" ? sql`no key update` : sql`key share`}
     ) as held`;
   return new Map(rows.map((row) => [unescapeText(row.event_id), row.event_type]));
+}
+
+/** Returns the existing events of some ids, by start time. */
+export async function listByStart(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<string[]> {
+  // `limit` inside `lateral` makes Postgres look up each id by its key.
+  const rows = await sql<{ event_id: string }[]>`
+    select found.event_id
+    from unnest(${eventIds.map(escapeText)}::text[]) as wanted (event_id)
+    cross join lateral (
+      select events.event_id, events.start_time_us
+      from events
+      where events.project_id = ${projectId} and events.event_id = wanted.event_id
+      limit 1
+    ) as found
+    order by found.start_time_us, found.event_id`;
+  return rows.map((row) => unescapeText(row.event_id));
 }
 
 /** Metrics for an event, and the keys to remove before they are merged. */

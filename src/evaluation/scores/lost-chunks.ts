@@ -3,8 +3,8 @@
 
 import type { Logger } from "../../base/logger.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
-import type { Scores } from "../scores/scores.ts";
-import * as chunkStore from "../scores/online-chunk-store.ts";
+import type { Scores } from "./scores.ts";
+import * as chunkStore from "./chunk-store.ts";
 
 export type LostChunksOptions = {
   readonly clusters: Pick<Clusters, "database">;

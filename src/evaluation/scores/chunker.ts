@@ -7,14 +7,14 @@ import { createUuid } from "../../base/ids.ts";
 import * as limits from "../../base/limits.ts";
 import { chunksOfProjectMax } from "../../base/tenant-limits.ts";
 import { evaluateChunkEntry } from "../../outbox/entry.ts";
-import type { Outbox } from "../../outbox/outbox.ts";
+import type { WorkflowStarter } from "../../outbox/relay.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
-import type { Database, Sql } from "../../postgres/database.ts";
+import type { Sql } from "../../postgres/database.ts";
 import type { RunnableEvaluator } from "../metrics/definition.ts";
-import type { Scores } from "../scores/scores.ts";
-import * as chunkStore from "../scores/online-chunk-store.ts";
-import * as queueStore from "./queue-store.ts";
-import * as runStore from "../scores/queued-store.ts";
+import type { QueueRow } from "../online/queue-store.ts";
+import * as chunkStore from "./chunk-store.ts";
+import * as queuedStore from "./queued-store.ts";
+import type { Scores } from "./scores.ts";
 
 export type Chunker = {
   /**
@@ -24,16 +24,26 @@ export type Chunker = {
    */
   makeChunks(
     project: ProjectScope,
-    waiting: readonly runStore.WaitingSince[],
+    waiting: readonly queuedStore.WaitingSince[],
     roomInOrg: number,
   ): Promise<number>;
-  /** Puts the workflow of a chunk into the outbox; idempotent. */
-  hand(project: ProjectScope, chunk: chunkStore.OpenChunk): Promise<void>;
+  /** Returns versions of a cluster with waiting runs, in projects after `afterId`. */
+  listWaiting(
+    clusterId: string,
+    afterId: string,
+    limit: number,
+  ): Promise<readonly queuedStore.WaitingSince[]>;
+  /** Counts the open chunks of a cluster's projects, without those of backfills. */
+  countOpen(
+    clusterId: string,
+  ): Promise<readonly { readonly projectId: string; readonly count: number }[]>;
+  /** Returns chunks whose workflow has not been started. */
+  listUnstarted(clusterId: string): Promise<readonly chunkStore.OpenChunk[]>;
+  /** Starts the workflow of a chunk; idempotent. */
+  start(project: ProjectScope, chunk: chunkStore.OpenChunk): Promise<void>;
 };
 
 export type ChunkerOptions = {
-  /** The control database, which holds the outbox. */
-  readonly database: Database;
   readonly clusters: Pick<Clusters, "database">;
   readonly metrics: {
     /** Returns the evaluator as it is in the database now; undefined if it was deleted. */
@@ -42,13 +52,21 @@ export type ChunkerOptions = {
       evaluatorId: string,
     ): Promise<RunnableEvaluator | undefined>;
   };
-  readonly scores: Pick<Scores, "dropQueued">;
-  readonly outbox: Outbox;
+  readonly scores: Pick<Scores, "dropQueued" | "touchChunk">;
+  /** The router's queue. */
+  readonly queue: {
+    /** Locks a project's queue until the transaction ends; false if another worker holds it. */
+    lockProject(sql: Sql, projectId: string): Promise<boolean>;
+    insertQueueRows(sql: Sql, rows: readonly QueueRow[]): Promise<void>;
+  };
+  readonly client: WorkflowStarter;
   /** Minimum time between two chunks of an evaluator that are not full. */
   readonly gatherMs?: number;
   readonly chunkEventsMax?: number;
 };
 
+/** Maximum workflows started at a time. */
+const startsMax = 20;
 /** Short next to the start of a workflow and a sandbox, and halves their number. */
 const gatherMsDefault = 500;
 /** Maximum versions of a project per turn: more than may have an open chunk. */
@@ -63,7 +81,8 @@ const fullChunksMax = 2;
 const kept = { ageDays: 30, limit: 10 };
 
 export function createChunker(options: ChunkerOptions): Chunker {
-  const { database, clusters, metrics, scores, outbox } = options;
+  const { clusters, metrics, scores, queue, client } = options;
+  const sqlOf = (clusterId: string) => clusters.database(clusterId).sql();
   const { gatherMs = gatherMsDefault, chunkEventsMax = limits.chunkEventsMax } = options;
 
   /** Returns how many chunks of a version may be created now. */
@@ -90,16 +109,14 @@ export function createChunker(options: ChunkerOptions): Chunker {
   }
 
   /** Returns runs of an earlier version to the router's queue. */
-  async function routeAgain(sql: Sql, waiting: runStore.WaitingVersion): Promise<void> {
+  async function routeAgain(sql: Sql, waiting: queuedStore.WaitingVersion): Promise<void> {
     const { projectId } = waiting;
-    const events = await runStore.takeQueuedRuns(sql, waiting, chunkEventsMax);
+    const events = await queuedStore.takeQueuedRuns(sql, waiting, chunkEventsMax);
     const [first] = events.toSorted((a, b) => a.queuedAt.getTime() - b.queuedAt.getTime());
     if (first === undefined) return;
     const eventIds = events.map(({ eventId }) => eventId);
     const { queuedAt } = first;
-    await queueStore.insertQueueRows(sql, [
-      { projectId, queueId: createUuid(), eventIds, queuedAt },
-    ]);
+    await queue.insertQueueRows(sql, [{ projectId, queueId: createUuid(), eventIds, queuedAt }]);
   }
 
   return {
@@ -117,7 +134,7 @@ export function createChunker(options: ChunkerOptions): Chunker {
         else await scores.dropQueued(project, id);
       }
       return clusters.database(clusterId).transaction(async (sql) => {
-        if (!(await queueStore.lockProject(sql, projectId))) return 0;
+        if (!(await queue.lockProject(sql, projectId))) return 0;
         let made = 0;
         const open = await chunkStore.countOpenChunks(sql, projectId);
         const roomInProject = Math.min(chunksOfProjectMax - open, roomInOrg);
@@ -131,12 +148,23 @@ export function createChunker(options: ChunkerOptions): Chunker {
       });
     },
 
-    async hand(project, chunk) {
-      const entry = toEntry(chunk, { orgId: project.orgId, events: chunk.events });
-      await database.transaction(() => outbox.append(entry));
-      // Marked last: an unmarked chunk is handed again, to the workflow of the same id.
-      const sql = clusters.database(project.clusterId).sql();
-      await chunkStore.markHanded(sql, chunk.projectId, chunk.chunkId);
+    listWaiting: (clusterId, afterId, limit) =>
+      queuedStore.listWaitingVersions(sqlOf(clusterId), afterId, limit),
+
+    countOpen: (clusterId) => chunkStore.countOpenByProject(sqlOf(clusterId)),
+
+    listUnstarted: (clusterId) => chunkStore.listUnhanded(sqlOf(clusterId), startsMax),
+
+    async start(project, chunk) {
+      try {
+        await client.start(toEntry(chunk, { orgId: project.orgId, events: chunk.events }));
+      } catch (error) {
+        // Moves it to the end of the line, so that others are started too.
+        await scores.touchChunk(project, chunk.chunkId);
+        throw error;
+      }
+      // Marked last: Temporal refuses a second start by the workflow id.
+      await chunkStore.markHanded(sqlOf(project.clusterId), chunk.projectId, chunk.chunkId);
     },
   };
 }
