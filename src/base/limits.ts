@@ -227,7 +227,7 @@ export const readsWaitingMax = 100;
  */
 export const readWaitMsMax = 10_000;
 
-/** Maximum transactions of one project, or of the control plane, that wait for their turn. */
+/** Maximum transactions of one project, person or key's scope that wait for their turn. */
 export const transactionsWaitingMax = 1_000;
 
 /** Maximum time that a transaction waits for its turn: the maximum time of a write. */
