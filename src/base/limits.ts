@@ -165,7 +165,8 @@ export const chunkEventsMax = 1_000;
 
 /**
  * Maximum created keys that one call revokes with their creator: each writes an audit row, and the
- * organization's other changes wait meanwhile. Repeating the call revokes the rest.
+ * organization's other changes wait meanwhile, for about a second. Repeating the call revokes the
+ * rest.
  */
 export const createdKeysRevokedMax = 10_000;
 
