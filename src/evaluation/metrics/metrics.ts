@@ -120,7 +120,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const afterName = cursor === undefined ? "" : parseCursor(cursor);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
-      const { rows, hasMore } = await store.listMetrics(database.sql(), projectId, page);
+      // Not on the connections of key checks, since a page may take long.
+      const { rows, hasMore } = await database
+        .on("reads")
+        .inTurn((sql) => store.listMetrics(sql, projectId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatCursor(last.definition.name) };
     },
