@@ -17,7 +17,7 @@ import type { Database } from "../postgres/database.ts";
 import type { OnWritten } from "../tracing/events/write-set.ts";
 import type { TracingOf } from "../tracing/tracing.ts";
 import { type BackfillRuns, createBackfillRuns } from "./backfills/backfill-runs.ts";
-import { createBackfillWatch } from "./backfills/backfill-watch.ts";
+import { watchBackfills } from "./backfills/backfill-watch.ts";
 import { type Backfills, createBackfills } from "./backfills/backfills.ts";
 import { type Chunks, createChunks } from "./scores/run-chunk.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
@@ -97,7 +97,7 @@ export type EvaluationWorkOptions = Omit<EvaluationOptions, "judgeCalls"> & {
   readonly evaluation: Evaluation;
   /** Called with the scores of each commit. */
   readonly onScores: (scores: CommittedScores) => void;
-  /** Queries Temporal about workflows. */
+  /** Starts workflows, and queries Temporal about them. */
   readonly client: DispatcherOptions["client"];
   readonly logger: Logger;
 };
@@ -138,17 +138,16 @@ export function createEvaluationWork(options: EvaluationWorkOptions): Evaluation
     failuresMax: config.evaluation.failuresMax,
     onScores: options.onScores,
   });
-  const dispatcher = createDispatcher({ ...options, metrics, scores });
-  const watch = createBackfillWatch({ ...options, runs: backfillRuns, metrics });
+  const dispatcher = createDispatcher({
+    ...options,
+    metrics,
+    scores,
+    watchBackfills: () => watchBackfills({ ...options, runs: backfillRuns, metrics }),
+  });
   return {
     chunks,
     backfillRuns,
-    follow() {
-      dispatcher.follow();
-      watch.follow();
-    },
-    async stop() {
-      await Promise.all([dispatcher.stop(), watch.stop()]);
-    },
+    follow: () => dispatcher.follow(),
+    stop: () => dispatcher.stop(),
   };
 }

@@ -4,7 +4,7 @@
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
-import { createBackfillWatch } from "../../src/evaluation/backfills/backfill-watch.ts";
+import { watchBackfills } from "../../src/evaluation/backfills/backfill-watch.ts";
 import type { NextChunk } from "../../src/evaluation/backfills/backfill-runs.ts";
 import type { Backfill, BackfillRequest } from "../../src/evaluation/backfills/backfills.ts";
 import type { DefinitionFields } from "../../src/evaluation/metrics/fields.ts";
@@ -423,7 +423,7 @@ describe("a backfill whose metric the service disabled", () => {
 
 describe("the watch over backfills", () => {
   const watch = (workflow: "running" | "completed" | "failed" | "absent") =>
-    createBackfillWatch({
+    watchBackfills({
       ...evaluation,
       client: { getState: () => Promise.resolve(workflow) },
       logger: createLogger("silent"),
@@ -439,7 +439,7 @@ describe("the watch over backfills", () => {
     const backfill = await create(project, id);
     await evaluation.runs.nextChunk(runOf(backfill));
 
-    await watch(workflow).turn();
+    await watch(workflow);
 
     const path = { evaluatorId: id, backfillId: backfill.id };
     expect(await evaluation.backfills.get(project, path)).toMatchObject(want);
@@ -454,7 +454,7 @@ describe("the watch over backfills", () => {
     const backfill = await create(project, id);
     await change(project, backfill, row.action);
 
-    await watch("failed").turn();
+    await watch("failed");
 
     expect((await stateOf(project, backfill)).state).toBe(row.state);
   });
@@ -465,7 +465,7 @@ describe("the watch over backfills", () => {
     await change(project, backfill, "pause");
     await evaluation.runs.nextChunk(runOf(backfill));
 
-    await watch("failed").turn();
+    await watch("failed");
 
     expect((await stateOf(project, backfill)).state).toBe("paused");
   });

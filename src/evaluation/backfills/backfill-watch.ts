@@ -2,7 +2,6 @@
 // Every worker runs the watch; concurrent watches are safe.
 // Source: docs/evaluators.md, "Backfills".
 
-import { setTimeout as delay } from "node:timers/promises";
 import { isProject } from "../../access/scope.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
@@ -13,14 +12,6 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { BackfillRuns } from "./backfill-runs.ts";
 import * as store from "./store.ts";
 import type { BackfillKey, BackfillRow } from "./store.ts";
-
-export type BackfillWatch = {
-  /** Begins to watch, until `stop`. Never fails. */
-  follow(): void;
-  /** Checks once all backfills that have not moved for some time. */
-  turn(): Promise<void>;
-  stop(): Promise<void>;
-};
 
 export type BackfillWatchOptions = {
   /** The control database. */
@@ -33,14 +24,11 @@ export type BackfillWatchOptions = {
   readonly client: {
     getState(workflowId: string): Promise<"running" | "completed" | "failed" | "absent">;
   };
-  readonly logger: Pick<Logger, "warn" | "info">;
-  /** Time between two checks. */
-  readonly lookMs?: number;
+  readonly logger: Pick<Logger, "info">;
   /** Time without movement after which a backfill is checked; judges may take as long. */
   readonly stillMs?: number;
 };
 
-const lookMsDefault = 30_000;
 const stillMsDefault = 120_000;
 /**
  * Maximum backfills per turn; an evaluator has at most one open, and the others wait for the next
@@ -48,46 +36,11 @@ const stillMsDefault = 120_000;
  */
 const backfillsPerTurnMax = 100;
 
-export function createBackfillWatch(options: BackfillWatchOptions): BackfillWatch {
-  const { database, logger, lookMs = lookMsDefault, stillMs = stillMsDefault } = options;
-  const closing = new AbortController();
-  const { signal } = closing;
-  let following: Promise<void> | undefined;
-  let isAway = false;
-
-  async function turn(): Promise<void> {
-    const rows = await store.listStill(database.sql(), stillMs, backfillsPerTurnMax);
-    for (const row of rows) {
-      signal.throwIfAborted();
-      await look(options, row);
-    }
-  }
-
-  async function follow(): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await turn();
-        isAway = false;
-      } catch (error) {
-        // Logged once per outage: Temporal or a database is down, and the next check will do.
-        if (!isAway && !signal.aborted) logger.warn({ err: error }, "backfills cannot be watched");
-        isAway = true;
-      }
-      // `stop` interrupts the delay; the loop's condition sees it.
-      await delay(lookMs, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
-
-  return {
-    turn,
-    follow() {
-      following ??= follow();
-    },
-    async stop() {
-      closing.abort();
-      await following;
-    },
-  };
+/** Checks all backfills that have not moved for some time. */
+export async function watchBackfills(options: BackfillWatchOptions): Promise<void> {
+  const { database, stillMs = stillMsDefault } = options;
+  const rows = await store.listStill(database.sql(), stillMs, backfillsPerTurnMax);
+  for (const row of rows) await look(options, row);
 }
 
 async function look(options: BackfillWatchOptions, row: BackfillRow): Promise<void> {

@@ -9,7 +9,7 @@ import { chunksOfOrgMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import { type ChunkerOptions, createChunker } from "../scores/chunker.ts";
-import { createLostChunks, type LostChunksOptions } from "../scores/lost-chunks.ts";
+import { endLostChunks, type LostChunksOptions } from "../scores/lost-chunks.ts";
 import { createOrgLanes, type OrgWork } from "./org-lanes.ts";
 import { createRouter, type RouterOptions } from "./router.ts";
 import * as queueStore from "./queue-store.ts";
@@ -41,6 +41,8 @@ export type DispatcherOptions = Omit<RouterOptions, "clusters" | "metrics" | "sc
     /** Time between two turns while something waits, and while nothing waits. */
     readonly busyPollMs?: number;
     readonly idlePollMs?: number;
+    /** Checks backfills, as often as lost chunks are searched. */
+    readonly watchBackfills?: () => Promise<void>;
     /** Time between two searches for lost chunks. */
     readonly lostPollMs?: number;
   };
@@ -72,7 +74,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { lostPollMs = lostPollMsDefault } = options;
   const router = createRouter(options);
   const chunker = createChunker({ ...options, queue: queueStore });
-  const lostChunks = createLostChunks(options);
   const orgLanes = createOrgLanes(lanes);
   const orgs = createCache<string>(orgsRemembered);
   /** Last project of the previous turn, by cluster; the next turn begins after it. */
@@ -196,9 +197,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         isBusy ||= wasQueued || waits;
       });
       if (looksForLost) {
-        await report({ clusterId, task: "lost chunks" }, () => lostChunks.endLost(clusterId));
+        await report({ clusterId, task: "lost chunks" }, () => endLostChunks(options, clusterId));
       }
     }
+    const { watchBackfills } = options;
+    if (looksForLost && watchBackfills) await report({ task: "backfills" }, watchBackfills);
     return isBusy;
   }
 
@@ -235,7 +238,7 @@ type ClusterWork = {
 };
 
 type Subject = {
-  readonly clusterId: string;
+  readonly clusterId?: string;
   readonly projectId?: string;
   readonly task?: string;
 };

@@ -20,32 +20,19 @@ export type LostChunksOptions = {
 const stillMsDefault = 120_000;
 const chunksMax = 100;
 
-export function createLostChunks(options: LostChunksOptions) {
+/** Ends the lost chunks of a cluster. Throws while Temporal does not answer. */
+export async function endLostChunks(options: LostChunksOptions, clusterId: string): Promise<void> {
   const { clusters, scores, client, logger, stillMs = stillMsDefault } = options;
-
-  return {
-    /**
-     * Ends the lost chunks of a cluster; returns the number. Throws while Temporal does not answer.
-     */
-    async endLost(clusterId: string): Promise<number> {
-      const sql = clusters.database(clusterId).sql();
-      let ended = 0;
-      for (const { projectId, chunkId, workflowId } of await chunkStore.listStill(
-        sql,
-        stillMs,
-        chunksMax,
-      )) {
-        const state = await client.getState(workflowId);
-        if (state === "running") {
-          // Moves it to the end of the line, so that others are checked too.
-          await scores.touchChunk({ projectId, clusterId }, chunkId);
-          continue;
-        }
-        await scores.endChunk({ projectId, clusterId }, chunkId, "requeue");
-        logger.warn({ workflowId, state }, "a chunk was lost with its workflow; it runs again");
-        ended += 1;
-      }
-      return ended;
-    },
-  };
+  const sql = clusters.database(clusterId).sql();
+  const still = await chunkStore.listStill(sql, stillMs, chunksMax);
+  for (const { projectId, chunkId, workflowId } of still) {
+    const state = await client.getState(workflowId);
+    if (state === "running") {
+      // Moves it to the end of the line, so that others are checked too.
+      await scores.touchChunk({ projectId, clusterId }, chunkId);
+      continue;
+    }
+    await scores.endChunk({ projectId, clusterId }, chunkId, "requeue");
+    logger.warn({ workflowId, state }, "a chunk was lost with its workflow; it runs again");
+  }
 }

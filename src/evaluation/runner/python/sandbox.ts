@@ -21,7 +21,7 @@ export type { PythonSession } from "./session.ts";
 
 export type PythonSandboxOptions = {
   readonly limits: SandboxLimits;
-  /** Maximum open evaluators. The blank processes and the one for inspections are extra. */
+  /** Maximum open evaluators. The idle processes and the one for inspections are extra. */
   readonly processesMax: number;
   /**
    * Minimum processes kept ready for the next evaluators. Under demand it grows, up to half of
