@@ -68,7 +68,8 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const { config, sandbox, tracingOf, clusters } = options;
   const { failuresMax, codeBytesMax } = config.evaluation;
   const metrics = createMetrics({
-    ...{ ...options, codeBytesMax },
+    ...options,
+    codeBytesMax,
     cancelBackfills: (...of) => backfills.cancelOpenOf(...of),
   });
   const scores = createScores({ clusters, tracingOf, failuresMax });
@@ -77,12 +78,19 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const eventMemory = createEventMemory();
   const runner = createRunner({ sandbox, judge: createJudge({ calls: options.judgeCalls }) });
   return {
-    ...{ metrics, scores, backfills, runner, eventMemory },
+    metrics,
+    scores,
+    backfills,
+    runner,
+    eventMemory,
     versions: createMetricVersions({ ...options, codeBytesMax }),
     why: createWhy({ queue, metrics, tracingOf, scores, failuresMax }),
     preview: createPreview({
       findMetric: (...named) => metrics.find(...named),
-      ...{ tracingOf, runner, sandbox, eventMemory },
+      tracingOf,
+      runner,
+      sandbox,
+      eventMemory,
       limits: { codeBytesMax },
     }),
     onWritten: queue.onWritten,
@@ -130,7 +138,12 @@ export function createEvaluationWork(options: EvaluationWorkOptions): Evaluation
   const { metrics, scores, runner, eventMemory } = evaluation;
   const backfillRuns = createBackfillRuns({ ...options, metrics, scores });
   const chunks = createChunks({
-    ...{ scopes, metrics, scores, tracingOf, runner, logger },
+    scopes,
+    metrics,
+    scores,
+    tracingOf,
+    runner,
+    logger,
     places: createFairPlaces(stepPlaces),
     judgePlaces: createFairPlaces(stepPlaces),
     eventMemory,

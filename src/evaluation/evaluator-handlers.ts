@@ -89,7 +89,9 @@ function toWhyMessage({ run, runs, ...explanation }: WhyAnswer) {
   const { outcome, message, version, filter } = explanation;
   const queuedAt = run?.queuedAt ?? explanation.queuedAt;
   return {
-    ...{ outcome, message, version: formatVersion(version) },
+    outcome,
+    message,
+    version: formatVersion(version),
     ...(run && toOutcome(run)),
     ...(run?.explanation !== undefined && { explanation: run.explanation }),
     ...(filter !== undefined && { filter }),
@@ -97,7 +99,8 @@ function toWhyMessage({ run, runs, ...explanation }: WhyAnswer) {
     ...(queuedAt && { queuedAt: timestampFromDate(queuedAt) }),
     ...(run?.workflowId !== undefined && { workflowId: run.workflowId }),
     runs: runs.map((one) => ({
-      ...{ version: formatVersion(one.version), outcome: one.state },
+      version: formatVersion(one.version),
+      outcome: one.state,
       ...toOutcome(one),
     })),
   };
@@ -118,10 +121,18 @@ function toStatusMessage({ isEnabled, disabledReason, version, ...status }: Metr
   return {
     enabled: isEnabled,
     ...(disabledReason !== null && { disabledReason }),
-    ...{ version: formatVersion(version), queued, running, scored, failed },
+    version: formatVersion(version),
+    queued,
+    running,
+    scored,
+    failed,
     ...(oldestQueuedAt && { oldestQueuedAt: timestampFromDate(oldestQueuedAt) }),
-    ...{ failuresInRow, failuresInRowMax },
+    failuresInRow,
+    failuresInRowMax,
     ...(lastFailure !== undefined && { lastFailure }),
-    ...{ judgePromptTokens, judgeCompletionTokens, judgeCost, judgeUnpriced },
+    judgePromptTokens,
+    judgeCompletionTokens,
+    judgeCost,
+    judgeUnpriced,
   };
 }

@@ -240,8 +240,13 @@ async function makeChunk(
   const { events, isEnded: hasRun } = await scores.openChunk(
     project,
     {
-      ...{ chunkId, evaluatorId, version, enablement, name: definition.name },
-      ...{ backfillId: row.id, workflowId },
+      chunkId,
+      evaluatorId,
+      version,
+      enablement,
+      name: definition.name,
+      backfillId: row.id,
+      workflowId,
     },
     { eventIds, includeFailed: row.includeFailed, skipped: ids.length - eventIds.length },
   );
@@ -259,10 +264,16 @@ function toInput(
   { chunkId, enablement, events }: OpenChunk,
 ): EvaluateChunkInput {
   return {
-    ...{ projectId: project.projectId, orgId: project.orgId, backfillId: row.id },
-    ...{ evaluatorId: row.evaluatorId, version: row.version, actor: row.createdBy },
+    projectId: project.projectId,
+    orgId: project.orgId,
+    backfillId: row.id,
+    evaluatorId: row.evaluatorId,
+    version: row.version,
+    actor: row.createdBy,
     evaluatorName: evaluator.definition.name,
-    ...{ chunkId, enablement, events },
+    chunkId,
+    enablement,
+    events,
   };
 }
 

@@ -79,7 +79,10 @@ async function restart(options: BackfillWatchOptions, row: BackfillRow): Promise
     const now = await store.lockBackfill(sql, key);
     if (now?.run !== row.run || now.endedAt !== null || now.state === "paused") return;
     const entry = backfillEntry({
-      ...{ ...key, run: row.run + 1, evaluatorId: row.evaluatorId, version: row.version },
+      ...key,
+      run: row.run + 1,
+      evaluatorId: row.evaluatorId,
+      version: row.version,
       orgId: project.orgId,
       evaluatorName: evaluator?.definition.name ?? "",
       enablement: evaluator?.enablement ?? 0,

@@ -163,11 +163,22 @@ async function create(
     const id = createUuid();
     const enablement = await metrics.countAfresh(projectId, evaluatorId);
     const entry = backfillEntry({
-      ...{ backfillId: id, projectId, orgId: project.orgId, evaluatorId, version, enablement },
-      ...{ evaluatorName: definition.name, run: 1, actor: describeActor(actor) },
+      backfillId: id,
+      projectId,
+      orgId: project.orgId,
+      evaluatorId,
+      version,
+      enablement,
+      evaluatorName: definition.name,
+      run: 1,
+      actor: describeActor(actor),
     });
     const isFirst = await store.insertBackfill(sql, {
-      ...{ id, projectId, evaluatorId, version, matched },
+      id,
+      projectId,
+      evaluatorId,
+      version,
+      matched,
       filters: request.filters,
       fromUs: fromUs ?? null,
       toUs: toUs ?? null,
@@ -218,7 +229,9 @@ async function change(options: BackfillsOptions, request: ChangeRequest): Promis
     const after = (await store.findBackfill(sql, key)) ?? before;
     if (after.state !== before.state) {
       await audit.append({
-        ...{ actor, scope: held, action: `backfill.${action}` },
+        actor,
+        scope: held,
+        action: `backfill.${action}`,
         target: { type: "backfill", id: before.id },
         before: stateOf(before),
         after: stateOf(after),
@@ -259,7 +272,10 @@ async function takeStep(
       const isResumed = action === "resume";
       if (isResumed) await assertRoom(database.sql(), project);
       const entry = backfillEntry({
-        ...{ ...key, orgId: project.orgId, evaluatorId, version },
+        ...key,
+        orgId: project.orgId,
+        evaluatorId,
+        version,
         evaluatorName: evaluator?.definition.name ?? "",
         enablement: isResumed
           ? await metrics.countAfresh(projectId, evaluatorId)
@@ -306,7 +322,13 @@ function ended({ state }: BackfillRow): ServiceError {
 function stateOf(row: BackfillRow) {
   const { evaluatorId, version, filters, fromUs, toUs, includeFailed, state, matched } = row;
   return {
-    ...{ metric_id: evaluatorId, version: formatVersion(version), state, matched },
-    ...{ filters, from_us: fromUs, to_us: toUs, include_failed: includeFailed },
+    metric_id: evaluatorId,
+    version: formatVersion(version),
+    state,
+    matched,
+    filters,
+    from_us: fromUs,
+    to_us: toUs,
+    include_failed: includeFailed,
   };
 }

@@ -128,7 +128,10 @@ function carryOut(
       await store.deployVersion(sql, { ...plan.deploy, id, version, definition: plan.definition });
     }
     await audit.append({
-      ...{ actor, scope, action: plan.action, target: { type: "evaluator", id } },
+      actor,
+      scope,
+      action: plan.action,
+      target: { type: "evaluator", id },
       before: stateOf(before),
       after: stateOf({ ...plan, version, disabledReason: keptReason(plan) }),
     });
@@ -148,7 +151,11 @@ async function addVersion(sql: Sql, { before, plan }: Step, actor: Actor): Promi
   const version = before.lastVersion + 1;
   const { definition, readsGroundTruth, message = "" } = plan;
   await store.insertVersion(sql, {
-    ...{ id: before.id, version, definition, readsGroundTruth, message },
+    id: before.id,
+    version,
+    definition,
+    readsGroundTruth,
+    message,
     fullSha: hashDefinition(definition),
     createdBy: describeActor(actor),
   });
@@ -216,7 +223,8 @@ export function stateOf(
 ): JsonObject {
   const { criteria: _, ...fields } = toContent(of.definition, of.readsGroundTruth);
   return {
-    ...{ version: formatVersion(of.version), full_sha: hashDefinition(of.definition) },
+    version: formatVersion(of.version),
+    full_sha: hashDefinition(of.definition),
     ...fields,
     disabled_reason: of.disabledReason,
   };

@@ -53,7 +53,8 @@ function toThresholdMessage(threshold: Threshold): MessageInitShape<typeof Metri
 export function toFilterMessage(filter: FilterInput): MessageInitShape<typeof FilterSchema> {
   const { field, operator, value, type } = filter;
   return {
-    ...{ field, operator },
+    field,
+    operator,
     // The value of a filter is a scalar.
     ...(value !== undefined && { value: fromJson(ValueSchema, value as string) }),
     ...(type !== undefined && { type }),

@@ -179,7 +179,10 @@ async function create(
     await store.insertVersion(sql, { ...revision, ...version, id, createdBy });
     const made = await getMetric(database, projectId, id);
     await audit.append({
-      ...{ actor, scope, action: "evaluator.create", target: { type: "evaluator", id } },
+      actor,
+      scope,
+      action: "evaluator.create",
+      target: { type: "evaluator", id },
       after: stateOf(made),
     });
     await changes.append(subjectOf(projectId));
@@ -223,7 +226,10 @@ function remove(
     await store.markDeleted(sql, id);
     await cancelBackfills(project, id, actor);
     await audit.append({
-      ...{ actor, scope, action: "evaluator.delete", target: { type: "evaluator", id } },
+      actor,
+      scope,
+      action: "evaluator.delete",
+      target: { type: "evaluator", id },
       before: stateOf(before),
     });
     await changes.append(subjectOf(projectId));

@@ -36,7 +36,8 @@ export function metricVersionHandlers(
     async compareMetricVersions({ id, name: from, other: to }, context) {
       const changes = await versions.compare(projectOf(context).projectId, id, { from, to });
       const messages = changes.map(({ field, before, after }) => ({
-        ...{ field, before: fromJson(ValueSchema, asJson(before)) },
+        field,
+        before: fromJson(ValueSchema, asJson(before)),
         after: fromJson(ValueSchema, asJson(after)),
       }));
       return { success: true, data: { from, to, changes: messages } };

@@ -37,7 +37,11 @@ const unref = { ref: false };
 
 export function createOrgLanes({ max, orgMsMax }: OrgLanesOptions): OrgLanes {
   const lanes = createFairPlaces({
-    ...{ max, orgMax: 1, projectMax: 1, waitMs: laneWaitMs, waitersMax },
+    max,
+    orgMax: 1,
+    projectMax: 1,
+    waitMs: laneWaitMs,
+    waitersMax,
     refusal: "too many organizations wait",
   });
   const running = new Map<string, Promise<void>>();

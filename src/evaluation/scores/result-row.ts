@@ -33,7 +33,11 @@ export function toResultRow(eventId: string, result: RunResult): ResultRow {
   }
   const { score, explanation = null } = result;
   return {
-    ...{ eventId, state: "scored", result: score, failure: null, judge: kept },
+    eventId,
+    state: "scored",
+    result: score,
+    failure: null,
+    judge: kept,
     explanation: explanation === null ? null : cut(explanation, explanationCharactersMax),
   };
 }

@@ -169,8 +169,10 @@ export function createChunks(options: ChunksOptions): Chunks {
       if (!(error instanceof ServiceError && isPermanent(error))) throw error;
       const failure = toFailure(error);
       return {
-        ...{ concurrency: 1, run: async () => failure },
-        ...{ isWanted: () => false, close: async () => undefined },
+        concurrency: 1,
+        run: async () => failure,
+        isWanted: () => false,
+        close: async () => undefined,
       };
     }
   }
@@ -245,7 +247,14 @@ export function createChunks(options: ChunksOptions): Chunks {
     try {
       while (eventIds.length > 0) {
         await runEvents({
-          ...{ eventIds, evaluator, opened, signal, pauseMs, batch, isOver, memory },
+          eventIds,
+          evaluator,
+          opened,
+          signal,
+          pauseMs,
+          batch,
+          isOver,
+          memory,
           read: (ids) => selection.read(project.projectId, ids),
           onBug: (err) => {
             const { chunkId, evaluatorId } = input;

@@ -290,7 +290,9 @@ export function createScores(options: ScoresOptions): Scores {
       const { queued, running, oldest_queued_at: oldest } = waiting;
       return {
         ...sums,
-        ...{ queued, running, oldestQueuedAt: oldest ?? undefined },
+        queued,
+        running,
+        oldestQueuedAt: oldest ?? undefined,
         failuresInRow,
         lastFailure,
       };

@@ -102,10 +102,14 @@ function describeFault(end: ChunkEnd): string | undefined {
 function toProgress(next: NextChunk): Progress {
   const { matched, done, scored, failed, skipped } = next.progress;
   return {
-    ...{ state: describeState(next), done },
+    state: describeState(next),
+    done,
     // More events may have arrived after the count.
     left: Math.max(0, matched - done),
-    ...{ matched, scored, failed, skipped },
+    matched,
+    scored,
+    failed,
+    skipped,
   };
 }
 

@@ -52,8 +52,12 @@ function toProgress({ counts, end }: ChunkStep): Progress {
   const { events, scored, failed, skipped } = counts;
   const done = scored + failed + skipped;
   return {
-    ...{ state: describeEnd(end), done, left: Math.max(0, events - done) },
-    ...{ scored, failed, skipped },
+    state: describeEnd(end),
+    done,
+    left: Math.max(0, events - done),
+    scored,
+    failed,
+    skipped,
   };
 }
 

@@ -93,8 +93,16 @@ function bare(answer: string, rule: ScoreRule): Found | undefined {
 
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 const booleans: Readonly<Record<string, boolean>> = {
-  ...{ true: true, yes: true, pass: true, passed: true, "1": true },
-  ...{ false: false, no: false, fail: false, failed: false, "0": false },
+  true: true,
+  yes: true,
+  pass: true,
+  passed: true,
+  "1": true,
+  false: false,
+  no: false,
+  fail: false,
+  failed: false,
+  "0": false,
 };
 
 /** Returns the value that a text stands for; undefined if it is empty. */

@@ -169,7 +169,8 @@ function createGuest(child: SandboxChild, capBytes: number): Guest {
         if (waiting?.id === id) end("TIME_LIMIT");
       };
       const stopTime = startTimeLimit({
-        ...{ wallMs, longestMs },
+        wallMs,
+        longestMs,
         readUse: () => (child.pid === undefined ? undefined : readUseOf(child.pid)),
         // An answer that has already arrived counts, however late this service reads it.
         onLimit: () => setImmediate(giveUp),
