@@ -46,11 +46,13 @@ import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { createControlplane } from "../controlplane/controlplane.ts";
-import { dataplaneHandlers } from "../controlplane/dataplanes/handlers.ts";
-import { orgHandlers } from "../controlplane/orgs/handlers.ts";
-import { projectHandlers } from "../controlplane/projects/handlers.ts";
+import {
+  dataplaneHandlers,
+  orgHandlers,
+  projectHandlers,
+  workspaceHandlers,
+} from "../controlplane/scopes/handlers.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
-import { workspaceHandlers } from "../controlplane/workspaces/handlers.ts";
 import { backfillHandlers } from "../evaluation/backfills/handlers.ts";
 import { createEvaluation, type Evaluation } from "../evaluation/evaluation.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
