@@ -7,6 +7,7 @@ import { createUuid, isUuid } from "../../base/ids.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
+import type { Audit } from "../audit/audit.ts";
 import { createCallerMemory } from "../caller-memory.ts";
 import { changeInside } from "../change.ts";
 import type { ChangeParts } from "../change.ts";
@@ -81,6 +82,7 @@ export type Keys = {
 
 export type KeysOptions = ChangeParts & {
   readonly changes: Pick<AccessChanges, "onForget">;
+  readonly audit: Pick<Audit, "append" | "appendAll">;
   readonly outbox: Outbox;
   readonly policies: Pick<KeyPolicies, "permissionsOf">;
   readonly cacheEntriesMax: number;

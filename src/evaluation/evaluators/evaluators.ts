@@ -137,7 +137,10 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
       const afterName = cursor === undefined ? "" : parseKeyCursor(cursor, parseName);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
-      const { rows, hasMore } = await store.listEvaluators(database.sql(), projectId, page);
+      // Not on the connections of key checks, since a page may take long.
+      const { rows, hasMore } = await database
+        .on("reads")
+        .inTurn((sql) => store.listEvaluators(sql, projectId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatKeyCursor(last.definition.name) };
     },
