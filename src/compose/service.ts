@@ -40,10 +40,12 @@ import { type Core, createCore } from "./core.ts";
 import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
-import { dataplaneHandlers } from "../controlplane/dataplanes/handlers.ts";
-import { orgHandlers } from "../controlplane/orgs/handlers.ts";
-import { projectHandlers } from "../controlplane/projects/handlers.ts";
-import { workspaceHandlers } from "../controlplane/workspaces/handlers.ts";
+import {
+  dataplaneHandlers,
+  orgHandlers,
+  projectHandlers,
+  workspaceHandlers,
+} from "../controlplane/scopes/handlers.ts";
 import { backfillHandlers } from "../evaluation/backfills/handlers.ts";
 import type { Evaluation } from "../evaluation/evaluation.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";

@@ -2,11 +2,15 @@
 // docs/decisions.md, 34; docs/audit.md.
 
 import type { Actor } from "../../base/actor.ts";
-import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { parsePageLimit } from "../../base/pages.ts";
+import {
+  formatKeyCursor,
+  parseKeyCursor,
+  parsePageLimit,
+  parseSequence,
+} from "../../base/pages.ts";
 import { toStorableText } from "../../base/storable-text.ts";
 import type { Page, PageRequest } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -95,7 +99,8 @@ export function createAudit(database: Database): Audit {
 
     async list(orgId, { limit: limitAsked, cursor }) {
       const limit = parsePageLimit(limitAsked);
-      const below = cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(cursor);
+      const below =
+        cursor === undefined ? Number.MAX_SAFE_INTEGER : parseKeyCursor(cursor, parseSequence);
       // Not on the connections of key checks, since a page may take long.
       const rows = await database
         .on("reads")
@@ -104,7 +109,7 @@ export function createAudit(database: Database): Audit {
       return {
         items: rows.map(toEntry),
         // A chain begins at 1, whatever rows exist before this page.
-        nextCursor: last && last.sequence > 1 ? formatCursor(last.sequence) : undefined,
+        nextCursor: last && last.sequence > 1 ? formatKeyCursor(last.sequence) : undefined,
       };
     },
 
@@ -149,16 +154,4 @@ function toEntry(row: store.AuditRow): AuditEntry {
 function stateOf(text: string | null): JsonObject | undefined {
   const value: unknown = text === null ? undefined : JSON.parse(text);
   return isJsonObject(value) ? value : undefined;
-}
-
-/** Formats the cursor of a page that continues below a row's sequence. */
-function formatCursor(sequence: number): string {
-  return Buffer.from(String(sequence)).toString("base64url");
-}
-
-function parseCursor(cursor: string): number {
-  const text = Buffer.from(cursor, "base64url").toString();
-  const sequence = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : NaN;
-  if (Number.isSafeInteger(sequence)) return sequence;
-  throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
 }

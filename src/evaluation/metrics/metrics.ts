@@ -2,11 +2,13 @@
 // definition", "Metrics and evaluations"; docs/decisions.md, 22 to 25, 34.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
+import { changeInside } from "../../access/change.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import { isProject, type ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
+import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
@@ -117,7 +119,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         refuse("limit", `must be from 1 to ${metricsOfProjectMax}`);
       }
       const ofType = type === undefined ? undefined : parseType(type);
-      const afterName = cursor === undefined ? "" : parseCursor(cursor);
+      const afterName = cursor === undefined ? "" : parseKeyCursor(cursor, parseName);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
       // Not on the connections of key checks, since a page may take long.
@@ -125,7 +127,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         .on("reads")
         .inTurn((sql) => store.listMetrics(sql, projectId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows, nextCursor: last && formatCursor(last.definition.name) };
+      return { items: rows, nextCursor: last && formatKeyCursor(last.definition.name) };
     },
 
     get: (projectId, id) => getMetric(database, projectId, id),
@@ -161,12 +163,10 @@ async function create(
   options: MetricsOptions,
   { project, fields, actor }: NewMetric,
 ): Promise<Evaluator> {
-  const { database, scopes, audit, changes } = options;
   const { projectId } = project;
   const revision = await toRevision(options, project, toDefinition(fields, undefined, options));
   const { definition } = revision;
-  return database.transaction(async (sql) => {
-    const scope = await scopes.hold("project", projectId);
+  return changeInside(options, { scope: project, actor }, async (sql) => {
     if ((await store.lockCount(sql, projectId)) >= metricsOfProjectMax) {
       refuse("name", `a project has at most ${metricsOfProjectMax} metrics; delete one first`);
     }
@@ -177,16 +177,9 @@ async function create(
     await store.insertMetric(sql, { id, projectId, definition, createdBy });
     const version = { version: 1, message: "created", fullSha: hashDefinition(definition) };
     await store.insertVersion(sql, { ...revision, ...version, id, createdBy });
-    const made = await getMetric(database, projectId, id);
-    await audit.append({
-      actor,
-      scope,
-      action: "evaluator.create",
-      target: { type: "evaluator", id },
-      after: stateOf(made),
-    });
-    await changes.append(subjectOf(projectId));
-    return made;
+    const result = await getMetric(options.database, projectId, id);
+    const audit = { action: "evaluator.create", targetId: id, after: stateOf(result) };
+    return { result, audit, forget: subjectOf(projectId) };
   });
 }
 
@@ -215,24 +208,17 @@ async function update(
 }
 
 function remove(
-  { database, scopes, audit, changes, cancelBackfills }: MetricsOptions,
+  options: MetricsOptions,
   { project, id, actor }: Whose & { readonly project: ProjectScope },
 ): Promise<void> {
   const { projectId } = project;
-  return database.transaction(async (sql) => {
-    const scope = await scopes.hold("project", projectId);
+  return changeInside(options, { scope: project, actor }, async (sql) => {
     await store.lockCount(sql, projectId);
-    const before = await getMetric(database, projectId, id);
+    const before = await getMetric(options.database, projectId, id);
     await store.markDeleted(sql, id);
-    await cancelBackfills(project, id, actor);
-    await audit.append({
-      actor,
-      scope,
-      action: "evaluator.delete",
-      target: { type: "evaluator", id },
-      before: stateOf(before),
-    });
-    await changes.append(subjectOf(projectId));
+    await options.cancelBackfills(project, id, actor);
+    const audit = { action: "evaluator.delete", targetId: id, before: stateOf(before) };
+    return { result: undefined, audit, forget: subjectOf(projectId) };
   });
 }
 
@@ -263,14 +249,7 @@ function toRunnable(
   return { evaluatorId: id, projectId, version, enablement, definition, readsGroundTruth };
 }
 
-/** Returns the cursor of a page that continues after a name. */
-function formatCursor(name: string): string {
-  return Buffer.from(name).toString("base64url");
-}
-
-function parseCursor(cursor: string): string {
-  const name = Buffer.from(cursor, "base64url").toString();
-  // Postgres refuses NUL; our cursors always contain a name.
-  if (name !== "" && !name.includes("\0")) return name;
-  return refuse("cursor", "it is not a next_cursor");
+/** Postgres refuses NUL. */
+function parseName(text: string): string | undefined {
+  return text === "" || text.includes("\0") ? undefined : text;
 }
