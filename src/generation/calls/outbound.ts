@@ -1,6 +1,7 @@
 // Requests to providers: one socket pool of limited size for each connection, public addresses only
 // for tenants, time-outs, no redirects. Source: docs/decisions.md, 21.
 
+import { LRUCache } from "lru-cache";
 import { Agent, buildConnector, fetch as undiciFetch, Pool } from "undici";
 import type { Dispatcher, RequestInit as UndiciRequestInit } from "undici";
 import { containersMax } from "../../base/limits.ts";
@@ -49,19 +50,17 @@ const originsMax = 4;
 
 export function createOutbound(options: OutboundOptions): Outbound {
   const { agentsMax = agentsMaxDefault } = options;
-  // A Map keeps insertion order: the first entry is the least recently used.
-  const agents = new Map<string, { readonly agent: Agent; readonly dispatcher: Dispatcher }>();
+  const agents = new LRUCache<string, WatchedAgent>({
+    max: agentsMax,
+    dispose({ agent }, _id, reason) {
+      // Running requests finish.
+      if (reason === "evict") void agent.close();
+    },
+  });
 
   function dispatcher(connection: Connection): Dispatcher {
     const known = agents.get(connection.id) ?? createWatchedAgent(connection, options);
-    agents.delete(connection.id);
     agents.set(connection.id, known);
-    for (const [id, { agent }] of agents) {
-      if (agents.size <= agentsMax) break;
-      agents.delete(id);
-      // Running requests finish.
-      void agent.close();
-    }
     return known.dispatcher;
   }
 
@@ -78,10 +77,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-function createWatchedAgent(
-  connection: Connection,
-  options: OutboundOptions,
-): { readonly agent: Agent; readonly dispatcher: Dispatcher } {
+type WatchedAgent = { readonly agent: Agent; readonly dispatcher: Dispatcher };
+
+function createWatchedAgent(connection: Connection, options: OutboundOptions): WatchedAgent {
   const { firstByteTimeoutMs, idleTimeoutMs, bytesMax = modelAnswerBytesMax } = options;
   const pool = {
     // HTTP/1.1: each call has its own socket and waits for no other call.

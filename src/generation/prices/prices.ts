@@ -1,7 +1,7 @@
 // Estimates the cost of model calls with the price table. Source: docs/decisions.md, 18;
 // docs/generations.md.
 
-import { createCache } from "../../access/cache.ts";
+import { LRUCache } from "lru-cache";
 import type { CostEstimate } from "../../tracing/events/event.ts";
 import type { Prices } from "../record/generations.ts";
 import { completionTokens, promptTokens, type Usage } from "../usage.ts";
@@ -15,23 +15,18 @@ import {
 
 /** Maximum cached lookups; the limit is needed because model names come from requests. */
 const rememberedMax = 2_000;
-/** Cached lookups never expire: the table does not change while the service runs. */
-const ageMsMax = Number.POSITIVE_INFINITY;
 /** Maximum length of a name; longer text names no model. */
 const nameLengthMax = 256;
 /** Significant digits of a cost; further ones are floating-point errors. */
 const digits = 12;
 
 export function createPrices(): Prices {
-  const found = createCache<{ readonly price: Price | undefined }>({
-    entriesMax: rememberedMax,
-    ageMsMax,
-    now: () => 0,
-  });
+  // Entries never expire: the table does not change while the service runs.
+  const found = new LRUCache<string, { readonly price: Price | undefined }>({ max: rememberedMax });
 
   function priceOf(priced: PricedModel): Price | undefined {
     const key = JSON.stringify([priced.providerType ?? "", priced.provider, priced.model]);
-    const known = found.find(key);
+    const known = found.get(key);
     if (known) return known.price;
     const price = findPrice(priced);
     found.set(key, { price });

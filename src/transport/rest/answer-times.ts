@@ -5,13 +5,9 @@
 /** User-Agent prefix of generated clients that require integers even if the document shows text. */
 const integerClientPrefix = "speakeasy-sdk/";
 
-/** Returns whether an answer writes times as text, by its path template and the User-Agent. */
-export function isTextTimes(
-  textTimePaths: readonly string[],
-  pathTemplate: string,
-  userAgent: string | undefined,
-): boolean {
-  return textTimePaths.includes(pathTemplate) && !userAgent?.startsWith(integerClientPrefix);
+/** Returns whether a client reads times as text where the API document shows text. */
+export function takesTextTimes(userAgent: string | undefined): boolean {
+  return !userAgent?.startsWith(integerClientPrefix);
 }
 
 /** Returns whole Unix milliseconds, rounded down so that a time never moves later. */
