@@ -9,9 +9,9 @@ import { type Concurrency, createConcurrency } from "../../src/generation/calls/
 import { createJudgeCalls, createJudgePlaces } from "../../src/generation/judge/judge-calls.ts";
 import type { JudgeCalls } from "../../src/generation/judge/judge-calls.ts";
 import { createPrices } from "../../src/generation/prices/prices.ts";
-import { createLanguageModels } from "../../src/generation/providers/language-models.ts";
+import { createLanguageModels } from "../../src/generation/providers/ai-sdk/language-models.ts";
 import type { ProviderType } from "../../src/generation/provider.ts";
-import { createRouting } from "../../src/generation/routing/routing.ts";
+import { createRouting } from "../../src/generation/connections/routing/routing.ts";
 import { createRunning } from "../../src/base/running.ts";
 import type { StandIn } from "./openai-stand-in.ts";
 import { targetAt } from "./translated.ts";

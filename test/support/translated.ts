@@ -1,4 +1,4 @@
-// Requests to the stand-in's providers in the form of the OpenAI API through proxy/translated,
+// Requests to the stand-in's providers in the form of the OpenAI API through the AI SDK,
 // directly or over HTTP for OpenAI's own client.
 
 import { createServer, type ServerResponse } from "node:http";
@@ -6,9 +6,9 @@ import type { AddressInfo } from "node:net";
 import OpenAI from "openai";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Connection, ProviderType, Target } from "../../src/generation/provider.ts";
-import { createLanguageModels } from "../../src/generation/providers/language-models.ts";
-import { createTranslated } from "../../src/generation/proxy/translated/translated.ts";
-import type { UpstreamAnswer } from "../../src/generation/proxy/upstream.ts";
+import { createLanguageModels } from "../../src/generation/providers/ai-sdk/language-models.ts";
+import { createTranslated } from "../../src/generation/providers/ai-sdk/ai-sdk.ts";
+import type { UpstreamAnswer } from "../../src/generation/calls/model-call.ts";
 import type { StandIn } from "./openai-stand-in.ts";
 
 /** Providers whose API the proxy translates; chats are translated for every provider. */

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "../../base/errors.ts";
 import { isRetriable, mayFallBack, ProviderError, toServiceError } from "../provider-error.ts";
 import type { Route, Target } from "../provider.ts";
-import type { Attempt } from "../record/generation-event.ts";
+import type { Attempt } from "./generation-event.ts";
 import { type Backoff, backoffDefault, pauseMsAfter } from "./backoff.ts";
 
 export type AttemptsOptions = {

@@ -3,10 +3,10 @@
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Keep } from "../calls/answer-memory.ts";
-import { type Choice, choicesOf, textOf } from "../proxy/answer-reader.ts";
-import { createDeltaGatherer } from "../proxy/delta-gatherer.ts";
-import { createSseReader } from "../proxy/sse-reader.ts";
-import type { StreamAnswer, WholeAnswer } from "../proxy/upstream.ts";
+import { type Choice, choicesOf, textOf } from "../openai/answer.ts";
+import { createDeltaGatherer } from "../openai/delta-gatherer.ts";
+import { createSseReader } from "../openai/sse-reader.ts";
+import type { StreamAnswer, WholeAnswer } from "../calls/model-call.ts";
 import type { Usage } from "../usage.ts";
 
 /** Next text of one choice. */

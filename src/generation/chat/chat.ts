@@ -11,12 +11,12 @@ import { type AnswerMemory, currentAnswer, keepPrompt, keeperOf } from "../calls
 import { AttemptsError, runAttempts } from "../calls/attempts.ts";
 import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency } from "../calls/concurrency.ts";
-import type { LanguageModels } from "../providers/language-models.ts";
-import { type CallSignal, ClientGone, openCallSignal } from "../proxy/call-signal.ts";
-import { createTranslated, translatedCalls } from "../proxy/translated/translated.ts";
-import type { ProxyRequest } from "../proxy/upstream.ts";
-import type { Generations, Place } from "../record/generations.ts";
-import type { Routing } from "../routing/routing.ts";
+import type { LanguageModels } from "../providers/ai-sdk/language-models.ts";
+import { type CallSignal, ClientGone, openCallSignal } from "../calls/call-signal.ts";
+import { createTranslated, translatedCalls } from "../providers/ai-sdk/ai-sdk.ts";
+import type { ProxyRequest } from "../calls/model-call.ts";
+import type { Generations, Place } from "../calls/generations.ts";
+import type { Routing } from "../connections/routing/routing.ts";
 import { createAnswerReader, type Delta } from "./answer.ts";
 import { failureOf } from "./failure.ts";
 import { type ChatEnd, type RunningChat, toGeneration } from "./recording.ts";

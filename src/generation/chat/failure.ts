@@ -4,7 +4,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { AttemptsError } from "../calls/attempts.ts";
 import { ProviderError, toServiceError } from "../provider-error.ts";
-import { ClientGone, clientGoneText } from "../proxy/call-signal.ts";
+import { ClientGone, clientGoneText } from "../calls/call-signal.ts";
 
 export type Failure = {
   /** `error` of the event, in the form `REASON: text`. */

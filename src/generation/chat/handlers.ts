@@ -9,7 +9,7 @@ import type {
 } from "../../../gen/waggle/v1/generation_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { commitEffectKey, projectOf } from "../../access/call.ts";
-import { setPlace } from "../record/place-headers.ts";
+import { setPlace } from "../calls/place-headers.ts";
 import type { Chat, ChatCaller, ChatPart, ChatRecord } from "./chat.ts";
 import type { ChatRequest } from "./request.ts";
 

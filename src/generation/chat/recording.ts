@@ -2,9 +2,9 @@
 // Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 20.
 
 import type { Route, Target } from "../provider.ts";
-import { reasonsOf, toOutputs } from "../proxy/answer-reader.ts";
-import type { Attempt, FinishedGeneration } from "../record/generation-event.ts";
-import type { Place } from "../record/generations.ts";
+import { reasonsOf, toOutputs } from "../openai/answer.ts";
+import type { Attempt, FinishedGeneration } from "../calls/generation-event.ts";
+import type { Place } from "../calls/generations.ts";
 import type { Gathered } from "./answer.ts";
 import type { Failure } from "./failure.ts";
 import type { ChatRequest, ChatTask } from "./request.ts";

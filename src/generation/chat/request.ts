@@ -6,8 +6,8 @@ import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import { nameLengthMax, nestingDepthMax } from "../../base/limits.ts";
 import { chatChoicesMax } from "../../base/tenant-limits.ts";
 import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
-import { type Fields, fieldsOf, itemFields, refuse } from "../proxy/translated/fields.ts";
-import { findOwnKey } from "../record/generation-event.ts";
+import { type Fields, fieldsOf, itemFields, refuse } from "../openai/fields.ts";
+import { findOwnKey } from "../calls/generation-event.ts";
 import { fillMessages } from "./template.ts";
 
 export type ChatRequest = {

@@ -16,11 +16,11 @@ import type { Concurrency, Release } from "../calls/concurrency.ts";
 import { createAnswerReader, type Gathered } from "../chat/answer.ts";
 import type { Target } from "../provider.ts";
 import { isRetriable, ProviderError, toServiceError } from "../provider-error.ts";
-import type { LanguageModels } from "../providers/language-models.ts";
-import { openCallSignal } from "../proxy/call-signal.ts";
-import { createTranslated } from "../proxy/translated/translated.ts";
-import type { Prices } from "../record/generations.ts";
-import type { Routing } from "../routing/routing.ts";
+import type { LanguageModels } from "../providers/ai-sdk/language-models.ts";
+import { openCallSignal } from "../calls/call-signal.ts";
+import { createTranslated } from "../providers/ai-sdk/ai-sdk.ts";
+import type { Prices } from "../calls/generations.ts";
+import type { Routing } from "../connections/routing/routing.ts";
 import { completionTokens, promptTokens } from "../usage.ts";
 
 export type JudgeQuestion = {

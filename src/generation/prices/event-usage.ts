@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.t
 import type { EstimateCost } from "../../tracing/events/event.ts";
 import { countOf } from "../../tracing/sessions/totals.ts";
 import { providerTypes } from "../provider.ts";
-import type { PricedCall, Prices } from "../record/generations.ts";
+import type { PricedCall, Prices } from "../calls/generations.ts";
 import type { Usage } from "../usage.ts";
 import { unknown } from "./prices.ts";
 

@@ -3,7 +3,7 @@
 
 import { createCache } from "../../access/cache.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
-import type { Prices } from "../record/generations.ts";
+import type { Prices } from "../calls/generations.ts";
 import { completionTokens, promptTokens, type Usage } from "../usage.ts";
 import {
   findPrice,

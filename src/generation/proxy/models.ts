@@ -10,12 +10,12 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../.
 import { memoryOf } from "../../base/json-memory.ts";
 import { providerModelsBytesMax, providerModelsMax } from "../../base/tenant-limits.ts";
 import { type AnswerMemory, currentAnswer } from "../calls/answer-memory.ts";
-import type { Outbound } from "../calls/outbound.ts";
+import type { Outbound } from "../providers/outbound.ts";
 import type { Connection, ProviderType } from "../provider.ts";
 import { baseUrlOf } from "../providers/base-url.ts";
-import { isModelName } from "../routing/resolve.ts";
-import type { Routing } from "../routing/routing.ts";
-import { keyHeaders } from "./pass-through.ts";
+import { isModelName } from "../connections/routing/resolve.ts";
+import type { Routing } from "../connections/routing/routing.ts";
+import { keyHeaders } from "../providers/openai-api.ts";
 
 export type Model = {
   readonly id: string;

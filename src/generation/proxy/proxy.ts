@@ -11,23 +11,23 @@ import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency, Release } from "../calls/concurrency.ts";
 import { ProviderError, toServiceError } from "../provider-error.ts";
 import { speaksOpenAi, type Target } from "../provider.ts";
-import type { Generations, Place } from "../record/generations.ts";
-import type { Routing } from "../routing/routing.ts";
-import { type ReadAnswer, readWholeAnswer } from "./answer-reader.ts";
-import { type CallSignal, clientGoneText, openCallSignal } from "./call-signal.ts";
+import type { Generations, Place } from "../calls/generations.ts";
+import type { Routing } from "../connections/routing/routing.ts";
+import { type ReadAnswer, readWholeAnswer } from "../openai/answer.ts";
+import { type CallSignal, clientGoneText, openCallSignal } from "../calls/call-signal.ts";
 import { type CallEnd, type RunningCall, toGeneration } from "./recording.ts";
 import type { CallHeaders } from "./request-headers.ts";
 import { choicesAsked, modelOf } from "./request.ts";
-import { createStreamReader, type StreamReader } from "./stream-reader.ts";
-import { translatedCalls } from "./translated/translated.ts";
-import { streamFault } from "./upstream-fault.ts";
+import { createStreamReader, type StreamReader } from "../openai/stream-reader.ts";
+import { translatedCalls } from "../providers/ai-sdk/ai-sdk.ts";
+import { streamFault } from "../openai/error.ts";
 import type {
   CallUpstream,
   ProxyRequest,
   StreamAnswer,
   UpstreamAnswer,
   WholeAnswer,
-} from "./upstream.ts";
+} from "../calls/model-call.ts";
 
 export type ProxyCall = {
   readonly request: ProxyRequest;

@@ -3,11 +3,11 @@
 
 import { type JsonObject, present } from "../../base/json.ts";
 import type { Route, Target } from "../provider.ts";
-import type { Attempt, FinishedGeneration } from "../record/generation-event.ts";
-import type { Place } from "../record/generations.ts";
-import type { ReadAnswer } from "./answer-reader.ts";
+import type { Attempt, FinishedGeneration } from "../calls/generation-event.ts";
+import type { Place } from "../calls/generations.ts";
+import type { ReadAnswer } from "../openai/answer.ts";
 import type { CallHeaders } from "./request-headers.ts";
-import type { ProxyRequest } from "./upstream.ts";
+import type { ProxyRequest } from "../calls/model-call.ts";
 
 /** Running call. */
 export type RunningCall = {

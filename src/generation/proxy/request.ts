@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
-import type { ProxyRequest } from "./upstream.ts";
+import type { ProxyRequest } from "../calls/model-call.ts";
 
 /** One level less than in an event, because each recorded part gets a name there. */
 const depthMax = nestingDepthMax - 1;

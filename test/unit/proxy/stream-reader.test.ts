@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import {
   createStreamReader,
   type StreamReader,
-} from "../../../src/generation/proxy/stream-reader.ts";
+} from "../../../src/generation/openai/stream-reader.ts";
 
 function openReader(choices = 1): StreamReader {
   return createStreamReader(choices, () => undefined);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import type { JsonObject } from "../../../src/base/json.ts";
 import { ProviderError } from "../../../src/generation/provider-error.ts";
 import { type ProviderType, providerTypes } from "../../../src/generation/provider.ts";
-import type { StreamAnswer, UpstreamAnswer } from "../../../src/generation/proxy/upstream.ts";
+import type { StreamAnswer, UpstreamAnswer } from "../../../src/generation/calls/model-call.ts";
 import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
 import { ask, models, targetAt } from "../../support/translated.ts";
 

@@ -1,0 +1,187 @@
+// Model aliases of an organization, workspace or project: names for a list of models, which are
+// tried in order. Source: docs/decisions.md, 21, 28, 34; docs/generations.md.
+
+import { type Actor, describeActor } from "../../../base/actor.ts";
+import { savedModelLengthMax } from "../../../base/field-limits.ts";
+import type { Audit } from "../../../access/audit/audit.ts";
+import type { AccessChanges } from "../../../access/changes/changes.ts";
+import type { ProjectScope, Scope } from "../../../access/scope.ts";
+import { ServiceError } from "../../../base/errors.ts";
+import { createUuid } from "../../../base/ids.ts";
+import { parsePageLimit } from "../../../base/pages.ts";
+import type { Page, PageRequest } from "../../../base/pages.ts";
+import { aliasTargetsMax, modelAliasesMax } from "../../../base/tenant-limits.ts";
+import type { Scopes } from "../../../controlplane/scopes/scopes.ts";
+import type { Database } from "../../../postgres/database.ts";
+import { isCredentialName } from "../credentials/fields.ts";
+import { changeOf, nearest, toOwner } from "../owner/owner.ts";
+import type { Owner } from "../owner/owner.ts";
+import { isModelName } from "../routing/resolve.ts";
+import * as store from "./store.ts";
+import type { AliasRow } from "./store.ts";
+
+export type Alias = Omit<AliasRow, "id">;
+
+/** Alias in the form that routing needs. */
+export type UsableAlias = Pick<Alias, "name" | "targets">;
+
+export type PutAliasOptions = {
+  readonly scope: Scope;
+  readonly name: string;
+  /** Models as `provider/name`, in the order in which they are tried. */
+  readonly targets: readonly string[];
+  readonly actor: Actor;
+};
+
+/** Each change is audited and announced to every server when it commits. */
+export type Aliases = {
+  /**
+   * Creates or replaces an alias of a scope.
+   *
+   * Fails with INVALID_ARGUMENT naming the field, and with NOT_FOUND if the scope was archived.
+   */
+  put(options: PutAliasOptions): Promise<Alias>;
+  /** Returns the aliases of this scope only, by name; INVALID_ARGUMENT names a wrong option. */
+  list(scope: Scope, page: PageRequest): Promise<Page<Alias>>;
+  /** Fails with NOT_FOUND if this scope itself has no alias of the name. */
+  get(scope: Scope, name: string): Promise<Alias>;
+  /** Deletes an alias and returns its last state. Fails like `get`. */
+  delete(scope: Scope, name: string, actor: Actor): Promise<Alias>;
+  /**
+   * Returns the aliases of a project; of equal names, the project's before its workspace's before
+   * its organization's.
+   */
+  aliasesFor(project: ProjectScope): Promise<readonly UsableAlias[]>;
+};
+
+export type AliasesOptions = {
+  readonly database: Database;
+  readonly audit: Pick<Audit, "append">;
+  readonly changes: Pick<AccessChanges, "append">;
+  readonly scopes: Pick<Scopes, "hold">;
+};
+
+const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
+
+export function createAliases(options: AliasesOptions): Aliases {
+  const { database } = options;
+  return {
+    put: (alias) => put(options, alias),
+
+    async list(scope, { limit: limitAsked, cursor }) {
+      const limit = parsePageLimit(limitAsked);
+      const afterName = cursor === undefined ? "" : parseCursor(cursor);
+      const page = { limit: limit + 1, afterName };
+      const rows = await store.listAliases(database.sql(), toOwner(scope), page);
+      const items = rows.slice(0, limit);
+      const last = rows.length > limit ? items.at(-1) : undefined;
+      return { items, nextCursor: last && formatCursor(last.name) };
+    },
+
+    get: (scope, name) => get(database, toOwner(scope), name),
+
+    delete: (scope, name, actor) =>
+      database.transaction(async (sql) => {
+        const owner = toOwner(scope);
+        await store.lockCount(sql, owner);
+        const before = await get(database, owner, name);
+        await store.deleteAlias(sql, before.id);
+        const target = { type: "model_alias", id: before.id };
+        const action = "model_alias.delete";
+        await options.audit.append({ actor, scope, action, target, before: stateOf(before) });
+        await options.changes.append(changeOf(owner));
+        return before;
+      }),
+
+    async aliasesFor(project) {
+      const rows = await store.listUsable(database.sql(), project);
+      return nearest(rows).map(({ name, targets }) => ({ name, targets }));
+    },
+  };
+}
+
+async function put(
+  { database, scopes, audit, changes }: AliasesOptions,
+  { scope, name, targets, actor }: PutAliasOptions,
+): Promise<Alias> {
+  assertAlias(name, targets);
+  return database.transaction(async (sql) => {
+    const held = await scopes.hold(scope.level, scope.id);
+    const owner = toOwner(held);
+    const count = await store.lockCount(sql, owner);
+    const before = await store.findAlias(sql, owner, name);
+    const row = { id: before?.id ?? createUuid(), targets, updatedBy: describeActor(actor) };
+    if (before) await store.updateAlias(sql, row);
+    else {
+      assertRoom(count);
+      await store.insertAlias(sql, { ...row, owner, name });
+    }
+    const after = await get(database, owner, name);
+    await audit.append({
+      actor,
+      scope: held,
+      action: "model_alias.put",
+      target: { type: "model_alias", id: row.id },
+      ...(before && { before: stateOf(before) }),
+      after: stateOf(after),
+    });
+    await changes.append(changeOf(owner));
+    return after;
+  });
+}
+
+async function get(database: Database, owner: Owner, name: string): Promise<AliasRow> {
+  // Other text is not sent to Postgres, which refuses NUL.
+  const isName = namePattern.test(name);
+  const row = isName && (await store.findAlias(database.sql(), owner, name));
+  if (!row) throw new ServiceError("NOT_FOUND", "no such alias");
+  return row;
+}
+
+function assertRoom(count: number): void {
+  if (count < modelAliasesMax) return;
+  throw new ServiceError(
+    "INVALID_ARGUMENT",
+    `name: a scope has at most ${modelAliasesMax} aliases`,
+  );
+}
+
+function assertAlias(name: string, targets: readonly string[]): void {
+  if (!namePattern.test(name)) {
+    refuse("name", "must be 1 to 64 letters, digits, ., - and _");
+  }
+  if (targets.length === 0 || targets.length > aliasTargetsMax) {
+    refuse("targets", `must be 1 to ${aliasTargetsMax}`);
+  }
+  targets.forEach((target, index) => {
+    if (isTarget(target)) return;
+    refuse(`targets[${index}]`, "must be provider/model, such as openai/gpt-4o-mini");
+  });
+}
+
+/** Returns whether a target is a model; an alias cannot contain another alias. */
+function isTarget(target: string): boolean {
+  const slash = target.indexOf("/");
+  const model = target.slice(slash + 1);
+  const isModel = model.length <= savedModelLengthMax && isModelName(model);
+  return isCredentialName(target.slice(0, Math.max(slash, 0))) && isModel;
+}
+
+function refuse(field: string, fault: string): never {
+  throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
+}
+
+/** Formats the cursor of a page, which continues after a name. */
+function formatCursor(name: string): string {
+  return Buffer.from(name).toString("base64url");
+}
+
+function parseCursor(cursor: string): string {
+  const name = Buffer.from(cursor, "base64url").toString();
+  return namePattern.test(name) ? name : refuse("cursor", "it is not a next_cursor");
+}
+
+/** Returns the state for the audit log. */
+function stateOf({ name, targets }: Alias) {
+  return { name, targets };
+}
