@@ -20,9 +20,11 @@ import { createEncryptionKeys } from "./connections/credentials/encryption-keys.
 import { createJudgeCalls, createJudgePlaces, type JudgeCalls } from "./judge/judge-calls.ts";
 import { createLanguageModels } from "./providers/ai-sdk/language-models.ts";
 import { createModels, type Models } from "./proxy/models.ts";
-import { createPassThrough } from "./providers/openai-api.ts";
+import { createSendOpenAi } from "./providers/openai-api.ts";
+import { createCallModel } from "./providers/call-model.ts";
+import { createModelCalls } from "./calls/model-calls.ts";
+import { createRecordedCalls } from "./calls/recorded-calls.ts";
 import { createProxy, type Proxy } from "./proxy/proxy.ts";
-import { createTranslated } from "./providers/ai-sdk/ai-sdk.ts";
 import { createGenerations, type Prices } from "./calls/generations.ts";
 import { toOperatorProviders } from "./connections/routing/operator-providers.ts";
 import { createRouting } from "./connections/routing/routing.ts";
@@ -74,28 +76,31 @@ export function createGeneration(options: GenerationOptions): Generation {
     findScope: (level, id) => scopes.find(level, id),
     prices: options.prices,
   });
-  const languageModels = createLanguageModels({
-    fetchOf: (connection) => outbound.fetch(connection),
+  const callModel = createCallModel({
+    languageModels: createLanguageModels({ fetchOf: (connection) => outbound.fetch(connection) }),
+    sendOpenAi: createSendOpenAi(outbound),
   });
-  const calls = {
-    ...{ routing, generations, languageModels, logger },
-    concurrency: createConcurrency({ max: config.generationConcurrencyMax }),
-    answerMemory: createAnswerMemory(config.bytesInFlightMax * modelAnswersShare),
+  const concurrency = createConcurrency({ max: config.generationConcurrencyMax });
+  const answerMemory = createAnswerMemory(config.bytesInFlightMax * modelAnswersShare);
+  const calls = createModelCalls({
+    routing,
+    concurrency,
+    answerMemory,
+    callModel,
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
-  };
+  });
+  const recordedCalls = createRecordedCalls({ calls, generations });
   return {
     credentials,
     aliases,
-    chat: createChat(calls),
-    proxy: createProxy({
-      ...calls,
-      passThrough: createPassThrough(outbound),
-      translated: createTranslated({ languageModels }),
-    }),
-    models: createModels({ ...calls, outbound }),
+    chat: createChat({ recordedCalls }),
+    proxy: createProxy({ recordedCalls, logger }),
+    models: createModels({ routing, answerMemory, outbound }),
     judgeCalls: createJudgeCalls({
-      ...calls,
+      calls,
+      concurrency,
+      generations,
       places: createJudgePlaces(config.generationConcurrencyMax),
       prices: options.prices,
     }),

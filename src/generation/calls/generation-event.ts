@@ -3,7 +3,10 @@
 
 import { type JsonObject, present } from "../../base/json.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
-import type { ProviderType } from "../provider.ts";
+import type { ReadAnswer } from "../openai/answer.ts";
+import type { Target } from "../provider.ts";
+import type { Place } from "./generations.ts";
+import type { ModelRequest } from "./model-call.ts";
 import { tokenCounts, type Usage } from "../usage.ts";
 
 /** One try at one provider. */
@@ -17,44 +20,37 @@ export type Attempt = {
   readonly status?: number | undefined;
 };
 
-/** Generation that succeeded or failed. */
-export type FinishedGeneration = {
-  readonly id: string;
-  readonly sessionId: string;
-  readonly parentId: string | undefined;
-  readonly name: string;
-  /** `chat` or `proxy`. */
-  readonly source: string;
-  readonly operation: "chat" | "embedding";
-  readonly startedAtMs: number;
-  readonly endedAtMs: number;
-  /** Time from the start to the first byte of the answer; undefined without an answer. */
-  readonly firstByteMs: number | undefined;
-  readonly isStream: boolean;
-  /** Model name from the request, possibly an alias. */
-  readonly askedModel: string;
-  /** Provider of the target that answered, or of the last one tried. */
-  readonly provider: string;
-  readonly providerType: ProviderType;
-  readonly model: string;
-  /** Model name in the answer, possibly a dated version. */
-  readonly responseModel?: string | undefined;
-  readonly responseId?: string | undefined;
-  readonly finishReasons: readonly string[];
+/** Fields of the event that come from the request. */
+export type RecordedRequest = {
+  /** Name of the event for a model. */
+  readonly nameFor: (model: string) => string;
+  readonly source: "chat" | "proxy";
   /** Other `config`: version, hyperparameters, template, tools, tool_choice, response_format. */
   readonly config: JsonObject;
   /** `chat_history` and template variables, or `input`. */
   readonly inputs: JsonObject;
-  /** `role`, `content`, `tool_calls`; `choices` if there are several. Possibly incomplete. */
-  readonly outputs: JsonObject;
-  /** Undefined if the provider reported no usage. */
-  readonly usage: Usage | undefined;
-  readonly error: string | undefined;
-  readonly attempts: readonly Attempt[];
   /** Metadata from the caller. */
   readonly metadata: JsonObject;
   readonly userProperties: JsonObject;
 };
+
+/** Generation that succeeded or failed. */
+export type FinishedGeneration = Place &
+  RecordedRequest & {
+    readonly request: Pick<ModelRequest, "operation" | "isStream">;
+    /** Model name from the request, possibly an alias. */
+    readonly askedModel: string;
+    readonly startedAtMs: number;
+    readonly endedAtMs: number;
+    /** Time from the start to the first byte of the answer; undefined without an answer. */
+    readonly firstByteMs?: number;
+    /** Target that answered, or the last one tried. */
+    readonly target: Target;
+    readonly attempts: readonly Attempt[];
+    /** Answer, possibly incomplete. */
+    readonly answer?: ReadAnswer;
+    readonly error?: string | undefined;
+  };
 
 /** Keys of `metadata` that only the service writes; totals and prices depend on them. */
 const ownMetadata: ReadonlySet<string> = new Set([
@@ -69,17 +65,14 @@ export function findOwnKey(metadata: JsonObject): string | undefined {
   return Object.keys(metadata).find((key) => ownMetadata.has(key));
 }
 
-/** Converts to an event; `estimate` is undefined if there is nothing to price. */
-export function toEventWrite(
-  generation: FinishedGeneration,
-  estimate: CostEstimate | undefined,
-): EventWrite {
-  const { error, parentId, startedAtMs, endedAtMs } = generation;
+/** Converts to an event with the estimate of its cost. */
+export function toEventWrite(generation: FinishedGeneration, estimate: CostEstimate): EventWrite {
+  const { error, parentId, startedAtMs, endedAtMs, target, request, answer } = generation;
   return {
-    event_id: generation.id,
+    event_id: generation.generationId,
     session_id: generation.sessionId,
     event_type: "model",
-    event_name: generation.name,
+    event_name: generation.nameFor(target.model),
     source: generation.source,
     ...(parentId !== undefined && { parent_id: parentId }),
     ...(error !== undefined && { error }),
@@ -88,36 +81,35 @@ export function toEventWrite(
     duration: endedAtMs - startedAtMs,
     config: {
       ...generation.config,
-      model: generation.model,
-      provider: generation.provider,
-      type: generation.operation,
+      model: target.model,
+      provider: target.connection.name,
+      type: request.operation,
     },
     inputs: generation.inputs,
-    outputs: generation.outputs,
+    outputs: answer?.outputs ?? {},
     metadata: { ...generation.metadata, ...metadataOf(generation, estimate) },
     user_properties: generation.userProperties,
   };
 }
 
-function metadataOf(
-  generation: FinishedGeneration,
-  estimate: CostEstimate | undefined,
-): JsonObject {
-  const { usage, attempts, finishReasons, askedModel, model, firstByteMs } = generation;
+function metadataOf(generation: FinishedGeneration, estimate: CostEstimate): JsonObject {
+  const { answer, attempts, askedModel, target, firstByteMs, request } = generation;
   const isPlain = attempts.length === 1 && attempts[0]?.error === undefined;
+  const finishReasons = answer?.finishReasons ?? [];
+  const { usage } = answer ?? {};
   return present({
     ...(usage && tokensOf(usage)),
     // The service is the sender of this event, so a known price is its cost.
-    cost: estimate?.cost ?? undefined,
-    price_table: typeof estimate?.cost === "number" ? estimate.price_table : undefined,
-    cost_unknown: estimate?.cost === null ? estimate.reason : undefined,
+    cost: estimate.cost ?? undefined,
+    price_table: estimate.cost === null ? undefined : estimate.price_table,
+    cost_unknown: estimate.cost === null ? estimate.reason : undefined,
     finish_reason: finishReasons[0],
     finish_reasons: finishReasons.length > 1 ? finishReasons : undefined,
-    response_id: generation.responseId,
-    response_model: generation.responseModel,
-    requested_model: askedModel === model ? undefined : askedModel,
-    provider_type: generation.providerType,
-    stream: generation.isStream,
+    response_id: answer?.responseId,
+    response_model: answer?.responseModel,
+    requested_model: askedModel === target.model ? undefined : askedModel,
+    provider_type: target.connection.type,
+    stream: request.isStream,
     time_to_first_byte_ms: firstByteMs,
     attempts: isPlain || attempts.length === 0 ? undefined : attempts.map(attemptOf),
   });

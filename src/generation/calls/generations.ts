@@ -106,15 +106,16 @@ export function createGenerations(options: GenerationsOptions): Generations {
     },
 
     async finish(project, generation, commit) {
+      const { target, answer, source, request } = generation;
+      const { connection, model } = target;
       const estimate = prices.estimate({
-        provider: generation.provider,
-        providerType: generation.providerType,
-        model: generation.responseModel ?? generation.model,
-        requestedModel: generation.model,
-        usage: generation.usage,
+        provider: connection.name,
+        providerType: connection.type,
+        model: answer?.responseModel ?? model,
+        requestedModel: model,
+        usage: answer?.usage,
         atMs: generation.startedAtMs,
-        isOpenAiStream:
-          generation.source === "proxy" && generation.isStream && generation.error === undefined,
+        isOpenAiStream: source === "proxy" && request.isStream && generation.error === undefined,
       });
       await commit(() => store(project, toEventWrite(generation, estimate)));
       return estimate;

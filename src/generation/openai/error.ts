@@ -6,7 +6,6 @@ import { type Redactor, redactor } from "../providers/redact.ts";
 import { retryAfterOf } from "../providers/ai-sdk/error.ts";
 import { ProviderError } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
-import type { StreamFault } from "./stream-reader.ts";
 
 /** Maximum bytes of an error body that are read. */
 export const errorBytesMax = 65_536;
@@ -42,24 +41,26 @@ function relayedBody(bytes: Uint8Array, json: JsonValue | undefined, clean: Reda
   return anew.equals(cleansed) ? bytes : cleansed;
 }
 
-/** Creates the error of an unusable answer; `what` continues "answered with". */
+/** Creates the error of an unusable answer; `what` continues "answered". */
 export function malformedFault({ name }: Connection, what: string): ProviderError {
-  const message = `provider ${name} answered with ${what}`;
+  const message = `provider ${name} answered ${what}`;
   return new ProviderError({ failure: "malformed", message, provider: name });
 }
 
-/** Creates the error of a faulty stream. */
-export function streamFault(connection: Connection, fault: StreamFault): ProviderError {
-  const { name } = connection;
-  if (fault.kind === "malformed") return malformedFault(connection, "an event that is none");
-  const words = fault.kind === "error" ? wordsOf(fault.said) : undefined;
+/** Creates the error of a stream or answer that ends in its middle. */
+export function brokenOff({ name }: Connection, what = "broke off"): ProviderError {
+  const message = `provider ${name} ${what}`;
+  return new ProviderError({ failure: "broken", message, provider: name });
+}
+
+/** Creates the error of a stream that ends with an event that reports a failure. */
+export function streamErrorFault(
+  connection: Connection,
+  json: JsonValue | undefined,
+): ProviderError {
+  const words = wordsOf(json);
   const said = words === undefined ? "" : `: ${redactor(connection).message(words)}`;
-  const what = fault.kind === "error" ? "broke off with an error" : "broke off";
-  return new ProviderError({
-    failure: "broken",
-    message: `provider ${name} ${what}${said}`,
-    provider: name,
-  });
+  return brokenOff(connection, `broke off with an error${said}`);
 }
 
 /** Returns the message of an error body; servers like OpenAI's put it into different members. */

@@ -1,5 +1,4 @@
-// Calls providers with the OpenAI API. Request and answer bytes pass unchanged except for the model
-// name. No header of the caller is sent.
+// Sends requests to providers with the OpenAI API. No header of the caller is sent.
 // Source: docs/decisions.md, 21; the OpenAI API reference.
 
 import type { Dispatcher } from "undici";
@@ -13,9 +12,9 @@ import type { Outbound } from "./outbound.ts";
 import type { Connection, Target } from "../provider.ts";
 import { azureApiVersionDefault, baseUrlOf } from "./base-url.ts";
 import { isAnswer } from "../openai/answer.ts";
-import { withModel } from "../openai/model-name.ts";
 import { errorBytesMax, malformedFault, statusFault } from "../openai/error.ts";
-import type { CallUpstream, ProxyRequest, StreamAnswer, WholeAnswer } from "../calls/model-call.ts";
+import { readParts } from "../openai/event-stream.ts";
+import type { ModelAnswer, ModelRequest, StreamAnswer, WholeAnswer } from "../calls/model-call.ts";
 
 type Response = Dispatcher.ResponseData;
 
@@ -27,7 +26,19 @@ const streamType = "text/event-stream";
 /** Names of Azure's deployments: part of a URL path that they must not leave. */
 const deploymentName = /^(?!\.{1,2}$)[\w.-]+$/;
 
-export function createPassThrough(outbound: Pick<Outbound, "dispatcher">): CallUpstream {
+/** Request in the bytes that the provider gets. */
+export type OpenAiRequest = Pick<ModelRequest, "operation" | "isStream"> & {
+  readonly bytes: Uint8Array;
+};
+
+/** Sends a request. Resolves and fails like `CallModel`. */
+export type SendOpenAi = (
+  target: Target,
+  request: OpenAiRequest,
+  signal: AbortSignal,
+) => Promise<ModelAnswer>;
+
+export function createSendOpenAi(outbound: Pick<Outbound, "dispatcher">): SendOpenAi {
   return async (target, request, signal) => {
     const { connection } = target;
     const response = await orFault(connection, "head", signal, () =>
@@ -35,7 +46,7 @@ export function createPassThrough(outbound: Pick<Outbound, "dispatcher">): CallU
         ...addressOf(target, request),
         method: "POST",
         headers: headersOf(connection, request),
-        body: withModel(request.bytes, target.model),
+        body: request.bytes,
         signal,
       }),
     );
@@ -48,7 +59,7 @@ export function createPassThrough(outbound: Pick<Outbound, "dispatcher">): CallU
   };
 }
 
-function addressOf({ connection, model }: Target, { operation }: ProxyRequest) {
+function addressOf({ connection, model }: Target, { operation }: OpenAiRequest) {
   const base = new URL(baseUrlOf(connection));
   const folder = base.pathname === "/" ? "" : base.pathname;
   if (connection.type !== "azure") {
@@ -71,7 +82,7 @@ export function keyHeaders({ type, secrets }: Connection): Record<string, string
   return type === "azure" ? { "api-key": key } : { authorization: `Bearer ${key}` };
 }
 
-function headersOf(connection: Connection, { isStream }: ProxyRequest): Record<string, string> {
+function headersOf(connection: Connection, { isStream }: OpenAiRequest): Record<string, string> {
   return {
     ...keyHeaders(connection),
     "content-type": jsonType,
@@ -117,7 +128,7 @@ async function readFault(
 
 async function readWhole(
   connection: Connection,
-  { operation }: ProxyRequest,
+  { operation }: OpenAiRequest,
   { headers, body }: Response,
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
@@ -128,7 +139,7 @@ async function readWhole(
       // Some providers answer a failed request with status 200.
       throw statusFault(connection, 502, undefined, bytes.subarray(0, errorBytesMax));
     }
-    throw malformedFault(connection, `what is no ${operation} of its API`);
+    throw malformedFault(connection, `with what is no ${operation} of its API`);
   }
   const { "content-type": type } = headers;
   const isJson = typeof type === "string" && type.startsWith(jsonType);
@@ -154,29 +165,18 @@ async function readStream(
   const type = headers["content-type"];
   if (typeof type !== "string" || !type.startsWith(streamType)) {
     body.destroy();
-    throw malformedFault(connection, "what is no stream of events");
+    throw malformedFault(connection, "with what is no stream of events");
   }
-  const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  const first = await orFault(connection, "head", signal, () => chunks.next());
-  if (first.done) throw malformedFault(connection, "nothing");
-  return { kind: "stream", chunks: follow(connection, signal, first.value, chunks) };
-}
-
-async function* follow(
-  connection: Connection,
-  signal: AbortSignal,
-  first: Buffer,
-  chunks: AsyncIterator<Buffer>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield first;
-    for (;;) {
-      const next = await orFault(connection, "body", signal, () => chunks.next());
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    // Ends the call if the consumer leaves early.
-    await chunks.return?.();
-  }
+  const arriving = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  let first: IteratorResult<Buffer> | undefined = await orFault(connection, "head", signal, () =>
+    arriving.next(),
+  );
+  if (first.done) throw malformedFault(connection, "with nothing");
+  const next = async (): Promise<IteratorResult<Buffer>> => {
+    const begun = first;
+    first = undefined;
+    return begun ?? orFault(connection, "body", signal, () => arriving.next());
+  };
+  const source = { chunks: { next }, close: () => void body.destroy() };
+  return { kind: "stream", parts: readParts(source, connection) };
 }

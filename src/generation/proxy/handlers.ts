@@ -66,9 +66,11 @@ async function callOf(
   return {
     request: parseProxyRequest(operation, bytes, json),
     headers: parseCallHeaders(requestHeader),
-    signal,
-    commit: values.get(commitEffectKey),
-    onRecorded: (place) => setPlace(responseHeader, place),
+    caller: {
+      signal,
+      commit: values.get(commitEffectKey),
+      onRecorded: (place) => setPlace(responseHeader, place),
+    },
   };
 }
 

@@ -1,20 +1,38 @@
-// Chat completions of the OpenAI API through the language models of other providers.
+// Chat completions through the language models of the Vercel AI SDK.
 // Source: docs/decisions.md, 21; docs/generations.md.
 
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { ModelAnswer, ModelRequest, WholeAnswer } from "../../calls/model-call.ts";
+import { type Fields, fieldsOf } from "../../openai/fields.ts";
 import type { Target } from "../../provider.ts";
-import { toProviderError } from "./error.ts";
-import { usageOf } from "./usage.ts";
-import { createLanguageModels, type LanguageModels } from "./language-models.ts";
-import type { ProxyRequest, UpstreamAnswer, WholeAnswer } from "../../calls/model-call.ts";
 import { isUsageWanted, toCallOptions, toChoices } from "./call-options.ts";
 import { sumUsages, toCompletion } from "./completion.ts";
-import { fieldsOf } from "../../openai/fields.ts";
-import { answerNothing, assertTaken } from "./dry-run.ts";
+import { dryRun, refuseUnsupported } from "./dry-run.ts";
+import { toProviderError } from "./error.ts";
+import type { LanguageModels } from "./language-models.ts";
 import { type ChatCall, streamChat } from "./stream.ts";
-import { toWholeAnswer } from "./whole-answer.ts";
+import { usageOf } from "./usage.ts";
 
-/** Models that send nothing, to find out which members of a request they accept. */
-const rehearsals = createLanguageModels({ fetchOf: () => answerNothing });
+/** Checked chat request. */
+type CheckedChat = {
+  readonly request: Fields;
+  readonly options: LanguageModelV4CallOptions;
+  readonly choices: number;
+  readonly isUsageWanted: boolean;
+  /** Body that the SDK sends for a stream of one choice; undefined if it fails before. */
+  readonly sentBody: string | undefined;
+};
+
+/** Fails with INVALID_ARGUMENT naming the member of the request that the target cannot take. */
+async function checkChat(target: Target, { body }: ModelRequest): Promise<CheckedChat> {
+  const request = fieldsOf(body);
+  const options = toCallOptions(request, target);
+  const choices = toChoices(request);
+  const isWanted = isUsageWanted(request);
+  const { warnings, sentBody } = await dryRun(target, options);
+  refuseUnsupported(warnings, request);
+  return { request, options, choices, isUsageWanted: isWanted, sentBody };
+}
 
 /**
  * Runs a chat completion. Fails with INVALID_ARGUMENT if the target cannot take the request, with a
@@ -23,18 +41,24 @@ const rehearsals = createLanguageModels({ fetchOf: () => answerNothing });
 export async function callChat(
   languageModels: LanguageModels,
   target: Target,
-  { body, isStream }: ProxyRequest,
+  request: ModelRequest,
   signal: AbortSignal,
-): Promise<UpstreamAnswer> {
-  const request = fieldsOf(body);
-  const options = toCallOptions(request, target);
-  const choices = toChoices(request);
-  const isUsageAsked = isUsageWanted(request);
-  await assertTaken(rehearsals.chat(target), options, request);
-  const call = { model: languageModels.chat(target), target, options, choices };
-  return isStream
-    ? streamChat({ ...call, isUsageWanted: isUsageAsked }, signal)
-    : generate(call, signal);
+): Promise<ModelAnswer> {
+  const checked = await checkChat(target, request);
+  const call = { ...checked, model: languageModels.chat(target), target };
+  return request.isStream ? streamChat(call, signal) : generate(call, signal);
+}
+
+/**
+ * Returns the body that the SDK would send to a target with the OpenAI API, with every choice in
+ * one request. Fails with INVALID_ARGUMENT if the target cannot take the request.
+ */
+export async function toOpenAiBody(target: Target, request: ModelRequest): Promise<Uint8Array> {
+  const { choices, sentBody } = await checkChat(target, request);
+  if (sentBody === undefined) throw new Error("the AI SDK sends no request");
+  const { stream, stream_options, ...body } = JSON.parse(sentBody) as Record<string, unknown>;
+  const streamed = request.isStream ? { stream, stream_options } : {};
+  return Buffer.from(JSON.stringify({ ...body, ...(choices > 1 && { n: choices }), ...streamed }));
 }
 
 /** Makes one call for each choice; if one fails, the others are aborted. */
@@ -50,7 +74,7 @@ async function generate(
     );
     const results = await Promise.all(calls);
     const usage = sumUsages(results.map((result) => usageOf(result.usage)));
-    return toWholeAnswer(toCompletion(results, usage, target), usage);
+    return { kind: "whole", json: toCompletion(results, usage, target), usage };
   } catch (error) {
     throw signal.aborted ? signal.reason : toProviderError(error, target);
   } finally {

@@ -3,7 +3,7 @@
 
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall } from "@ai-sdk/provider";
 import type { JsonObject } from "../../../base/json.ts";
-import { ProviderError } from "../../provider-error.ts";
+import { malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
 import { assertNothingLost, toFinishReason, toReasoning, toReasoningExtra } from "./completion.ts";
 
@@ -90,10 +90,9 @@ function toCallDeltas(calls: readonly JsonObject[]): readonly ChoiceDelta[] {
 }
 
 /** Throws a ProviderError if an answer has the maximum number of parts of a kind. */
-function assertRoom(parts: ReadonlyMap<string, unknown>, { connection: { name } }: Target): void {
+function assertRoom(parts: ReadonlyMap<string, unknown>, { connection }: Target): void {
   if (parts.size < partsMax) return;
-  const message = `provider ${name} answered more than ${partsMax} parts of one kind`;
-  throw new ProviderError({ failure: "malformed", message, provider: name });
+  throw malformedFault(connection, `more than ${partsMax} parts of one kind`);
 }
 
 type ReasoningPart = Extract<

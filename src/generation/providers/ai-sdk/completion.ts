@@ -9,7 +9,7 @@ import type {
 } from "@ai-sdk/provider";
 import { createUuid } from "../../../base/ids.ts";
 import { type JsonObject, present } from "../../../base/json.ts";
-import { ProviderError } from "../../provider-error.ts";
+import { brokenOff, malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
 import { tokenCounts, type Usage } from "../../usage.ts";
 
@@ -95,10 +95,9 @@ function toToolCall(part: LanguageModelV4ToolCall): JsonObject {
 const notes: ReadonlySet<string> = new Set(["source", "custom"]);
 
 /** Fails if an answer contains a part that chat completions cannot represent. */
-export function assertNothingLost(partType: string, { connection: { name } }: Target): void {
+export function assertNothingLost(partType: string, { connection }: Target): void {
   if (notes.has(partType)) return;
-  const message = `provider ${name} answered a ${partType}, which a chat completion cannot hold`;
-  throw new ProviderError({ failure: "malformed", message, provider: name });
+  throw malformedFault(connection, `a ${partType}, which a chat completion cannot hold`);
 }
 
 const finishReasons = {
@@ -112,17 +111,13 @@ const finishReasons = {
 /** Returns OpenAI's finish reason. Fails if the model did not finish. */
 export function toFinishReason(
   { unified, raw }: LanguageModelV4FinishReason,
-  { connection: { name } }: Target,
+  { connection }: Target,
 ): string {
   const isEnd = unified !== "error" && unified !== "interrupted";
   // Without a raw reason from the provider, the SDK only guessed the end.
   if (isEnd && raw !== undefined) return finishReasons[unified];
   const what = raw === undefined ? "broke off its answer" : `ended its answer with ${raw}`;
-  throw new ProviderError({
-    failure: "broken",
-    message: `provider ${name} ${what}`,
-    provider: name,
-  });
+  throw brokenOff(connection, what);
 }
 
 export function toOpenAiUsage(usage: Usage): JsonObject {

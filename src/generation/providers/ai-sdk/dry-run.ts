@@ -3,49 +3,48 @@
 // Source: docs/decisions.md, 21; docs/generations.md.
 
 import {
-  type LanguageModelV4,
   type LanguageModelV4CallOptions,
   type SharedV4Warning,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
-import type { Fetch } from "./language-models.ts";
 import { type Fields, refuse, untranslatable } from "../../openai/fields.ts";
+import type { Target } from "../../provider.ts";
+import { createLanguageModels, type Fetch } from "./language-models.ts";
 
-/** Fetch function of a rehearsal: sends nothing and returns a stream without events. */
-export const answerNothing: Fetch = () =>
-  Promise.resolve(new Response("", { headers: { "content-type": "text/event-stream" } }));
+export type DryRun = {
+  readonly warnings: readonly SharedV4Warning[];
+  /** Body of the request; undefined if the SDK failed before it would send one. */
+  readonly sentBody: string | undefined;
+};
 
-/**
- * Fails with INVALID_ARGUMENT naming the first member of the request that `model` would omit or
- * cut. `model` must use `answerNothing`.
- */
-export async function assertTaken(
-  model: LanguageModelV4,
-  options: LanguageModelV4CallOptions,
-  request: Fields,
-): Promise<void> {
-  for (const warning of await warningsOf(model, options)) {
-    if (warning.type === "unsupported") refuse(nameOf(warning.feature, request), whyOf(warning));
-  }
-}
-
-async function warningsOf(
-  model: LanguageModelV4,
-  options: LanguageModelV4CallOptions,
-): Promise<readonly SharedV4Warning[]> {
+/** Fails with INVALID_ARGUMENT if the model supports no such messages. */
+export async function dryRun(target: Target, options: LanguageModelV4CallOptions): Promise<DryRun> {
+  let sentBody: string | undefined;
+  const fetch: Fetch = (_, init) => {
+    if (typeof init?.body === "string") sentBody = init.body;
+    const headers = { "content-type": "text/event-stream" };
+    return Promise.resolve(new Response("", { headers }));
+  };
+  const model = createLanguageModels({ fetchOf: () => fetch }).chat(target);
   try {
     const { stream } = await model.doStream(options);
     const reader = stream.getReader();
     const { value } = await reader.read();
     await reader.cancel();
-    return value?.type === "stream-start" ? value.warnings : [];
+    return { warnings: value?.type === "stream-start" ? value.warnings : [], sentBody };
   } catch (error) {
     if (UnsupportedFunctionalityError.isInstance(error)) {
       refuse("messages", `${untranslatable} (${error.message})`);
     }
     // Other errors, such as wrong credentials, come up in the call itself with better messages.
-    return [];
+    return { warnings: [], sentBody };
   }
+}
+
+/** Fails with INVALID_ARGUMENT naming the first member that the model would omit or cut. */
+export function refuseUnsupported(warnings: readonly SharedV4Warning[], request: Fields): void {
+  const warning = warnings.find(({ type }) => type === "unsupported");
+  if (warning?.type === "unsupported") refuse(nameOf(warning.feature, request), whyOf(warning));
 }
 
 /** Members of a request by the SDK's names. */

@@ -9,14 +9,13 @@ import {
 } from "@ai-sdk/provider";
 import { isJsonObject, type JsonObject, present } from "../../../base/json.ts";
 import { embeddingInputsMax } from "../../../base/tenant-limits.ts";
-import { ProviderError } from "../../provider-error.ts";
+import { malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "./error.ts";
 import type { LanguageModels } from "./language-models.ts";
 import type { Usage } from "../../usage.ts";
-import type { ProxyRequest, WholeAnswer } from "../../calls/model-call.ts";
+import type { ModelRequest, WholeAnswer } from "../../calls/model-call.ts";
 import { type Fields, fieldsOf, untranslatable } from "../../openai/fields.ts";
-import { toWholeAnswer } from "./whole-answer.ts";
 
 /** Maximum concurrent calls, for providers that take few inputs in one call. */
 export const parallelMax = 8;
@@ -28,7 +27,7 @@ export const parallelMax = 8;
 export async function callEmbeddings(
   languageModels: LanguageModels,
   target: Target,
-  { body }: ProxyRequest,
+  { body }: ModelRequest,
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
   const request = fieldsOf(body);
@@ -39,9 +38,11 @@ export async function callEmbeddings(
   const model = languageModels.embedding(target);
   const results = await embedAll({ model, target, options, values, request }, signal);
   const embeddings = results.flatMap((result) => result.embeddings);
-  if (embeddings.length !== values.length) throw miscounted(target);
+  if (embeddings.length !== values.length) {
+    throw malformedFault(target.connection, "another number of embeddings than was asked for");
+  }
   const usage = usageOf(results);
-  return toWholeAnswer(toList(embeddings, isBase64, usage, target), usage);
+  return { kind: "whole", json: toList(embeddings, isBase64, usage, target), usage };
 }
 
 function toValues(request: Fields): readonly string[] {
@@ -123,11 +124,6 @@ async function embedAll(
 function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
   const count = Math.ceil(items.length / size);
   return Array.from({ length: count }, (_, index) => items.slice(index * size, (index + 1) * size));
-}
-
-function miscounted({ connection: { name } }: Target): ProviderError {
-  const message = `provider ${name} answered another number of embeddings than was asked for`;
-  return new ProviderError({ failure: "malformed", message, provider: name });
 }
 
 function toList(

@@ -1,4 +1,4 @@
-// Converts streams of the Vercel AI SDK, one for each choice, to a streamed chat completion of the
+// Converts streams of the Vercel AI SDK, one for each choice, to chunks of a chat completion of the
 // OpenAI API. Source: docs/decisions.md, 21; docs/generations.md.
 
 import type {
@@ -7,12 +7,12 @@ import type {
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import { type JsonObject, present } from "../../../base/json.ts";
-import { ProviderError } from "../../provider-error.ts";
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "./error.ts";
 import { usageOf } from "./usage.ts";
 import type { Usage } from "../../usage.ts";
-import type { StreamAnswer } from "../../calls/model-call.ts";
+import type { StreamAnswer, StreamPart } from "../../calls/model-call.ts";
+import { brokenOff } from "../../openai/error.ts";
 import { createChoiceDeltas } from "./choice-deltas.ts";
 import { type Head, headOf, sumUsages, toOpenAiUsage } from "./completion.ts";
 import { merge } from "./merge.ts";
@@ -23,12 +23,11 @@ export type ChatCall = {
   readonly target: Target;
   readonly options: LanguageModelV4CallOptions;
   readonly choices: number;
-};
-
-export type StreamCall = ChatCall & {
-  /** Whether the usage is sent in a separate event before the end. */
+  /** Whether a stream has the usage in a chunk before its end. */
   readonly isUsageWanted: boolean;
 };
+
+const words = "broke off its answer";
 
 /** Part of one of the choices. */
 type ChoicePart = { readonly index: number; readonly part: LanguageModelV4StreamPart };
@@ -37,19 +36,16 @@ type ChoicePart = { readonly index: number; readonly part: LanguageModelV4Stream
  * Calls the model. Resolves when the first part has arrived: a failure before it may be retried.
  * Fails with a ProviderError, or with the signal's reason if it is aborted.
  */
-export async function streamChat(call: StreamCall, signal: AbortSignal): Promise<StreamAnswer> {
+export async function streamChat(call: ChatCall, signal: AbortSignal): Promise<StreamAnswer> {
   const ended = new AbortController();
   const both = AbortSignal.any([signal, ended.signal]);
-  const usages = new Map<number, Usage | undefined>();
-  const usage = (): Usage | undefined =>
-    sumUsages(Array.from({ length: call.choices }, (_, index) => usages.get(index)));
   const sources = Array.from({ length: call.choices }, (_, index) => partsOf(call, index, both));
   const parts = merge(sources);
   try {
     const first = await parts.next();
-    if (first.done) throw brokenOff(call.target);
-    const chunks = toEvents(resume(first.value, parts), call, { usages, usage, signal, ended });
-    return { kind: "stream", chunks, usage };
+    if (first.done) throw brokenOff(call.target.connection, words);
+    const rest = resume(first.value, parts);
+    return { kind: "stream", parts: toParts(rest, call, { signal, ended }) };
   } catch (error) {
     ended.abort();
     throw signal.aborted ? signal.reason : toProviderError(error, call.target);
@@ -63,7 +59,7 @@ async function* resume<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
 
 /** Yields the parts of a choice, including its finish. */
 async function* partsOf(
-  { model, target, options }: StreamCall,
+  { model, target, options }: ChatCall,
   index: number,
   abortSignal: AbortSignal,
 ): AsyncGenerator<ChoicePart> {
@@ -74,36 +70,31 @@ async function* partsOf(
     yield { index, part };
     if (part.type === "finish") return;
   }
-  throw brokenOff(target);
-}
-
-function brokenOff({ connection: { name } }: Target): ProviderError {
-  const message = `provider ${name} broke off its answer`;
-  return new ProviderError({ failure: "broken", message, provider: name });
+  throw brokenOff(target.connection, words);
 }
 
 type Run = {
-  readonly usages: Map<number, Usage | undefined>;
-  readonly usage: () => Usage | undefined;
   readonly signal: AbortSignal;
   /** Aborts the calls. */
   readonly ended: AbortController;
 };
 
-async function* toEvents(
-  parts: AsyncIterable<ChoicePart>,
-  call: StreamCall,
-  { usages, usage, signal, ended }: Run,
-): AsyncGenerator<Uint8Array> {
+async function* toParts(
+  choiceParts: AsyncIterable<ChoicePart>,
+  call: ChatCall,
+  { signal, ended }: Run,
+): AsyncGenerator<readonly StreamPart[]> {
   try {
     const chunks = createChunks(call);
-    for await (const { index, part } of parts) {
-      if (part.type === "finish") usages.set(index, usageOf(part.usage));
-      for (const chunk of chunks.of(index, part)) yield toEvent(chunk);
+    const usages: (Usage | undefined)[] = [];
+    for await (const { index, part } of choiceParts) {
+      if (part.type === "finish") usages.push(usageOf(part.usage));
+      const parts = chunks.of(index, part).map((chunk) => ({ chunk }));
+      if (parts.length > 0) yield parts;
     }
-    const total = usage();
-    if (call.isUsageWanted && total) yield toEvent(chunks.ofUsage(total));
-    yield Buffer.from("data: [DONE]\n\n");
+    const usage = sumUsages(usages);
+    if (call.isUsageWanted && usage) yield [{ chunk: chunks.ofUsage(usage) }];
+    yield [{ isDone: true, usage }];
   } catch (error) {
     throw signal.aborted ? signal.reason : toProviderError(error, call.target, { isBegun: true });
   } finally {
@@ -111,12 +102,8 @@ async function* toEvents(
   }
 }
 
-function toEvent(chunk: JsonObject): Uint8Array {
-  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
-}
-
 /** Creates the chunks of all choices, which share an id. */
-function createChunks({ target, choices, isUsageWanted }: StreamCall) {
+function createChunks({ target, choices, isUsageWanted }: ChatCall) {
   const deltas = Array.from({ length: choices }, () => createChoiceDeltas(target));
   const begun = new Set<number>();
   let head: Head | undefined;
