@@ -25,7 +25,9 @@ import { createCallModel } from "./providers/call-model.ts";
 import { createModelCalls } from "./calls/model-calls.ts";
 import { createRecordedCalls } from "./calls/recorded-calls.ts";
 import { createProxy, type Proxy } from "./proxy/proxy.ts";
-import { createGenerations, type Prices } from "./calls/generations.ts";
+import { createStoreGeneration } from "./calls/store-generation.ts";
+import type { Prices } from "./prices/prices.ts";
+import { createRunning } from "../base/running.ts";
 import { toOperatorProviders } from "./connections/routing/operator-providers.ts";
 import { createRouting } from "./connections/routing/routing.ts";
 
@@ -71,7 +73,8 @@ export function createGeneration(options: GenerationOptions): Generation {
     operator: toOperatorProviders(config.operatorProviders, config.operatorAliases),
     onForget: (listener) => changes.onForget(listener),
   });
-  const generations = createGenerations({
+  const running = createRunning();
+  const storeGeneration = createStoreGeneration({
     tracingOf: options.tracingOf,
     findScope: (level, id) => scopes.find(level, id),
     prices: options.prices,
@@ -90,7 +93,7 @@ export function createGeneration(options: GenerationOptions): Generation {
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
   });
-  const recordedCalls = createRecordedCalls({ calls, generations });
+  const recordedCalls = createRecordedCalls({ calls, storeGeneration, running });
   return {
     credentials,
     aliases,
@@ -100,12 +103,12 @@ export function createGeneration(options: GenerationOptions): Generation {
     judgeCalls: createJudgeCalls({
       calls,
       concurrency,
-      generations,
+      running,
       places: createJudgePlaces(config.generationConcurrencyMax),
       prices: options.prices,
     }),
     async close() {
-      await generations.drain();
+      await running.drain();
       await outbound.close();
     },
   };

@@ -69,7 +69,7 @@ export function givenJudges(
   });
   const calls = createJudgeCalls({
     calls: modelCalls,
-    generations: createRunning(),
+    running: createRunning(),
     prices: createPrices(),
     concurrency,
     places: createJudgePlaces(callsMax, limits.judgeCallsMax),

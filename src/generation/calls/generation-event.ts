@@ -5,7 +5,7 @@ import { type JsonObject, present } from "../../base/json.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { ReadAnswer } from "../openai/answer.ts";
 import type { Target } from "../provider.ts";
-import type { Place } from "./generations.ts";
+import type { Place } from "./store-generation.ts";
 import type { ModelRequest } from "./model-call.ts";
 import { tokenCounts, type Usage } from "../usage.ts";
 
@@ -34,30 +34,50 @@ export type RecordedRequest = {
   readonly userProperties: JsonObject;
 };
 
+/** Result of a call. */
+export type CallEnd = {
+  /** Target that answered, or the last one tried. */
+  readonly target: Target;
+  readonly attempts: readonly Attempt[];
+  /** Time from the start to the first byte of the answer; undefined without an answer. */
+  readonly firstByteMs?: number;
+  /** Answer, possibly incomplete. */
+  readonly answer?: ReadAnswer;
+  readonly endedAtMs?: number;
+  readonly error?: string | undefined;
+};
+
 /** Generation that succeeded or failed. */
 export type FinishedGeneration = Place &
-  RecordedRequest & {
-    readonly request: Pick<ModelRequest, "operation" | "isStream">;
+  RecordedRequest &
+  CallEnd & {
+    readonly request: ModelRequest;
     /** Model name from the request, possibly an alias. */
     readonly askedModel: string;
     readonly startedAtMs: number;
     readonly endedAtMs: number;
-    /** Time from the start to the first byte of the answer; undefined without an answer. */
-    readonly firstByteMs?: number;
-    /** Target that answered, or the last one tried. */
-    readonly target: Target;
-    readonly attempts: readonly Attempt[];
-    /** Answer, possibly incomplete. */
-    readonly answer?: ReadAnswer;
-    readonly error?: string | undefined;
   };
 
 /** Keys of `metadata` that only the service writes; totals and prices depend on them. */
 const ownMetadata: ReadonlySet<string> = new Set([
-  ...["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"],
-  ...["usage", "cost", "price_table", "cost_unknown", "finish_reason", "finish_reasons"],
-  ...["response_id", "response_model", "requested_model", "provider_type", "stream"],
-  ...["time_to_first_byte_ms", "attempts"],
+  "prompt_tokens",
+  "completion_tokens",
+  "total_tokens",
+  "input_tokens",
+  "output_tokens",
+  "usage",
+  "cost",
+  "price_table",
+  "cost_unknown",
+  "finish_reason",
+  "finish_reasons",
+  "response_id",
+  "response_model",
+  "requested_model",
+  "provider_type",
+  "stream",
+  "time_to_first_byte_ms",
+  "attempts",
 ]);
 
 /** Returns a key of the caller's metadata that is reserved for the service, or undefined. */

@@ -3,7 +3,7 @@
 
 import type { ProjectScope } from "../../access/scope.ts";
 import type { Routing } from "../connections/routing/routing.ts";
-import type { Route, Target } from "../provider.ts";
+import type { Route } from "../provider.ts";
 import { concurrentCalls } from "../providers/call-model.ts";
 import {
   type AnswerMemory,
@@ -16,7 +16,7 @@ import { runAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
 import { openCallSignal } from "./call-signal.ts";
 import type { Concurrency, Release } from "./concurrency.ts";
-import type { Attempt } from "./generation-event.ts";
+import type { CallEnd } from "./generation-event.ts";
 import {
   type CallModel,
   type ModelAnswer,
@@ -41,15 +41,7 @@ export type CallOptions = {
 };
 
 /** Answer to a call, and the attempts until it began. */
-export type Asked<A extends ModelAnswer> = Attempted & { readonly answer: A };
-
-export type Attempted = {
-  /** Target that answered, or the last one tried. */
-  readonly target: Target;
-  readonly attempts: readonly Attempt[];
-  /** Time from the start to the first byte of the answer; undefined without an answer. */
-  readonly firstByteMs?: number;
-};
+export type Asked<A extends ModelAnswer> = Omit<CallEnd, "answer"> & { readonly answer: A };
 
 export type ModelCall = {
   readonly route: Route;

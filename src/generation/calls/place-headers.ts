@@ -1,7 +1,7 @@
 // Response headers with the place of a generation; error answers have them too, because their
 // events contain more details. Source: docs/generations.md.
 
-import type { Place } from "./generations.ts";
+import type { Place } from "./store-generation.ts";
 
 export function setPlace(header: Headers, place: Omit<Place, "parentId">): void {
   header.set("x-waggle-generation-id", place.generationId);

@@ -2,13 +2,13 @@
 // event is stored. Source: docs/decisions.md, 1, 7, 20, 21.
 
 import type { ProjectScope } from "../../access/scope.ts";
+import type { Running } from "../../base/running.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
-import type { ReadAnswer } from "../openai/answer.ts";
 import { AttemptsError } from "./attempts.ts";
 import { failureOf } from "./failure.ts";
-import type { RecordedRequest } from "./generation-event.ts";
-import type { Generations, Place, Placement } from "./generations.ts";
-import type { Attempted, CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";
+import type { CallEnd, RecordedRequest } from "./generation-event.ts";
+import { type Place, type Placement, type StoreGeneration, toPlace } from "./store-generation.ts";
+import type { CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";
 
 /** Caller of a recorded call. */
 export type Caller = {
@@ -26,20 +26,11 @@ export type RecordedCallOptions = Omit<CallOptions, "client" | "enter"> & {
   readonly recorded: RecordedRequest;
 };
 
-/** Result of a call. */
-export type CallEnd = Attempted & {
-  /** Answer, possibly incomplete. */
-  readonly answer?: ReadAnswer;
-  /** Default: now. */
-  readonly endedAtMs?: number;
-  readonly error?: string | undefined;
-};
-
 export type RecordedCall = Omit<ModelCall, "close"> & {
   readonly place: Place;
   /**
-   * Stores the result, also a failure, and frees the call. Only the first call has an effect; the
-   * others return its result.
+   * Stores the result, also a failure, and frees the call; `endedAtMs` defaults to now. Only the
+   * first call has an effect; the others return its result.
    */
   finish(end: CallEnd): Promise<CostEstimate>;
 };
@@ -51,23 +42,26 @@ export type RecordedCalls = {
 
 export type RecordedCallsOptions = {
   readonly calls: ModelCalls;
-  readonly generations: Generations;
+  readonly storeGeneration: StoreGeneration;
+  /** Keeps the service from stopping before running calls end. */
+  readonly running: Pick<Running, "run">;
 };
 
 /**
  * The asking methods of a call store a failure before they throw it. A call that could not be sent
  * to any provider is not stored.
  */
-export function createRecordedCalls({ calls, generations }: RecordedCallsOptions): RecordedCalls {
+export function createRecordedCalls(options: RecordedCallsOptions): RecordedCalls {
+  const { calls, storeGeneration, running } = options;
   return {
-    async open(project, { caller, placement, recorded, ...options }) {
-      const place = generations.place(placement);
-      const call = await calls.open(project, { ...options, client: caller.signal });
-      const { request } = options;
+    async open(project, { caller, placement, recorded, ...rest }) {
+      const place = toPlace(placement);
+      const call = await calls.open(project, { ...rest, client: caller.signal });
+      const { request } = rest;
       const { route, startedAtMs } = call;
       const ended = Promise.withResolvers<void>();
       // Shutdown waits for the end of the call, also if the client stopped reading.
-      void generations.run(() => ended.promise);
+      void running.run(() => ended.promise);
 
       function close(): void {
         call.close();
@@ -80,7 +74,7 @@ export function createRecordedCalls({ calls, generations }: RecordedCallsOptions
           const times = { startedAtMs, endedAtMs };
           const asked = { request, askedModel: route.asked };
           const finished = { ...recorded, ...place, ...asked, ...end, ...times };
-          const estimate = await generations.finish(project, finished, caller.commit);
+          const estimate = await storeGeneration(project, finished, caller.commit);
           caller.onRecorded(place);
           return estimate;
         } finally {

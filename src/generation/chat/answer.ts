@@ -1,4 +1,4 @@
-// Reads the answer of a model to a chat into choices of one form, whichever provider it is from.
+// Reads the answer of a model to a chat into choices of one form for all providers.
 // Source: docs/decisions.md, 20.
 
 import { createUuid } from "../../base/ids.ts";

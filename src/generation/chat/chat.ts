@@ -7,9 +7,8 @@ import { handOff } from "../../base/hand-off.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { ClientGone } from "../calls/call-signal.ts";
 import { type Failure, failureOf } from "../calls/failure.ts";
-import type { RecordedRequest } from "../calls/generation-event.ts";
+import type { CallEnd, RecordedRequest } from "../calls/generation-event.ts";
 import { choicesAsked, type ModelRequest } from "../calls/model-call.ts";
-import type { Attempted } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
 import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
 import { type ChatAnswer, type Delta, deltasOf, readGathered, readWholeChat } from "./answer.ts";
@@ -106,7 +105,7 @@ export function createChat({ recordedCalls }: { readonly recordedCalls: Recorded
   };
 }
 
-type ChatEnd = Attempted & { readonly answer: ChatAnswer; readonly failure?: Failure };
+type ChatEnd = CallEnd & { readonly answer: ChatAnswer; readonly failure?: Failure };
 
 async function readWhole(call: RecordedCall): Promise<ChatEnd> {
   const { answer, ...asked } = await call.askWhole();

@@ -51,7 +51,7 @@ export function toChatTask(request: ChatRequest): ChatTask {
   const { messages, inputs, version, model } = request;
   assertRecordable(request);
   if (inputs && Object.hasOwn(inputs, historyName)) {
-    refuse(`inputs.${historyName}`, "is where the messages are recorded; use another name");
+    refuse(`inputs.${historyName}`, "is reserved for the recorded messages; use another name");
   }
   const filled = inputs ? fillMessages(messages, inputs) : { messages, filledCharacters: 0 };
   const hyperparameters = hyperparametersOf(request);

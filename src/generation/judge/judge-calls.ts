@@ -11,7 +11,7 @@ import type { Running } from "../../base/running.ts";
 import { judgeTimeoutMsMax, judgeWaitMsMax } from "../../base/tenant-limits.ts";
 import type { Concurrency, Release } from "../calls/concurrency.ts";
 import { causeOf } from "../calls/failure.ts";
-import type { Prices } from "../calls/generations.ts";
+import type { Prices } from "../prices/prices.ts";
 import type { ModelCall, ModelCalls } from "../calls/model-calls.ts";
 import { type ChatAnswer, readWholeChat } from "../chat/answer.ts";
 import type { Target } from "../provider.ts";
@@ -70,7 +70,7 @@ export type JudgeCalls = {
 export type JudgeCallsOptions = {
   readonly calls: ModelCalls;
   /** Keeps the service from stopping before running calls end. */
-  readonly generations: Pick<Running, "run">;
+  readonly running: Pick<Running, "run">;
   readonly prices: Prices;
   readonly concurrency: Concurrency;
   /** Places of the judges' concurrent calls. */
@@ -90,12 +90,12 @@ export function createJudgePlaces(projectCallsMax: number, max = judgeCallsMax):
     projectMax: Math.min(Math.ceil(max / 2), projectCallsMax),
     waitMs: judgeWaitMsMax,
     waitersMax: judgeCallsWaitingMax,
-    refusal: "as many judges ask models as may; try again",
+    refusal: "the maximum number of concurrent judge calls is reached; try again",
   });
 }
 
 export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
-  const { calls, generations, prices } = options;
+  const { calls, running, prices } = options;
 
   async function ask(
     project: ProjectScope,
@@ -124,7 +124,7 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
     }
   }
 
-  return { ask: (...asked) => generations.run(() => ask(...asked)) };
+  return { ask: (...asked) => running.run(() => ask(...asked)) };
 }
 
 type Entering = { readonly owner: Owner; readonly count: number; readonly signal: AbortSignal };

@@ -139,7 +139,7 @@ async function readWhole(
       // Some providers answer a failed request with status 200.
       throw statusFault(connection, 502, undefined, bytes.subarray(0, errorBytesMax));
     }
-    throw malformedFault(connection, `with what is no ${operation} of its API`);
+    throw malformedFault(connection, `with a body that is not a valid ${operation} of its API`);
   }
   const { "content-type": type } = headers;
   const isJson = typeof type === "string" && type.startsWith(jsonType);
@@ -165,7 +165,7 @@ async function readStream(
   const type = headers["content-type"];
   if (typeof type !== "string" || !type.startsWith(streamType)) {
     body.destroy();
-    throw malformedFault(connection, "with what is no stream of events");
+    throw malformedFault(connection, "with a body that is not an event stream");
   }
   const arriving = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let first: IteratorResult<Buffer> | undefined = await orFault(connection, "head", signal, () =>

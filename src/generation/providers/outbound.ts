@@ -100,7 +100,10 @@ function createWatchedAgent(
   });
   const { streamBytesMax = modelStreamBytesMax } = options;
   const watch = watchAnswers({
-    ...{ firstByteTimeoutMs, idleTimeoutMs, bytesMax, streamBytesMax },
+    firstByteTimeoutMs,
+    idleTimeoutMs,
+    bytesMax,
+    streamBytesMax,
     openingsMax: containersMax,
   });
   return { agent, dispatcher: agent.compose(watch) };

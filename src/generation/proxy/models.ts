@@ -50,8 +50,12 @@ const answerModelsMax = 20_000;
 const containersMax = 100_000;
 /** Limits of concurrent list requests: a project may have hundreds of providers. */
 const asking = {
-  ...{ max: 32, orgMax: 16, projectMax: 16, waitMs: timeoutMs, waitersMax: 1_000 },
-  refusal: "as many lists of models are asked for as may",
+  max: 32,
+  orgMax: 16,
+  projectMax: 16,
+  waitMs: timeoutMs,
+  waitersMax: 1_000,
+  refusal: "the maximum number of concurrent requests for model lists is reached",
 };
 
 /** Owner of the aliases in the list. */
@@ -130,9 +134,7 @@ export function createModels({ routing, outbound, answerMemory }: ModelsOptions)
     async list(project) {
       const { connections, aliases } = await routing.list(project);
       const lists = await Promise.all(connections.map((one) => listOf(one, project)));
-      const models: Model[] = aliases.map(({ name }) => ({
-        ...{ id: name, created: 0, ownedBy: ownName },
-      }));
+      const models = aliases.map(({ name }): Model => ({ id: name, created: 0, ownedBy: ownName }));
       const unavailable: string[] = [];
       connections.forEach(({ name }, index) => {
         const list = lists[index];

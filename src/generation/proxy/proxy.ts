@@ -5,7 +5,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { failureOf } from "../calls/failure.ts";
-import type { Place } from "../calls/generations.ts";
+import type { Place } from "../calls/store-generation.ts";
 import { choicesAsked, type StreamAnswer } from "../calls/model-call.ts";
 import type { Asked } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";

@@ -45,11 +45,30 @@ export function isUsageWanted(request: Fields): boolean {
 }
 
 const translated: ReadonlySet<string> = new Set([
-  ...["model", "messages", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens"],
-  ...["temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "seed"],
-  ...["tools", "tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort"],
+  "model",
+  "messages",
+  "stream",
+  "stream_options",
+  "n",
+  "max_tokens",
+  "max_completion_tokens",
+  "temperature",
+  "top_p",
+  "presence_penalty",
+  "frequency_penalty",
+  "stop",
+  "seed",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "reasoning_effort",
   // Labels of the caller: they change no answer, are not sent, and stay with the event.
-  ...["user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"],
+  "user",
+  "metadata",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
 ]);
 
 /** Values without an effect: clients also send the defaults of OpenAI's API. */

@@ -113,7 +113,7 @@ async function embedAll(
     if (signal.aborted) throw signal.reason;
     // The SDK knows the dimensions of Bedrock's models and refuses others without a call.
     if (InvalidArgumentError.isInstance(error) && options.providerOptions) {
-      return request.refuse("dimensions", "is none that the model makes");
+      return request.refuse("dimensions", "is a size that the model does not offer");
     }
     throw toProviderError(error, target);
   } finally {

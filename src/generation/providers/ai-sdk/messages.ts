@@ -58,8 +58,13 @@ function toSystem(message: Fields): LanguageModelV4Message[] {
 // sent; `extra_content` is this proxy's earlier answer with the signatures.
 function toAssistant(message: Fields, { toolNames }: Conversation): LanguageModelV4Message[] {
   message.only(
-    ...["role", "content", "refusal", "tool_calls"],
-    ...["reasoning_content", "extra_content", "annotations"],
+    "role",
+    "content",
+    "refusal",
+    "tool_calls",
+    "reasoning_content",
+    "extra_content",
+    "annotations",
   );
   const calls = message.list("tool_calls") ?? [];
   const refusal = message.text("refusal");

@@ -6,11 +6,9 @@ import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import { present } from "../../base/json.ts";
 import { errorLengthMax } from "../../base/limits.ts";
-import { createRunning, type Running } from "../../base/running.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import type { ProviderType } from "../provider.ts";
-import type { Usage } from "../usage.ts";
+import type { Prices } from "../prices/prices.ts";
 import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
 
 /** Place in a trace from the request; ids have 1 to 128 printable characters. */
@@ -26,41 +24,17 @@ export type Place = {
   readonly parentId: string | undefined;
 };
 
-/** Model call to be priced. */
-export type PricedCall = {
-  /** Name of the connection: a known provider's name or any other. */
-  readonly provider: string;
-  readonly providerType: ProviderType | undefined;
-  /** Model name in the answer; else the requested one. */
-  readonly model: string;
-  /** Requested model name, used if `model` has no price. */
-  readonly requestedModel?: string | undefined;
-  readonly usage: Usage | undefined;
-  readonly atMs: number;
-  /** True for a stream of the OpenAI API, which reports `usage` only on request. */
-  readonly isOpenAiStream?: boolean;
-};
+/**
+ * Stores a generation and returns its cost. `commit` runs the write, at once or together with other
+ * writes. Fails with NOT_FOUND if the project was archived meanwhile.
+ */
+export type StoreGeneration = (
+  project: ProjectScope,
+  generation: FinishedGeneration,
+  commit: (effect: () => Promise<void>) => Promise<void>,
+) => Promise<CostEstimate>;
 
-export type Prices = {
-  /** Returns the cost of a call; null with a reason if the price is unknown. */
-  estimate(call: PricedCall): CostEstimate;
-};
-
-export type Generations = Running & {
-  /** Creates the ids of a generation. Fails with INVALID_ARGUMENT naming the malformed id. */
-  place(placement: Placement): Place;
-  /**
-   * Stores a generation and returns its cost. `commit` runs the write, at once or together with
-   * other writes. Fails with NOT_FOUND if the project was archived meanwhile.
-   */
-  finish(
-    project: ProjectScope,
-    generation: FinishedGeneration,
-    commit: (effect: () => Promise<void>) => Promise<void>,
-  ): Promise<CostEstimate>;
-};
-
-export type GenerationsOptions = {
+export type StoreGenerationOptions = {
   readonly tracingOf: TracingOf;
   readonly findScope: (level: "project", id: string) => Promise<Scope | undefined>;
   readonly prices: Prices;
@@ -72,9 +46,8 @@ export type GenerationsOptions = {
  */
 const activeMs = 10_000;
 
-export function createGenerations(options: GenerationsOptions): Generations {
+export function createStoreGeneration(options: StoreGenerationOptions): StoreGeneration {
   const { tracingOf, findScope, prices } = options;
-  const running = createRunning();
 
   async function assertActive(project: ProjectScope, sinceMs: number): Promise<void> {
     if (Date.now() - sinceMs < activeMs) return;
@@ -98,31 +71,28 @@ export function createGenerations(options: GenerationsOptions): Generations {
     }
   }
 
-  return {
-    place({ sessionId, parentId }) {
-      const session = idOf("session_id", sessionId);
-      const parent = idOf("parent_id", parentId);
-      return { generationId: createUuid(), sessionId: session ?? createUuid(), parentId: parent };
-    },
-
-    async finish(project, generation, commit) {
-      const { target, answer, source, request } = generation;
-      const { connection, model } = target;
-      const estimate = prices.estimate({
-        provider: connection.name,
-        providerType: connection.type,
-        model: answer?.responseModel ?? model,
-        requestedModel: model,
-        usage: answer?.usage,
-        atMs: generation.startedAtMs,
-        isOpenAiStream: source === "proxy" && request.isStream && generation.error === undefined,
-      });
-      await commit(() => store(project, toEventWrite(generation, estimate)));
-      return estimate;
-    },
-
-    ...running,
+  return async (project, generation, commit) => {
+    const { target, answer, source, request } = generation;
+    const { connection, model } = target;
+    const estimate = prices.estimate({
+      provider: connection.name,
+      providerType: connection.type,
+      model: answer?.responseModel ?? model,
+      requestedModel: model,
+      usage: answer?.usage,
+      atMs: generation.startedAtMs,
+      isOpenAiStream: source === "proxy" && request.isStream && generation.error === undefined,
+    });
+    await commit(() => store(project, toEventWrite(generation, estimate)));
+    return estimate;
   };
+}
+
+/** Creates the ids of a generation. Fails with INVALID_ARGUMENT naming the malformed id. */
+export function toPlace({ sessionId, parentId }: Placement): Place {
+  const session = idOf("session_id", sessionId);
+  const parent = idOf("parent_id", parentId);
+  return { generationId: createUuid(), sessionId: session ?? createUuid(), parentId: parent };
 }
 
 /** Faults of one event that can be worked around: its session and its payload. */
