@@ -3,7 +3,7 @@
 
 import type { Dispatcher } from "undici";
 import { ServiceError } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { containersMax, nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
@@ -133,7 +133,8 @@ async function readWhole(
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
   const bytes = await orFault(connection, "body", signal, () => body.bytes());
-  const json = hasMoreContainers(bytes, containersMax) ? undefined : parseAnswer(bytes);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const json = hasMoreContainers(bytes, containersMax) ? undefined : tryParseJson(text);
   if (!isAnswer(operation, json) || !isSound(json, nestingDepthMax)) {
     if (isJsonObject(json) && isJsonObject(json["error"])) {
       // Some providers answer a failed request with status 200.
@@ -145,16 +146,6 @@ async function readWhole(
   const isJson = typeof type === "string" && type.startsWith(jsonType);
   const contentType = isJson ? type : jsonType;
   return { kind: "whole", bytes, json, contentType };
-}
-
-function parseAnswer(bytes: Uint8Array): JsonObject | undefined {
-  try {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-    return JSON.parse(text) as JsonObject;
-  } catch {
-    // The caller reports a malformed answer.
-    return undefined;
-  }
 }
 
 async function readStream(
