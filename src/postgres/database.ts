@@ -8,7 +8,7 @@ import { endsConnection } from "./faults.ts";
 import { type ColumnTypes, openPools, type PoolOptions, type PoolWithTurns } from "./pools.ts";
 import { createRead, type Read, type ReaderOptions } from "./reader.ts";
 import { readOrigin } from "./statement-origins.ts";
-import type { Turns } from "./turns.ts";
+import type { RunOptions, Turns } from "./turns.ts";
 
 export type { PoolOptions as OpenDatabaseOptions } from "./pools.ts";
 export type { Read, ReaderOptions } from "./reader.ts";
@@ -30,6 +30,11 @@ export type Database = {
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
+   * Runs a statement in its owner's turn, without a transaction of its own. Inside a transaction it
+   * belongs to that one.
+   */
+  inTurn<T>(owner: string, work: (sql: Sql) => Promise<T>, options?: RunOptions): Promise<T>;
+  /**
    * Runs `work` like `transaction`. Inside another transaction it is a savepoint: if it fails, only
    * `work` is undone, and the outer transaction may continue after catching the failure.
    */
@@ -43,7 +48,7 @@ export type Database = {
    * Returns the same database, with the same ambient transactions, whose `sql` and new transactions
    * use the connections of another pool.
    */
-  on(pool: "callers" | "commits"): Database;
+  on(pool: "callers" | "commits" | "reads"): Database;
   /** Returns the turns of transactions, for work that accumulates while it waits for its turn. */
   turns(): Turns;
   /**
@@ -133,6 +138,11 @@ export function openDatabase(options: PoolOptions): Database {
     return {
       sql: () => ambient.getStore()?.sql ?? pool.connections,
       transaction,
+      inTurn(owner, work, runOptions) {
+        const outer = ambient.getStore();
+        if (outer) return work(outer.sql);
+        return pool.turns.run(owner, () => work(pool.connections), runOptions);
+      },
       async step<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
         const outer = ambient.getStore();
         if (!outer) return transaction(work);
@@ -166,7 +176,11 @@ export function openDatabase(options: PoolOptions): Database {
     };
   }
 
-  const views = { callers: viewOf(pools.callers), commits: viewOf(pools.commits) };
+  const views = {
+    callers: viewOf(pools.callers),
+    commits: viewOf(pools.commits),
+    reads: viewOf(pools.reads),
+  };
   return views.commits;
 }
 

@@ -90,7 +90,10 @@ export function createAudit(database: Database): Audit {
     async list(orgId, { limit: limitAsked, cursor }) {
       const limit = parsePageLimit(limitAsked);
       const below = cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(cursor);
-      const rows = await store.listRowsBelow(database.sql(), orgId, { below, limit });
+      // Not on the connections of key checks, since a page may take long.
+      const rows = await database
+        .on("reads")
+        .inTurn(orgId, (sql) => store.listRowsBelow(sql, orgId, { below, limit }));
       const last = rows.at(-1);
       return {
         items: rows.map(toEntry),

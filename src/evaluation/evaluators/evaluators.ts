@@ -135,7 +135,10 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
       const afterName = cursor === undefined ? "" : parseCursor(cursor);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
-      const { rows, hasMore } = await store.listEvaluators(database.sql(), projectId, page);
+      // Not on the connections of key checks, since a page may take long.
+      const { rows, hasMore } = await database
+        .on("reads")
+        .inTurn(projectId, (sql) => store.listEvaluators(sql, projectId, page));
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatCursor(last.definition.name) };
     },

@@ -89,7 +89,10 @@ export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
       const afterVersion = cursor === undefined ? 0 : parseCursor(cursor);
       const { id: ownId } = await getEvaluator(database, projectId, id);
       const page = { limit, afterVersion };
-      const { rows, hasMore } = await store.listVersions(database.sql(), ownId, page);
+      // Not on the connections of key checks, since a page may take long.
+      const { rows, hasMore } = await database
+        .on("reads")
+        .inTurn(projectId, (sql) => store.listVersions(sql, ownId, page));
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatCursor(last.version) };
     },

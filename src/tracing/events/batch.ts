@@ -92,6 +92,9 @@ export function createBatchWriter(database: Database, recorder: Recorder): Batch
   };
 }
 
+/** Writes wait as long as the commit that follows, whose queue has limits of its own. */
+const patient = { isPatient: true };
+
 /**
  * Returns the writes with their sessions. An event without one keeps its stored session or gets a
  * new one.
@@ -104,7 +107,11 @@ export async function placeInSessions(
   const homeless = writes.filter((write) => write.session_id === undefined);
   if (homeless.length === 0) return [...writes];
   const ids = homeless.map((write) => write.event_id);
-  const known = await listSessionIds(database.sql(), projectId, ids);
+  const known = await database.inTurn(
+    projectId,
+    (sql) => listSessionIds(sql, projectId, ids),
+    patient,
+  );
   return writes.map((write) => ({
     ...write,
     session_id: write.session_id ?? known.get(write.event_id) ?? defaultSessionId(write.event_id),
@@ -138,7 +145,11 @@ async function sessionOf(
   if (named?.session_id) return named.session_id;
   const eventId = inputs.find(({ event_id }) => event_id && isRecordId(event_id))?.event_id;
   if (!eventId) return createUuid();
-  const known = await listSessionIds(database.sql(), projectId, [eventId]);
+  const known = await database.inTurn(
+    projectId,
+    (sql) => listSessionIds(sql, projectId, [eventId]),
+    patient,
+  );
   return known.get(eventId) ?? defaultSessionId(eventId);
 }
 
@@ -159,7 +170,11 @@ async function addSources(
     .map(({ write }) => write.session_id ?? "")
     .filter((id) => id !== "" && !sources.has(id));
   if (wanted.length > 0) {
-    const stored = await listSessionSources(database.sql(), projectId, [...new Set(wanted)]);
+    const stored = await database.inTurn(
+      projectId,
+      (sql) => listSessionSources(sql, projectId, [...new Set(wanted)]),
+      patient,
+    );
     for (const [id, source] of stored) sources.set(id, source);
   }
   const result: { parsed: Parsed[]; faults: BatchFault[] } = { parsed: [], faults: [] };

@@ -29,7 +29,7 @@ export type TracesOptions = {
   /** Source of spans that name none. */
   readonly source?: string | undefined;
   /** Memory of the call. */
-  readonly memory: Pick<Reservation, "grow" | "bytes">;
+  readonly memory: Pick<Reservation, "grow" | "bytes" | "holder">;
 };
 
 export function createTraces({
@@ -40,7 +40,7 @@ export function createTraces({
   return {
     async record(projectId, spans, options) {
       const steps = toWrites(spans, options);
-      const mapped = await runPaced(steps, createPacer());
+      const mapped = await runPaced(steps, createPacer(options.memory.holder));
       const { writes, costs, sessionCount, sessionNames, rejected } = mapped;
       const bytes = options.memory.bytes();
       const refused = await recorder.record(projectId, writes, { sessionNames, costs, bytes });

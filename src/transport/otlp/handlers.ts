@@ -21,8 +21,8 @@ export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceSer
       const project = projectOf(context);
       const { traces } = tracingOf(project);
       const source = context.requestHeader.get("x-source") ?? undefined;
-      const { spans, rejected } = await runPaced(readSpans(request), createPacer());
       const memory = memoryOf(context);
+      const { spans, rejected } = await runPaced(readSpans(request), createPacer(memory.holder));
       const unstored = await traces.record(project.projectId, spans, { source, memory });
       return addRejected(create(ExportTraceServiceResponseSchema), [...rejected, ...unstored]);
     },
