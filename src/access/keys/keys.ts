@@ -83,7 +83,7 @@ export type Keys = {
 export type KeysOptions = {
   readonly database: Database;
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
-  readonly audit: Pick<Audit, "append">;
+  readonly audit: Pick<Audit, "append" | "appendAll">;
   readonly outbox: Outbox;
   readonly scopes: Pick<Scopes, "hold">;
   readonly policies: Pick<KeyPolicies, "permissionsOf">;

@@ -138,7 +138,7 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
       // Not on the connections of key checks, since a page may take long.
       const { rows, hasMore } = await database
         .on("reads")
-        .inTurn(projectId, (sql) => store.listEvaluators(sql, projectId, page));
+        .inTurn((sql) => store.listEvaluators(sql, projectId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatCursor(last.definition.name) };
     },

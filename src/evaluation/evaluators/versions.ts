@@ -92,7 +92,7 @@ export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
       // Not on the connections of key checks, since a page may take long.
       const { rows, hasMore } = await database
         .on("reads")
-        .inTurn(projectId, (sql) => store.listVersions(sql, ownId, page));
+        .inTurn((sql) => store.listVersions(sql, ownId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatCursor(last.version) };
     },

@@ -61,7 +61,7 @@ export function createStoreGeneration(options: StoreGenerationOptions): StoreGen
     let kept = write;
     for (let tries = 1; ; tries += 1) {
       try {
-        await events.create(project.projectId, kept);
+        await events.create(project.projectId, kept, { organization: project.orgId });
         return;
       } catch (error) {
         const isRefused = error instanceof ServiceError && error.reason === "INVALID_ARGUMENT";

@@ -4,7 +4,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
 import { createPacer } from "../../base/pacer.ts";
-import type { Database } from "../../postgres/database.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
 import type { EventWrite } from "./event.ts";
 import { type EventInput, parseCosted, parseSession, type SessionInput } from "./parse-event.ts";
 import type { Origin, Recorder } from "./record.ts";
@@ -92,9 +92,6 @@ export function createBatchWriter(database: Database, recorder: Recorder): Batch
   };
 }
 
-/** Writes wait as long as the commit that follows, whose queue has limits of its own. */
-const patient = { isPatient: true };
-
 /**
  * Returns the writes with their sessions. An event without one keeps its stored session or gets a
  * new one.
@@ -107,11 +104,8 @@ export async function placeInSessions(
   const homeless = writes.filter((write) => write.session_id === undefined);
   if (homeless.length === 0) return [...writes];
   const ids = homeless.map((write) => write.event_id);
-  const known = await database.inTurn(
-    projectId,
-    (sql) => listSessionIds(sql, projectId, ids),
-    patient,
-  );
+  const find = (sql: Sql) => listSessionIds(sql, projectId, ids);
+  const known = await database.inTurn(find, { owner: projectId });
   return writes.map((write) => ({
     ...write,
     session_id: write.session_id ?? known.get(write.event_id) ?? defaultSessionId(write.event_id),
@@ -145,11 +139,8 @@ async function sessionOf(
   if (named?.session_id) return named.session_id;
   const eventId = inputs.find(({ event_id }) => event_id && isRecordId(event_id))?.event_id;
   if (!eventId) return createUuid();
-  const known = await database.inTurn(
-    projectId,
-    (sql) => listSessionIds(sql, projectId, [eventId]),
-    patient,
-  );
+  const find = (sql: Sql) => listSessionIds(sql, projectId, [eventId]);
+  const known = await database.inTurn(find, { owner: projectId });
   return known.get(eventId) ?? defaultSessionId(eventId);
 }
 
@@ -170,11 +161,8 @@ async function addSources(
     .map(({ write }) => write.session_id ?? "")
     .filter((id) => id !== "" && !sources.has(id));
   if (wanted.length > 0) {
-    const stored = await database.inTurn(
-      projectId,
-      (sql) => listSessionSources(sql, projectId, [...new Set(wanted)]),
-      patient,
-    );
+    const list = (sql: Sql) => listSessionSources(sql, projectId, [...new Set(wanted)]);
+    const stored = await database.inTurn(list, { owner: projectId });
     for (const [id, source] of stored) sources.set(id, source);
   }
   const result: { parsed: Parsed[]; faults: BatchFault[] } = { parsed: [], faults: [] };

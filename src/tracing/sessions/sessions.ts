@@ -83,8 +83,7 @@ export function createSessions(options: {
     // Reads on the connections of commits, so that slow reads of the project do not delay its
     // writes.
     const { memory } = createReadContext(database, projectId, reading);
-    const read: Read = (statement) =>
-      database.inTurn(projectId, async (sql) => statement(sql), { isPatient: true });
+    const read: Read = (statement) => database.inTurn(statement, { owner: projectId });
     return getWith({ projectId, read, memory }, write.event_id);
   }
 
@@ -97,8 +96,8 @@ export function createSessions(options: {
   ): Promise<void> {
     if (!isRecordId(id)) throw notFound();
     const write: EventWrite = parseUpdate(id, input);
-    const isSession = (sql: Sql): Promise<boolean> => store.isSession(sql, projectId, id);
-    if (!(await database.inTurn(projectId, isSession, { isPatient: true }))) throw notFound();
+    const isSession = (sql: Sql) => store.isSession(sql, projectId, id);
+    if (!(await database.inTurn(isSession, { owner: projectId }))) throw notFound();
     if (!(await recorder.update(projectId, write, origin))) throw notFound();
   }
 

@@ -23,7 +23,9 @@ export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceSer
       const source = context.requestHeader.get("x-source") ?? undefined;
       const memory = memoryOf(context);
       const { spans, rejected } = await runPaced(readSpans(request), createPacer(memory.holder));
-      const unstored = await traces.record(project.projectId, spans, { source, memory });
+      const { projectId, orgId: organization } = project;
+      const options = { source, organization, memory };
+      const unstored = await traces.record(projectId, spans, options);
       return addRejected(create(ExportTraceServiceResponseSchema), [...rejected, ...unstored]);
     },
   };

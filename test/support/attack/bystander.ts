@@ -1,6 +1,6 @@
 // A second tenant during an attack, in a separate thread so that the attacker's work does not delay
-// it. It writes single events and batches at a steady rate, asks for /healthz, has keys checked, and
-// reads the service's memory.
+// it. It writes single events and batches at a steady rate, asks for /healthz, has keys checked,
+// and reads the service's memory.
 
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
