@@ -3,7 +3,7 @@
 
 import { LRUCache } from "lru-cache";
 import type { CostEstimate } from "../../tracing/events/event.ts";
-import type { Prices } from "../record/generations.ts";
+import type { ProviderType } from "../provider.ts";
 import { completionTokens, promptTokens, type Usage } from "../usage.ts";
 import {
   findPrice,
@@ -12,6 +12,26 @@ import {
   type PricedModel,
   priceTableName,
 } from "./price-table.ts";
+
+/** Model call to be priced. */
+export type PricedCall = {
+  /** Name of the connection: a known provider's name or any other. */
+  readonly provider: string;
+  readonly providerType: ProviderType | undefined;
+  /** Model name in the answer; else the requested one. */
+  readonly model: string;
+  /** Requested model name, used if `model` has no price. */
+  readonly requestedModel?: string | undefined;
+  readonly usage: Usage | undefined;
+  readonly atMs: number;
+  /** True for a stream of the OpenAI API, which reports `usage` only on request. */
+  readonly isOpenAiStream?: boolean;
+};
+
+export type Prices = {
+  /** Returns the cost of a call; null with a reason if the price is unknown. */
+  estimate(call: PricedCall): CostEstimate;
+};
 
 /** Maximum cached lookups; the limit is needed because model names come from requests. */
 const rememberedMax = 2_000;
@@ -69,4 +89,4 @@ export function unknown(reason: string): CostEstimate {
 }
 
 const noUsage = "the provider told no token counts";
-const usageHint = "in a stream it tells them when the request has stream_options.include_usage";
+const usageHint = "a stream has them if the request has stream_options.include_usage";
