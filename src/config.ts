@@ -3,7 +3,6 @@
 
 import { bodyBytesMaxDefault, bytesInFlightMaxDefault } from "./base/limits.ts";
 import {
-  type OperatorAlias,
   type OperatorProvider,
   parseModelAliases,
   parsePrivateHosts,
@@ -29,126 +28,211 @@ import {
 } from "./setting-parsers.ts";
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-const dataplaneAssignments = ["automatic", "manual"] as const;
 export type LogLevel = (typeof logLevels)[number];
+const dataplaneAssignments = ["automatic", "manual"] as const;
 
-export type Config = {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** Folder of credentials, the lock and the embedded Postgres. */
-  readonly dataFolder: string;
-  /** Postgres URL that replaces the embedded one. */
-  readonly databaseUrl: string | undefined;
-  /** Maximum connections to each database, including clusters; postgres/pools.ts divides them. */
-  readonly databaseConnectionsMax: number;
-  /** Postgres URLs by cluster id, for events outside the control database. */
-  readonly clusters: Readonly<Record<string, string>>;
-  readonly operatorHost: string;
-  /** 0 turns the operator port off. */
-  readonly operatorPort: number;
-  readonly logLevel: LogLevel;
-  /** Whether the service records its own OpenTelemetry spans. */
-  readonly isTracing: boolean;
-  /** Origins that browsers may call from; `*` means any; empty by default. */
-  readonly corsOrigins: readonly string[];
+type Setting<T> = {
+  readonly flag: string;
+  readonly help: string;
+  readonly parse: (text: string) => T;
+  /** Text that is parsed if there is neither flag nor variable. */
+  readonly fallback: string;
+};
+
+const portMax = 65_535;
+/** Maximum, because a revocation reaches every server within 60 s (docs/decisions.md, 32). */
+const keyCacheAgeMsMax = 60_000;
+const bytesMax = 2 ** 31;
+const hourMs = 3_600_000;
+
+/** Every setting under its name in Config, in the order of `--help`. */
+const table = {
+  host: setting("host", "address to listen on", parseText, "127.0.0.1"),
+  port: whole("port", "port to listen on; 0: any free port", 8080, [0, portMax]),
+  dataFolder: setting("data", "folder of credentials and embedded Postgres", parseText, "./data"),
+  databaseUrl: setting("database-url", "Postgres in place of the embedded one", parsePostgresUrl),
+  /** Includes the databases of clusters; postgres/pools.ts divides the connections. */
+  databaseConnectionsMax: whole(
+    "database-connections",
+    "connections to each database",
+    12,
+    [4, 1_000],
+  ),
+  clusters: setting("clusters", 'databases of events: {"id": "postgres://…"}', parseClusters),
+  operatorHost: setting("operator-host", "address of /metrics", parseText, "127.0.0.1"),
+  operatorPort: whole("operator-port", "port of /metrics; 0 turns it off", 9464, [0, portMax]),
+  logLevel: setting("log-level", logLevels.join(", "), oneOf(logLevels), "info"),
+  isTracing: setting("tracing", "OpenTelemetry spans of the service: on, off", parseSwitch, "off"),
+  corsOrigins: setting("cors-origins", "browsers' origins, with commas; * is any", parseList),
   /** Maximum body bytes after decompression, by class. */
-  readonly bodyBytesMax: Readonly<Record<keyof typeof bodyBytesMaxDefault, number>>;
+  bodyBytesMax: {
+    record: bytes("body-record-max", "bytes of a single record", bodyBytesMaxDefault.record),
+    batch: bytes("body-batch-max", "bytes of a batch", bodyBytesMaxDefault.batch),
+    traces: bytes("body-traces-max", "bytes of OpenTelemetry traces", bodyBytesMaxDefault.traces),
+    other: bytes("body-other-max", "bytes of any other body", bodyBytesMaxDefault.other),
+    anonymous: bytes("body-anonymous-max", "bytes without a key", bodyBytesMaxDefault.anonymous),
+  },
   /**
-   * Maximum body bytes in memory of all requests; further ones get a 503. Models' answers may take
-   * a share of as many bytes (modelAnswersShare) in addition.
+   * Further bodies get a 503. Models' answers may take a share of as many bytes (modelAnswersShare)
+   * in addition.
    */
-  readonly bytesInFlightMax: number;
-  /** Time after which a stalled body is cut off. */
-  readonly bodyTimeoutMs: number;
-  /** Time in which running requests may finish after SIGTERM. */
-  readonly drainTimeoutMs: number;
-  readonly keyCacheEntriesMax: number;
+  bytesInFlightMax: bytes("bytes-in-flight-max", "bytes of all bodies", bytesInFlightMaxDefault),
+  bodyTimeoutMs: whole("body-timeout-ms", "wait for a stalled body", 30_000, [1, 60_000]),
+  drainTimeoutMs: whole("drain-timeout-ms", "wait for requests at SIGTERM", 20_000, [0, 600_000]),
+  keyCacheEntriesMax: whole("key-cache-entries", "API keys kept in memory", 10_000, [0, 1_000_000]),
   /** Maximum time for which a revoked key still works if the database is unavailable. */
-  readonly keyCacheAgeMs: number;
+  keyCacheAgeMs: whole("key-cache-age-ms", "maximum age there", 30_000, [0, keyCacheAgeMsMax]),
   /** Maximum delay of a revocation whose notification was lost. */
-  readonly accessPollMs: number;
-  /** Origin at which browsers reach the service; undefined: the Host header. */
-  readonly publicUrl: string | undefined;
+  accessPollMs: whole("access-poll-ms", "interval of checks for revocations", 5_000, [100, 30_000]),
+  publicUrl: setting("public-url", "origin in browsers: https://waggle.example.org", parseOrigin),
+  oidc: {
+    issuer: setting("oidc-issuer", "identity provider that people sign in with", parseIssuer),
+    clientId: setting("oidc-client-id", "name of this service at the provider", parseText),
+    clientSecret: setting("oidc-client-secret", "client secret; better as a variable", parseText),
+    scopes: setting("oidc-scopes", "scopes of sign-ins", parseScopes, "openid email profile"),
+    groupsClaim: setting("oidc-groups-claim", "claim with a person's groups", parseText, "groups"),
+    /** Whether to treat an e-mail as verified if the provider does not tell. */
+    isEmailTrusted: setting(
+      "oidc-trust-email",
+      "on: an e-mail is verified unless the provider denies it",
+      parseSwitch,
+      "off",
+    ),
+  },
+  rolesManifest: setting(
+    "roles-manifest",
+    "YAML file that replaces the built-in roles",
+    parseOptional,
+  ),
+  adminEmail: setting("admin-email", "administrator without OIDC", parseEmail, "admin@localhost"),
+  /** Automatic: one data plane for each organization; changes of data planes are refused. */
+  dataplaneAssignment: setting(
+    "dataplane-assignment",
+    "assignment of data planes: automatic, manual",
+    oneOf(dataplaneAssignments),
+    "automatic",
+  ),
+  hasWorkflows: setting("workflows", "run workflows in waggle start: on, off", parseSwitch, "on"),
+  /** Temporal server of the workflows; the names are those of Temporal's own programs. */
+  temporal: {
+    address: setting("temporal-address", "Temporal that replaces the embedded one", parseAddress),
+    namespace: setting("temporal-namespace", "namespace of the workflows", parseText, "default"),
+    apiKey: setting("temporal-api-key", "API key of Temporal; implies TLS", parseOptional),
+    /** Undefined: on with an API key or a certificate. */
+    tls: setting("temporal-tls", "on, off (on with an API key or a certificate)", parseTls),
+    clientCertPath: setting(
+      "temporal-tls-client-cert-path",
+      "client certificate, a PEM file",
+      parseOptional,
+    ),
+    clientKeyPath: setting("temporal-tls-client-key-path", "its private key", parseOptional),
+    serverCaCertPath: setting(
+      "temporal-tls-server-ca-cert-path",
+      "certificate authority of Temporal",
+      parseOptional,
+    ),
+    cliPath: setting("temporal-cli-path", "program of the embedded Temporal", parseOptional),
+  },
+  /** The first key encrypts provider secrets, the others decrypt older ones. */
+  encryptionKeys: setting(
+    "encryption-keys",
+    "keys of stored provider secrets: id:base64-of-32-bytes,…",
+    parseEncryptionKeys,
+  ),
+  /** In Config with the providers of the usual variables. */
+  operatorProviders: setting(
+    "providers",
+    "model providers as JSON; better as a variable",
+    parseProviders,
+  ),
+  operatorAliases: setting(
+    "model-aliases",
+    'aliases: {"fast": ["openai/gpt-4o-mini"]}',
+    parseModelAliases,
+  ),
+  providerPrivateHosts: setting(
+    "provider-private-hosts",
+    "private host or host:port that tenants may name",
+    parsePrivateHosts,
+  ),
+  providerTimeoutMs: whole("provider-timeout-ms", "wait for the first byte of an answer", 300_000, [
+    1,
+    hourMs,
+  ]),
+  providerIdleTimeoutMs: whole(
+    "provider-idle-timeout-ms",
+    "wait between two parts of an answer",
+    60_000,
+    [1, hourMs],
+  ),
+  /** Maximum tries of a model before the next one of its alias. */
+  providerAttemptsMax: whole(
+    "provider-attempts",
+    "tries of a model before its alias's next",
+    3,
+    [1, 10],
+  ),
+  /** Further calls are refused with a 503. */
+  generationConcurrencyMax: whole(
+    "generation-concurrency",
+    "model calls at a time, by project",
+    256,
+    [1, 100_000],
+  ),
+  /** Includes all attempts and the whole stream. */
+  generationTimeoutMs: whole(
+    "generation-timeout-ms",
+    "time of a generation with all attempts",
+    600_000,
+    [1_000, hourMs],
+  ),
+  /** Limits of an evaluator, and the failures that disable it. */
+  evaluation: {
+    timeLimitMs: whole(
+      "evaluator-time-limit-ms",
+      "time of code on an event",
+      10_000,
+      [10, 600_000],
+    ),
+    memoryBytesMax: whole("evaluator-memory-max", "bytes of its memory", 512_000_000, [
+      128e6,
+      2 ** 32,
+    ]),
+    outputBytesMax: bytes("evaluator-output-max", "bytes that it prints and returns", 1_000_000),
+    codeBytesMax: bytes("evaluator-code-max", "bytes of code", 100_000),
+    processesMax: whole("evaluator-processes", "sandboxes at a time", 5, [1, 1_000]),
+    failuresMax: whole(
+      "evaluator-failures",
+      "failures in a row that disable a metric",
+      10,
+      [1, 100_000],
+    ),
+  },
+} as const satisfies Table;
+
+type Table = { readonly [name: string]: Setting<unknown> | Table };
+
+/** Values of a table's settings under the same names. */
+type Values<T> = {
+  readonly [Name in keyof T]: T[Name] extends Setting<infer Value> ? Value : Values<T[Name]>;
+};
+
+type Read = Values<typeof table>;
+
+export type Config = Omit<Read, "oidc" | "bodyBytesMax"> & {
+  readonly bodyBytesMax: Readonly<Record<keyof typeof bodyBytesMaxDefault, number>>;
   /** Identity provider; undefined: people sign in with one-time links. */
   readonly oidc: OidcConfig | undefined;
-  /** File that replaces the built-in roles. */
-  readonly rolesManifest: string | undefined;
-  /** E-mail address of the administrator who signs in with one-time links. */
-  readonly adminEmail: string;
-  /** Automatic: one data plane for each organization; changes of data planes are refused. */
-  readonly dataplaneAssignment: (typeof dataplaneAssignments)[number];
-  /** Whether `waggle start` also runs workflows. */
-  readonly hasWorkflows: boolean;
-  readonly temporal: TemporalConfig;
-  /** Maximum duration of a generation with all attempts and its whole stream. */
-  readonly generationTimeoutMs: number;
-  /** Maximum running model calls of one project; further calls are refused with a 503. */
-  readonly generationConcurrencyMax: number;
-  /** Model providers for every project, from their usual variables and from `providers`. */
-  readonly operatorProviders: readonly OperatorProvider[];
-  /** Model aliases for every project. */
-  readonly operatorAliases: readonly OperatorAlias[];
-  /** Private hosts, as `host` or `host:port`, that base URLs of tenants may name. */
-  readonly providerPrivateHosts: readonly string[];
-  /** Maximum time from a request to a provider to the first byte of its answer. */
-  readonly providerTimeoutMs: number;
-  /** Maximum time between two parts of a provider's answer. */
-  readonly providerIdleTimeoutMs: number;
-  /** Maximum tries of a model before the next one of its alias. */
-  readonly providerAttemptsMax: number;
-  /** Keys of provider secrets: the first one encrypts, the others decrypt older secrets. */
-  readonly encryptionKeys: readonly EncryptionKey[];
-  readonly evaluation: EvaluationConfig;
   /** Folders that are searched for programs. */
   readonly path: string;
 };
 
-/** Limits of an evaluator, and the failures that disable it. */
-export type EvaluationConfig = {
-  /** Maximum time of the code on one event. */
-  readonly timeLimitMs: number;
-  readonly memoryBytesMax: number;
-  /** Maximum bytes of the code's printed output and return value. */
-  readonly outputBytesMax: number;
-  readonly codeBytesMax: number;
-  readonly processesMax: number;
-  readonly failuresMax: number;
-};
-
-/** Key that encrypts secrets. */
-export type EncryptionKey = {
-  /** Stored unencrypted with each secret that the key encrypts. */
-  readonly id: string;
-  /** 32 bytes. */
-  readonly key: Uint8Array;
-};
-
+export type EvaluationConfig = Config["evaluation"];
+export type TemporalConfig = Config["temporal"];
+/** Key that encrypts secrets; its id is stored unencrypted with each secret. */
+export type EncryptionKey = Config["encryptionKeys"][number];
 /** Connection to the identity provider. */
-export type OidcConfig = {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scopes: readonly string[];
-  readonly groupsClaim: string;
-  /** Whether to treat an e-mail as verified if the provider does not tell. */
-  readonly isEmailTrusted: boolean;
-};
-
-/** Temporal server of the workflows; the names are those of Temporal's own programs. */
-export type TemporalConfig = {
-  /** `host:port`; replaces the embedded server. */
-  readonly address: string | undefined;
-  readonly namespace: string;
-  readonly apiKey: string | undefined;
-  /** Undefined: on with an API key or a certificate. */
-  readonly tls: boolean | undefined;
-  readonly clientCertPath: string | undefined;
-  readonly clientKeyPath: string | undefined;
-  readonly serverCaCertPath: string | undefined;
-  /** Path of the embedded server's program. */
-  readonly cliPath: string | undefined;
-};
+export type OidcConfig = Read["oidc"] & { readonly issuer: string };
 
 /** Names a wrong flag or variable and its fault, so that it can be corrected. */
 export class ConfigError extends Error {
@@ -158,93 +242,9 @@ export class ConfigError extends Error {
   }
 }
 
-type Setting<T> = {
-  readonly fallback: string;
-  readonly help: string;
-  readonly parse: (text: string) => T;
-};
+/** All settings in the order of `--help`. */
+export const settings: readonly Setting<unknown>[] = flatten(table);
 
-const portMax = 65_535;
-/** Maximum, because a revocation reaches every server within 60 s (docs/decisions.md, 32). */
-const keyCacheAgeMsMax = 60_000;
-const bytesMax = 2 ** 31;
-/** Every flag, in the order of `--help`. */
-export const settings = {
-  host: setting("127.0.0.1", "address to listen on", parseText),
-  port: setting("8080", "port to listen on; 0 takes a free one", wholeNumber(0, portMax)),
-  data: setting("./data", "folder of credentials and of the embedded Postgres", parseText),
-  "database-url": setting("", "Postgres to use in place of the embedded one", parsePostgresUrl),
-  "database-connections": setting("12", "connections to each database", wholeNumber(4, 1_000)),
-  clusters: setting("", 'databases of events: {"id": "postgres://…"}', parseClusters),
-  "operator-host": setting("127.0.0.1", "address of /metrics", parseText),
-  "operator-port": setting("9464", "port of /metrics; 0 turns it off", wholeNumber(0, portMax)),
-  "log-level": setting("info", logLevels.join(", "), oneOf(logLevels)),
-  tracing: setting("off", "OpenTelemetry spans of the service itself: on, off", parseSwitch),
-  "cors-origins": setting("", "origins browsers may call from, with commas; * is any", parseList),
-  "body-record-max": bytes(bodyBytesMaxDefault.record, "body of a single record, in bytes"),
-  "body-batch-max": bytes(bodyBytesMaxDefault.batch, "body of a batch"),
-  "body-traces-max": bytes(bodyBytesMaxDefault.traces, "body of OpenTelemetry traces"),
-  "body-other-max": bytes(bodyBytesMaxDefault.other, "any other body"),
-  "body-anonymous-max": bytes(bodyBytesMaxDefault.anonymous, "body of a call without a key"),
-  "bytes-in-flight-max": bytes(bytesInFlightMaxDefault, "memory of all requests and answers"),
-  "body-timeout-ms": setting("30000", "a body may stall so long", wholeNumber(1, 60_000)),
-  "drain-timeout-ms": setting("20000", "wait at SIGTERM", wholeNumber(0, 600_000)),
-  "key-cache-entries": setting("10000", "keys remembered in memory", wholeNumber(0, 1_000_000)),
-  "key-cache-age-ms": setting("30000", "and for how long", wholeNumber(0, keyCacheAgeMsMax)),
-  "access-poll-ms": setting("5000", "look for ended keys so often", wholeNumber(100, 30_000)),
-  "public-url": setting("", "where browsers reach it: https://waggle.example.org", parseOrigin),
-  "oidc-issuer": setting("", "identity provider that people sign in with", parseIssuer),
-  "oidc-client-id": setting("", "this service's name at the provider", parseText),
-  "oidc-client-secret": setting("", "and its secret; better as a variable", parseText),
-  "oidc-scopes": setting("openid email profile", "what to ask it for", parseScopes),
-  "oidc-groups-claim": setting("groups", "claim that lists a person's groups", parseText),
-  "oidc-trust-email": setting("off", "take e-mails as verified unless it denies it", parseSwitch),
-  "roles-manifest": setting("", "YAML file in place of the built-in roles", parseOptional),
-  "admin-email": setting("admin@localhost", "administrator without a provider", parseEmail),
-  "dataplane-assignment": setting(
-    "automatic",
-    "who places data planes: automatic, manual",
-    oneOf(dataplaneAssignments),
-  ),
-  workflows: setting("on", "run workflows in waggle start: on, off", parseSwitch),
-  "temporal-address": setting("", "Temporal to use in place of the embedded one", parseAddress),
-  "temporal-namespace": setting("default", "its namespace", parseText),
-  "temporal-api-key": setting("", "its API key, which implies TLS", parseOptional),
-  "temporal-tls": setting("", "TLS to it: on, off (on with a key or certificate)", parseTls),
-  "temporal-tls-client-cert-path": setting("", "client certificate, PEM file", parseOptional),
-  "temporal-tls-client-key-path": setting("", "its private key", parseOptional),
-  "temporal-tls-server-ca-cert-path": setting("", "authority of the server", parseOptional),
-  "temporal-cli-path": setting("", "program of the embedded Temporal", parseOptional),
-  "encryption-keys": setting(
-    "",
-    "what secrets of providers are stored under: id:base64-of-32-bytes,…",
-    parseEncryptionKeys,
-  ),
-  providers: setting("", "model providers as JSON; better as a variable", parseProviders),
-  "model-aliases": setting("", 'aliases: {"fast": ["openai/gpt-4o-mini"]}', parseModelAliases),
-  "provider-private-hosts": setting(
-    "",
-    "private host or host:port tenants may name",
-    parsePrivateHosts,
-  ),
-  "provider-timeout-ms": setting("300000", "wait for first byte", wholeNumber(1, 3_600_000)),
-  "provider-idle-timeout-ms": setting("60000", "and between bytes", wholeNumber(1, 3_600_000)),
-  "provider-attempts": setting(
-    "3",
-    "tries of a model, before its alias's next",
-    wholeNumber(1, 10),
-  ),
-  "generation-concurrency": setting("256", "calls at a time, by project", wholeNumber(1, 100_000)),
-  "generation-timeout-ms": setting("600000", "longest generation", wholeNumber(1_000, 3_600_000)),
-  "evaluator-time-limit-ms": setting("10000", "of code on one event", wholeNumber(10, 600_000)),
-  "evaluator-memory-max": setting("512000000", "and its memory", wholeNumber(128e6, 2 ** 32)),
-  "evaluator-output-max": bytes(1_000_000, "what code prints and returns"),
-  "evaluator-code-max": bytes(100_000, "code of an evaluator"),
-  "evaluator-processes": setting("5", "sandboxes at a time", wholeNumber(1, 1_000)),
-  "evaluator-failures": setting("10", "in a row disable an evaluator", wholeNumber(1, 100_000)),
-} as const satisfies Record<string, Setting<unknown>>;
-
-export type SettingName = keyof typeof settings;
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -254,66 +254,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * Fails with ConfigError naming the variable and the flag.
  */
 export function readConfig(flags: Flags, environment: Environment = process.env): Config {
-  const read: Read = (name) => readSetting(name, flags, environment);
+  const read = readTable(table, flags, environment) as Read;
   return Object.freeze({
-    host: read("host"),
-    port: read("port"),
-    dataFolder: read("data"),
-    databaseUrl: read("database-url"),
-    databaseConnectionsMax: read("database-connections"),
-    clusters: Object.freeze(read("clusters")),
-    operatorHost: read("operator-host"),
-    operatorPort: read("operator-port"),
-    logLevel: read("log-level"),
-    isTracing: read("tracing"),
-    corsOrigins: Object.freeze(read("cors-origins")),
-    bodyBytesMax: Object.freeze({
-      record: read("body-record-max"),
-      batch: read("body-batch-max"),
-      traces: read("body-traces-max"),
-      other: read("body-other-max"),
-      anonymous: read("body-anonymous-max"),
-      open: bodyBytesMaxDefault.open,
-    }),
-    bytesInFlightMax: read("bytes-in-flight-max"),
-    bodyTimeoutMs: read("body-timeout-ms"),
-    drainTimeoutMs: read("drain-timeout-ms"),
-    keyCacheEntriesMax: read("key-cache-entries"),
-    keyCacheAgeMs: read("key-cache-age-ms"),
-    accessPollMs: read("access-poll-ms"),
-    publicUrl: read("public-url"),
-    oidc: readOidc(read),
-    rolesManifest: read("roles-manifest"),
-    adminEmail: read("admin-email"),
-    dataplaneAssignment: read("dataplane-assignment"),
-    hasWorkflows: read("workflows"),
-    temporal: Object.freeze({
-      address: read("temporal-address"),
-      namespace: read("temporal-namespace"),
-      apiKey: read("temporal-api-key"),
-      tls: read("temporal-tls"),
-      clientCertPath: read("temporal-tls-client-cert-path"),
-      clientKeyPath: read("temporal-tls-client-key-path"),
-      serverCaCertPath: read("temporal-tls-server-ca-cert-path"),
-      cliPath: read("temporal-cli-path"),
-    }),
-    encryptionKeys: read("encryption-keys"),
-    generationTimeoutMs: read("generation-timeout-ms"),
-    generationConcurrencyMax: read("generation-concurrency"),
-    operatorProviders: readProviders(read, environment),
-    operatorAliases: Object.freeze(read("model-aliases")),
-    providerPrivateHosts: Object.freeze(read("provider-private-hosts")),
-    providerTimeoutMs: read("provider-timeout-ms"),
-    providerIdleTimeoutMs: read("provider-idle-timeout-ms"),
-    providerAttemptsMax: read("provider-attempts"),
-    evaluation: Object.freeze({
-      timeLimitMs: read("evaluator-time-limit-ms"),
-      memoryBytesMax: read("evaluator-memory-max"),
-      outputBytesMax: read("evaluator-output-max"),
-      codeBytesMax: read("evaluator-code-max"),
-      processesMax: read("evaluator-processes"),
-      failuresMax: read("evaluator-failures"),
-    }),
+    ...read,
+    bodyBytesMax: Object.freeze({ ...read.bodyBytesMax, open: bodyBytesMaxDefault.open }),
+    oidc: completeOidc(read),
+    operatorProviders: addUsualProviders(read.operatorProviders, environment),
     path: environment["PATH"] ?? "",
   });
 }
@@ -322,48 +268,34 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
 const namedElsewhere = /^(database-url|temporal-.+)$/;
 
 /** Returns the variable of a flag: DATABASE_URL, TEMPORAL_…, else WAGGLE_ and the flag's name. */
-export function variableOf(name: SettingName): string {
-  const variable = name.toUpperCase().replaceAll("-", "_");
-  return namedElsewhere.test(name) ? variable : `WAGGLE_${variable}`;
+export function variableOf(flag: string): string {
+  const variable = flag.toUpperCase().replaceAll("-", "_");
+  return namedElsewhere.test(flag) ? variable : `WAGGLE_${variable}`;
 }
-
-type Parsed<Name extends SettingName> = ReturnType<(typeof settings)[Name]["parse"]>;
-
-type Read = <Name extends SettingName>(name: Name) => Parsed<Name>;
 
 /** Refuses an incomplete identity provider, which would fail only at the first sign-in. */
-function readOidc(read: Read): OidcConfig | undefined {
-  const issuer = read("oidc-issuer");
-  const clientId = read("oidc-client-id");
-  const clientSecret = read("oidc-client-secret");
-  const scopes = read("oidc-scopes");
+function completeOidc({ oidc, publicUrl }: Read): OidcConfig | undefined {
+  const { issuer, clientId, clientSecret } = oidc;
   if (issuer === undefined && clientId === "" && clientSecret === "") return undefined;
-  const needed = {
-    "oidc-issuer": issuer,
-    "oidc-client-id": clientId,
-    "oidc-client-secret": clientSecret,
-    "public-url": read("public-url"),
-  };
-  const missing = (Object.keys(needed) as (keyof typeof needed)[]).filter(
-    (name) => (needed[name] ?? "") === "",
-  );
+  const needed = [
+    [table.oidc.issuer, issuer],
+    [table.oidc.clientId, clientId],
+    [table.oidc.clientSecret, clientSecret],
+    [table.publicUrl, publicUrl],
+  ] as const;
+  const missing = needed.filter(([, value]) => (value ?? "") === "");
   if (issuer === undefined || missing.length > 0) {
-    const names = missing.map((name) => `${variableOf(name)} (--${name})`).join(", ");
+    const names = missing.map(([{ flag }]) => `${variableOf(flag)} (--${flag})`).join(", ");
     throw new ConfigError(`sign-in through an identity provider also needs ${names}`);
   }
-  return Object.freeze({
-    issuer,
-    clientId,
-    clientSecret,
-    scopes,
-    groupsClaim: read("oidc-groups-claim"),
-    isEmailTrusted: read("oidc-trust-email"),
-  });
+  return Object.freeze({ ...oidc, issuer });
 }
 
-/** Returns all providers; one of `providers` replaces one of the same name from variables. */
-function readProviders(read: Read, environment: Environment): readonly OperatorProvider[] {
-  const named = read("providers");
+/** Returns all providers; one of `named` replaces one of the same name from variables. */
+function addUsualProviders(
+  named: readonly OperatorProvider[],
+  environment: Environment,
+): readonly OperatorProvider[] {
   try {
     const usual = readProviderVariables(environment);
     const others = usual.filter(({ name }) => !named.some((one) => one.name === name));
@@ -373,27 +305,57 @@ function readProviders(read: Read, environment: Environment): readonly OperatorP
   }
 }
 
-function readSetting<Name extends SettingName>(
-  name: Name,
+function flatten(entries: Table): readonly Setting<unknown>[] {
+  return Object.values(entries).flatMap((one) => (isSetting(one) ? [one] : flatten(one)));
+}
+
+function readTable(entries: Table, flags: Flags, environment: Environment): object {
+  const read = Object.entries(entries).map(([name, one]) => [
+    name,
+    isSetting(one) ? readSetting(one, flags, environment) : readTable(one, flags, environment),
+  ]);
+  return Object.freeze(Object.fromEntries(read) as object);
+}
+
+function isSetting(one: Setting<unknown> | Table): one is Setting<unknown> {
+  return typeof one["parse"] === "function";
+}
+
+function readSetting(
+  { flag, fallback, parse }: Setting<unknown>,
   flags: Flags,
   environment: Environment,
-): Parsed<Name> {
-  const variable = variableOf(name);
-  const flag = flags[name];
-  const given = typeof flag === "string" ? flag : environment[variable];
-  // A shell or a compose file unsets a variable by setting it to the empty text.
-  const text = given === undefined || given === "" ? settings[name].fallback : given;
+): unknown {
+  const variable = variableOf(flag);
+  const value = flags[flag];
+  const given = typeof value === "string" ? value : environment[variable];
   try {
-    return settings[name].parse(text) as Parsed<Name>;
+    // A shell or a compose file unsets a variable by setting it to the empty text.
+    return Object.freeze(parse(given || fallback));
   } catch (error) {
-    throw new ConfigError(`${variable} (--${name}) ${(error as Error).message}`);
+    throw new ConfigError(`${variable} (--${flag}) ${(error as Error).message}`);
   }
 }
 
-function setting<T>(fallback: string, help: string, parse: (text: string) => T): Setting<T> {
-  return { fallback, help, parse };
+function setting<T>(
+  flag: string,
+  help: string,
+  parse: (text: string) => T,
+  fallback = "",
+): Setting<T> {
+  return { flag, help, parse, fallback };
 }
 
-function bytes(fallback: number, help: string): Setting<number> {
-  return setting(String(fallback), help, wholeNumber(1, bytesMax));
+/** Returns the setting of a whole number within bounds, both inclusive. */
+function whole(
+  flag: string,
+  help: string,
+  fallback: number,
+  [min, max]: readonly [min: number, max: number],
+): Setting<number> {
+  return setting(flag, help, wholeNumber(min, max), String(fallback));
+}
+
+function bytes(flag: string, help: string, fallback: number): Setting<number> {
+  return whole(flag, help, fallback, [1, bytesMax]);
 }

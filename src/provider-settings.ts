@@ -11,7 +11,7 @@ import {
   parseProvider,
   secretsOf,
   settingsOf,
-} from "./generation/credentials/fields.ts";
+} from "./generation/connections/credentials/fields.ts";
 import { type Connection, type ProviderType, secretNames } from "./generation/provider.ts";
 
 /** Provider from the operator's settings. */

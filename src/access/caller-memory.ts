@@ -1,9 +1,9 @@
 // A server's cache of callers, by the hash of their key or sign-in. Source: docs/decisions.md, 14,
 // 32.
 
+import { LRUCache } from "lru-cache";
 import { ServiceError } from "../base/errors.ts";
 import { keyLookupsMax } from "../base/tenant-limits.ts";
-import { createCache } from "./cache.ts";
 import type { Principal } from "./principal.ts";
 
 export type CallerMemory<T extends Principal> = {
@@ -24,11 +24,15 @@ export type CallerMemory<T extends Principal> = {
 export type CallerMemoryOptions<T extends Principal> = {
   /** Looks a hash up in the database. */
   readonly find: (hash: Buffer) => Promise<T | undefined>;
+  /** Maximum callers in the cache; 0 turns it off. */
   readonly entriesMax: number;
+  /** Maximum age, counted from the question; a use does not extend it. */
   readonly ageMsMax: number;
   readonly lookupTimeoutMs?: number;
   readonly now?: () => number;
 };
+
+type Remembered<T> = { readonly principal: T; readonly goodUntil: number };
 
 /** Means every hash, in `forget` and in access_changes. */
 export const everything = "*";
@@ -42,13 +46,10 @@ export function createCallerMemory<T extends Principal>(
 ): CallerMemory<T> {
   const { find, entriesMax, ageMsMax, now = Date.now } = options;
   const timeoutMs = options.lookupTimeoutMs ?? lookupTimeoutMsDefault;
-  const known = createCache<T>({ entriesMax, ageMsMax, now });
+  const size = { max: Math.max(1, entriesMax) };
+  const known = new LRUCache<string, Remembered<T>>(size);
   // Separate, so that a flood of invented keys evicts no real one.
-  const unknown = createCache<true>({
-    entriesMax,
-    ageMsMax: Math.min(unknownAgeMs, ageMsMax),
-    now,
-  });
+  const unknown = new LRUCache<string, Remembered<undefined>>(size);
   const lookups = new Map<string, Promise<T | undefined>>();
   let generation = 0;
   let asked = 0;
@@ -70,8 +71,12 @@ export function createCallerMemory<T extends Principal>(
     const principal = await within(timeoutMs, ask(hash));
     // Something ended during the lookup: its answer may be outdated.
     if (generationAtStart !== generation) return principal;
-    if (principal) known.set(id, principal, askedAtMs);
-    else unknown.set(id, true, askedAtMs);
+    if (entriesMax === 0) return principal;
+    if (principal) known.set(id, { principal, goodUntil: askedAtMs + ageMsMax });
+    else {
+      const goodUntil = askedAtMs + Math.min(unknownAgeMs, ageMsMax);
+      unknown.set(id, { principal, goodUntil });
+    }
     return principal;
   }
 
@@ -88,10 +93,11 @@ export function createCallerMemory<T extends Principal>(
   return {
     async get(hash) {
       const id = hash.toString("hex");
-      let principal = known.find(id);
-      if (!principal && !unknown.find(id)) {
-        principal = await lookUpOnce(hash, id).catch(refuse);
-      }
+      const nowMs = now();
+      const remembered = [known.get(id), unknown.get(id)].find((one) => isGood(one, nowMs));
+      const principal = remembered
+        ? remembered.principal
+        : await lookUpOnce(hash, id).catch(refuse);
       if (!principal || (principal.expiresAtMs ?? Infinity) <= now()) {
         throw new ServiceError("NOT_FOUND", "no caller has this credential");
       }
@@ -112,6 +118,10 @@ export function createCallerMemory<T extends Principal>(
       lookups.delete(subject);
     },
   };
+}
+
+function isGood(remembered: Remembered<unknown> | undefined, nowMs: number): boolean {
+  return remembered !== undefined && remembered.goodUntil > nowMs;
 }
 
 function refuse(cause: unknown): never {

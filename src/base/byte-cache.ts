@@ -1,6 +1,8 @@
 // A cache with a maximum size in bytes and an expiry time for each entry. One owner may use half of
 // it. The least recently used entry is evicted first.
 
+import { LRUCache } from "lru-cache";
+
 export type ByteCache<T> = {
   find(key: string): T | undefined;
   /** Keeps a value, unless the value alone is larger than its owner's part. */
@@ -31,67 +33,47 @@ const ownerShare = 1 / 2;
 const entryBytes = 500;
 
 export function createByteCache<T>({ bytesMax, now }: ByteCacheOptions): ByteCache<T> {
-  // A Map keeps insertion order: the first entry is the least recently used.
-  const entries = new Map<string, Entry<T>>();
+  const ownerBytesMax = bytesMax * ownerShare;
   /** Bytes by owner. */
   const held = new Map<string, number>();
-  let allBytes = 0;
+  const entries = new LRUCache<string, Entry<T>>({
+    maxSize: bytesMax,
+    sizeCalculation: ({ bytes }) => bytes,
+    dispose: ({ ownerId, bytes }) => add(ownerId, -bytes),
+  });
 
   function add(ownerId: string, bytes: number): void {
-    allBytes += bytes;
     const sum = (held.get(ownerId) ?? 0) + bytes;
     if (sum > 0) held.set(ownerId, sum);
     else held.delete(ownerId);
   }
 
-  function remove(key: string): void {
-    const entry = entries.get(key);
-    if (!entry) return;
-    entries.delete(key);
-    add(entry.ownerId, -entry.bytes);
-  }
-
-  function makeRoom(hasRoom: () => boolean, mayGo: (entry: Entry<T>) => boolean): void {
-    for (const [key, entry] of entries) {
-      if (hasRoom()) return;
-      if (mayGo(entry)) remove(key);
+  function makeRoom(ownerId: string, bytes: number): void {
+    // `rkeys` begins with the least recently used entry.
+    for (const key of entries.rkeys()) {
+      if ((held.get(ownerId) ?? 0) + bytes <= ownerBytesMax) return;
+      if (entries.peek(key)?.ownerId === ownerId) entries.delete(key);
     }
   }
 
   return {
     find(key) {
       const entry = entries.get(key);
-      if (!entry) return undefined;
-      if (entry.goodUntil <= now()) {
-        remove(key);
-        return undefined;
-      }
+      if (entry === undefined || entry.goodUntil > now()) return entry?.value;
       entries.delete(key);
-      entries.set(key, entry);
-      return entry.value;
+      return undefined;
     },
 
     set(key, value, { ownerId, goodUntil, bytes: valueBytes }) {
-      remove(key);
+      entries.delete(key);
       const bytes = valueBytes + entryBytes;
-      const ownerMax = bytesMax * ownerShare;
-      if (bytes > ownerMax) return;
-      const isOwn = (entry: Entry<T>): boolean => entry.ownerId === ownerId;
-      makeRoom(() => (held.get(ownerId) ?? 0) + bytes <= ownerMax, isOwn);
-      makeRoom(
-        () => allBytes + bytes <= bytesMax,
-        () => true,
-      );
+      if (bytes > ownerBytesMax) return;
+      makeRoom(ownerId, bytes);
       entries.set(key, { value, ownerId, goodUntil, bytes });
       add(ownerId, bytes);
     },
 
-    delete: remove,
-
-    clear() {
-      entries.clear();
-      held.clear();
-      allBytes = 0;
-    },
+    delete: (key) => void entries.delete(key),
+    clear: () => entries.clear(),
   };
 }

@@ -19,7 +19,6 @@ import { runStart } from "./start.ts";
 import { superviseService } from "./supervisor.ts";
 import { runWorker } from "./worker.ts";
 import { ConfigError, readConfig, settings, variableOf } from "../config.ts";
-import type { SettingName } from "../config.ts";
 import { providerVariables } from "../provider-settings.ts";
 
 const commands: Readonly<Record<string, Command>> = {
@@ -43,10 +42,8 @@ const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-const settingNames = Object.keys(settings) as SettingName[];
-
 const flagOptions = {
-  ...Object.fromEntries(settingNames.map((name) => [name, { type: "string" } as const])),
+  ...Object.fromEntries(settings.map(({ flag }) => [flag, { type: "string" } as const])),
   help: { type: "boolean", short: "h" },
   apply: { type: "boolean" },
   dataplane: { type: "string" },
@@ -103,11 +100,9 @@ function helpText(): string {
   const commandLines = Object.entries(commands).map(
     ([name, { summary }]) => `  ${name.padEnd(22)}${summary}`,
   );
-  const settingLines = settingNames.flatMap((name) => {
-    const { help, fallback } = settings[name];
+  const settingLines = settings.flatMap(({ flag, help, fallback }) => {
     const usual = fallback === "" ? "" : ` (${fallback})`;
-    const flag = name.padEnd(21);
-    return [`  --${flag} ${help}${usual}`, `    ${"".padEnd(22)}${variableOf(name)}`];
+    return [`  --${flag.padEnd(32)} ${help}${usual}`, `    ${"".padEnd(33)}${variableOf(flag)}`];
   });
   return [
     "usage: waggle COMMAND [FLAGS]",

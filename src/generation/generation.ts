@@ -9,23 +9,27 @@ import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import type { TracingOf } from "../tracing/tracing.ts";
-import { type Aliases, createAliases } from "./aliases/aliases.ts";
-import { createAddressGuard } from "./calls/address-guard.ts";
+import { type Aliases, createAliases } from "./connections/aliases/aliases.ts";
+import { createAddressGuard } from "./providers/address-guard.ts";
 import { createAnswerMemory } from "./calls/answer-memory.ts";
 import { createConcurrency, processCallsMax } from "./calls/concurrency.ts";
-import { createOutbound } from "./calls/outbound.ts";
+import { createOutbound } from "./providers/outbound.ts";
 import { type Chat, createChat } from "./chat/chat.ts";
-import { createCredentials, type Credentials } from "./credentials/credentials.ts";
-import { createEncryptionKeys } from "./credentials/encryption-keys.ts";
+import { createCredentials, type Credentials } from "./connections/credentials/credentials.ts";
+import { createEncryptionKeys } from "./connections/credentials/encryption-keys.ts";
 import { createJudgeCalls, createJudgePlaces, type JudgeCalls } from "./judge/judge-calls.ts";
-import { createLanguageModels } from "./providers/language-models.ts";
+import { createLanguageModels } from "./providers/ai-sdk/language-models.ts";
 import { createModels, type Models } from "./proxy/models.ts";
-import { createPassThrough } from "./proxy/pass-through.ts";
+import { createSendOpenAi } from "./providers/openai-api.ts";
+import { createCallModel } from "./providers/call-model.ts";
+import { createModelCalls } from "./calls/model-calls.ts";
+import { createRecordedCalls } from "./calls/recorded-calls.ts";
 import { createProxy, type Proxy } from "./proxy/proxy.ts";
-import { createTranslated } from "./proxy/translated/translated.ts";
-import { createGenerations, type Prices } from "./record/generations.ts";
-import { toOperatorProviders } from "./routing/operator-providers.ts";
-import { createRouting } from "./routing/routing.ts";
+import { createStoreGeneration } from "./calls/store-generation.ts";
+import type { Prices } from "./prices/prices.ts";
+import { createRunning } from "../base/running.ts";
+import { toOperatorProviders } from "./connections/routing/operator-providers.ts";
+import { createRouting } from "./connections/routing/routing.ts";
 
 export type Generation = {
   readonly credentials: Credentials;
@@ -69,38 +73,42 @@ export function createGeneration(options: GenerationOptions): Generation {
     operator: toOperatorProviders(config.operatorProviders, config.operatorAliases),
     onForget: (listener) => changes.onForget(listener),
   });
-  const generations = createGenerations({
+  const running = createRunning();
+  const storeGeneration = createStoreGeneration({
     tracingOf: options.tracingOf,
     findScope: (level, id) => scopes.find(level, id),
     prices: options.prices,
   });
-  const languageModels = createLanguageModels({
-    fetchOf: (connection) => outbound.fetch(connection),
+  const callModel = createCallModel({
+    languageModels: createLanguageModels({ fetchOf: (connection) => outbound.fetch(connection) }),
+    sendOpenAi: createSendOpenAi(outbound),
   });
-  const calls = {
-    ...{ routing, generations, languageModels, logger },
-    concurrency: createConcurrency({ max: config.generationConcurrencyMax }),
-    answerMemory: createAnswerMemory(config.bytesInFlightMax * modelAnswersShare),
+  const concurrency = createConcurrency({ max: config.generationConcurrencyMax });
+  const answerMemory = createAnswerMemory(config.bytesInFlightMax * modelAnswersShare);
+  const calls = createModelCalls({
+    routing,
+    concurrency,
+    answerMemory,
+    callModel,
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
-  };
+  });
+  const recordedCalls = createRecordedCalls({ calls, storeGeneration, running });
   return {
     credentials,
     aliases,
-    chat: createChat(calls),
-    proxy: createProxy({
-      ...calls,
-      passThrough: createPassThrough(outbound),
-      translated: createTranslated({ languageModels }),
-    }),
-    models: createModels({ ...calls, outbound }),
+    chat: createChat({ recordedCalls }),
+    proxy: createProxy({ recordedCalls, logger }),
+    models: createModels({ routing, answerMemory, outbound }),
     judgeCalls: createJudgeCalls({
-      ...calls,
+      calls,
+      concurrency,
+      running,
       places: createJudgePlaces(config.generationConcurrencyMax),
       prices: options.prices,
     }),
     async close() {
-      await generations.drain();
+      await running.drain();
       await outbound.close();
     },
   };

@@ -1,5 +1,5 @@
-// The access rule of each rpc: callers, body size and REST peculiarities. Read from the
-// `(waggle.v1.access)` option of our protos and, for third-party services, from the table below.
+// The access rule of each rpc: callers and body size. Read from the `(waggle.v1.access)` option of
+// our protos and, for third-party services, from the table below.
 // Source: docs/decisions.md, 35, 36.
 
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
@@ -22,8 +22,6 @@ export type AccessRule = {
   /** Class of REST bodies, except on the batch paths. */
   readonly bodyClass: BodyClassName;
   readonly isIngestion: boolean;
-  readonly strictPaths: readonly string[];
-  readonly textTimePaths: readonly string[];
   readonly batchPaths: readonly string[];
   /** Same meaning as `scope` of the option. */
   readonly scope: string;
@@ -35,24 +33,16 @@ export type AccessRule = {
    * open meanwhile.
    */
   readonly isGeneration: boolean;
-  /** Name of the rpc that answers a REST body with `"stream": true`; empty for none. */
-  readonly streamTwin: string;
-  /** Whether REST errors have the shape of the OpenAI API's errors. */
-  readonly hasOpenAiErrors: boolean;
   /** Whether the rpc is about the key's project but changes the control database. */
   readonly isControlData: boolean;
 };
 
 const bare = {
-  strictPaths: [],
-  textTimePaths: [],
   batchPaths: [],
   scope: "",
   isSecretAnswer: false,
   isManualOnly: false,
   isGeneration: false,
-  streamTwin: "",
-  hasOpenAiErrors: false,
   isControlData: false,
 };
 
@@ -136,15 +126,11 @@ function fromOption(method: DescMethod): AccessRule {
     keyKinds: new Set(kinds),
     bodyClass: bodyClassNames[option.body],
     isIngestion: option.ingestion,
-    strictPaths: option.strictPaths,
-    textTimePaths: option.textTimePaths,
     batchPaths: option.batchPaths,
     scope: option.scope,
     isSecretAnswer: option.secretAnswer,
     isManualOnly: option.manualAssignment,
     isGeneration: option.generation,
-    streamTwin: option.streamTwin,
-    hasOpenAiErrors: option.openaiErrors,
     isControlData: option.controlData,
   };
 }

@@ -199,7 +199,10 @@ describe("choices of POST /chat", () => {
     expect(outputs["choices"]).toHaveLength(3);
     expect(config["hyperparameters"]).toEqual({ n: 3 });
     const single = (await chats.readEvent(one.generation_id)).metadata;
-    expect(metadata["total_tokens"]).toBe(3 * Number(single["total_tokens"]));
+    // One call, whose prompt counts once.
+    expect(chats.standIn.requests).toHaveLength(2);
+    expect(metadata["prompt_tokens"]).toBe(single["prompt_tokens"]);
+    expect(metadata["completion_tokens"]).toBe(3 * Number(single["completion_tokens"]));
   });
 
   test("come by index where they are streamed", async () => {

@@ -19,7 +19,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
-import { formatTimeText } from "../../src/transport/rest/export-times.ts";
+import { formatTimeText } from "../../src/transport/rest/answer-times.ts";
 import { givenAKey } from "../support/keys.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";

@@ -3,7 +3,7 @@
 import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProjectScope, Scope } from "../../src/access/scope.ts";
-import type { Aliases } from "../../src/generation/aliases/aliases.ts";
+import type { Aliases } from "../../src/generation/connections/aliases/aliases.ts";
 import { createTestCredentials } from "../support/credentials.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";

@@ -9,8 +9,11 @@ import { createUuid } from "../../src/base/ids.ts";
 import type { EncryptionKey } from "../../src/config.ts";
 import { parsePageOptions } from "../../src/base/pages.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
-import type { Credential, Credentials } from "../../src/generation/credentials/credentials.ts";
-import type { CredentialFields } from "../../src/generation/credentials/fields.ts";
+import type {
+  Credential,
+  Credentials,
+} from "../../src/generation/connections/credentials/credentials.ts";
+import type { CredentialFields } from "../../src/generation/connections/credentials/fields.ts";
 import type { Connection } from "../../src/generation/provider.ts";
 import { anEncryptionKey, createTestCredentials } from "../support/credentials.ts";
 import { createTestDatabase } from "../support/database.ts";

@@ -8,13 +8,13 @@ import { createAnswerMemory } from "../../src/generation/calls/answer-memory.ts"
 import { type Concurrency, createConcurrency } from "../../src/generation/calls/concurrency.ts";
 import { createJudgeCalls, createJudgePlaces } from "../../src/generation/judge/judge-calls.ts";
 import type { JudgeCalls } from "../../src/generation/judge/judge-calls.ts";
+import { createModelCalls } from "../../src/generation/calls/model-calls.ts";
 import { createPrices } from "../../src/generation/prices/prices.ts";
-import { createLanguageModels } from "../../src/generation/providers/language-models.ts";
 import type { ProviderType } from "../../src/generation/provider.ts";
-import { createRouting } from "../../src/generation/routing/routing.ts";
+import { createRouting } from "../../src/generation/connections/routing/routing.ts";
 import { createRunning } from "../../src/base/running.ts";
 import type { StandIn } from "./openai-stand-in.ts";
-import { targetAt } from "./translated.ts";
+import { callModel, targetAt } from "./translated.ts";
 
 export const providerTypes: readonly ProviderType[] = [
   ...(["openai", "azure", "anthropic", "google", "bedrock", "mistral"] as const),
@@ -50,7 +50,7 @@ export function givenJudges(
 ): Judges {
   const { callsMax = 100 } = limits;
   const concurrency = createConcurrency({ max: callsMax });
-  const calls = createJudgeCalls({
+  const modelCalls = createModelCalls({
     routing: createRouting({
       connectionsFor: () => Promise.resolve([]),
       aliasesFor: () => Promise.resolve([]),
@@ -60,15 +60,19 @@ export function givenJudges(
       },
       onForget: () => undefined,
     }),
-    languageModels: createLanguageModels({ fetchOf: () => globalThis.fetch }),
-    generations: createRunning(),
-    prices: createPrices(),
+    callModel,
     concurrency,
-    places: createJudgePlaces(callsMax, limits.judgeCallsMax),
     answerMemory: createAnswerMemory(limits.bytesMax ?? 100_000_000),
     attemptsMax: 2,
     backoff: { firstMs: 0, pauseMsMax: 0, retryAfterMsMax: 0 },
     timeoutMs: 60_000,
+  });
+  const calls = createJudgeCalls({
+    calls: modelCalls,
+    running: createRunning(),
+    prices: createPrices(),
+    concurrency,
+    places: createJudgePlaces(callsMax, limits.judgeCallsMax),
   });
   return { judge: createJudge({ calls }), calls, concurrency };
 }

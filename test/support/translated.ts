@@ -1,14 +1,18 @@
-// Requests to the stand-in's providers in the form of the OpenAI API through proxy/translated,
-// directly or over HTTP for OpenAI's own client.
+// Requests to the stand-in's providers in the form of the OpenAI API, directly or over HTTP for
+// OpenAI's own client.
 
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import OpenAI from "openai";
 import type { JsonObject } from "../../src/base/json.ts";
+import type { ModelAnswer, ModelRequest } from "../../src/generation/calls/model-call.ts";
+import { toEventBytes } from "../../src/generation/openai/event-stream.ts";
 import type { Connection, ProviderType, Target } from "../../src/generation/provider.ts";
-import { createLanguageModels } from "../../src/generation/providers/language-models.ts";
-import { createTranslated } from "../../src/generation/proxy/translated/translated.ts";
-import type { UpstreamAnswer } from "../../src/generation/proxy/upstream.ts";
+import { createAddressGuard } from "../../src/generation/providers/address-guard.ts";
+import { createCallModel } from "../../src/generation/providers/call-model.ts";
+import { createSendOpenAi } from "../../src/generation/providers/openai-api.ts";
+import { createOutbound } from "../../src/generation/providers/outbound.ts";
+import { createLanguageModels } from "../../src/generation/providers/ai-sdk/language-models.ts";
 import type { StandIn } from "./openai-stand-in.ts";
 
 /** Providers whose API the proxy translates; chats are translated for every provider. */
@@ -25,8 +29,15 @@ export const models = {
   openai_compatible: "llama3",
 } as const satisfies Record<ProviderType, string>;
 
-const call = createTranslated({
+export const callModel = createCallModel({
   languageModels: createLanguageModels({ fetchOf: () => globalThis.fetch }),
+  sendOpenAi: createSendOpenAi(
+    createOutbound({
+      addressGuard: createAddressGuard({ privateHosts: [] }),
+      firstByteTimeoutMs: 60_000,
+      idleTimeoutMs: 60_000,
+    }),
+  ),
 });
 
 export function targetAt(standIn: StandIn, type: ProviderType, model: string): Target {
@@ -47,15 +58,14 @@ export function targetAt(standIn: StandIn, type: ProviderType, model: string): T
   return { connection, model };
 }
 
-/** Calls a target with the body of a request. */
+/** Calls a target with the body of a request, as chats and judges do. */
 export function ask(
   target: Target,
   body: JsonObject,
-  options: { readonly signal?: AbortSignal; readonly operation?: "chat" | "embedding" } = {},
-): Promise<UpstreamAnswer> {
-  const { signal = new AbortController().signal, operation = "chat" } = options;
-  const bytes = Buffer.from(JSON.stringify(body));
-  return call(target, { operation, body, bytes, isStream: body["stream"] === true }, signal);
+  options: { readonly signal?: AbortSignal } & Partial<ModelRequest> = {},
+): Promise<ModelAnswer> {
+  const { signal = new AbortController().signal, operation = "chat", ...rest } = options;
+  return callModel(target, { operation, body, isStream: body["stream"] === true, ...rest }, signal);
 }
 
 export type OpenAiServer = { readonly client: OpenAI; stop(): Promise<void> };
@@ -66,10 +76,11 @@ export async function serveOpenAi(standIn: StandIn, type: ProviderType): Promise
     const answering = async (): Promise<void> => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
+      const bytes = Buffer.concat(chunks);
+      const body = JSON.parse(bytes.toString()) as JsonObject;
       const operation = request.url?.endsWith("/embeddings") ? "embedding" : "chat";
       const target = targetAt(standIn, type, body["model"] as string);
-      await send(response, await ask(target, body, { operation }));
+      await send(response, await ask(target, body, { operation, bytes }));
     };
     answering().catch((error: unknown) => {
       if (response.headersSent) {
@@ -92,13 +103,13 @@ export async function serveOpenAi(standIn: StandIn, type: ProviderType): Promise
   };
 }
 
-async function send(response: ServerResponse, answer: UpstreamAnswer): Promise<void> {
+async function send(response: ServerResponse, answer: ModelAnswer): Promise<void> {
   if (answer.kind === "whole") {
-    response.writeHead(200, { "content-type": answer.contentType });
-    response.end(answer.bytes);
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(answer.bytes ?? JSON.stringify(answer.json));
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for await (const chunk of answer.chunks) response.write(chunk);
+  for await (const parts of answer.parts) response.write(toEventBytes(parts));
   response.end();
 }

@@ -37,9 +37,9 @@ function flatten(values: object, prefix = ""): readonly (readonly [string, unkno
 const noLimits: ReadonlySet<string> = new Set(["port", "operator-port"]);
 
 const fallbacks = new Map(
-  Object.entries(settings)
-    .filter(([name, { fallback }]) => /^\d+$/.test(fallback) && !noLimits.has(name))
-    .map(([name, { fallback }]) => [name, Number(fallback)]),
+  settings
+    .filter(({ flag, fallback }) => /^\d+$/.test(fallback) && !noLimits.has(flag))
+    .map(({ flag, fallback }) => [flag, Number(fallback)]),
 );
 
 test("the page has every limit of the three lists of base, with its value", () => {

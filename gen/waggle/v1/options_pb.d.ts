@@ -43,20 +43,6 @@ export declare type Access = Message<"waggle.v1.Access"> & {
   body: BodyClass;
 
   /**
-   * REST path templates whose bodies must hold no unknown and no legacy key: 400 naming the key.
-   *
-   * @generated from field: repeated string strict_paths = 4;
-   */
-  strictPaths: string[];
-
-  /**
-   * REST path templates whose answers write times as `YYYY-MM-DD HH:MM:SS` text (docs/decisions.md, 3).
-   *
-   * @generated from field: repeated string text_time_paths = 5;
-   */
-  textTimePaths: string[];
-
-  /**
    * Writes events: an unverifiable key answers 503, and the body may wait in the commit queue.
    *
    * @generated from field: bool ingestion = 6;
@@ -105,21 +91,6 @@ export declare type Access = Message<"waggle.v1.Access"> & {
   generation: boolean;
 
   /**
-   * Name of the server-streaming rpc of the same service that answers the REST form of this one when
-   * the body says `"stream": true`.
-   *
-   * @generated from field: string stream_twin = 12;
-   */
-  streamTwin: string;
-
-  /**
-   * REST errors have the shape that clients of the OpenAI API read.
-   *
-   * @generated from field: bool openai_errors = 13;
-   */
-  openaiErrors: boolean;
-
-  /**
    * What it changes is in the control database, although it is about the project of the key; so is what
    * Idempotency-Key keeps of it.
    *
@@ -133,6 +104,48 @@ export declare type Access = Message<"waggle.v1.Access"> & {
  * Use `create(AccessSchema)` to create a new message.
  */
 export declare const AccessSchema: GenMessage<Access>;
+
+/**
+ * Form of an rpc over REST, in addition to its http rule.
+ *
+ * @generated from message waggle.v1.RestForm
+ */
+export declare type RestForm = Message<"waggle.v1.RestForm"> & {
+  /**
+   * Path templates whose bodies must hold no unknown and no legacy key: 400 naming the key.
+   *
+   * @generated from field: repeated string strict_paths = 1;
+   */
+  strictPaths: string[];
+
+  /**
+   * Path templates whose answers write times as `YYYY-MM-DD HH:MM:SS` text (docs/decisions.md, 3).
+   *
+   * @generated from field: repeated string text_time_paths = 2;
+   */
+  textTimePaths: string[];
+
+  /**
+   * Name of the server-streaming rpc of the same service that answers instead when the body says
+   * `"stream": true`.
+   *
+   * @generated from field: string stream_twin = 3;
+   */
+  streamTwin: string;
+
+  /**
+   * Errors have the shape that clients of the OpenAI API read.
+   *
+   * @generated from field: bool openai_errors = 4;
+   */
+  openaiErrors: boolean;
+};
+
+/**
+ * Describes the message waggle.v1.RestForm.
+ * Use `create(RestFormSchema)` to create a new message.
+ */
+export declare const RestFormSchema: GenMessage<RestForm>;
 
 /**
  * Kind of API key, as docs/spec.md "Authentication" lists them.
@@ -229,6 +242,13 @@ export declare const BodyClassSchema: GenEnum<BodyClass>;
 export declare const access: GenExtension<MethodOptions, Access>;
 
 /**
+ * REST form of the rpc; absent where the http rule says all.
+ *
+ * @generated from extension: waggle.v1.RestForm rest = 50102;
+ */
+export declare const rest: GenExtension<MethodOptions, RestForm>;
+
+/**
  * A time: Unix milliseconds in messages. REST requests may also give ISO 8601 text.
  *
  * @generated from extension: bool unix_ms = 50101;
@@ -263,4 +283,19 @@ export declare const legacy: GenExtension<FieldOptions, boolean>;
  * @generated from extension: bool lenient_items = 50105;
  */
 export declare const lenient_items: GenExtension<FieldOptions, boolean>;
+
+/**
+ * Exists only in answers; in a request it is an unknown key.
+ *
+ * @generated from extension: bool answer_only = 50106;
+ */
+export declare const answer_only: GenExtension<FieldOptions, boolean>;
+
+/**
+ * Lists the top-level fields of the answer's records that a REST answer must have: absent and empty
+ * ones are left out unless they are listed. Empty: all.
+ *
+ * @generated from extension: bool projection = 50107;
+ */
+export declare const projection: GenExtension<FieldOptions, boolean>;
 

@@ -12,7 +12,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file waggle/v1/options.proto.
  */
 export const file_waggle_v1_options = /*@__PURE__*/
-  fileDesc("Chd3YWdnbGUvdjEvb3B0aW9ucy5wcm90bxIJd2FnZ2xlLnYxItACCgZBY2Nlc3MSEgoKcGVybWlzc2lvbhgBIAEoCRIgCgRrZXlzGAIgAygOMhIud2FnZ2xlLnYxLktleUtpbmQSIgoEYm9keRgDIAEoDjIULndhZ2dsZS52MS5Cb2R5Q2xhc3MSFAoMc3RyaWN0X3BhdGhzGAQgAygJEhcKD3RleHRfdGltZV9wYXRocxgFIAMoCRIRCglpbmdlc3Rpb24YBiABKAgSEwoLYmF0Y2hfcGF0aHMYByADKAkSDQoFc2NvcGUYCCABKAkSFQoNc2VjcmV0X2Fuc3dlchgJIAEoCBIZChFtYW51YWxfYXNzaWdubWVudBgKIAEoCBISCgpnZW5lcmF0aW9uGAsgASgIEhMKC3N0cmVhbV90d2luGAwgASgJEhUKDW9wZW5haV9lcnJvcnMYDSABKAgSFAoMY29udHJvbF9kYXRhGA4gASgIKqYBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQS0VZX0tJTkRfUFJPSkVDVBABEh4KGktFWV9LSU5EX1BST0pFQ1RfUkVBRF9PTkxZEAISFgoSS0VZX0tJTkRfSU5HRVNUSU9OEAMSFwoTS0VZX0tJTkRfREFUQV9QTEFORRAEEhoKFktFWV9LSU5EX0NPTlRST0xfUExBTkUQBSqBAQoJQm9keUNsYXNzEhoKFkJPRFlfQ0xBU1NfVU5TUEVDSUZJRUQQABIVChFCT0RZX0NMQVNTX1JFQ09SRBABEhQKEEJPRFlfQ0xBU1NfQkFUQ0gQAhIVChFCT0RZX0NMQVNTX1RSQUNFUxADEhQKEEJPRFlfQ0xBU1NfT1RIRVIQBDpLCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi1hwMgASgLMhEud2FnZ2xlLnYxLkFjY2Vzc1IGYWNjZXNzOjgKB3VuaXhfbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLWHAyABKAhSBnVuaXhNczo7CghudWxsYWJsZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYtocDIAEoCFIIbnVsbGFibGU6PgoKb21pdF9lbXB0eRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYt4cDIAEoCFIJb21pdEVtcHR5OjcKBmxlZ2FjeRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuIcDIAEoCFIGbGVnYWN5OkQKDWxlbmllbnRfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLmHAyABKAhSDGxlbmllbnRJdGVtc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Chd3YWdnbGUvdjEvb3B0aW9ucy5wcm90bxIJd2FnZ2xlLnYxIo0CCgZBY2Nlc3MSEgoKcGVybWlzc2lvbhgBIAEoCRIgCgRrZXlzGAIgAygOMhIud2FnZ2xlLnYxLktleUtpbmQSIgoEYm9keRgDIAEoDjIULndhZ2dsZS52MS5Cb2R5Q2xhc3MSEQoJaW5nZXN0aW9uGAYgASgIEhMKC2JhdGNoX3BhdGhzGAcgAygJEg0KBXNjb3BlGAggASgJEhUKDXNlY3JldF9hbnN3ZXIYCSABKAgSGQoRbWFudWFsX2Fzc2lnbm1lbnQYCiABKAgSEgoKZ2VuZXJhdGlvbhgLIAEoCBIUCgxjb250cm9sX2RhdGEYDiABKAhKBAgEEAVKBAgFEAZKBAgMEA1KBAgNEA4iZQoIUmVzdEZvcm0SFAoMc3RyaWN0X3BhdGhzGAEgAygJEhcKD3RleHRfdGltZV9wYXRocxgCIAMoCRITCgtzdHJlYW1fdHdpbhgDIAEoCRIVCg1vcGVuYWlfZXJyb3JzGAQgASgIKqYBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQS0VZX0tJTkRfUFJPSkVDVBABEh4KGktFWV9LSU5EX1BST0pFQ1RfUkVBRF9PTkxZEAISFgoSS0VZX0tJTkRfSU5HRVNUSU9OEAMSFwoTS0VZX0tJTkRfREFUQV9QTEFORRAEEhoKFktFWV9LSU5EX0NPTlRST0xfUExBTkUQBSqBAQoJQm9keUNsYXNzEhoKFkJPRFlfQ0xBU1NfVU5TUEVDSUZJRUQQABIVChFCT0RZX0NMQVNTX1JFQ09SRBABEhQKEEJPRFlfQ0xBU1NfQkFUQ0gQAhIVChFCT0RZX0NMQVNTX1RSQUNFUxADEhQKEEJPRFlfQ0xBU1NfT1RIRVIQBDpLCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi1hwMgASgLMhEud2FnZ2xlLnYxLkFjY2Vzc1IGYWNjZXNzOkkKBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgLMhMud2FnZ2xlLnYxLlJlc3RGb3JtUgRyZXN0OjgKB3VuaXhfbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLWHAyABKAhSBnVuaXhNczo7CghudWxsYWJsZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYtocDIAEoCFIIbnVsbGFibGU6PgoKb21pdF9lbXB0eRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYt4cDIAEoCFIJb21pdEVtcHR5OjcKBmxlZ2FjeRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuIcDIAEoCFIGbGVnYWN5OkQKDWxlbmllbnRfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLmHAyABKAhSDGxlbmllbnRJdGVtczpACgthbnN3ZXJfb25seRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuocDIAEoCFIKYW5zd2VyT25seTo/Cgpwcm9qZWN0aW9uEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi7hwMgASgIUgpwcm9qZWN0aW9uYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the message waggle.v1.Access.
@@ -20,6 +20,13 @@ export const file_waggle_v1_options = /*@__PURE__*/
  */
 export const AccessSchema = /*@__PURE__*/
   messageDesc(file_waggle_v1_options, 0);
+
+/**
+ * Describes the message waggle.v1.RestForm.
+ * Use `create(RestFormSchema)` to create a new message.
+ */
+export const RestFormSchema = /*@__PURE__*/
+  messageDesc(file_waggle_v1_options, 1);
 
 /**
  * Describes the enum waggle.v1.KeyKind.
@@ -58,12 +65,20 @@ export const access = /*@__PURE__*/
   extDesc(file_waggle_v1_options, 0);
 
 /**
+ * REST form of the rpc; absent where the http rule says all.
+ *
+ * @generated from extension: waggle.v1.RestForm rest = 50102;
+ */
+export const rest = /*@__PURE__*/
+  extDesc(file_waggle_v1_options, 1);
+
+/**
  * A time: Unix milliseconds in messages. REST requests may also give ISO 8601 text.
  *
  * @generated from extension: bool unix_ms = 50101;
  */
 export const unix_ms = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 1);
+  extDesc(file_waggle_v1_options, 2);
 
 /**
  * Written as JSON null when absent, as docs/spec.md says "or null".
@@ -71,7 +86,7 @@ export const unix_ms = /*@__PURE__*/
  * @generated from extension: bool nullable = 50102;
  */
 export const nullable = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 2);
+  extDesc(file_waggle_v1_options, 3);
 
 /**
  * Left out of JSON when empty, where the documented answer has the key only sometimes.
@@ -79,7 +94,7 @@ export const nullable = /*@__PURE__*/
  * @generated from extension: bool omit_empty = 50103;
  */
 export const omit_empty = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 3);
+  extDesc(file_waggle_v1_options, 4);
 
 /**
  * Alias that only older clients send; refused on strict paths.
@@ -87,7 +102,7 @@ export const omit_empty = /*@__PURE__*/
  * @generated from extension: bool legacy = 50104;
  */
 export const legacy = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 4);
+  extDesc(file_waggle_v1_options, 5);
 
 /**
  * A fault inside one item rejects that item alone: the REST reader leaves an empty message in its
@@ -96,5 +111,22 @@ export const legacy = /*@__PURE__*/
  * @generated from extension: bool lenient_items = 50105;
  */
 export const lenient_items = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 5);
+  extDesc(file_waggle_v1_options, 6);
+
+/**
+ * Exists only in answers; in a request it is an unknown key.
+ *
+ * @generated from extension: bool answer_only = 50106;
+ */
+export const answer_only = /*@__PURE__*/
+  extDesc(file_waggle_v1_options, 7);
+
+/**
+ * Lists the top-level fields of the answer's records that a REST answer must have: absent and empty
+ * ones are left out unless they are listed. Empty: all.
+ *
+ * @generated from extension: bool projection = 50107;
+ */
+export const projection = /*@__PURE__*/
+  extDesc(file_waggle_v1_options, 8);
 

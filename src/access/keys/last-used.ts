@@ -1,8 +1,8 @@
 // Last use of keys, accurate to about a minute: collected in memory and written in batches, so that
 // no request waits for it. Source: docs/spec.md, "API keys".
 
+import { LRUCache } from "lru-cache";
 import type { Database } from "../../postgres/database.ts";
-import { createCache } from "../cache.ts";
 import * as store from "./store.ts";
 
 export type LastUsed = {
@@ -29,7 +29,12 @@ const keysMax = 10_000;
 
 export function createLastUsed(options: LastUsedOptions): LastUsed {
   const { database, flushMs = flushMsDefault, now = Date.now } = options;
-  const noted = createCache<true>({ entriesMax: keysMax, ageMsMax: stepMs, now });
+  const noted = new LRUCache<string, true>({
+    max: keysMax,
+    ttl: stepMs,
+    ttlResolution: 0,
+    perf: { now },
+  });
   let waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -49,7 +54,7 @@ export function createLastUsed(options: LastUsedOptions): LastUsed {
 
   return {
     note(keyId) {
-      if (noted.find(keyId) || waiting.size >= keysMax) return;
+      if (noted.has(keyId) || waiting.size >= keysMax) return;
       noted.set(keyId, true);
       waiting.set(keyId, now());
       timer ??= setTimeout(() => void flush(), flushMs).unref();

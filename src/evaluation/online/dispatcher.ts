@@ -2,7 +2,7 @@
 // workflows started, repeatedly. Every worker runs it; workers take turns at a project.
 // Source: docs/evaluators.md; docs/decisions.md, 22 to 26.
 
-import { createCache } from "../../access/cache.ts";
+import { LRUCache } from "lru-cache";
 import { isProject, type ProjectScope, systemScopeId } from "../../access/scope.ts";
 import type { Logger } from "../../base/logger.ts";
 import { chunksOfOrgMax } from "../../base/tenant-limits.ts";
@@ -59,11 +59,8 @@ const rowsDeletedMax = 1_000;
 const lanes = { max: 2, orgMsMax: 2_000 };
 /** Maximum wait of a turn for slow organizations. */
 const turnWaitMs = 5_000;
-/**
- * Cache of the organizations of projects with open chunks; entries never expire, because a project
- * never moves.
- */
-const orgsRemembered = { entriesMax: 10_000, ageMsMax: Number.POSITIVE_INFINITY, now: () => 0 };
+/** Maximum cached organizations of projects; they never expire, because a project never moves. */
+const orgsRememberedMax = 10_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { clusters, scopes, scores, logger } = options;
@@ -73,7 +70,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const chunker = createChunker(options);
   const lostChunks = createLostChunks(options);
   const orgLanes = createOrgLanes(lanes);
-  const orgs = createCache<string>(orgsRemembered);
+  const orgs = new LRUCache<string, string>({ max: orgsRememberedMax });
   /** Last project of the previous turn, by cluster; the next turn begins after it. */
   const routedUpTo = new Map<string, string>();
   const chunkedUpTo = new Map<string, string>();
@@ -161,7 +158,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const counts = new Map<string, number>();
     const rows = await chunkStore.countOpenByProject(clusters.database(clusterId).sql());
     for (const { projectId, count } of rows) {
-      const orgId = orgs.find(projectId) ?? (await findProject(projectId))?.orgId;
+      const orgId = orgs.get(projectId) ?? (await findProject(projectId))?.orgId;
       if (orgId === undefined) continue;
       orgs.set(projectId, orgId);
       counts.set(orgId, (counts.get(orgId) ?? 0) + count);

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "../../base/errors.ts";
 import { isRetriable, mayFallBack, ProviderError, toServiceError } from "../provider-error.ts";
 import type { Route, Target } from "../provider.ts";
-import type { Attempt } from "../record/generation-event.ts";
+import type { Attempt } from "./generation-event.ts";
 import { type Backoff, backoffDefault, pauseMsAfter } from "./backoff.ts";
 
 export type AttemptsOptions = {
@@ -82,13 +82,17 @@ async function tryTarget<T>(
   attempts: Attempt[],
   call: Call<T>,
 ): Promise<Outcome<T>> {
+  const { connection, model } = target;
   let failed: ProviderError | undefined;
   for (let tries = 1; ; tries += 1) {
     const startMs = performance.now();
-    const note = (failure: Failure) => attempts.push(toAttempt(target, startMs, failure));
+    const note = (failure?: Pick<Attempt, "error" | "status">): void => {
+      const durationMs = Math.round(performance.now() - startMs);
+      attempts.push({ provider: connection.name, model, durationMs, ...failure });
+    };
     try {
       const value = await untilAborted(signal, () => call(target, signal));
-      note({});
+      note();
       return { value };
     } catch (error) {
       if (signal.aborted) {
@@ -103,41 +107,28 @@ async function tryTarget<T>(
       failed = error;
       const { reason } = toServiceError(error);
       note({ error: `${reason}: ${error.message}`, status: error.status });
-      const pauseMs = pauseMsAfter(tries, error.retryAfterSeconds, backoff);
-      if (tries >= attemptsMax || !isRetriable(error) || pauseMs === undefined) return { error };
-      await pause(pauseMs, signal, () => new AttemptsError(undefined, target, attempts));
     }
+    const pauseMs = pauseMsAfter(tries, failed.retryAfterSeconds, backoff);
+    if (tries >= attemptsMax || !isRetriable(failed) || pauseMs === undefined) {
+      return { error: failed };
+    }
+    await delay(pauseMs, undefined, { signal }).catch(() => {
+      // Only the signal ends a pause early.
+      throw new AttemptsError(undefined, target, attempts);
+    });
   }
-}
-
-type Failure = { readonly error?: string; readonly status?: number | undefined };
-
-function toAttempt({ connection, model }: Target, startMs: number, failure: Failure): Attempt {
-  const durationMs = Math.round(performance.now() - startMs);
-  return { provider: connection.name, model, durationMs, ...failure };
 }
 
 /** Rejects as soon as the signal is aborted: work may notice it late, such as while it connects. */
 async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, fail) => {
-    onAbort = () => fail(new Error("aborted"));
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(new Error("aborted"));
+  signal.addEventListener("abort", onAbort, { once: true });
   try {
     // The outcome of the loser is ignored: the same signal ends it.
-    return await Promise.race([work(), aborted]);
+    return await Promise.race([work(), aborted.promise]);
   } finally {
     signal.removeEventListener("abort", onAbort);
-  }
-}
-
-async function pause(ms: number, signal: AbortSignal, toError: () => Error): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal });
-  } catch {
-    // Only the signal ends a pause early.
-    throw toError();
   }
 }

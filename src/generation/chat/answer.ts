@@ -1,95 +1,106 @@
-// Reads the answer of a model to a chat, whole or as a stream, into choices.
+// Reads the answer of a model to a chat into choices of one form for all providers.
 // Source: docs/decisions.md, 20.
 
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import type { Keep } from "../calls/answer-memory.ts";
-import { type Choice, choicesOf, textOf } from "../proxy/answer-reader.ts";
-import { createDeltaGatherer } from "../proxy/delta-gatherer.ts";
-import { createSseReader } from "../proxy/sse-reader.ts";
-import type { StreamAnswer, WholeAnswer } from "../proxy/upstream.ts";
-import type { Usage } from "../usage.ts";
+import { createUuid } from "../../base/ids.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from "../../base/json.ts";
+import type { StreamPart, WholeAnswer } from "../calls/model-call.ts";
+import type { AnswerGatherer } from "../openai/answer-gatherer.ts";
+import {
+  type Choice,
+  choicesOf,
+  type ReadAnswer,
+  readWholeAnswer,
+  reasonsOf,
+  textOf,
+  toOutputs,
+} from "../openai/answer.ts";
 
 /** Next text of one choice. */
 export type Delta = { readonly index: number; readonly content: string };
 
-/** Content of an answer, possibly incomplete. */
-export type Gathered = {
+/** Answer to a chat, possibly incomplete. */
+export type ChatAnswer = ReadAnswer & {
   /** Sorted by index. */
   readonly choices: readonly Choice[];
-  readonly responseModel: string | undefined;
-  readonly responseId: string | undefined;
-  readonly usage: Usage | undefined;
 };
 
-export type AnswerReader = {
-  readWhole(answer: WholeAnswer): void;
-  /** Reads a stream to its end and passes on its text as it arrives. Fails if the stream fails. */
-  readStream(answer: StreamAnswer, onDelta: (delta: Delta) => Promise<void>): Promise<void>;
-  gathered(): Gathered;
+export function readWholeChat({ json, usage }: WholeAnswer): ChatAnswer {
+  const read = readWholeAnswer("chat", json);
+  return toChatAnswer({ ...read, usage: usage ?? read.usage }, choicesOf(json));
+}
+
+export function readGathered(gatherer: AnswerGatherer): ChatAnswer {
+  return toChatAnswer(gatherer.answer(), gatherer.choices());
+}
+
+function toChatAnswer(read: ReadAnswer, came: readonly Choice[]): ChatAnswer {
+  const choices = came.map(toChatChoice);
+  return { ...read, choices, outputs: toOutputs(choices), finishReasons: reasonsOf(choices) };
+}
+
+/** Returns the next texts in the parts of a stream. */
+export function deltasOf(parts: readonly StreamPart[]): readonly Delta[] {
+  return parts.flatMap(({ chunk }) => objectsIn(chunk?.["choices"]).flatMap(toDelta));
+}
+
+function toDelta({ index, delta }: JsonObject): readonly Delta[] {
+  const content = isJsonObject(delta) ? textIn(delta) : "";
+  return content === "" || typeof index !== "number" ? [] : [{ index, content }];
+}
+
+/** Finish reasons that servers like OpenAI's have under other names. */
+const finishReasons: Readonly<Record<string, string>> = {
+  length: "length",
+  content_filter: "content_filter",
+  tool_calls: "tool_calls",
+  function_call: "tool_calls",
 };
 
-/** Creates a reader; `keep` counts the gathered bytes of a stream. */
-export function createAnswerReader(keep: Keep): AnswerReader {
-  let choices: () => readonly Choice[] = () => [];
-  let usage: () => Usage | undefined = () => undefined;
-  let model: string | undefined;
-  let id: string | undefined;
-
-  function note(json: JsonObject): void {
-    model ??= textOf(json["model"]);
-    id ??= textOf(json["id"]);
-  }
-
-  return {
-    readWhole(answer) {
-      note(answer.json);
-      const read = choicesOf(answer.json);
-      choices = () => read;
-      usage = () => answer.usage;
-    },
-
-    async readStream(answer, onDelta) {
-      const gatherer = createDeltaGatherer(keep);
-      const sse = createSseReader();
-      choices = () => gatherer.choices();
-      usage = () => answer.usage?.();
-      for await (const chunk of answer.chunks) {
-        for (const { data = "[DONE]" } of sse.push(chunk)) {
-          if (data === "[DONE]") continue;
-          const json = JSON.parse(data) as JsonObject;
-          note(json);
-          gatherer.add(json["choices"]);
-          for (const delta of deltasOf(json["choices"])) await onDelta(delta);
-        }
-      }
-    },
-
-    gathered: () => ({
-      choices: choices().map((one) => ({ ...one, message: toMessage(one.message) })),
-      responseModel: model,
-      responseId: id,
-      usage: usage(),
-    }),
-  };
+function toChatChoice({ index, message, finishReason }: Choice): Choice {
+  const refused = textOf(message["refusal"]) !== undefined;
+  const end = refused && finishReason === "stop" ? "content_filter" : finishReason;
+  const reason = end && (finishReasons[end] ?? "stop");
+  return { index, message: isEmpty(message) ? {} : toChatMessage(message), finishReason: reason };
 }
 
-/** Omits a null refusal, and sets empty content next to tool calls to null. */
-function toMessage({ refusal, ...message }: JsonObject): JsonObject {
-  const isMute = message["content"] === "" && message["tool_calls"] !== undefined;
-  return {
-    ...message,
-    ...(refusal != null && { refusal }),
-    ...(isMute && { content: null }),
-  };
+function isEmpty(message: JsonObject): boolean {
+  return Object.keys(message).length === 0;
 }
 
-function deltasOf(choices: JsonValue | undefined): readonly Delta[] {
-  return objectsOf(choices).flatMap(({ index, delta }) => {
-    const content = isJsonObject(delta) ? textOf(delta["content"]) : undefined;
-    return content === undefined || typeof index !== "number" ? [] : [{ index, content }];
+function toChatMessage(message: JsonObject): JsonObject {
+  const calls = objectsIn(message["tool_calls"]).map(toToolCall);
+  const text = textIn(message);
+  const isMute = text === "" && (calls.length > 0 || (message["content"] ?? null) === null);
+  return present({
+    role: "assistant",
+    content: isMute ? null : text,
+    reasoning_content: textOf(message["reasoning_content"]) ?? textOf(message["reasoning"]),
+    extra_content: message["extra_content"],
+    tool_calls: calls.length > 0 ? calls : undefined,
   });
 }
 
-function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
+/** Returns the text of a message or delta, together with its refusal. */
+function textIn({ content, refusal }: JsonObject): string {
+  const texts = isJsonArray(content) ? objectsIn(content).map(({ text }) => text) : [content];
+  return [...texts, refusal].filter((text) => typeof text === "string").join("");
+}
+
+/** Some servers give calls no id, and Gemini's signature has another name in requests. */
+function toToolCall(call: JsonObject): JsonObject {
+  const { id, extra_content: extra } = call;
+  const google = isJsonObject(extra) ? extra["google"] : undefined;
+  const signature = isJsonObject(google) ? google["thought_signature"] : undefined;
+  const named = signature === undefined ? extra : { google: { thoughtSignature: signature } };
+  return present({ ...call, id: textOf(id) ?? createUuid(), extra_content: named });
+}
+
+function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
   return isJsonArray(value) ? value.filter(isJsonObject) : [];
 }

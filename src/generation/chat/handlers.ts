@@ -9,8 +9,9 @@ import type {
 } from "../../../gen/waggle/v1/generation_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { commitEffectKey, projectOf } from "../../access/call.ts";
-import { setPlace } from "../record/place-headers.ts";
-import type { Chat, ChatCaller, ChatPart, ChatRecord } from "./chat.ts";
+import { setPlace } from "../calls/place-headers.ts";
+import type { Caller } from "../calls/recorded-calls.ts";
+import type { Chat, ChatPart, ChatRecord } from "./chat.ts";
 import type { ChatRequest } from "./request.ts";
 
 export function generationHandlers(chat: Chat): ServiceImpl<typeof GenerationService> {
@@ -31,7 +32,7 @@ export function generationHandlers(chat: Chat): ServiceImpl<typeof GenerationSer
   };
 }
 
-function callerOf({ signal, values, responseHeader }: HandlerContext): ChatCaller {
+function callerOf({ signal, values, responseHeader }: HandlerContext): Caller {
   return {
     signal,
     commit: values.get(commitEffectKey),

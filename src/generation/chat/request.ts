@@ -6,8 +6,8 @@ import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import { nameLengthMax, nestingDepthMax } from "../../base/limits.ts";
 import { chatChoicesMax } from "../../base/tenant-limits.ts";
 import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
-import { type Fields, fieldsOf, itemFields, refuse } from "../proxy/translated/fields.ts";
-import { findOwnKey } from "../record/generation-event.ts";
+import { type Fields, fieldsOf, itemFields, refuse } from "../openai/fields.ts";
+import { findOwnKey } from "../calls/generation-event.ts";
 import { fillMessages } from "./template.ts";
 
 export type ChatRequest = {
@@ -51,7 +51,7 @@ export function toChatTask(request: ChatRequest): ChatTask {
   const { messages, inputs, version, model } = request;
   assertRecordable(request);
   if (inputs && Object.hasOwn(inputs, historyName)) {
-    refuse(`inputs.${historyName}`, "is where the messages are recorded; use another name");
+    refuse(`inputs.${historyName}`, "is reserved for the recorded messages; use another name");
   }
   const filled = inputs ? fillMessages(messages, inputs) : { messages, filledCharacters: 0 };
   const hyperparameters = hyperparametersOf(request);

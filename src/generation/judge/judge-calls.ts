@@ -9,18 +9,13 @@ import type { JsonObject } from "../../base/json.ts";
 import { judgeCallsMax, judgeCallsWaitingMax } from "../../base/limits.ts";
 import type { Running } from "../../base/running.ts";
 import { judgeTimeoutMsMax, judgeWaitMsMax } from "../../base/tenant-limits.ts";
-import { type AnswerMemory, currentAnswer, keepPrompt, keeperOf } from "../calls/answer-memory.ts";
-import { AttemptsError, runAttempts } from "../calls/attempts.ts";
-import type { Backoff } from "../calls/backoff.ts";
 import type { Concurrency, Release } from "../calls/concurrency.ts";
-import { createAnswerReader, type Gathered } from "../chat/answer.ts";
+import { causeOf } from "../calls/failure.ts";
+import type { Prices } from "../prices/prices.ts";
+import type { ModelCall, ModelCalls } from "../calls/model-calls.ts";
+import { type ChatAnswer, readWholeChat } from "../chat/answer.ts";
 import type { Target } from "../provider.ts";
 import { isRetriable, ProviderError, toServiceError } from "../provider-error.ts";
-import type { LanguageModels } from "../providers/language-models.ts";
-import { openCallSignal } from "../proxy/call-signal.ts";
-import { createTranslated } from "../proxy/translated/translated.ts";
-import type { Prices } from "../record/generations.ts";
-import type { Routing } from "../routing/routing.ts";
 import { completionTokens, promptTokens } from "../usage.ts";
 
 export type JudgeQuestion = {
@@ -73,20 +68,13 @@ export type JudgeCalls = {
 };
 
 export type JudgeCallsOptions = {
-  readonly routing: Pick<Routing, "find">;
-  readonly languageModels: LanguageModels;
+  readonly calls: ModelCalls;
   /** Keeps the service from stopping before running calls end. */
-  readonly generations: Pick<Running, "run">;
+  readonly running: Pick<Running, "run">;
   readonly prices: Prices;
   readonly concurrency: Concurrency;
   /** Places of the judges' concurrent calls. */
   readonly places: FairPlaces;
-  readonly answerMemory: AnswerMemory;
-  /** Maximum tries of each target. */
-  readonly attemptsMax: number;
-  readonly backoff?: Backoff;
-  /** Maximum duration of a generation; judges' calls, whose answers are short, get less. */
-  readonly timeoutMs: number;
 };
 
 const turnPauseMs = 100;
@@ -102,70 +90,53 @@ export function createJudgePlaces(projectCallsMax: number, max = judgeCallsMax):
     projectMax: Math.min(Math.ceil(max / 2), projectCallsMax),
     waitMs: judgeWaitMsMax,
     waitersMax: judgeCallsWaitingMax,
-    refusal: "as many judges ask models as may; try again",
+    refusal: "the maximum number of concurrent judge calls is reached; try again",
   });
 }
 
 export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
-  const { routing, generations, prices, answerMemory, attemptsMax, backoff } = options;
-  const callModel = createTranslated({ languageModels: options.languageModels });
-  const timeoutMs = Math.min(options.timeoutMs, judgeTimeoutMsMax);
-
-  async function call(
-    project: ProjectScope,
-    question: JudgeQuestion,
-    signal: AbortSignal,
-  ): Promise<JudgeAnswer> {
-    const { provider, model, messages } = question;
-    const route = await routing.find(project, model, provider);
-    const memory = answerMemory.open(project);
-    const body = { ...question.options, model, messages };
-    const request = { operation: "chat", body, bytes: new Uint8Array(), isStream: false } as const;
-    const reader = createAnswerReader(keeperOf(memory));
-    const startedAtMs = Date.now();
-    try {
-      for (const { content } of messages) keepPrompt(memory, content.length);
-      const attempting = { attemptsMax, signal, ...(backoff && { backoff }) };
-      const { value, target } = await currentAnswer.run(memory, () =>
-        runAttempts(route, attempting, (one) => callModel(one, request, signal)),
-      );
-      if (value.kind === "whole") reader.readWhole(value);
-      return toAnswer(reader.gathered(), target, prices, startedAtMs);
-    } finally {
-      memory.release();
-    }
-  }
+  const { calls, running, prices } = options;
 
   async function ask(
     project: ProjectScope,
     question: JudgeQuestion,
-    signal: AbortSignal,
+    client: AbortSignal,
   ): Promise<JudgeAnswer | JudgeRefusal> {
-    const release = await enter(options, project, signal);
-    const ender = openCallSignal(signal, timeoutMs);
+    const { provider, model, messages } = question;
+    const body = { ...question.options, model, messages };
+    let call: ModelCall | undefined;
     try {
-      return await call(project, question, ender.signal);
+      call = await calls.open(project, {
+        request: { operation: "chat", body, isStream: false },
+        provider,
+        client,
+        timeoutMs: judgeTimeoutMsMax,
+        promptCharacters: messages.reduce((sum, { content }) => sum + content.length, 0),
+        enter: (count) => enter(options, { owner: project, count, signal: client }),
+      });
+      const { answer, target } = await call.askWhole();
+      return toAnswer(readWholeChat(answer), target, prices, call.startedAtMs);
     } catch (error) {
-      if (ender.signal.aborted) throw ender.signal.reason;
+      if (call?.signal.aborted || client.aborted) throw call?.signal.reason ?? client.reason;
       return toRefusal(error);
     } finally {
-      ender.close();
-      release();
+      call?.close();
     }
   }
 
-  return { ask: (...asked) => generations.run(() => ask(...asked)) };
+  return { ask: (...asked) => running.run(() => ask(...asked)) };
 }
+
+type Entering = { readonly owner: Owner; readonly count: number; readonly signal: AbortSignal };
 
 /** Waits for a place among the judges, then among the project's calls. */
 async function enter(
   { places, concurrency }: Pick<JudgeCallsOptions, "places" | "concurrency">,
-  owner: Owner,
-  signal: AbortSignal,
+  { owner, count, signal }: Entering,
 ): Promise<Release> {
   const leave = await places.enter(owner, signal);
   try {
-    const release = await enterCalls(concurrency, owner, signal);
+    const release = await enterCalls(concurrency, { owner, count, signal });
     return () => {
       release();
       leave();
@@ -178,14 +149,13 @@ async function enter(
 
 async function enterCalls(
   concurrency: Concurrency,
-  owner: Owner,
-  signal: AbortSignal,
+  { owner, count, signal }: Entering,
 ): Promise<Release> {
   const untilMs = performance.now() + judgeWaitMsMax;
   for (;;) {
     signal.throwIfAborted();
     try {
-      return concurrency.enter(owner);
+      return concurrency.enter(owner, count);
     } catch (error) {
       if (performance.now() > untilMs) throw error;
     }
@@ -194,21 +164,24 @@ async function enterCalls(
 }
 
 function toAnswer(
-  { choices, responseModel, usage }: Gathered,
+  { choices, responseModel, usage }: ChatAnswer,
   { connection, model }: Target,
   prices: Prices,
   atMs: number,
 ): JudgeAnswer {
   const [choice] = choices;
-  const { content, refusal } = choice?.message ?? {};
-  const text = [content, refusal].find((words) => typeof words === "string" && words !== "");
+  const { content } = choice?.message ?? {};
   const { cost } = prices.estimate({
-    ...{ provider: connection.name, providerType: connection.type, usage, atMs },
-    ...{ model: responseModel ?? model, requestedModel: model },
+    provider: connection.name,
+    providerType: connection.type,
+    model: responseModel ?? model,
+    requestedModel: model,
+    usage,
+    atMs,
   });
   return {
     kind: "answer",
-    text: typeof text === "string" ? text : "",
+    text: typeof content === "string" ? content : "",
     isCut: choice?.finishReason === "length",
     provider: connection.name,
     model: responseModel ?? model,
@@ -220,7 +193,7 @@ function toAnswer(
 
 /** Returns a permanent failure as a refusal; throws an error if a retry may help. */
 function toRefusal(error: unknown): JudgeRefusal {
-  const cause = error instanceof AttemptsError ? (error.error ?? error) : error;
+  const cause = causeOf(error);
   const known = cause instanceof ProviderError ? toServiceError(cause) : cause;
   if (!(known instanceof ServiceError)) throw error;
   const mayHelp = cause instanceof ProviderError ? mayRetry(cause) : isUnavailable(known);

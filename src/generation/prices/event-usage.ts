@@ -5,9 +5,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.t
 import type { EstimateCost } from "../../tracing/events/event.ts";
 import { countOf } from "../../tracing/sessions/totals.ts";
 import { providerTypes } from "../provider.ts";
-import type { PricedCall, Prices } from "../record/generations.ts";
 import type { Usage } from "../usage.ts";
-import { unknown } from "./prices.ts";
+import { type PricedCall, type Prices, unknown } from "./prices.ts";
 
 /** Keys of `config` and `metadata` that determine the cost of an event; no others are read. */
 export const pricedConfigKeys = ["model", "provider"] as const;

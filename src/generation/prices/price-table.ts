@@ -26,8 +26,19 @@ export type PricedModel = {
 
 /** Programs that run models on private machines, to which vendors' prices do not apply. */
 const ownMachines: ReadonlySet<string> = new Set([
-  ...["ollama", "vllm", "lmstudio", "lm-studio", "lm_studio", "llamacpp", "llama.cpp", "llama_cpp"],
-  ...["llamafile", "localai", "sglang", "tgi", "transformers"],
+  "ollama",
+  "vllm",
+  "lmstudio",
+  "lm-studio",
+  "lm_studio",
+  "llamacpp",
+  "llama.cpp",
+  "llama_cpp",
+  "llamafile",
+  "localai",
+  "sglang",
+  "tgi",
+  "transformers",
 ]);
 
 /** Returns whether the provider, or the first part of the model's name, is such a program. */

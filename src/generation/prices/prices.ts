@@ -1,9 +1,9 @@
 // Estimates the cost of model calls with the price table. Source: docs/decisions.md, 18;
 // docs/generations.md.
 
-import { createCache } from "../../access/cache.ts";
+import { LRUCache } from "lru-cache";
 import type { CostEstimate } from "../../tracing/events/event.ts";
-import type { Prices } from "../record/generations.ts";
+import type { ProviderType } from "../provider.ts";
 import { completionTokens, promptTokens, type Usage } from "../usage.ts";
 import {
   findPrice,
@@ -13,25 +13,40 @@ import {
   priceTableName,
 } from "./price-table.ts";
 
+/** Model call to be priced. */
+export type PricedCall = {
+  /** Name of the connection: a known provider's name or any other. */
+  readonly provider: string;
+  readonly providerType: ProviderType | undefined;
+  /** Model name in the answer; else the requested one. */
+  readonly model: string;
+  /** Requested model name, used if `model` has no price. */
+  readonly requestedModel?: string | undefined;
+  readonly usage: Usage | undefined;
+  readonly atMs: number;
+  /** True for a stream of the OpenAI API, which reports `usage` only on request. */
+  readonly isOpenAiStream?: boolean;
+};
+
+export type Prices = {
+  /** Returns the cost of a call; null with a reason if the price is unknown. */
+  estimate(call: PricedCall): CostEstimate;
+};
+
 /** Maximum cached lookups; the limit is needed because model names come from requests. */
 const rememberedMax = 2_000;
-/** Cached lookups never expire: the table does not change while the service runs. */
-const ageMsMax = Number.POSITIVE_INFINITY;
 /** Maximum length of a name; longer text names no model. */
 const nameLengthMax = 256;
 /** Significant digits of a cost; further ones are floating-point errors. */
 const digits = 12;
 
 export function createPrices(): Prices {
-  const found = createCache<{ readonly price: Price | undefined }>({
-    entriesMax: rememberedMax,
-    ageMsMax,
-    now: () => 0,
-  });
+  // Entries never expire: the table does not change while the service runs.
+  const found = new LRUCache<string, { readonly price: Price | undefined }>({ max: rememberedMax });
 
   function priceOf(priced: PricedModel): Price | undefined {
     const key = JSON.stringify([priced.providerType ?? "", priced.provider, priced.model]);
-    const known = found.find(key);
+    const known = found.get(key);
     if (known) return known.price;
     const price = findPrice(priced);
     found.set(key, { price });
@@ -74,4 +89,4 @@ export function unknown(reason: string): CostEstimate {
 }
 
 const noUsage = "the provider told no token counts";
-const usageHint = "in a stream it tells them when the request has stream_options.include_usage";
+const usageHint = "a stream has them if the request has stream_options.include_usage";

@@ -7,7 +7,7 @@ import type { LlmProxyService } from "../../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { commitEffectKey, memoryOf, parsedBodyKey, projectOf } from "../../access/call.ts";
 import { decodeJson } from "../../base/decode/json.ts";
-import { setPlace } from "../record/place-headers.ts";
+import { setPlace } from "../calls/place-headers.ts";
 import type { Models } from "./models.ts";
 import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
 import { parseCallHeaders } from "./request-headers.ts";
@@ -66,9 +66,11 @@ async function callOf(
   return {
     request: parseProxyRequest(operation, bytes, json),
     headers: parseCallHeaders(requestHeader),
-    signal,
-    commit: values.get(commitEffectKey),
-    onRecorded: (place) => setPlace(responseHeader, place),
+    caller: {
+      signal,
+      commit: values.get(commitEffectKey),
+      onRecorded: (place) => setPlace(responseHeader, place),
+    },
   };
 }
 

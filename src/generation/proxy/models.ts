@@ -10,12 +10,12 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../.
 import { memoryOf } from "../../base/json-memory.ts";
 import { providerModelsBytesMax, providerModelsMax } from "../../base/tenant-limits.ts";
 import { type AnswerMemory, currentAnswer } from "../calls/answer-memory.ts";
-import type { Outbound } from "../calls/outbound.ts";
+import type { Outbound } from "../providers/outbound.ts";
 import type { Connection, ProviderType } from "../provider.ts";
 import { baseUrlOf } from "../providers/base-url.ts";
-import { isModelName } from "../routing/resolve.ts";
-import type { Routing } from "../routing/routing.ts";
-import { keyHeaders } from "./pass-through.ts";
+import { isModelName } from "../connections/routing/resolve.ts";
+import type { Routing } from "../connections/routing/routing.ts";
+import { keyHeaders } from "../providers/openai-api.ts";
 
 export type Model = {
   readonly id: string;
@@ -50,8 +50,12 @@ const answerModelsMax = 20_000;
 const containersMax = 100_000;
 /** Limits of concurrent list requests: a project may have hundreds of providers. */
 const asking = {
-  ...{ max: 32, orgMax: 16, projectMax: 16, waitMs: timeoutMs, waitersMax: 1_000 },
-  refusal: "as many lists of models are asked for as may",
+  max: 32,
+  orgMax: 16,
+  projectMax: 16,
+  waitMs: timeoutMs,
+  waitersMax: 1_000,
+  refusal: "the maximum number of concurrent requests for model lists is reached",
 };
 
 /** Owner of the aliases in the list. */
@@ -130,9 +134,7 @@ export function createModels({ routing, outbound, answerMemory }: ModelsOptions)
     async list(project) {
       const { connections, aliases } = await routing.list(project);
       const lists = await Promise.all(connections.map((one) => listOf(one, project)));
-      const models: Model[] = aliases.map(({ name }) => ({
-        ...{ id: name, created: 0, ownedBy: ownName },
-      }));
+      const models = aliases.map(({ name }): Model => ({ id: name, created: 0, ownedBy: ownName }));
       const unavailable: string[] = [];
       connections.forEach(({ name }, index) => {
         const list = lists[index];

@@ -1,67 +1,22 @@
-// Converts a finished proxy call, failed or not, to the generation that is stored.
+// Converts a proxied request to the recorded fields of its event.
 // Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 20, 21.
 
 import { type JsonObject, present } from "../../base/json.ts";
-import type { Route, Target } from "../provider.ts";
-import type { Attempt, FinishedGeneration } from "../record/generation-event.ts";
-import type { Place } from "../record/generations.ts";
-import type { ReadAnswer } from "./answer-reader.ts";
+import type { RecordedRequest } from "../calls/generation-event.ts";
 import type { CallHeaders } from "./request-headers.ts";
-import type { ProxyRequest } from "./upstream.ts";
+import type { ProxyRequest } from "./request.ts";
 
-/** Running call. */
-export type RunningCall = {
-  readonly request: ProxyRequest;
-  readonly headers: CallHeaders;
-  readonly route: Route;
-  readonly place: Place;
-  readonly startedAtMs: number;
-};
-
-/** Result of a call. */
-export type CallEnd = {
-  /** Target that answered, or the last one tried. */
-  readonly target: Target;
-  readonly attempts: readonly Attempt[];
-  readonly firstByteMs?: number | undefined;
-  /** Answer, possibly incomplete. */
-  readonly answer?: ReadAnswer | undefined;
-  readonly error?: string | undefined;
-};
-
-const source = "proxy";
 /** Default event name of a call together with its model, as in OpenTelemetry's spans of models. */
 const operations = { chat: "chat", embedding: "embeddings" } as const;
 
-export function toGeneration(call: RunningCall, end: CallEnd): FinishedGeneration {
-  const { request, headers, route, place, startedAtMs } = call;
-  const { target, attempts, firstByteMs, answer, error } = end;
+export function toRecorded(request: ProxyRequest, headers: CallHeaders): RecordedRequest {
   return {
-    id: place.generationId,
-    sessionId: place.sessionId,
-    parentId: place.parentId,
-    name: headers.name ?? `${operations[request.operation]} ${target.model}`,
-    source,
-    operation: request.operation,
-    startedAtMs,
-    endedAtMs: Date.now(),
-    firstByteMs,
-    isStream: request.isStream,
-    askedModel: route.asked,
-    provider: target.connection.name,
-    providerType: target.connection.type,
-    model: target.model,
-    responseModel: answer?.responseModel,
-    responseId: answer?.responseId,
-    finishReasons: answer?.finishReasons ?? [],
+    nameFor: (model) => headers.name ?? `${operations[request.operation]} ${model}`,
+    source: "proxy",
     config: configOf(request.body),
     inputs: inputsOf(request),
-    outputs: answer?.outputs ?? {},
-    usage: answer?.usage,
-    error,
-    attempts,
     metadata: headers.metadata,
-    userProperties: userOf(call),
+    userProperties: userOf(request, headers),
   };
 }
 
@@ -93,7 +48,7 @@ function configOf(body: JsonObject): JsonObject {
 }
 
 /** Returns the user from the header, else from OpenAI's `user` member. */
-function userOf({ request, headers }: RunningCall): JsonObject {
+function userOf(request: ProxyRequest, headers: CallHeaders): JsonObject {
   const user = headers.user ?? request.body["user"];
   return typeof user === "string" && user !== "" ? { user } : {};
 }

@@ -8,7 +8,7 @@ import { isRecordId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, tryParseJson } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
-import { findOwnKey } from "../record/generation-event.ts";
+import { findOwnKey } from "../calls/generation-event.ts";
 import { deriveEventId, deriveSessionId } from "../../tracing/spans/identity.ts";
 
 export type CallHeaders = {

@@ -3,17 +3,20 @@
 
 import { modelLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { isJsonArray, isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonArray, isJsonObject } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
-import type { ProxyRequest } from "./upstream.ts";
+import type { ModelRequest } from "../calls/model-call.ts";
+
+/** Request with the bytes of its body. */
+export type ProxyRequest = Required<ModelRequest>;
 
 /** One level less than in an event, because each recorded part gets a name there. */
 const depthMax = nestingDepthMax - 1;
 
 /** Checks a request; `json` is the parsed `bytes`. Fails with INVALID_ARGUMENT naming the field. */
 export function parseProxyRequest(
-  operation: ProxyRequest["operation"],
+  operation: ModelRequest["operation"],
   bytes: Uint8Array,
   json: unknown,
 ): ProxyRequest {
@@ -34,19 +37,6 @@ export function parseProxyRequest(
 }
 
 const unsoundness = `may nest ${depthMax} levels, and its numbers must be finite`;
-
-/** Returns the model name of a request. */
-export function modelOf({ body }: Pick<ProxyRequest, "body">): string {
-  const { model } = body;
-  if (typeof model !== "string") throw new Error("a request without a model");
-  return model;
-}
-
-/** Returns the number of choices that a request asks for. */
-export function choicesAsked({ body }: { readonly body: JsonObject }): number {
-  const { n } = body;
-  return typeof n === "number" && n > 1 ? n : 1;
-}
 
 function invalid(field: string, fault: string): ServiceError {
   return new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);

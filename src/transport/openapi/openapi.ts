@@ -1,7 +1,8 @@
 // The OpenAPI document of every REST route, made at start-up from the same descriptors as the
 // routes. Source: OpenAPI 3.1.
 
-import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
+import { rest } from "../../../gen/waggle/v1/options_pb.js";
 import * as fieldLimits from "../../base/field-limits.ts";
 import * as requestLimits from "../../base/limits.ts";
 import * as tenantLimits from "../../base/tenant-limits.ts";
@@ -105,8 +106,8 @@ function operation(
   };
 }
 
-function requestForm({ method, path }: RestBinding): Form {
-  return { side: "request", isStrict: accessRuleOf(method).strictPaths.includes(path) };
+function requestForm({ isStrict }: RestBinding): Form {
+  return { side: "request", isStrict };
 }
 
 function pathFieldNames({ template }: RestBinding): readonly string[] {
@@ -170,10 +171,9 @@ function withoutPathFields(binding: RestBinding, schema: Schema, components: Com
 }
 
 function answerOf(binding: RestBinding, components: Components): Schema {
-  const { method, path } = binding;
-  const isTextTimes = accessRuleOf(method).textTimePaths.includes(path);
-  const isProjected = method.input.fields.some((field) => field.name === "projections");
-  const form: Form = { side: "answer", isTextTimes, isProjected };
+  const { method, hasTextTimes } = binding;
+  const isProjected = binding.projection !== undefined;
+  const form: Form = { side: "answer", isTextTimes: hasTextTimes, isProjected };
   if (answersHttpBody(method)) return httpBodyAnswer(method);
   if (isTwin(method)) return { description: "Server-sent events", content: eventStream };
   if (method.methodKind === "server_streaming") {
@@ -185,13 +185,13 @@ function answerOf(binding: RestBinding, components: Components): Schema {
   const schema = binding.answerField
     ? fieldSchema(binding.answerField, form, components)
     : messageSchema(method.output, form, components);
-  const streamed = accessRuleOf(method).streamTwin === "" ? {} : eventStream;
+  const streamed = binding.form.streamTwin === "" ? {} : eventStream;
   return { description: "Success", content: { [jsonType]: { schema }, ...streamed } };
 }
 
 /** Returns whether a method is the streaming twin of another method. */
 function isTwin({ name, parent }: DescMethod): boolean {
-  return parent.methods.some((method) => accessRuleOf(method).streamTwin === name);
+  return parent.methods.some((method) => getOption(method, rest).streamTwin === name);
 }
 
 const anyJson: Schema = { type: "object" };
@@ -200,7 +200,7 @@ const eventStream: Schema = { "text/event-stream": { schema: { type: "string" } 
 /** Returns the answer of a raw body: JSON of the provider's API, or its events. */
 function httpBodyAnswer(method: DescMethod): Schema {
   const isStream = method.methodKind === "server_streaming";
-  const { streamTwin } = accessRuleOf(method);
+  const { streamTwin } = getOption(method, rest);
   return {
     description: "The provider's answer",
     content: {

@@ -37,7 +37,7 @@ export function messageSchema(message: DescMessage, form: Form, components: Comp
   const name = componentName(message, form);
   const reference = { $ref: `#/components/schemas/${name}` };
   if (components.has(name)) return reference;
-  // Added before the fields are built, since a message may contain itself (SessionNode).
+  // Added before the fields are built, since a message may contain itself.
   components.set(name, {});
   components.set(name, objectSchema(message, form, components));
   return reference;

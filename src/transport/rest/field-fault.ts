@@ -6,7 +6,7 @@ const nameCharsMax = 128;
 
 /**
  * Error for one field. `message` says what the value must be; `path` grows from the inside out:
- * `events[3].start_time`.
+ * `items[3].name`.
  */
 export class FieldFault extends Error {
   path: string;

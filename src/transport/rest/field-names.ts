@@ -3,10 +3,12 @@
 
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import {
+  answer_only,
   legacy,
   lenient_items,
   nullable,
   omit_empty,
+  projection,
   unix_ms,
 } from "../../../gen/waggle/v1/options_pb.js";
 
@@ -52,7 +54,12 @@ export function isStruct(message: DescMessage): boolean {
 
 /** Returns whether a field exists only in answers; in requests it is an unknown key. */
 export function isAnswerOnly(field: DescField): boolean {
-  return field.message?.typeName === "waggle.v1.CostEstimate";
+  return isOn(field, answer_only);
+}
+
+/** Returns the field of a request that lists the fields of the answer; undefined if it has none. */
+export function projectionOf(message: DescMessage): DescField | undefined {
+  return message.fields.find((field) => isOn(field, projection));
 }
 
 /** Returns whether the message stands for any JSON value, including null. */

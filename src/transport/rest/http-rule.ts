@@ -12,12 +12,12 @@ import {
 } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
+import { rest, type RestForm } from "../../../gen/waggle/v1/options_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
-import { accessRuleOf } from "../access-rules.ts";
 import type { ItemFault } from "../../access/call.ts";
 import { FieldFault, withinField } from "./field-fault.ts";
-import { jsonKeyOf, requestKeysOf } from "./field-names.ts";
+import { jsonKeyOf, projectionOf, requestKeysOf } from "./field-names.ts";
 import { fieldReader, type ItemList, messageReader, type ReadContext } from "./json-reader.ts";
 import { type PathTemplate, parsePathTemplate } from "./path-template.ts";
 import { queryReader } from "./query.ts";
@@ -46,6 +46,13 @@ export type ReadRequest = {
 
 export type RestBinding = {
   readonly method: DescMethod;
+  readonly form: RestForm;
+  /** Whether unknown and legacy keys of a body are errors. */
+  readonly isStrict: boolean;
+  /** Whether answers write times as text. */
+  readonly hasTextTimes: boolean;
+  /** Field of the request that lists the fields of the answer. */
+  readonly projection: DescField | undefined;
   readonly httpMethod: string;
   /** Path template as written in the proto. */
   readonly path: string;
@@ -68,12 +75,17 @@ export function bindingsOf(method: DescMethod): readonly RestBinding[] {
 function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
   const { httpMethod, path } = patternOf(method, rule);
   const body = bodyOf(method.input, rule.body);
-  const isStrict = accessRuleOf(method).strictPaths.includes(path);
+  const form = getOption(method, rest);
+  const isStrict = form.strictPaths.includes(path);
   const template = parsePathTemplate(path);
   const { responseBody } = rule;
   const assemble = assembler(method.input, body);
   return {
     method,
+    form,
+    isStrict,
+    hasTextTimes: form.textTimePaths.includes(path),
+    projection: projectionOf(method.input),
     httpMethod,
     path,
     template,

@@ -94,7 +94,7 @@ export function messageReader(message: DescMessage): MessageReader {
     }
     return result;
   };
-  // Set before the fields are compiled, since a message may contain itself (SessionNode).
+  // Set before the fields are compiled, since a message may contain itself.
   compiled.set(message, reader);
   for (const field of message.fields) {
     if (isAnswerOnly(field)) continue;

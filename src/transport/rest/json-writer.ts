@@ -10,15 +10,15 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
-import { formatTimeNumber, formatTimeText } from "./export-times.ts";
+import { formatTimeNumber, formatTimeText } from "./answer-times.ts";
 import { isStruct, isWellKnown, jsonKeyOf, treatmentOf } from "./field-names.ts";
 
 export type WriteContext = {
   /** Whether times are `YYYY-MM-DD HH:MM:SS` text instead of milliseconds. */
   readonly isTextTimes: boolean;
   /**
-   * Top-level names of the requested event fields; undefined means all. Absent or empty fields of
-   * nested messages are omitted unless requested.
+   * Top-level names of the requested fields of records; undefined means all. Absent or empty fields
+   * of nested messages are omitted unless requested.
    */
   readonly projections: ReadonlySet<string> | undefined;
 };
@@ -47,7 +47,7 @@ export function messageWriter(message: DescMessage): MessageWriter {
     }
     return json;
   };
-  // Set before the fields are compiled, since a message may contain itself (SessionNode).
+  // Set before the fields are compiled, since a message may contain itself.
   compiled.set(message, writer);
   for (const field of message.fields) fields.push(fieldWriter(field));
   return writer;
@@ -85,7 +85,7 @@ function fieldWriter(field: DescField): FieldWriter {
     ) {
       return;
     }
-    // Projections name fields of events; a message inside an event is written whole.
+    // Projections name fields of records; a message inside a record is written whole.
     const isInside = isMessage && isNested && context.projections !== undefined;
     json[key] = write(value, isInside ? { ...context, projections: undefined } : context);
   };

@@ -2,12 +2,13 @@
 // an RPC client, for the same gate, interceptors and implementation.
 // Source: docs/decisions.md, 3, 9, 10, 36.
 
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { getOption, type Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
+import { rest } from "../../../gen/waggle/v1/options_pb.js";
 import { isJsonObject } from "../../base/json.ts";
 import { decodeJson } from "../../base/decode/json.ts";
-import { accessRuleOf, bodyClassAt } from "../access-rules.ts";
+import { bodyClassAt } from "../access-rules.ts";
 import { dropBody } from "../body-parts.ts";
 import {
   type CallContext,
@@ -25,7 +26,7 @@ import { setRequestDigest } from "../request-digest.ts";
 import { type CallBody, type CallOptions, servePlainCall } from "../plain-call.ts";
 import { errorAnswer } from "./error-body.ts";
 import { answersHttpBody, httpBodyEncoder, httpBodyField, readHttpBody } from "./http-body.ts";
-import { isTextTimes } from "./export-times.ts";
+import { takesTextTimes } from "./answer-times.ts";
 import { jsonKeyOf } from "./field-names.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
 import { openAiErrorAnswer } from "./openai-error.ts";
@@ -81,7 +82,7 @@ function twinOf(
   { method }: MethodImplSpec,
   { specs }: TranscoderOptions,
 ): MethodImplSpec | undefined {
-  const { streamTwin } = accessRuleOf(method);
+  const { streamTwin } = getOption(method, rest);
   if (streamTwin === "") return undefined;
   const twin = specs.find((one) => one.method === method.parent.method[localNameOf(streamTwin)]);
   if (!twin) throw new Error(`${method.name} has no twin ${streamTwin}`);
@@ -98,7 +99,7 @@ function serve(
   match: RouteMatch<Route>,
   values: ContextValues,
 ): Promise<void> {
-  const { spec } = match.target;
+  const { spec, binding } = match.target;
   let answerHeader = new Headers();
   return servePlainCall(options, exchange, {
     method: spec.method,
@@ -110,7 +111,7 @@ function serve(
       await answer(options, exchange, match.target, context, request);
     },
     answerError: (error, memory) =>
-      writeError(exchange, spec.method, error, { header: answerHeader, memory }),
+      writeError(exchange, binding, error, { header: answerHeader, memory }),
   });
 }
 
@@ -182,18 +183,14 @@ function isStreamAsked(request: Message, { values }: CallContext): boolean {
 const jsonType = "application/json";
 
 function writeContextOf(
-  { method, path }: RestBinding,
+  { hasTextTimes, projection }: RestBinding,
   request: NodeRequest,
   message: Message,
 ): WriteContext {
-  const { projections } = message as Message & { projections?: unknown };
-  const fields = Array.isArray(projections) ? (projections as readonly string[]) : [];
+  const values = message as unknown as Readonly<Record<string, readonly string[] | undefined>>;
+  const fields = (projection && values[projection.localName]) ?? [];
   return {
-    isTextTimes: isTextTimes(
-      accessRuleOf(method).textTimePaths,
-      path,
-      headerOf(request, "user-agent"),
-    ),
+    isTextTimes: hasTextTimes && takesTextTimes(headerOf(request, "user-agent")),
     projections:
       fields.length === 0 ? undefined : new Set(fields.map((field) => field.split(".")[0] ?? "")),
   };
@@ -201,12 +198,12 @@ function writeContextOf(
 
 async function writeError(
   exchange: Exchange,
-  method: DescMethod,
+  { form }: RestBinding,
   error: unknown,
   { header, memory }: { readonly header: Headers; readonly memory: Reservation | undefined },
 ): Promise<void> {
   if (isGone(exchange.response) || exchange.response.headersSent) return;
-  const format = accessRuleOf(method).hasOpenAiErrors ? openAiErrorAnswer : errorAnswer;
+  const format = form.openaiErrors ? openAiErrorAnswer : errorAnswer;
   const { status, headers, body } = format(serviceErrorOf(error));
   const all = { ...Object.fromEntries(header), "content-type": jsonType, ...headers };
   await writeAnswer(exchange, { status, headers: all, body }, memory);

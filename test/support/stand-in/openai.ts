@@ -43,10 +43,13 @@ function envelopeOf({ model }: Ask, object: string): Json {
   };
 }
 
-function toUsage({ input, cacheRead, cacheWrite, output, reasoning }: Usage): Json {
+/** Counts the prompt once and the completion of every choice. */
+function toUsage(usage: Usage, { choices }: Ask): Json {
+  const { input, cacheRead, cacheWrite, output } = usage;
   // This API does not report tokens written to a cache separately: they are part of the prompt.
   const prompt = input + cacheRead + cacheWrite;
-  const completion = output + reasoning;
+  const reasoning = choices * usage.reasoning;
+  const completion = choices * output + reasoning;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
@@ -78,7 +81,7 @@ function toAnswer(ask: Ask, reply: Reply): Json {
       logprobs: null,
       finish_reason: finishReasons[finish],
     })),
-    ...(usage && { usage: toUsage(usage) }),
+    ...(usage && { usage: toUsage(usage, ask) }),
   };
 }
 
@@ -86,7 +89,11 @@ function toFrames(ask: Ask, reply: Reply): readonly Frame[] {
   const { text, reasoning, calls, finish, usage } = reply;
   const chunk = (kind: Frame["kind"], rest: Json): Frame => ({
     kind,
-    bytes: toEvent({ ...envelopeOf(ask, "chat.completion.chunk"), ...rest }),
+    bytes: toEvent({
+      ...envelopeOf(ask, "chat.completion.chunk"),
+      ...(ask.isUsageWanted && { usage: null }),
+      ...rest,
+    }),
   });
   const choices = (kind: Frame["kind"], delta: Json, reason: string | null): readonly Frame[] =>
     Array.from({ length: ask.choices }, (_, index) =>
@@ -103,7 +110,7 @@ function toFrames(ask: Ask, reply: Reply): readonly Frame[] {
     ),
     ...choices("finish", {}, finishReasons[finish]),
     ...(ask.isUsageWanted && usage
-      ? [chunk("finish", { choices: [], usage: toUsage(usage) })]
+      ? [chunk("finish", { choices: [], usage: toUsage(usage, ask) })]
       : []),
     { kind: "done", bytes: "data: [DONE]\n\n" },
   ];
@@ -130,7 +137,7 @@ export const mistral: Dialect = {
   toFrames(ask, reply) {
     const frames = toFrames({ ...ask, isUsageWanted: false }, reply);
     if (!reply.usage) return frames;
-    const usage = `,"usage":${JSON.stringify(toUsage(reply.usage))}}\n\n`;
+    const usage = `,"usage":${JSON.stringify(toUsage(reply.usage, ask))}}\n\n`;
     return frames.map(({ kind, bytes }) => ({
       kind,
       bytes: kind === "finish" ? String(bytes).replace(/\}\n\n$/, () => usage) : bytes,

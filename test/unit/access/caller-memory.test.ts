@@ -13,11 +13,11 @@ const caller: UserPrincipal = {
 };
 const hash = Buffer.from("aa", "hex");
 
-function given() {
+function given(entriesMax = 10) {
   let nowMs = 0;
   const asked: PromiseWithResolvers<UserPrincipal | undefined>[] = [];
   const memory = createCallerMemory<UserPrincipal>({
-    entriesMax: 10,
+    entriesMax,
     ageMsMax: 1_000,
     now: () => nowMs,
     find() {
@@ -45,6 +45,34 @@ describe("createCallerMemory", () => {
 
     await expect(again).rejects.toMatchObject({ reason: "NOT_FOUND" });
     expect(asked.length).toBe(2);
+  });
+
+  test("asks each time when it may hold nothing", async () => {
+    const { memory, asked } = given(0);
+
+    for (const index of [0, 1]) {
+      const caught = memory.get(hash);
+      asked[index]?.resolve(caller);
+      expect(await caught).toBe(caller);
+    }
+
+    expect(asked.length).toBe(2);
+  });
+
+  test("forgets the least recently used caller when it is full", async () => {
+    const { memory, asked } = given(2);
+    const get = async (id: string) => {
+      const caught = memory.get(Buffer.from(id, "hex"));
+      asked.at(-1)?.resolve(caller);
+      await caught;
+    };
+    for (const id of ["aa", "bb", "aa", "cc"]) await get(id);
+
+    await get("aa");
+    expect(asked.length).toBe(3);
+    await get("bb");
+
+    expect(asked.length).toBe(4);
   });
 
   test("asks once for many requests at a time", async () => {

@@ -2,7 +2,7 @@
 
 import type { LookupAddress } from "node:dns";
 import { describe, expect, test } from "vitest";
-import { createAddressGuard, isPublic } from "../../../src/generation/calls/address-guard.ts";
+import { createAddressGuard, isPublic } from "../../../src/generation/providers/address-guard.ts";
 
 const publicAddress = "93.184.215.14";
 

@@ -6,8 +6,8 @@ import {
   parseName,
   parseProvider,
   settingsOf,
-} from "../../../src/generation/credentials/fields.ts";
-import type { CredentialFields } from "../../../src/generation/credentials/fields.ts";
+} from "../../../src/generation/connections/credentials/fields.ts";
+import type { CredentialFields } from "../../../src/generation/connections/credentials/fields.ts";
 import type { ProviderType } from "../../../src/generation/provider.ts";
 
 const url = "https://models.example.org/v1";

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { variableOf } from "../../../src/config.ts";
-import { createEncryptionKeys } from "../../../src/generation/credentials/encryption-keys.ts";
-import type { Place } from "../../../src/generation/credentials/encryption-keys.ts";
+import { createEncryptionKeys } from "../../../src/generation/connections/credentials/encryption-keys.ts";
+import type { Place } from "../../../src/generation/connections/credentials/encryption-keys.ts";
 import { anEncryptionKey } from "../../support/credentials.ts";
 
 const secrets = { api_key: "sk-of-a-test", session_token: "séance" };

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { createEstimateCost } from "../../../src/generation/prices/event-usage.ts";
 import { createPrices } from "../../../src/generation/prices/prices.ts";
-import type { PricedCall } from "../../../src/generation/record/generations.ts";
+import type { PricedCall } from "../../../src/generation/prices/prices.ts";
 import type { EventType } from "../../../src/tracing/events/event.ts";
 
 const config = { model: "gpt-4o", provider: "openai" };

@@ -3,8 +3,8 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Connection, ProviderType } from "../../../src/generation/provider.ts";
-import { toProviderError } from "../../../src/generation/providers/ai-sdk-error.ts";
-import { createLanguageModels } from "../../../src/generation/providers/language-models.ts";
+import { toProviderError } from "../../../src/generation/providers/ai-sdk/error.ts";
+import { createLanguageModels } from "../../../src/generation/providers/ai-sdk/language-models.ts";
 import { connectionOf } from "./connections.ts";
 
 type Sent = { readonly url: string; readonly text: string };

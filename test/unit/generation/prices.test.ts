@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { priceTableName } from "../../../src/generation/prices/price-table.ts";
 import { createPrices } from "../../../src/generation/prices/prices.ts";
-import type { PricedCall } from "../../../src/generation/record/generations.ts";
+import type { PricedCall } from "../../../src/generation/prices/prices.ts";
 import type { Usage } from "../../../src/generation/usage.ts";
 
 const atMs = Date.UTC(2026, 8, 1);

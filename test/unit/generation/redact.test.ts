@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { redactor } from "../../../src/generation/calls/redact.ts";
+import { redactor } from "../../../src/generation/providers/redact.ts";
 import { connectionOf } from "./connections.ts";
 
 const secret = 'sk-proj-a+b/c=d"9876543210';

@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../../src/access/scope.ts";
 import { ServiceError } from "../../../src/base/errors.ts";
 import type { Connection } from "../../../src/generation/provider.ts";
-import { guessType } from "../../../src/generation/routing/guess.ts";
-import { resolve } from "../../../src/generation/routing/resolve.ts";
-import type { Alias, Providers } from "../../../src/generation/routing/resolve.ts";
-import { createRouting } from "../../../src/generation/routing/routing.ts";
+import { guessType } from "../../../src/generation/connections/routing/guess.ts";
+import { resolve } from "../../../src/generation/connections/routing/resolve.ts";
+import type { Alias, Providers } from "../../../src/generation/connections/routing/resolve.ts";
+import { createRouting } from "../../../src/generation/connections/routing/routing.ts";
 import { connectionOf } from "./connections.ts";
 
 const openai = connectionOf({ name: "openai", type: "openai" });

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { withModel } from "../../../src/generation/proxy/model-name.ts";
+import { withModel } from "../../../src/generation/openai/model-name.ts";
 
 function replaced(text: string, model = "new"): string {
   return Buffer.from(withModel(Buffer.from(text), model)).toString("utf8");

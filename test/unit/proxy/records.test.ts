@@ -1,8 +1,8 @@
 // What is recorded of requests and whole answers, their tokens, and what headers say of it.
 
 import { describe, expect, test } from "vitest";
-import { isAnswer, readWholeAnswer } from "../../../src/generation/proxy/answer-reader.ts";
-import { parseUsage } from "../../../src/generation/proxy/openai-usage.ts";
+import { isAnswer, readWholeAnswer } from "../../../src/generation/openai/answer.ts";
+import { parseUsage } from "../../../src/generation/openai/usage.ts";
 import { parseCallHeaders } from "../../../src/generation/proxy/request-headers.ts";
 import { parseProxyRequest } from "../../../src/generation/proxy/request.ts";
 import { deriveEventId } from "../../../src/tracing/spans/identity.ts";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSseReader, type SseEvent } from "../../../src/generation/proxy/sse-reader.ts";
+import { createSseReader, type SseEvent } from "../../../src/generation/openai/sse-reader.ts";
 
 function readAll(chunks: readonly Uint8Array[]): SseEvent[] {
   const reader = createSseReader();

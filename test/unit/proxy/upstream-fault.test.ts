@@ -1,7 +1,7 @@
 // What a provider's error becomes, however it writes the secret it was sent.
 
 import { expect, test } from "vitest";
-import { statusFault } from "../../../src/generation/proxy/upstream-fault.ts";
+import { statusFault } from "../../../src/generation/openai/error.ts";
 import { connectionOf } from "../generation/connections.ts";
 
 const secret = "sk-proj-abcdefgh0123456789";

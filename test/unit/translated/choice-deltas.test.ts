@@ -3,7 +3,7 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import type { Target } from "../../../src/generation/provider.ts";
-import { createChoiceDeltas } from "../../../src/generation/proxy/translated/choice-deltas.ts";
+import { createChoiceDeltas } from "../../../src/generation/providers/ai-sdk/choice-deltas.ts";
 
 const target: Target = {
   model: "m",

@@ -1,0 +1,75 @@
+// Request to a model and its answer, in the form of the OpenAI API also for providers with another
+// API. Source: docs/decisions.md, 21.
+
+import type { JsonObject } from "../../base/json.ts";
+import type { Target } from "../provider.ts";
+import type { Usage } from "../usage.ts";
+
+/** Request of the OpenAI API. */
+export type ModelRequest = {
+  readonly operation: "chat" | "embedding";
+  readonly body: JsonObject;
+  /**
+   * Bytes of `body` that pass unchanged, except for the model, to a provider with the OpenAI API.
+   * Undefined: the body is written anew for the model.
+   */
+  readonly bytes?: Uint8Array;
+  /** Whether the answer is a stream. */
+  readonly isStream: boolean;
+};
+
+export type WholeAnswer = {
+  readonly kind: "whole";
+  readonly json: JsonObject;
+  /** Bytes of the provider's answer, if it has the OpenAI API. */
+  readonly bytes?: Uint8Array;
+  readonly contentType?: string;
+  /** Usage from the provider's own answer, if that tells more; else usage is read from `json`. */
+  readonly usage?: Usage | undefined;
+};
+
+/** Event of a stream. A comment of the provider has neither a chunk nor `isDone`. */
+export type StreamPart = {
+  /** Chunk of a chat completion. */
+  readonly chunk?: JsonObject;
+  /** Bytes of the provider's event, if it has the OpenAI API. */
+  readonly bytes?: Uint8Array;
+  /** True for the end of a complete stream, which is its last part. */
+  readonly isDone?: true;
+  /** Usage from the provider's own answer, if that tells more than the chunks. */
+  readonly usage?: Usage | undefined;
+};
+
+export type StreamAnswer = {
+  readonly kind: "stream";
+  /**
+   * Parts that arrive together. Fails with a ProviderError if the provider breaks off; `return`
+   * ends the call.
+   */
+  readonly parts: AsyncIterable<readonly StreamPart[]>;
+};
+
+export type ModelAnswer = WholeAnswer | StreamAnswer;
+
+/**
+ * Calls a target. Resolves with the first byte of a stream, or with the whole of another answer.
+ *
+ * Fails with a ProviderError if the provider fails, with INVALID_ARGUMENT if this provider cannot
+ * take the request, and with the signal's reason if it is aborted.
+ */
+export type CallModel = (
+  target: Target,
+  request: ModelRequest,
+  signal: AbortSignal,
+) => Promise<ModelAnswer>;
+
+/** Returns the model name of a request. */
+export function modelOf({ body: { model } }: ModelRequest): string {
+  if (typeof model !== "string") throw new Error("a request without a model");
+  return model;
+}
+
+/** Returns the number of choices that a request asks for. */
+export function choicesAsked({ body: { n } }: ModelRequest): number {
+  return typeof n === "number" && n > 1 ? n : 1;
+}

@@ -1,0 +1,124 @@
+// Gives generations their ids and their place in a trace, and stores them as model events. The
+// answer is sent after `finish`. Source: docs/decisions.md, 5, 7, 18, 20, 28.
+
+import type { ProjectScope, Scope } from "../../access/scope.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid, isRecordId } from "../../base/ids.ts";
+import { present } from "../../base/json.ts";
+import { errorLengthMax } from "../../base/limits.ts";
+import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
+import type { Prices } from "../prices/prices.ts";
+import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
+
+/** Place in a trace from the request; ids have 1 to 128 printable characters. */
+export type Placement = {
+  readonly sessionId?: string | undefined;
+  readonly parentId?: string | undefined;
+};
+
+/** Ids of a running generation. */
+export type Place = {
+  readonly generationId: string;
+  readonly sessionId: string;
+  readonly parentId: string | undefined;
+};
+
+/**
+ * Stores a generation and returns its cost. `commit` runs the write, at once or together with other
+ * writes. Fails with NOT_FOUND if the project was archived meanwhile.
+ */
+export type StoreGeneration = (
+  project: ProjectScope,
+  generation: FinishedGeneration,
+  commit: (effect: () => Promise<void>) => Promise<void>,
+) => Promise<CostEstimate>;
+
+export type StoreGenerationOptions = {
+  readonly tracingOf: TracingOf;
+  readonly findScope: (level: "project", id: string) => Promise<Scope | undefined>;
+  readonly prices: Prices;
+};
+
+/**
+ * Time after admission in which the project counts as active without a check. Archiving waits
+ * longer than this time plus a commit.
+ */
+const activeMs = 10_000;
+
+export function createStoreGeneration(options: StoreGenerationOptions): StoreGeneration {
+  const { tracingOf, findScope, prices } = options;
+
+  async function assertActive(project: ProjectScope, sinceMs: number): Promise<void> {
+    if (Date.now() - sinceMs < activeMs) return;
+    if (await findScope("project", project.id)) return;
+    throw new ServiceError("NOT_FOUND", "the project was archived while a model ran");
+  }
+
+  async function store(project: ProjectScope, write: EventWrite): Promise<void> {
+    await assertActive(project, write.start_time ?? 0);
+    const { events } = tracingOf(project);
+    let kept = write;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await events.create(project.projectId, kept, { organization: project.orgId });
+        return;
+      } catch (error) {
+        const isRefused = error instanceof ServiceError && error.reason === "INVALID_ARGUMENT";
+        if (!isRefused || tries > storableFaults) throw error;
+        kept = withoutFault(kept, error.message);
+      }
+    }
+  }
+
+  return async (project, generation, commit) => {
+    const { target, answer, source, request } = generation;
+    const { connection, model } = target;
+    const estimate = prices.estimate({
+      provider: connection.name,
+      providerType: connection.type,
+      model: answer?.responseModel ?? model,
+      requestedModel: model,
+      usage: answer?.usage,
+      atMs: generation.startedAtMs,
+      isOpenAiStream: source === "proxy" && request.isStream && generation.error === undefined,
+    });
+    await commit(() => store(project, toEventWrite(generation, estimate)));
+    return estimate;
+  };
+}
+
+/** Creates the ids of a generation. Fails with INVALID_ARGUMENT naming the malformed id. */
+export function toPlace({ sessionId, parentId }: Placement): Place {
+  const session = idOf("session_id", sessionId);
+  const parent = idOf("parent_id", parentId);
+  return { generationId: createUuid(), sessionId: session ?? createUuid(), parentId: parent };
+}
+
+/** Faults of one event that can be worked around: its session and its payload. */
+const storableFaults = 2;
+
+// Returns the event without the refused part. The model ran, so its event must be stored: in a new
+// session if the given session id belongs to an event of another kind, and without its payload if
+// no event can hold it.
+function withoutFault(write: EventWrite, fault: string): EventWrite {
+  const { session_id = "", metadata = {}, ...rest } = write;
+  if (fault.startsWith("event.session_id:")) {
+    return { ...rest, metadata: { ...metadata, refused_session_id: session_id } };
+  }
+  const { config = {}, error, inputs: _, outputs: __, user_properties: ___, ...bare } = write;
+  const named = ["model", "provider", "type"].map((key) => [key, config[key]] as const);
+  return {
+    ...bare,
+    ...(error !== undefined && { error: error.slice(0, errorLengthMax) }),
+    inputs: {},
+    config: present(Object.fromEntries(named)),
+    metadata: { ...metadata, refused_payload: fault },
+  };
+}
+
+function idOf(field: string, text: string | undefined): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (isRecordId(text)) return text;
+  throw new ServiceError("INVALID_ARGUMENT", `${field}: must be 1 to 128 printable characters`);
+}

@@ -1,0 +1,99 @@
+// SQL of model aliases.
+
+import type { PendingQuery, Row } from "postgres";
+import type { Sql } from "../../../postgres/database.ts";
+import type { Heirs, Owner, OwnerLevel } from "../owner/owner.ts";
+import { isOf, isUsableBy, ownerValues, selectOwner } from "../owner/store.ts";
+
+type Fragment = PendingQuery<Row[]>;
+
+export type AliasRow = {
+  readonly id: string;
+  readonly name: string;
+  readonly targets: readonly string[];
+  readonly level: OwnerLevel;
+  readonly scopeId: string;
+  readonly updatedAt: Date;
+  readonly updatedBy: string;
+};
+
+type WrittenRow = Pick<AliasRow, "id" | "targets" | "updatedBy">;
+
+function selectAliases(sql: Sql): Fragment {
+  return sql`
+    select
+      alias_id as id,
+      name,
+      targets,
+      ${selectOwner(sql)},
+      updated_at as "updatedAt",
+      updated_by as "updatedBy"
+    from model_aliases`;
+}
+
+/** Key of the advisory lock for changing an owner's aliases; an arbitrary constant. */
+const changeLockKey = 730_512;
+
+/** Waits until no other transaction changes the owner's aliases, and returns their number. */
+export async function lockCount(sql: Sql, owner: Owner): Promise<number> {
+  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${owner.id}))`;
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from model_aliases where ${isOf(sql, owner)}`;
+  return row?.count ?? 0;
+}
+
+export async function insertAlias(
+  sql: Sql,
+  row: WrittenRow & { readonly owner: Owner; readonly name: string },
+): Promise<void> {
+  await sql`
+    insert into model_aliases (
+      alias_id, org_id, workspace_id, project_id, name, targets, updated_by
+    )
+    values (
+      ${row.id}, ${ownerValues(sql, row.owner)},
+      ${row.name}, ${[...row.targets]}, ${row.updatedBy}
+    )`;
+}
+
+export async function updateAlias(sql: Sql, row: WrittenRow): Promise<void> {
+  await sql`
+    update model_aliases
+    set targets = ${[...row.targets]}, updated_by = ${row.updatedBy}, updated_at = now()
+    where alias_id = ${row.id}`;
+}
+
+export async function deleteAlias(sql: Sql, id: string): Promise<void> {
+  await sql`delete from model_aliases where alias_id = ${id}`;
+}
+
+export async function findAlias(
+  sql: Sql,
+  owner: Owner,
+  name: string,
+): Promise<AliasRow | undefined> {
+  const [row] = await sql<AliasRow[]>`
+    ${selectAliases(sql)} where name = ${name} and ${isOf(sql, owner)}`;
+  return row;
+}
+
+/** Returns up to `limit` aliases of an owner, by name in byte order. */
+export async function listAliases(
+  sql: Sql,
+  owner: Owner,
+  { limit, afterName }: { readonly limit: number; readonly afterName: string },
+): Promise<readonly AliasRow[]> {
+  return sql<AliasRow[]>`
+    ${selectAliases(sql)}
+    where ${isOf(sql, owner)} and name collate "C" > ${afterName}
+    order by name collate "C"
+    limit ${limit}`;
+}
+
+/** Returns the aliases that a project may use: its own, its workspace's, its organization's. */
+export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly AliasRow[]> {
+  return sql<AliasRow[]>`
+    ${selectAliases(sql)}
+    where ${isUsableBy(sql, heirs)}
+    order by project_id nulls last, workspace_id nulls last, name collate "C"`;
+}

@@ -1,0 +1,256 @@
+// Provider credentials of an organization, workspace or project: address, settings and secrets. The
+// secrets are encrypted and never shown again. Source: docs/decisions.md, 12, 28, 34;
+// docs/generations.md.
+
+import { type Actor, describeActor } from "../../../base/actor.ts";
+import { change, changeInside } from "../../../access/change.ts";
+import type { ChangeParts } from "../../../access/change.ts";
+import type { ProjectScope, Scope } from "../../../access/scope.ts";
+import { ServiceError } from "../../../base/errors.ts";
+import { createUuid, isUuid } from "../../../base/ids.ts";
+import type { Logger } from "../../../base/logger.ts";
+import { toPage } from "../../../base/pages.ts";
+import type { Page, PageOptions } from "../../../base/pages.ts";
+import { providerCredentialsMax } from "../../../base/tenant-limits.ts";
+import type { Database } from "../../../postgres/database.ts";
+import type { AddressGuard } from "../../providers/address-guard.ts";
+import { changeOf, nearest, toOwner } from "../owner/owner.ts";
+import type { Owner } from "../owner/owner.ts";
+import type { Connection, Secrets } from "../../provider.ts";
+import type { EncryptionKeys } from "./encryption-keys.ts";
+import { assertFields, parseName, parseProvider, secretsOf, settingsOf } from "./fields.ts";
+import type { CredentialFields, Settings } from "./fields.ts";
+import {
+  assertNotMoved,
+  keptOf,
+  namesOf,
+  openSecrets,
+  sealAgain,
+  sealAll,
+  unreadable,
+} from "./secrets.ts";
+import * as store from "./store.ts";
+import type { CredentialRow } from "./store.ts";
+
+/** Credentials without their secrets. */
+export type Credential = Omit<CredentialRow, "sealed">;
+
+export type CreateCredentialOptions = {
+  readonly scope: Scope;
+  /** Defaults to the provider's name. */
+  readonly name: string | undefined;
+  readonly provider: string;
+  readonly fields: CredentialFields;
+  readonly actor: Actor;
+};
+
+export type UpdateCredentialOptions = {
+  readonly scope: Scope;
+  readonly id: string;
+  /** Absent settings are removed; absent secrets are kept. */
+  readonly fields: CredentialFields;
+  readonly actor: Actor;
+};
+
+/** Each change is audited without secrets and announced to every server when it commits. */
+export type Credentials = {
+  /**
+   * Stores credentials of a scope.
+   *
+   * Fails with INVALID_ARGUMENT naming the field, with NAME_TAKEN, with ENCRYPTION_KEY_ABSENT if
+   * there are secrets but no encryption key, and with NOT_FOUND if the scope was archived.
+   */
+  create(options: CreateCredentialOptions): Promise<Credential>;
+  /** Returns the credentials of this scope only, newest first. */
+  list(scope: Scope, page: PageOptions): Promise<Page<Credential>>;
+  /** Fails with NOT_FOUND if this scope itself has no credentials with the id. */
+  get(scope: Scope, id: string): Promise<Credential>;
+  /**
+   * Replaces credentials except name and provider. Fails like `create` and `get`. If requests would
+   * go to another place than before, every secret has to be given again.
+   */
+  update(options: UpdateCredentialOptions): Promise<Credential>;
+  /** Deletes credentials and returns their last state. Fails like `get`. */
+  delete(scope: Scope, id: string, actor: Actor): Promise<Credential>;
+  /**
+   * Returns the stored connections of a project: its own first, then its workspace's, then its
+   * organization's; of equal names only the first. Contains secrets. A connection whose secrets
+   * cannot be decrypted has the fault CREDENTIAL_UNREADABLE, which names it.
+   */
+  connectionsFor(project: ProjectScope): Promise<readonly Connection[]>;
+};
+
+export type CredentialsOptions = ChangeParts & {
+  readonly keys: EncryptionKeys;
+  /** Refuses addresses that credentials of tenants may not use. */
+  readonly addressGuard: Pick<AddressGuard, "assertAllowed">;
+  readonly logger: Pick<Logger, "error">;
+};
+
+/** Maximum ids whose fault is remembered, so that it is logged once and not with every call. */
+const reportedMax = 1_000;
+
+export function createCredentials(options: CredentialsOptions): Credentials {
+  const { database, logger } = options;
+  const reported = new Set<string>();
+
+  function report(id: string, fault: unknown): void {
+    if (reported.has(id)) return;
+    if (reported.size >= reportedMax) reported.clear();
+    reported.add(id);
+    const { message } = fault as Error;
+    logger.error({ credentialId: id, fault: message }, "provider credentials cannot be opened");
+  }
+
+  return {
+    create: (credential) => create(options, credential),
+
+    async list(scope, page) {
+      const rows = await store.listCredentials(database.sql(), toOwner(scope), page);
+      return toPage(rows, page.limit);
+    },
+
+    get: (scope, id) => get(database, toOwner(scope), id),
+
+    update: (asked) => update(options, asked),
+
+    delete: (scope, id, actor) => remove(options, { scope, id, actor }),
+
+    async connectionsFor(project) {
+      const rows = await store.listUsable(database.sql(), project);
+      return nearest(rows).map((row) => {
+        try {
+          return toConnection(row, openSecrets(options.keys, row));
+        } catch (error) {
+          report(row.id, error);
+          return { ...toConnection(row, {}), fault: unreadable(row, error) };
+        }
+      });
+    },
+  };
+}
+
+async function create(
+  options: CredentialsOptions,
+  { scope, name: asked, provider: type, fields, actor }: CreateCredentialOptions,
+): Promise<Credential> {
+  const { database, keys } = options;
+  const provider = parseProvider(type);
+  const name = parseName(asked ?? provider);
+  assertFields(provider, fields);
+  const settings = settingsOf(fields);
+  await assertAllowed(options, settings);
+  return changeInside(options, { scope, actor }, async (sql, held) => {
+    const owner = toOwner(held);
+    if ((await store.lockCount(sql, owner)) >= providerCredentialsMax) {
+      throw new ServiceError(
+        "INVALID_ARGUMENT",
+        `at most ${providerCredentialsMax} credentials a scope`,
+      );
+    }
+    const id = createUuid();
+    const place = { ...settings, id, provider, level: owner.level, scopeId: owner.id };
+    const written = { ...settings, id, ...sealAll(keys, secretsOf(fields), place) };
+    const createdBy = describeActor(actor);
+    const row = { ...written, owner, name, provider, createdBy };
+    if (!(await store.insertCredential(sql, row))) {
+      const fault = "there are credentials of this name; change those, or choose another name";
+      throw new ServiceError("NAME_TAKEN", `name: ${fault}`);
+    }
+    const result = await get(database, owner, id);
+    const after = stateOf(result);
+    const audit = { action: "provider_credential.create", targetId: id, after };
+    return { result, audit, forget: changeOf(owner) };
+  });
+}
+
+async function update(
+  options: CredentialsOptions,
+  { scope, id, fields, actor }: UpdateCredentialOptions,
+): Promise<Credential> {
+  const { database, keys } = options;
+  const known = await get(database, toOwner(scope), id);
+  assertFields(known.provider, fields, keptOf(known, fields));
+  const settings = settingsOf(fields);
+  await assertAllowed(options, settings);
+  return changeInside(options, { scope, actor }, async (sql, held) => {
+    const owner = toOwner(held);
+    const before = await store.lockCredential(sql, owner, id);
+    if (!before) throw noSuchCredentials();
+    // The kept secrets may have changed since the check without the lock.
+    assertFields(before.provider, fields, keptOf(before, fields));
+    assertNotMoved(before, settings, keptOf(before, fields));
+    const seal = sealAgain(keys, { before, settings, fields });
+    await store.updateCredential(sql, { ...settings, id, ...seal });
+    const result = await get(database, owner, id);
+    const audit = {
+      action: "provider_credential.update",
+      targetId: id,
+      before: stateOf(before),
+      after: { ...stateOf(result), replaced_secrets: namesOf(secretsOf(fields)) },
+    };
+    return { result, audit, forget: changeOf(owner) };
+  });
+}
+
+type RemoveOptions = { readonly scope: Scope; readonly id: string; readonly actor: Actor };
+
+function remove(
+  options: CredentialsOptions,
+  { scope, id, actor }: RemoveOptions,
+): Promise<Credential> {
+  return change(options, { scope, actor }, async (sql) => {
+    const owner = toOwner(scope);
+    const result = isUuid(id) && (await store.lockCredential(sql, owner, id));
+    if (!result) throw noSuchCredentials();
+    await store.deleteCredential(sql, id);
+    const before = stateOf(result);
+    const audit = { action: "provider_credential.delete", targetId: id, before };
+    return { result, audit, forget: changeOf(owner) };
+  });
+}
+
+async function get(database: Database, owner: Owner, id: string): Promise<Credential> {
+  const row = isUuid(id) && (await store.findCredential(database.sql(), owner, id));
+  if (!row) throw noSuchCredentials();
+  return row;
+}
+
+function noSuchCredentials(): ServiceError {
+  return new ServiceError("NOT_FOUND", "no such provider credentials");
+}
+
+async function assertAllowed(
+  { addressGuard }: CredentialsOptions,
+  { baseUrl }: Settings,
+): Promise<void> {
+  if (baseUrl !== null) await addressGuard.assertAllowed(baseUrl);
+}
+
+function toConnection(row: CredentialRow, secrets: Secrets): Connection {
+  return {
+    id: `${row.id} ${row.updatedAtUs}`,
+    name: row.name,
+    type: row.provider,
+    baseUrl: row.baseUrl ?? undefined,
+    resourceName: row.resourceName ?? undefined,
+    apiVersion: row.apiVersion ?? undefined,
+    region: row.region ?? undefined,
+    secrets,
+    isOperators: false,
+  };
+}
+
+/** Returns the state for the audit log. */
+function stateOf(row: Credential) {
+  return {
+    name: row.name,
+    provider: row.provider,
+    base_url: row.baseUrl,
+    resource_name: row.resourceName,
+    api_version: row.apiVersion,
+    region: row.region,
+    secrets: row.secretNames,
+    encryption_key_id: row.encryptionKeyId,
+  };
+}

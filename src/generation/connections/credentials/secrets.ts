@@ -1,0 +1,94 @@
+// Secrets of one row of credentials: which ones a change keeps, and their encryption.
+// Source: docs/generations.md.
+
+import { ServiceError } from "../../../base/errors.ts";
+import type { SecretName, Secrets } from "../../provider.ts";
+import type { EncryptionKeys, Place } from "./encryption-keys.ts";
+import { secretsOf } from "./fields.ts";
+import type { CredentialFields, Settings } from "./fields.ts";
+import type { CredentialRow } from "./store.ts";
+
+/** Returns the secrets that are kept when fields replace some. AWS's three change together. */
+export function keptOf(
+  { secretNames }: Pick<CredentialRow, "secretNames">,
+  fields: CredentialFields,
+): readonly SecretName[] {
+  if (fields.access_key_id !== undefined) return [];
+  return secretNames.filter((name) => fields[name] === undefined);
+}
+
+/**
+ * Throws if the destination changes while secrets are kept: a stored secret must not be sent to a
+ * place that its owner did not choose.
+ */
+export function assertNotMoved(
+  before: CredentialRow,
+  settings: Settings,
+  kept: readonly SecretName[],
+): void {
+  const moved = (["baseUrl", "resourceName", "region"] as const).find(
+    (name) => before[name] !== settings[name],
+  );
+  if (moved === undefined || kept.length === 0) return;
+  const field = { baseUrl: "base_url", resourceName: "resource_name", region: "region" }[moved];
+  throw new ServiceError(
+    "INVALID_ARGUMENT",
+    `${field}: requests would go elsewhere than before, so give ${kept.join(", ")} again`,
+  );
+}
+
+type Seal = Pick<CredentialRow, "secretNames" | "sealed" | "encryptionKeyId">;
+
+export function sealAll(keys: EncryptionKeys, secrets: Secrets, place: Place): Seal {
+  const secretNames = namesOf(secrets);
+  if (secretNames.length === 0) return { secretNames, sealed: null, encryptionKeyId: null };
+  const { sealed, keyId } = keys.seal(secrets, place);
+  return { secretNames, sealed, encryptionKeyId: keyId };
+}
+
+type SealAgain = {
+  readonly before: CredentialRow;
+  readonly settings: Settings;
+  readonly fields: CredentialFields;
+};
+
+/** Decrypts the stored secrets only if some are kept: new secrets can replace unreadable ones. */
+export function sealAgain(keys: EncryptionKeys, { before, settings, fields }: SealAgain): Seal {
+  const given = secretsOf(fields);
+  if (namesOf(given).length === 0) {
+    const { secretNames, sealed, encryptionKeyId } = before;
+    return { secretNames, sealed, encryptionKeyId };
+  }
+  const kept = keptOf(before, fields);
+  const place = { ...before, ...settings };
+  if (kept.length === 0) return sealAll(keys, given, place);
+  return sealAll(keys, { ...openForChange(keys, before), ...given }, place);
+}
+
+function openForChange(keys: EncryptionKeys, before: CredentialRow): Secrets {
+  try {
+    return openSecrets(keys, before);
+  } catch (error) {
+    throw unreadable(before, error);
+  }
+}
+
+export function openSecrets(keys: EncryptionKeys, row: CredentialRow): Secrets {
+  const { sealed, encryptionKeyId: keyId } = row;
+  return sealed === null || keyId === null ? {} : keys.open({ sealed, keyId }, row);
+}
+
+export function unreadable({ id, name, level }: CredentialRow, cause: unknown): ServiceError {
+  const { message } = cause as Error;
+  const whose = `provider credentials ${name} (${id}) of the ${level}`;
+  const wayOut = "give their secrets again, or ask the operator";
+  return new ServiceError(
+    "CREDENTIAL_UNREADABLE",
+    `${whose} cannot be opened: ${message}; ${wayOut}`,
+    { cause },
+  );
+}
+
+export function namesOf(secrets: Secrets): readonly SecretName[] {
+  return Object.keys(secrets) as SecretName[];
+}

@@ -1,0 +1,41 @@
+// SQL of the columns that hold the owner of a row of credentials or aliases.
+
+import type { PendingQuery, Row } from "postgres";
+import type { Sql } from "../../../postgres/database.ts";
+import type { Heirs, Owner, OwnerLevel } from "./owner.ts";
+
+type Fragment = PendingQuery<Row[]>;
+
+/** Column of the owner's id for each level; the other columns are null. */
+const ownerColumns = {
+  org: "org_id",
+  workspace: "workspace_id",
+  project: "project_id",
+} as const satisfies Record<OwnerLevel, string>;
+
+/** Selects `level` and `scopeId`. */
+export function selectOwner(sql: Sql): Fragment {
+  return sql`
+    case
+      when project_id is not null then 'project'
+      when workspace_id is not null then 'workspace'
+      else 'org'
+    end as level,
+    coalesce(project_id, workspace_id, org_id) as "scopeId"`;
+}
+
+/** Selects the rows of an owner. */
+export function isOf(sql: Sql, { level, id }: Owner): Fragment {
+  return sql`${sql(ownerColumns[level])} = ${id}`;
+}
+
+/** Selects the rows that a project may use. */
+export function isUsableBy(sql: Sql, { projectId, workspaceId, orgId }: Heirs): Fragment {
+  return sql`(project_id = ${projectId} or workspace_id = ${workspaceId} or org_id = ${orgId})`;
+}
+
+/** Returns the values of `org_id, workspace_id, project_id` for a new row. */
+export function ownerValues(sql: Sql, { level, id }: Owner): Fragment {
+  const idAt = (one: OwnerLevel) => (one === level ? id : null);
+  return sql`${idAt("org")}, ${idAt("workspace")}, ${idAt("project")}`;
+}

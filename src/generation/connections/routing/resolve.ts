@@ -1,0 +1,110 @@
+// Resolves a model name among the providers of a project. Source: docs/decisions.md, 20, 21.
+
+import { modelLengthMax } from "../../../base/field-limits.ts";
+import { ServiceError } from "../../../base/errors.ts";
+import { type Connection, providerTypes, type Route, type Target } from "../../provider.ts";
+import { guessType } from "./guess.ts";
+
+/** Name for a list of models, each written as a request would name it; aliases are not nested. */
+export type Alias = {
+  readonly name: string;
+  readonly targets: readonly string[];
+};
+
+/** If several have the same name, the first one counts. */
+export type Providers = {
+  readonly connections: readonly Connection[];
+  readonly aliases: readonly Alias[];
+};
+
+/** Maximum names in a message. */
+const namesMax = 20;
+
+/**
+ * Resolves a request's `model`, in this order: an alias; `provider/model`; a model whose name tells
+ * its provider; a model of the only provider. With `provider`, which names a connection, `model` is
+ * always a model of this connection.
+ *
+ * Fails with INVALID_ARGUMENT naming `model` or `provider` and listing the providers, and with
+ * CREDENTIAL_UNREADABLE if every target has unreadable credentials.
+ */
+export function resolve(providers: Providers, model: string, provider?: string): Route {
+  assertName("model", model);
+  if (provider !== undefined) {
+    const targets = usable([findNamed(providers, model, provider)]);
+    return { asked: model, alias: undefined, targets };
+  }
+  const alias = providers.aliases.find(({ name }) => name === model);
+  const names = alias?.targets ?? [model];
+  const targets = names.flatMap((name) => findTarget(providers, name) ?? []);
+  const [first, ...rest] = targets;
+  if (!first) throw new ServiceError("INVALID_ARGUMENT", unresolved(providers, alias));
+  return { asked: model, alias: alias?.name, targets: usable([first, ...rest]) };
+}
+
+/** Omits unusable targets if at least one is usable; else throws the fault of the first. */
+function usable(targets: Route["targets"]): Route["targets"] {
+  const [first, ...rest] = targets.filter(({ connection }) => !connection.fault);
+  if (first) return [first, ...rest];
+  throw targets[0].connection.fault ?? new Error("no target, and no fault of one");
+}
+
+/** Returns whether a model name is allowed: it becomes part of headers, URLs and events. */
+export function isModelName(text: string): boolean {
+  return text !== "" && text.length <= modelLengthMax && !/[^\x21-\x7e]/.test(text);
+}
+
+function assertName(field: string, text: string): void {
+  if (isModelName(text)) return;
+  const wanted = `1 to ${modelLengthMax} visible ASCII characters`;
+  throw new ServiceError("INVALID_ARGUMENT", `${field}: must be ${wanted}`);
+}
+
+function findNamed(providers: Providers, model: string, provider: string): Target {
+  assertName("provider", provider);
+  const connection = providers.connections.find(({ name }) => name === provider);
+  if (connection) return { connection, model };
+  const message = `provider: there is none of this name; ${listed(providers)}`;
+  throw new ServiceError("INVALID_ARGUMENT", message);
+}
+
+function findTarget({ connections }: Providers, model: string): Target | undefined {
+  const slash = model.indexOf("/");
+  const before = model.slice(0, Math.max(slash, 0));
+  const named = connections.find(({ name }) => name === before);
+  const rest = model.slice(slash + 1);
+  if (named && rest !== "") return { connection: named, model: rest };
+  const connection = findGuessed(connections, model) ?? findOnly(connections, before);
+  return connection && { connection, model };
+}
+
+/** Prefers a connection that is named like the provider over others of its type. */
+function findGuessed(connections: readonly Connection[], model: string): Connection | undefined {
+  const type = guessType(model);
+  const ofType = connections.filter((one) => one.type === type);
+  return ofType.find(({ name }) => name === type) ?? ofType[0];
+}
+
+/**
+ * Returns the only connection, if there is exactly one. A model that names another provider is not
+ * meant for it, except on an OpenAI-compatible server, which may have models of such names.
+ */
+function findOnly(connections: readonly Connection[], before: string): Connection | undefined {
+  const [only, ...others] = connections;
+  if (!only || others.length > 0) return undefined;
+  const isOfAnother = providerTypes.some((type) => type === before);
+  return isOfAnother && only.type !== "openai_compatible" ? undefined : only;
+}
+
+function unresolved(providers: Providers, alias: Alias | undefined): string {
+  const what = alias ? `no provider is known for what ${alias.name} stands for` : "";
+  const way = "name it as provider/model, such as openai/gpt-4o-mini";
+  return `model: ${what || `no provider is known for it; ${way}`}; ${listed(providers)}`;
+}
+
+function listed({ connections }: Providers): string {
+  const names = [...new Set(connections.map(({ name }) => name))];
+  if (names.length === 0) return "no provider is set up for this project";
+  const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : "";
+  return `providers: ${names.slice(0, namesMax).join(", ")}${more}`;
+}

@@ -1,0 +1,72 @@
+// Converts error answers of the OpenAI API to ProviderError, without secrets.
+// Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 20, 21.
+
+import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
+import { type Redactor, redactor } from "../providers/redact.ts";
+import { retryAfterOf } from "../providers/ai-sdk/error.ts";
+import { ProviderError } from "../provider-error.ts";
+import type { Connection } from "../provider.ts";
+
+/** Maximum bytes of an error body that are read. */
+export const errorBytesMax = 65_536;
+
+/** Converts an answer with an error status. `body` may be cut at `errorBytesMax`. */
+export function statusFault(
+  connection: Connection,
+  status: number,
+  retryAfter: string | undefined,
+  body: Uint8Array,
+): ProviderError {
+  const clean = redactor(connection);
+  const cleansed = clean.body(body);
+  const text = Buffer.from(cleansed).toString("utf8");
+  const json = tryParseJson(text);
+  const error = isJsonObject(json) ? json["error"] : undefined;
+  const isOpenAi = isJsonObject(error) && typeof error["message"] === "string";
+  const words = clean.message(wordsOf(json) ?? text.trim());
+  return new ProviderError({
+    failure: "status",
+    status,
+    message: `provider ${connection.name} answered ${status}${words === "" ? "" : `: ${words}`}`,
+    provider: connection.name,
+    retryAfterSeconds: retryAfterOf(retryAfter),
+    ...(isOpenAi && { body: relayedBody(cleansed, json, clean) }),
+  });
+}
+
+/** Returns the body for the client, formatted again if JSON escapes hid a secret in it. */
+function relayedBody(bytes: Uint8Array, json: JsonValue | undefined, clean: Redactor): Uint8Array {
+  const anew = Buffer.from(JSON.stringify(json));
+  const cleansed = clean.body(anew);
+  return anew.equals(cleansed) ? bytes : cleansed;
+}
+
+/** Creates the error of an unusable answer; `what` continues "answered". */
+export function malformedFault({ name }: Connection, what: string): ProviderError {
+  const message = `provider ${name} answered ${what}`;
+  return new ProviderError({ failure: "malformed", message, provider: name });
+}
+
+/** Creates the error of a stream or answer that ends in its middle. */
+export function brokenOff({ name }: Connection, what = "broke off"): ProviderError {
+  const message = `provider ${name} ${what}`;
+  return new ProviderError({ failure: "broken", message, provider: name });
+}
+
+/** Creates the error of a stream that ends with an event that reports a failure. */
+export function streamErrorFault(
+  connection: Connection,
+  json: JsonValue | undefined,
+): ProviderError {
+  const words = wordsOf(json);
+  const said = words === undefined ? "" : `: ${redactor(connection).message(words)}`;
+  return brokenOff(connection, `broke off with an error${said}`);
+}
+
+/** Returns the message of an error body; servers like OpenAI's put it into different members. */
+function wordsOf(json: JsonValue | undefined): string | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { error, message, detail } = json;
+  const inner = isJsonObject(error) ? error["message"] : error;
+  return [inner, message, detail].find((words) => typeof words === "string");
+}

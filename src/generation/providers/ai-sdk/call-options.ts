@@ -1,0 +1,183 @@
+// Converts a chat request of the OpenAI API to options of the Vercel AI SDK. A member without an
+// equivalent is refused by name, unless its value has no effect.
+// Source: docs/decisions.md, 21; docs/generations.md.
+
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { chatChoicesMax } from "../../../base/tenant-limits.ts";
+import type { Target } from "../../provider.ts";
+import { type Fields, untranslatable } from "../../openai/fields.ts";
+import { toPrompt } from "./messages.ts";
+import { toSchema, toToolChoice, toTools } from "./tools.ts";
+
+/** Fails with INVALID_ARGUMENT naming a member that is malformed or cannot be translated. */
+export function toCallOptions(request: Fields, target: Target): LanguageModelV4CallOptions {
+  assertTranslatable(request);
+  const { type } = target.connection;
+  const tools = toTools(request);
+  return {
+    prompt: toPrompt(request, type),
+    ...defined({
+      maxOutputTokens: toTokensMax(request),
+      ...toSampling(request, target),
+      stopSequences: toStops(request),
+      seed: request.integer("seed"),
+      tools,
+      toolChoice: toToolChoice(request, tools),
+      responseFormat: toResponseFormat(request),
+      reasoning: toEffort(request),
+      providerOptions: toProviderOptions(request, target),
+    }),
+  };
+}
+
+/** Returns the number of choices that the request asks for. */
+export function toChoices(request: Fields): number {
+  const count = request.integer("n") ?? 1;
+  if (count >= 1 && count <= chatChoicesMax) return count;
+  return request.refuse("n", `must be 1 to ${chatChoicesMax} for this provider`);
+}
+
+export function isUsageWanted(request: Fields): boolean {
+  const options = request.fields("stream_options");
+  options?.only("include_usage", "include_obfuscation");
+  return options?.boolean("include_usage") ?? false;
+}
+
+const translated: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "stream",
+  "stream_options",
+  "n",
+  "max_tokens",
+  "max_completion_tokens",
+  "temperature",
+  "top_p",
+  "presence_penalty",
+  "frequency_penalty",
+  "stop",
+  "seed",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "reasoning_effort",
+  // Labels of the caller: they change no answer, are not sent, and stay with the event.
+  "user",
+  "metadata",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+]);
+
+/** Values without an effect: clients also send the defaults of OpenAI's API. */
+const idle: Readonly<Record<string, (value: JsonValue) => boolean>> = {
+  logprobs: (value) => value === false,
+  top_logprobs: (value) => value === 0,
+  logit_bias: (value) => isJsonObject(value) && Object.keys(value).length === 0,
+  modalities: (value) => isJsonArray(value) && value.length === 1 && value[0] === "text",
+  service_tier: (value) => value === "auto" || value === "default",
+  store: (value) => value === false,
+  verbosity: (value) => value === "medium",
+};
+
+function isIdle(name: string, value: JsonValue): boolean {
+  return Object.hasOwn(idle, name) && idle[name]?.(value) === true;
+}
+
+function assertTranslatable(request: Fields): void {
+  for (const [name, value] of Object.entries(request.object)) {
+    if (value === null || translated.has(name) || isIdle(name, value)) continue;
+    request.refuse(name, untranslatable);
+  }
+}
+
+function toTokensMax(request: Fields): number | undefined {
+  const older = request.integer("max_tokens");
+  const newer = request.integer("max_completion_tokens");
+  if (older !== undefined && newer !== undefined && older !== newer) {
+    request.refuse("max_tokens", "must not differ from max_completion_tokens");
+  }
+  return newer ?? older;
+}
+
+type Sampling = Pick<
+  LanguageModelV4CallOptions,
+  "temperature" | "topP" | "presencePenalty" | "frequencyPenalty"
+>;
+
+// Omits a default that is given explicitly if newer models would refuse it.
+function toSampling(request: Fields, { connection }: Target): Undefinable<Sampling> {
+  const unlessOf = (name: string, idle: number | undefined): number | undefined => {
+    const value = request.number(name);
+    return value === idle ? undefined : value;
+  };
+  const anthropicDefault = connection.type === "anthropic" ? 1 : undefined;
+  return {
+    temperature: unlessOf("temperature", anthropicDefault),
+    topP: unlessOf("top_p", anthropicDefault),
+    presencePenalty: unlessOf("presence_penalty", 0),
+    frequencyPenalty: unlessOf("frequency_penalty", 0),
+  };
+}
+
+function toStops(request: Fields): string[] | undefined {
+  const stop = request.value("stop");
+  if (typeof stop === "string") return [stop];
+  return request.list("stop")?.map(({ path, value }) => {
+    if (typeof value === "string") return value;
+    return request.refuse(path, "must be text");
+  });
+}
+
+const efforts = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
+
+function toEffort(request: Fields): (typeof efforts)[number] | undefined {
+  const effort = request.text("reasoning_effort");
+  if (effort === undefined) return undefined;
+  const known = efforts.find((one) => one === effort);
+  return known ?? request.refuse("reasoning_effort", `must be one of ${efforts.join(", ")}`);
+}
+
+function toResponseFormat(
+  request: Fields,
+): LanguageModelV4CallOptions["responseFormat"] | undefined {
+  const format = request.fields("response_format");
+  const type = format?.needText("type");
+  if (!format || type === "text") return undefined;
+  if (type === "json_object") return { type: "json" };
+  if (type !== "json_schema") return format.refuse("type", untranslatable);
+  const asked = format.fields("json_schema") ?? format.refuse("json_schema", "must be given");
+  asked.only("name", "description", "schema", "strict");
+  return {
+    type: "json",
+    name: asked.needText("name"),
+    ...defined({
+      description: asked.text("description"),
+      schema: toSchema(asked.fields("schema")?.object),
+    }),
+  };
+}
+
+/** Returns options that the SDK has only under the name of a provider. */
+function toProviderOptions(request: Fields, target: Target): SharedV4ProviderOptions | undefined {
+  const { connection, model } = target;
+  const isParallel = request.boolean("parallel_tool_calls") ?? true;
+  const isStrict = request.fields("response_format")?.fields("json_schema")?.boolean("strict");
+  if (connection.type === "mistral") {
+    return { mistral: { parallelToolCalls: isParallel, strictJsonSchema: isStrict ?? false } };
+  }
+  if (isParallel) return undefined;
+  const isClaude = connection.type === "anthropic" || model.includes("anthropic");
+  if (isClaude) return { anthropic: { disableParallelToolUse: true } };
+  return request.refuse("parallel_tool_calls", untranslatable);
+}
+
+type Undefinable<T> = { readonly [Name in keyof T]: T[Name] | undefined };
+
+/** Omits undefined members: the SDK's types allow absent members, but not undefined ones. */
+function defined<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
+}

@@ -1,0 +1,145 @@
+// Converts answers of the Vercel AI SDK's language models to OpenAI's chat completions.
+// Source: docs/decisions.md, 18, 21; docs/generations.md.
+
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4ToolCall,
+} from "@ai-sdk/provider";
+import { createUuid } from "../../../base/ids.ts";
+import { type JsonObject, present } from "../../../base/json.ts";
+import { brokenOff, malformedFault } from "../../openai/error.ts";
+import type { Target } from "../../provider.ts";
+import { tokenCounts, type Usage } from "../../usage.ts";
+
+/** Metadata of the first of several answers. */
+type ResponseHead = LanguageModelV4GenerateResult["response"];
+
+export type Head = { readonly id: string; readonly created: number; readonly model: string };
+
+export function headOf(response: ResponseHead, { model }: Target): Head {
+  return {
+    id: response?.id ?? `chatcmpl-${createUuid()}`,
+    created: Math.floor((response?.timestamp?.getTime() ?? Date.now()) / 1_000),
+    model: response?.modelId ?? model,
+  };
+}
+
+/** Converts results to choices in the same order; there is at least one. */
+export function toCompletion(
+  results: readonly LanguageModelV4GenerateResult[],
+  usage: Usage | undefined,
+  target: Target,
+): JsonObject {
+  return present({
+    ...headOf(results[0]?.response, target),
+    object: "chat.completion",
+    choices: results.map(({ content, finishReason }, index) => ({
+      index,
+      message: toMessage(content, target),
+      logprobs: null,
+      finish_reason: toFinishReason(finishReason, target),
+    })),
+    usage: usage && toOpenAiUsage(usage),
+  });
+}
+
+function toMessage(content: readonly LanguageModelV4Content[], target: Target): JsonObject {
+  const calls: JsonObject[] = [];
+  const reasoning: JsonObject[] = [];
+  let thoughts = "";
+  let text: string | null = null;
+  for (const part of content) {
+    if (part.type === "text") text = `${text ?? ""}${part.text}`;
+    else if (part.type === "tool-call") calls.push(toToolCall(part));
+    else if (part.type === "reasoning") {
+      thoughts += part.text;
+      reasoning.push(toReasoning(part.text, part.providerMetadata));
+    } else assertNothingLost(part.type, target);
+  }
+  return present({
+    role: "assistant",
+    content: text,
+    refusal: null,
+    reasoning_content: thoughts === "" ? undefined : thoughts,
+    extra_content: toReasoningExtra(reasoning),
+    tool_calls: calls.length > 0 ? calls : undefined,
+  });
+}
+
+export function toReasoning(text: string, metadata: object | undefined): JsonObject {
+  return present({ text, extra_content: metadata as JsonObject | undefined });
+}
+
+/**
+ * Returns the reasoning for `extra_content` if the provider signed it, because the provider needs
+ * it again with the results of tools. A client that returns the message unchanged returns it too.
+ */
+export function toReasoningExtra(reasoning: readonly JsonObject[]): JsonObject | undefined {
+  const isSigned = reasoning.some((one) => one["extra_content"] !== undefined);
+  return isSigned ? { reasoning } : undefined;
+}
+
+function toToolCall(part: LanguageModelV4ToolCall): JsonObject {
+  const { toolCallId, toolName, input, providerMetadata } = part;
+  return present({
+    id: toolCallId,
+    type: "function",
+    function: { name: toolName, arguments: input },
+    extra_content: providerMetadata as JsonObject | undefined,
+  });
+}
+
+/** Content parts that annotate an answer and may be omitted. */
+const notes: ReadonlySet<string> = new Set(["source", "custom"]);
+
+/** Fails if an answer contains a part that chat completions cannot represent. */
+export function assertNothingLost(partType: string, { connection }: Target): void {
+  if (notes.has(partType)) return;
+  throw malformedFault(connection, `a ${partType}, which a chat completion cannot hold`);
+}
+
+const finishReasons = {
+  stop: "stop",
+  length: "length",
+  "content-filter": "content_filter",
+  "tool-calls": "tool_calls",
+  other: "stop",
+} as const;
+
+/** Returns OpenAI's finish reason. Fails if the model did not finish. */
+export function toFinishReason(
+  { unified, raw }: LanguageModelV4FinishReason,
+  { connection }: Target,
+): string {
+  const isEnd = unified !== "error" && unified !== "interrupted";
+  // Without a raw reason from the provider, the SDK only guessed the end.
+  if (isEnd && raw !== undefined) return finishReasons[unified];
+  const what = raw === undefined ? "broke off its answer" : `ended its answer with ${raw}`;
+  throw brokenOff(connection, what);
+}
+
+export function toOpenAiUsage(usage: Usage): JsonObject {
+  return {
+    ...tokenCounts(usage),
+    prompt_tokens_details: { cached_tokens: usage.cacheRead },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+  };
+}
+
+/** Returns the sum of several calls; undefined if the usage of one is unknown. */
+export function sumUsages(usages: readonly (Usage | undefined)[]): Usage | undefined {
+  let sum: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+  for (const usage of usages) {
+    if (!usage) return undefined;
+    sum = {
+      input: sum.input + usage.input,
+      cacheRead: sum.cacheRead + usage.cacheRead,
+      cacheWrite: sum.cacheWrite + usage.cacheWrite,
+      output: sum.output + usage.output,
+      reasoning: sum.reasoning + usage.reasoning,
+    };
+  }
+  return sum;
+}

@@ -1,0 +1,134 @@
+// Converts streams of the Vercel AI SDK, one for each choice, to chunks of a chat completion of the
+// OpenAI API. Source: docs/decisions.md, 21; docs/generations.md.
+
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { type JsonObject, present } from "../../../base/json.ts";
+import type { Target } from "../../provider.ts";
+import { toProviderError } from "./error.ts";
+import { usageOf } from "./usage.ts";
+import type { Usage } from "../../usage.ts";
+import type { StreamAnswer, StreamPart } from "../../calls/model-call.ts";
+import { brokenOff } from "../../openai/error.ts";
+import { createChoiceDeltas } from "./choice-deltas.ts";
+import { type Head, headOf, sumUsages, toOpenAiUsage } from "./completion.ts";
+import { merge } from "./merge.ts";
+
+/** Model and its request, which is sent once for each choice. */
+export type ChatCall = {
+  readonly model: LanguageModelV4;
+  readonly target: Target;
+  readonly options: LanguageModelV4CallOptions;
+  readonly choices: number;
+  /** Whether a stream has the usage in a chunk before its end. */
+  readonly isUsageWanted: boolean;
+};
+
+const words = "broke off its answer";
+
+/** Part of one of the choices. */
+type ChoicePart = { readonly index: number; readonly part: LanguageModelV4StreamPart };
+
+/**
+ * Calls the model. Resolves when the first part has arrived: a failure before it may be retried.
+ * Fails with a ProviderError, or with the signal's reason if it is aborted.
+ */
+export async function streamChat(call: ChatCall, signal: AbortSignal): Promise<StreamAnswer> {
+  const ended = new AbortController();
+  const both = AbortSignal.any([signal, ended.signal]);
+  const sources = Array.from({ length: call.choices }, (_, index) => partsOf(call, index, both));
+  const parts = merge(sources);
+  try {
+    const first = await parts.next();
+    if (first.done) throw brokenOff(call.target.connection, words);
+    const rest = resume(first.value, parts);
+    return { kind: "stream", parts: toParts(rest, call, { signal, ended }) };
+  } catch (error) {
+    ended.abort();
+    throw signal.aborted ? signal.reason : toProviderError(error, call.target);
+  }
+}
+
+async function* resume<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first;
+  yield* rest;
+}
+
+/** Yields the parts of a choice, including its finish. */
+async function* partsOf(
+  { model, target, options }: ChatCall,
+  index: number,
+  abortSignal: AbortSignal,
+): AsyncGenerator<ChoicePart> {
+  const { stream } = await model.doStream({ ...options, abortSignal });
+  for await (const part of stream) {
+    if (part.type === "error") throw part.error;
+    if (part.type === "stream-start") continue;
+    yield { index, part };
+    if (part.type === "finish") return;
+  }
+  throw brokenOff(target.connection, words);
+}
+
+type Run = {
+  readonly signal: AbortSignal;
+  /** Aborts the calls. */
+  readonly ended: AbortController;
+};
+
+async function* toParts(
+  choiceParts: AsyncIterable<ChoicePart>,
+  call: ChatCall,
+  { signal, ended }: Run,
+): AsyncGenerator<readonly StreamPart[]> {
+  try {
+    const chunks = createChunks(call);
+    const usages: (Usage | undefined)[] = [];
+    for await (const { index, part } of choiceParts) {
+      if (part.type === "finish") usages.push(usageOf(part.usage));
+      const parts = chunks.of(index, part).map((chunk) => ({ chunk }));
+      if (parts.length > 0) yield parts;
+    }
+    const usage = sumUsages(usages);
+    if (call.isUsageWanted && usage) yield [{ chunk: chunks.ofUsage(usage) }];
+    yield [{ isDone: true, usage }];
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toProviderError(error, call.target, { isBegun: true });
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Creates the chunks of all choices, which share an id. */
+function createChunks({ target, choices, isUsageWanted }: ChatCall) {
+  const deltas = Array.from({ length: choices }, () => createChoiceDeltas(target));
+  const begun = new Set<number>();
+  let head: Head | undefined;
+
+  function toChunk(choice: JsonObject | undefined, usage: JsonObject | null): JsonObject {
+    head ??= headOf(undefined, target);
+    return present({
+      ...head,
+      object: "chat.completion.chunk",
+      choices: choice ? [choice] : [],
+      usage: isUsageWanted ? usage : undefined,
+    });
+  }
+
+  return {
+    of(index: number, part: LanguageModelV4StreamPart): readonly JsonObject[] {
+      if (part.type === "response-metadata") head ??= headOf(part, target);
+      return (deltas[index]?.of(part) ?? []).map(({ delta, finish_reason }) => {
+        const opening = begun.has(index) ? {} : { role: "assistant", content: "" };
+        begun.add(index);
+        const whole = { ...opening, ...delta };
+        return toChunk({ index, delta: whole, logprobs: null, finish_reason }, null);
+      });
+    },
+
+    ofUsage: (usage: Usage): JsonObject => toChunk(undefined, toOpenAiUsage(usage)),
+  };
+}

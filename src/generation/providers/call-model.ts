@@ -1,0 +1,61 @@
+// Calls the model of a target: providers with the OpenAI API directly, others through the Vercel AI
+// SDK. Source: docs/decisions.md, 20, 21; docs/generations.md.
+
+import { isJsonArray } from "../../base/json.ts";
+import { chatChoicesMax } from "../../base/tenant-limits.ts";
+import {
+  type CallModel,
+  choicesAsked,
+  type ModelAnswer,
+  type ModelRequest,
+} from "../calls/model-call.ts";
+import { choicesOf } from "../openai/answer.ts";
+import { brokenOff, malformedFault } from "../openai/error.ts";
+import { withModel } from "../openai/model-name.ts";
+import { type Connection, type Route, speaksOpenAi } from "../provider.ts";
+import { callChat, toOpenAiBody } from "./ai-sdk/chat.ts";
+import { callEmbeddings, parallelMax } from "./ai-sdk/embeddings.ts";
+import type { LanguageModels } from "./ai-sdk/language-models.ts";
+import type { SendOpenAi } from "./openai-api.ts";
+
+export type CallModelOptions = {
+  readonly languageModels: LanguageModels;
+  readonly sendOpenAi: SendOpenAi;
+};
+
+export function createCallModel({ languageModels, sendOpenAi }: CallModelOptions): CallModel {
+  return async (target, request, signal) => {
+    const { connection, model } = target;
+    const { operation, isStream, bytes } = request;
+    if (!speaksOpenAi(connection.type)) {
+      const call = operation === "embedding" ? callEmbeddings : callChat;
+      return call(languageModels, target, request, signal);
+    }
+    if (bytes) {
+      return sendOpenAi(target, { operation, isStream, bytes: withModel(bytes, model) }, signal);
+    }
+    const written = await toOpenAiBody(target, request);
+    const answer = await sendOpenAi(target, { operation, isStream, bytes: written }, signal);
+    assertFinished(answer, connection);
+    return answer;
+  };
+}
+
+function assertFinished(answer: ModelAnswer, connection: Connection): void {
+  if (answer.kind === "stream") return;
+  const choices = choicesOf(answer.json);
+  if (choices.length === 0) throw malformedFault(connection, "with a chat without choices");
+  if (choices.every(({ finishReason }) => finishReason !== undefined)) return;
+  throw brokenOff(connection, "broke off its answer");
+}
+
+/**
+ * Returns the number of concurrent calls to a provider for a request: one if every provider of the
+ * route takes the whole request in one call.
+ */
+export function concurrentCalls({ targets }: Route, request: ModelRequest): number {
+  if (targets.every(({ connection }) => speaksOpenAi(connection.type))) return 1;
+  if (request.operation === "chat") return Math.min(choicesAsked(request), chatChoicesMax);
+  const { input } = request.body;
+  return isJsonArray(input) ? Math.min(Math.max(input.length, 1), parallelMax) : 1;
+}

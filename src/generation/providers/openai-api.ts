@@ -1,0 +1,173 @@
+// Sends requests to providers with the OpenAI API. No header of the caller is sent.
+// Source: docs/decisions.md, 21; the OpenAI API reference.
+
+import type { Dispatcher } from "undici";
+import { ServiceError } from "../../base/errors.ts";
+import { isJsonObject, tryParseJson } from "../../base/json.ts";
+import { hasMoreContainers } from "../../base/json-containers.ts";
+import { containersMax, nestingDepthMax } from "../../base/limits.ts";
+import { isSound } from "../../tracing/events/parse-event.ts";
+import { type Phase, toNetworkError } from "./network-error.ts";
+import type { Outbound } from "./outbound.ts";
+import type { Connection, Target } from "../provider.ts";
+import { azureApiVersionDefault, baseUrlOf } from "./base-url.ts";
+import { isAnswer } from "../openai/answer.ts";
+import { errorBytesMax, malformedFault, statusFault } from "../openai/error.ts";
+import { readParts } from "../openai/event-stream.ts";
+import type { ModelAnswer, ModelRequest, StreamAnswer, WholeAnswer } from "../calls/model-call.ts";
+
+type Response = Dispatcher.ResponseData;
+
+const paths = { chat: "/chat/completions", embedding: "/embeddings" } as const;
+
+const jsonType = "application/json";
+const streamType = "text/event-stream";
+
+/** Names of Azure's deployments: part of a URL path that they must not leave. */
+const deploymentName = /^(?!\.{1,2}$)[\w.-]+$/;
+
+/** Request in the bytes that the provider gets. */
+export type OpenAiRequest = Pick<ModelRequest, "operation" | "isStream"> & {
+  readonly bytes: Uint8Array;
+};
+
+/** Sends a request. Resolves and fails like `CallModel`. */
+export type SendOpenAi = (
+  target: Target,
+  request: OpenAiRequest,
+  signal: AbortSignal,
+) => Promise<ModelAnswer>;
+
+export function createSendOpenAi(outbound: Pick<Outbound, "dispatcher">): SendOpenAi {
+  return async (target, request, signal) => {
+    const { connection } = target;
+    const response = await orFault(connection, "head", signal, () =>
+      outbound.dispatcher(connection).request({
+        ...addressOf(target, request),
+        method: "POST",
+        headers: headersOf(connection, request),
+        body: request.bytes,
+        signal,
+      }),
+    );
+    // Without a listener, an error of an unread body would end the process.
+    response.body.on("error", () => undefined);
+    if (response.statusCode >= 300) throw await readFault(connection, response, signal);
+    return request.isStream
+      ? readStream(connection, response, signal)
+      : readWhole(connection, request, response, signal);
+  };
+}
+
+function addressOf({ connection, model }: Target, { operation }: OpenAiRequest) {
+  const base = new URL(baseUrlOf(connection));
+  const folder = base.pathname === "/" ? "" : base.pathname;
+  if (connection.type !== "azure") {
+    return { origin: base.origin, path: `${folder}${paths[operation]}` };
+  }
+  if (!deploymentName.test(model)) {
+    const message = `model: is no name of a deployment of provider ${connection.name}`;
+    throw new ServiceError("INVALID_ARGUMENT", message);
+  }
+  const version = encodeURIComponent(connection.apiVersion ?? azureApiVersionDefault);
+  const path = `${folder}/deployments/${model}${paths[operation]}?api-version=${version}`;
+  return { origin: base.origin, path };
+}
+
+/** Returns the headers that authenticate a call. */
+export function keyHeaders({ type, secrets }: Connection): Record<string, string> {
+  const { api_key: key } = secrets;
+  // Servers in private networks often require no key.
+  if (key === undefined) return {};
+  return type === "azure" ? { "api-key": key } : { authorization: `Bearer ${key}` };
+}
+
+function headersOf(connection: Connection, { isStream }: OpenAiRequest): Record<string, string> {
+  return {
+    ...keyHeaders(connection),
+    "content-type": jsonType,
+    accept: isStream ? streamType : jsonType,
+    "user-agent": "waggle",
+  };
+}
+
+/** Runs a part of a call; converts network errors to ProviderError. */
+async function orFault<T>(
+  connection: Connection,
+  phase: Phase,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw toNetworkError(error, connection, phase) ?? error;
+  }
+}
+
+async function readFault(
+  connection: Connection,
+  { statusCode, headers, body }: Response,
+  signal: AbortSignal,
+): Promise<Error> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  await orFault(connection, "head", signal, async () => {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= errorBytesMax) break;
+    }
+  });
+  const text = Buffer.concat(chunks).subarray(0, errorBytesMax);
+  const { "retry-after": retryAfter } = headers;
+  const asked = typeof retryAfter === "string" ? retryAfter : undefined;
+  return statusFault(connection, statusCode, asked, text);
+}
+
+async function readWhole(
+  connection: Connection,
+  { operation }: OpenAiRequest,
+  { headers, body }: Response,
+  signal: AbortSignal,
+): Promise<WholeAnswer> {
+  const bytes = await orFault(connection, "body", signal, () => body.bytes());
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const json = hasMoreContainers(bytes, containersMax) ? undefined : tryParseJson(text);
+  if (!isAnswer(operation, json) || !isSound(json, nestingDepthMax)) {
+    if (isJsonObject(json) && isJsonObject(json["error"])) {
+      // Some providers answer a failed request with status 200.
+      throw statusFault(connection, 502, undefined, bytes.subarray(0, errorBytesMax));
+    }
+    throw malformedFault(connection, `with a body that is not a valid ${operation} of its API`);
+  }
+  const { "content-type": type } = headers;
+  const isJson = typeof type === "string" && type.startsWith(jsonType);
+  const contentType = isJson ? type : jsonType;
+  return { kind: "whole", bytes, json, contentType };
+}
+
+async function readStream(
+  connection: Connection,
+  { headers, body }: Response,
+  signal: AbortSignal,
+): Promise<StreamAnswer> {
+  const type = headers["content-type"];
+  if (typeof type !== "string" || !type.startsWith(streamType)) {
+    body.destroy();
+    throw malformedFault(connection, "with a body that is not an event stream");
+  }
+  const arriving = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  let first: IteratorResult<Buffer> | undefined = await orFault(connection, "head", signal, () =>
+    arriving.next(),
+  );
+  if (first.done) throw malformedFault(connection, "with nothing");
+  const next = async (): Promise<IteratorResult<Buffer>> => {
+    const begun = first;
+    first = undefined;
+    return begun ?? orFault(connection, "body", signal, () => arriving.next());
+  };
+  const source = { chunks: { next }, close: () => void body.destroy() };
+  return { kind: "stream", parts: readParts(source, connection) };
+}
