@@ -99,7 +99,7 @@ export function createCallerMemory<T extends Principal>(
         ? remembered.principal
         : await lookUpOnce(hash, id).catch(refuse);
       if (!principal || (principal.expiresAtMs ?? Infinity) <= now()) {
-        throw new ServiceError("NOT_FOUND", "nobody calls");
+        throw new ServiceError("NOT_FOUND", "no caller has this credential");
       }
       return principal;
     },

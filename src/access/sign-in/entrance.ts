@@ -52,7 +52,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       throw new ServiceError(
         "SIGN_IN_REFUSED",
         "Your e-mail address is known here as that of another account at the identity provider. " +
-          "Whoever runs this service can put that right: waggle members release.",
+          "The operator of this service can correct that: waggle members release.",
       );
     },
   };

@@ -16,10 +16,10 @@ export function toFailureAnswer(
   const wayBack =
     entrance === "provider"
       ? '<p><a href="/auth/sign-in">Sign in again</a></p>'
-      : "<p>Whoever runs this service gets a fresh link by <code>waggle sign-in-link</code>.</p>";
+      : "<p>The operator gets a fresh link by <code>waggle sign-in-link</code>.</p>";
   return toHtmlAnswer({
     status,
-    title: status >= 500 ? "Nobody can sign in just now" : "You are not signed in",
+    title: status >= 500 ? "Sign-in is unavailable now" : "You are not signed in",
     content: `<p>${escapeHtml(explain(failure, status))}</p>${wayBack}`,
   });
 }

@@ -106,8 +106,8 @@ function unusable(name: string, what: string): ServiceError {
 const unverified =
   "The identity provider says that your e-mail address is not verified. Verify it there first.";
 const unsaid =
-  "The identity provider does not say whether your e-mail address is verified. Whoever runs this " +
-  "service can set it to take such addresses as verified.";
+  "The identity provider does not say whether your e-mail address is verified. The operator of " +
+  "this service can set it to accept such addresses as verified.";
 
 function readEmail(
   { email: text, email_verified: verified }: Claims,

@@ -165,8 +165,8 @@ function authenticateClient(secret: string): client.ClientAuth {
 }
 
 const unavailable =
-  "The identity provider does not answer as it should. Try again; if this goes on, tell whoever " +
-  "runs this service, whose log says more.";
+  "The identity provider does not answer as it should. Try again; if this goes on, tell the " +
+  "operator of this service, whose log says more.";
 
 function toServiceError(cause: unknown): ServiceError {
   if (cause instanceof client.AuthorizationResponseError) {

@@ -125,7 +125,7 @@ function toAnswer(row: ScopeRow) {
   return { success: true, data: toMessage(row) };
 }
 
-/** Returns the fields of every level; a message takes those that its level has. */
+/** Returns the fields of every level; a message ignores the fields that it does not have. */
 function toMessage(row: ScopeRow) {
   return {
     id: row.id,

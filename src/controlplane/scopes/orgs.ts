@@ -33,8 +33,8 @@ export type Orgs = Pick<ScopeReads, "get"> & {
    */
   create(options: CreateOrgOptions, principal: Principal): Promise<ScopeRow>;
   /**
-   * Returns a page of the active organizations that the caller can see. For a key: its own and
-   * those that it created. For a person: all, or the organizations that contain a scope of a grant.
+   * Returns a page of the active organizations that the caller can see. A key sees its own and the
+   * organizations that it created; a person sees all, or each that contains a scope of a grant.
    */
   list(principal: Principal, page: PageOptions): Promise<Page<ScopeRow>>;
   /** Fails with NAME_TAKEN, NOT_FOUND, and INVALID_ARGUMENT if the name is undefined or invalid. */
