@@ -24,10 +24,12 @@ type Passed = {
   readonly answer: ReadAnswer;
 };
 
+type PassOptions = { choices?: number; keep?: Keep; needsFinish?: boolean };
+
 /** Reads a stream that arrives in these pieces. */
 async function pass(
   pieces: readonly string[],
-  { choices = 1, keep = () => undefined }: { choices?: number; keep?: Keep } = {},
+  { choices = 1, keep = () => undefined, needsFinish = false }: PassOptions = {},
 ): Promise<Passed> {
   const chunks = pieces.map((piece) => Buffer.from(piece)).values();
   const source = { chunks: { next: async () => chunks.next() }, close: () => undefined };
@@ -37,7 +39,7 @@ async function pass(
   let end = "";
   let fault: ProviderError | undefined;
   try {
-    for await (const parts of gatherer.follow(stream, connection)) {
+    for await (const parts of gatherer.follow(stream, connection, needsFinish)) {
       const bytes = Buffer.from(toEventBytes(parts)).toString();
       if (gatherer.isDone()) end += bytes;
       else text += bytes;
@@ -170,6 +172,16 @@ describe("a stream of the OpenAI API", () => {
     const text = hello + chunkOf({}, "stop");
 
     expect(await pass([text])).toMatchObject({ text, end: "", fault: undefined });
+  });
+
+  test.each([
+    { name: "fewer choices than were asked for", text: hello + chunkOf({}, "stop") + done },
+    { name: "an unfinished choice", text: hello + done, failure: "broken" },
+    { name: "no choice", text: done, failure: "broken" },
+  ])("of a chat ends with $name: $failure", async ({ text, failure }) => {
+    const { fault } = await pass([text], { choices: 2, needsFinish: true });
+
+    expect(fault?.failure).toBe(failure);
   });
 
   test("passes its last event without its blank line, too", async () => {

@@ -3,7 +3,7 @@
 
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ModelAnswer, ModelRequest, WholeAnswer } from "../../calls/model-call.ts";
-import { type Fields, fieldsOf } from "../../openai/fields.ts";
+import { fieldsOf } from "../../openai/fields.ts";
 import type { Target } from "../../provider.ts";
 import { isUsageWanted, toCallOptions, toChoices } from "./call-options.ts";
 import { sumUsages, toCompletion } from "./completion.ts";
@@ -15,7 +15,6 @@ import { usageOf } from "./usage.ts";
 
 /** Checked chat request. */
 type CheckedChat = {
-  readonly request: Fields;
   readonly options: LanguageModelV4CallOptions;
   readonly choices: number;
   readonly isUsageWanted: boolean;
@@ -31,7 +30,7 @@ async function checkChat(target: Target, { body }: ModelRequest): Promise<Checke
   const isWanted = isUsageWanted(request);
   const { warnings, sentBody } = await dryRun(target, options);
   refuseUnsupported(warnings, request);
-  return { request, options, choices, isUsageWanted: isWanted, sentBody };
+  return { options, choices, isUsageWanted: isWanted, sentBody };
 }
 
 /**
