@@ -156,7 +156,7 @@ function setLast(body: Buffer, target: Target, { name }: LargeValue, value: unkn
 const dataProperty = { enumerable: true, configurable: true, writable: true };
 
 /**
- * Maximum characters of a text in which an error is located: locating takes 50 times as long as
+ * Maximum characters of a text in which an error is located: locating may take 20 times as long as
  * parsing.
  */
 const describedCharsMax = 1_000_000;
