@@ -26,11 +26,14 @@ export const connectionKey = createContextKey<object | undefined>(undefined, {
   description: "the connection that brought the call: an HTTP/2 session or a socket",
 });
 
+/** Hash of a request, and its bytes. */
+export type RequestDigest = { readonly hash: Buffer; readonly bytes: number };
+
 /**
- * Hash of the request for Idempotency-Key, from the bytes that the client sent if the transport
+ * Digest of the request for Idempotency-Key, from the bytes that the client sent if the transport
  * still has them; undefined if the message itself is to be hashed.
  */
-export const requestDigestKey = createContextKey<Buffer | undefined>(undefined, {
+export const requestDigestKey = createContextKey<RequestDigest | undefined>(undefined, {
   description: "SHA-256 of the request as sent",
 });
 

@@ -1,5 +1,4 @@
-// Rules for names and descriptions of scopes, and the error for a name that is taken. Source:
-// docs/decisions.md, 28; Postgres manual, appendix A.
+// Rules for names and descriptions of scopes and keys. Source: docs/decisions.md, 28.
 
 import { ServiceError } from "../base/errors.ts";
 import { scopeDescriptionLengthMax, scopeNameLengthMax } from "../base/tenant-limits.ts";
@@ -56,26 +55,4 @@ export function assertChange({ name, description }: DescribedChange): void {
 function isLonger(text: string, lengthMax: number): boolean {
   if (text.length <= lengthMax) return false;
   return text.length > 2 * lengthMax || Array.from(text).length > lengthMax;
-}
-
-const uniqueViolation = "23505";
-
-/** Unique indexes on the names of active siblings, with the sibling's description in messages. */
-const siblings: Readonly<Record<string, string>> = {
-  organizations_name_idx: "another active organization",
-  dataplanes_name_idx: "another active data plane of the organization",
-  workspaces_name_idx: "another active workspace of the data plane",
-  projects_name_idx: "another active project of the workspace",
-};
-
-/** Returns the result of `write`. Fails with NAME_TAKEN if an active sibling has the name. */
-export async function refuseTakenName<T>(write: Promise<T>): Promise<T> {
-  try {
-    return await write;
-  } catch (error) {
-    const { code, constraint_name: index } = error as { code?: string; constraint_name?: string };
-    const sibling = code === uniqueViolation ? siblings[index ?? ""] : undefined;
-    if (sibling === undefined) throw error;
-    throw new ServiceError("NAME_TAKEN", `name: ${sibling} has it`, { cause: error });
-  }
 }

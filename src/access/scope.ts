@@ -39,20 +39,37 @@ export const systemScopeId = "00000000-0000-0000-0000-000000000000";
 /** The scope above all organizations. */
 export const systemScope: Scope = { level: "system", id: systemScopeId, name: "system" };
 
+/** Levels of an organization, from the widest to the narrowest, with their ids in a Scope. */
+const idFields = {
+  org: "orgId",
+  dataplane: "dataplaneId",
+  workspace: "workspaceId",
+  project: "projectId",
+} as const satisfies Readonly<Record<LevelInOrg, keyof Scope>>;
+
+/** From the widest to the narrowest; each contains the next. */
+export const levelsInOrg = Object.keys(idFields) as readonly LevelInOrg[];
+
 /** Tells whether a scope is the one given by `level` and `id`, or inside it. */
 export function isWithin(scope: Scope, level: ScopeLevel, id: string): boolean {
-  switch (level) {
-    case "system":
-      return true;
-    case "org":
-      return scope.orgId === id;
-    case "dataplane":
-      return scope.dataplaneId === id;
-    case "workspace":
-      return scope.workspaceId === id;
-    case "project":
-      return scope.projectId === id;
-  }
+  return level === "system" || scope[idFields[level]] === id;
+}
+
+/** Returns the scope's levels and ids, from the system down to the scope itself. */
+export function withAbove(scope: Scope): readonly Pick<Scope, "level" | "id">[] {
+  const above = levelsInOrg.flatMap((level) => {
+    const id = scope[idFields[level]];
+    return id === undefined ? [] : [{ level, id }];
+  });
+  return [systemScope, ...above];
+}
+
+/** Returns a new scope inside another one. */
+export function scopeInside(
+  parent: Scope,
+  { level, id, name }: { readonly level: LevelInOrg; readonly id: string; readonly name: string },
+): Scope {
+  return { ...parent, level, id, name, [idFields[level]]: id };
 }
 
 /** Tells whether a scope is a project. */

@@ -2,7 +2,7 @@
 // the live objects; a few large requests have left hundreds of megabytes by then. Source:
 // docs/limits.md, "Memory".
 
-import { setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /** V8's own function. A process has it only if `--expose-gc` is set. */
@@ -39,8 +39,7 @@ export function createGarbageCounter(collect: Collect = findCollect()): GarbageC
   const collectAll = async (): Promise<void> => {
     garbageBytes = 0;
     await collect({ type: "major", execution: "async" });
-    // What was freed during the collection may be alive in its eyes, and waits for the next one.
-    if (garbageBytes >= garbageBytesMax) return;
+    // Nobody waits for a second collection, whatever was freed during the first.
     end();
     due = undefined;
   };
@@ -56,6 +55,33 @@ export function createGarbageCounter(collect: Collect = findCollect()): GarbageC
     },
     due: () => due,
   };
+}
+
+/** Growth of the heap for a collection in the middle of long work. */
+const grownBytesMin = 96_000_000;
+
+/**
+ * Returns a function for the pauses of long work: it collects if the heap has grown much since the
+ * last collection. One large request leaves hundreds of megabytes before V8 collects by itself.
+ */
+export function createHeapWatch(collect: Collect = findCollect(), usedBytes = readUsedBytes) {
+  let leastBytes = Infinity;
+  let isCollecting = false;
+  const collectAll = async (): Promise<void> => {
+    isCollecting = true;
+    await collect({ type: "major", execution: "async" });
+    leastBytes = usedBytes();
+    isCollecting = false;
+  };
+  return (): void => {
+    const bytes = usedBytes();
+    leastBytes = Math.min(leastBytes, bytes);
+    if (bytes - leastBytes >= grownBytesMin && !isCollecting) void collectAll();
+  };
+}
+
+function readUsedBytes(): number {
+  return getHeapStatistics().used_heap_size;
 }
 
 function findCollect(): Collect {

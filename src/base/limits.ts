@@ -165,7 +165,8 @@ export const chunkEventsMax = 1_000;
 
 /**
  * Maximum created keys that one call revokes with their creator: each writes an audit row, and the
- * organization's other changes wait meanwhile. Repeating the call revokes the rest.
+ * organization's other changes wait meanwhile, for about a second. Repeating the call revokes the
+ * rest.
  */
 export const createdKeysRevokedMax = 10_000;
 
@@ -227,7 +228,7 @@ export const readsWaitingMax = 100;
  */
 export const readWaitMsMax = 10_000;
 
-/** Maximum transactions of one project, or of the control plane, that wait for their turn. */
+/** Maximum transactions of one project, person or key's scope that wait for their turn. */
 export const transactionsWaitingMax = 1_000;
 
 /** Maximum time that a transaction waits for its turn: the maximum time of a write. */

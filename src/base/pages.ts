@@ -21,24 +21,47 @@ export type Page<T> = {
   readonly nextCursor: string | undefined;
 };
 
+/** Returns a cursor that continues after a key of a list, such as a name or a number. */
+export function formatKeyCursor(key: string | number): string {
+  return Buffer.from(String(key)).toString("base64url");
+}
+
+/**
+ * Reads a cursor by `parse`, which returns undefined for text that is no key of the list. Throws
+ * INVALID_ARGUMENT, naming `cursor`.
+ */
+export function parseKeyCursor<Key>(cursor: string, parse: (text: string) => Key | undefined): Key {
+  const key = parse(Buffer.from(cursor, "base64url").toString());
+  if (key !== undefined) return key;
+  throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
+}
+
+/** Returns a whole number from 1 to `max`; undefined for other text. */
+export function parseSequence(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {
+  return /^[1-9]\d{0,15}$/.test(text) && Number(text) <= max ? Number(text) : undefined;
+}
+
 /** Returns a cursor that continues after `position`. */
 export function formatCursor({ createdAtUs, id }: Position): string {
-  return Buffer.from(JSON.stringify([createdAtUs, id])).toString("base64url");
+  return formatKeyCursor(JSON.stringify([createdAtUs, id]));
 }
 
 /** Reads a cursor. Throws INVALID_ARGUMENT, naming `cursor`, if the text is not a valid cursor. */
 export function parseCursor(cursor: string): Position {
+  return parseKeyCursor(cursor, parsePosition);
+}
+
+function parsePosition(text: string): Position | undefined {
   let parts: unknown;
   try {
-    parts = JSON.parse(Buffer.from(cursor, "base64url").toString());
-  } catch (cause) {
-    throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor", { cause });
+    parts = JSON.parse(text);
+  } catch {
+    // The text is of another list, or invented.
+    return undefined;
   }
   const [createdAtUs, id] = Array.isArray(parts) ? (parts as unknown[]) : [];
-  if (!Number.isSafeInteger(createdAtUs) || typeof id !== "string" || !isUuid(id)) {
-    throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
-  }
-  return { createdAtUs: createdAtUs as number, id };
+  const isPosition = Number.isSafeInteger(createdAtUs) && typeof id === "string" && isUuid(id);
+  return isPosition ? { createdAtUs: createdAtUs as number, id } : undefined;
 }
 
 /** Page fields of a list request. */
@@ -65,10 +88,18 @@ export function parsePageLimit(limit = pageLimitDefault): number {
 
 /** Returns the page of rows that were read with one more than `limit`, to detect a next page. */
 export function toPage<Row extends Position>(rows: readonly Row[], limit: number): Page<Row> {
+  return toPageBy(rows, limit, formatCursor);
+}
+
+/** Returns a page like `toPage`, of a list that is ordered by another key. */
+export function toPageBy<Row>(
+  rows: readonly Row[],
+  limit: number,
+  cursorOf: (row: Row) => string,
+): Page<Row> {
   const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  const hasMore = rows.length > limit && last !== undefined;
-  return { items, nextCursor: hasMore ? formatCursor(last) : undefined };
+  const last = rows.length > limit ? items.at(-1) : undefined;
+  return { items, nextCursor: last && cursorOf(last) };
 }
 
 /** Returns the answer to a list request, with a message for each item. */

@@ -198,3 +198,12 @@ export const projectCommitsShare = 3 / 5;
 
 /** Part of the connections for reads that one project may hold. */
 export const projectReadsShare = 1 / 2;
+
+/** Maximum bytes of an answer that is kept for an Idempotency-Key, in every case. */
+export const keptAnswerBytesMax = 16_000_000;
+
+/** Maximum bytes of a kept answer, per byte of its request, so that requests are not amplified. */
+export const keptAnswerGrowthMax = 8;
+
+/** Maximum bytes of a kept answer to a small request, and of a kept refusal. */
+export const smallKeptAnswerBytesMax = 1_000_000;

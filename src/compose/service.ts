@@ -1,5 +1,5 @@
-// The composition root: stores behind services, services behind the transport; no logic. A new
-// service is one line in `services`.
+// The service: the services of core.ts behind the transport, without logic. A new service is one
+// line in one of the lists below.
 
 import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
@@ -25,34 +25,29 @@ import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { WorkspaceService } from "../../gen/waggle/v1/workspace_pb.js";
 import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import { createAudit } from "../access/audit/audit.ts";
 import { auditHandlers } from "../access/audit/handlers.ts";
 import { createAuthenticator } from "../access/authenticate.ts";
-import { createAccessChanges } from "../access/changes/changes.ts";
 import { createIdempotency } from "../access/idempotency/idempotency.ts";
-import { createKeyPolicies } from "../access/key-policies/key-policies.ts";
 import { apiKeyHandlers } from "../access/keys/handlers.ts";
-import { createKeys } from "../access/keys/keys.ts";
 import { createLastUsed } from "../access/keys/last-used.ts";
 import { meHandlers } from "../access/me/handlers.ts";
 import { memberHandlers } from "../access/members/handlers.ts";
-import { createPeople } from "../access/people.ts";
 import { applyManifest } from "../access/roles/apply-manifest.ts";
-import { loadManifest } from "../access/roles/manifest.ts";
 import { isProject } from "../access/scope.ts";
 import { createEntrance } from "../access/sign-in/entrance.ts";
 import { createSignInPages } from "../access/sign-in/pages.ts";
+import { type Core, createCore } from "./core.ts";
 import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
-import { createControlplane } from "../controlplane/controlplane.ts";
-import { dataplaneHandlers } from "../controlplane/dataplanes/handlers.ts";
-import { orgHandlers } from "../controlplane/orgs/handlers.ts";
-import { projectHandlers } from "../controlplane/projects/handlers.ts";
-import { createScopes } from "../controlplane/scopes/scopes.ts";
-import { workspaceHandlers } from "../controlplane/workspaces/handlers.ts";
+import {
+  dataplaneHandlers,
+  orgHandlers,
+  projectHandlers,
+  workspaceHandlers,
+} from "../controlplane/scopes/handlers.ts";
 import { backfillHandlers } from "../evaluation/backfills/handlers.ts";
-import { createEvaluation, type Evaluation } from "../evaluation/evaluation.ts";
+import type { Evaluation } from "../evaluation/evaluation.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
 import { metricHandlers } from "../evaluation/evaluators/handlers.ts";
 import { oldMetricHandlers } from "../evaluation/evaluators/old-handlers.ts";
@@ -61,13 +56,10 @@ import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { modelAliasHandlers } from "../generation/aliases/handlers.ts";
 import { generationHandlers } from "../generation/chat/handlers.ts";
 import { providerCredentialHandlers } from "../generation/credentials/handlers.ts";
-import { createGeneration, type Generation } from "../generation/generation.ts";
+import type { Generation } from "../generation/generation.ts";
 import { llmProxyHandlers } from "../generation/proxy/handlers.ts";
-import { createEstimateCost } from "../generation/prices/event-usage.ts";
-import { createPrices } from "../generation/prices/prices.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { createReadiness } from "../observability/readiness.ts";
-import { createOutbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { findDatabaseFault } from "../postgres/faults.ts";
@@ -78,7 +70,7 @@ import { encodeParquet, parquetContentType } from "../tracing/export/parquet.ts"
 import { feedbackHandlers } from "../tracing/feedback/handlers.ts";
 import { tracingHandlers } from "../tracing/model-events/handlers.ts";
 import { sessionHandlers } from "../tracing/sessions/handlers.ts";
-import { createTracing, type TracingOf } from "../tracing/tracing.ts";
+import type { TracingOf } from "../tracing/tracing.ts";
 import { traceHandlers } from "../transport/otlp/handlers.ts";
 import { eventStreamEncoder } from "../transport/rest/server-sent-events.ts";
 import { streamEncoder } from "../transport/rest/stream.ts";
@@ -107,70 +99,36 @@ const commitSlackMs = 35_000;
 
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, clusters, logger, metrics } = options;
-  // A separate pool, so that key lookups wait neither for commits nor for reads of events.
+  // Separate connections, so that key lookups wait neither for commits nor for reads of events.
   const database = options.database.on("callers");
-  const manifest = await loadManifest(config.rolesManifest);
-  const scopes = createScopes(database);
-  const audit = createAudit(database);
-  const outbox = createOutbox(database);
-  const changes = createAccessChanges({ database, pollMs: config.accessPollMs, logger });
-  const policies = createKeyPolicies({ database, changes, audit, scopes });
   const lastUsed = createLastUsed({ database });
-  const caches = {
+  const core = await createCore({
+    ...options,
+    database,
     cacheEntriesMax: config.keyCacheEntriesMax,
     cacheAgeMs: config.keyCacheAgeMs,
-  };
-  const people = createPeople({
-    ...{ database, audit, changes, manifest, ...caches },
-    publicOrigin: config.publicUrl,
+    onUsed: (keyId) => lastUsed.note(keyId),
+    onStored: (events) => metrics.addStoredEvents(events),
   });
+  const { audit, changes, keys, manifest, people, scopes } = core;
+  const { tracing, generation, evaluation } = core;
   const publicOrigin = config.publicUrl;
   const signInPages = createSignInPages({
-    ...{ ...people, logger, publicOrigin },
+    ...people,
+    logger,
+    publicOrigin,
     entrance: createEntrance({ oidc: config.oidc, publicOrigin, database, people, logger }),
-  });
-  const keys = createKeys({
-    ...{ database, changes, audit, outbox, scopes, policies, ...caches },
-    onUsed: (keyId) => lastUsed.note(keyId),
-  });
-  const { archives, ...controlplane } = createControlplane({
-    ...{ database, scopes, audit, changes, outbox, clusters, members: people.members },
-    assignment: config.dataplaneAssignment,
   });
   changes.follow();
   const idempotency = createIdempotency(database);
-  const prices = createPrices();
-  const evaluation = createEvaluation({
-    ...{ config, database, clusters, scopes, audit, changes, outbox, sandbox: options.sandbox },
-    // Lazy, because evaluation depends on tracing and generation, which are created below.
-    tracingOf: (project) => tracing.of(project),
-    judgeCalls: { ask: (...question) => generation.judgeCalls.ask(...question) },
-  });
-  const tracing = createTracing({
-    clusters,
-    onWritten: evaluation.onWritten,
-    onStored: (events) => metrics.addStoredEvents(events),
-    estimateCost: createEstimateCost(prices),
-  });
   metrics.watchQueue(() => tracing.queueSize());
   metrics.watchEvaluation(() => evaluation.stats());
-  const generation = createGeneration({
-    ...{ config, database, scopes, audit, changes, prices, logger },
-    tracingOf: tracing.of,
-  });
   const server = createTransport({
     services: (router) => {
+      addAccessServices(router, core);
       addTracingServices(router, tracing.of);
       addGenerationServices(router, generation);
       addEvaluationServices(router, evaluation);
-      router.service(OrganizationService, orgHandlers(controlplane.orgs, archives));
-      router.service(DataPlaneService, dataplaneHandlers(controlplane.dataplanes));
-      router.service(WorkspaceService, workspaceHandlers(controlplane.workspaces, archives));
-      router.service(ProjectService, projectHandlers(controlplane.projects, archives));
-      router.service(MemberService, memberHandlers(people.members, manifest));
-      router.service(MeService, meHandlers());
-      router.service(AuditService, auditHandlers(audit));
-      router.service(ApiKeyService, apiKeyHandlers(keys, policies));
     },
     authenticate: createAuthenticator({ keys, signIns: people.signIns, publicOrigin }),
     isAssignmentAutomatic: config.dataplaneAssignment === "automatic",
@@ -196,7 +154,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...transportSettings(config),
   });
   await applyManifest(manifest, {
-    ...{ database, audit, logger },
+    database,
+    audit,
+    logger,
     endSignIns: (userIds) => people.signIns.endOfUsers(userIds),
     permissions: server.permissions,
   });
@@ -224,6 +184,18 @@ function transportSettings(config: Config) {
     generationTimeoutMs: config.generationTimeoutMs + commitSlackMs,
     isTracing: config.isTracing,
   };
+}
+
+function addAccessServices(router: ServiceRouter, core: Core): void {
+  const { archives, orgs, dataplanes, workspaces, projects } = core.controlplane;
+  router.service(OrganizationService, orgHandlers(orgs, archives));
+  router.service(DataPlaneService, dataplaneHandlers(dataplanes));
+  router.service(WorkspaceService, workspaceHandlers(workspaces, archives));
+  router.service(ProjectService, projectHandlers(projects, archives));
+  router.service(MemberService, memberHandlers(core.people.members, core.manifest));
+  router.service(MeService, meHandlers());
+  router.service(AuditService, auditHandlers(core.audit));
+  router.service(ApiKeyService, apiKeyHandlers(core.keys, core.policies));
 }
 
 function addTracingServices(router: ServiceRouter, tracingOf: TracingOf): void {

@@ -4,6 +4,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type postgres from "postgres";
+import { currentTenant } from "../base/tenant.ts";
 import { endsConnection } from "./faults.ts";
 import { type ColumnTypes, openPools, type PoolOptions, type PoolWithTurns } from "./pools.ts";
 import { createRead, type Read, type ReaderOptions } from "./reader.ts";
@@ -30,6 +31,11 @@ export type Database = {
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
+   * Runs `work`, single statements without a transaction of their own, in its owner's turn like
+   * `transaction`. Statements of callers that run on `sql()` can take every connection.
+   */
+  inTurn<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
    * Runs `work` like `transaction`. Inside another transaction it is a savepoint: if it fails, only
    * `work` is undone, and the outer transaction may continue after catching the failure.
    */
@@ -43,7 +49,7 @@ export type Database = {
    * Returns the same database, with the same ambient transactions, whose `sql` and new transactions
    * use the connections of another pool.
    */
-  on(pool: "callers" | "commits"): Database;
+  on(pool: "callers" | "commits" | "reads"): Database;
   /** Returns the turns of transactions, for work that accumulates while it waits for its turn. */
   turns(): Turns;
   /**
@@ -60,7 +66,10 @@ export type Database = {
 };
 
 export type TransactionOptions = {
-  /** Project or scope whose turn is used; one owner leaves a connection to the others. */
+  /**
+   * Project or scope whose turn is used, by default the caller's. One owner leaves a connection to
+   * the others, and so does the caller's organization.
+   */
   readonly owner?: string | undefined;
 };
 
@@ -121,18 +130,29 @@ export function openDatabase(options: PoolOptions): Database {
   }
 
   function viewOf(pool: PoolWithTurns): Database {
+    async function takeTurn<T>(work: () => Promise<T>, options: TransactionOptions): Promise<T> {
+      const tenant = currentTenant.getStore();
+      const owner = options.owner ?? tenant?.owner;
+      return pool.turns.run(owner, work, { organization: tenant?.organization });
+    }
+
     async function transaction<T>(
       work: (sql: Sql) => Promise<T>,
-      { owner }: TransactionOptions = {},
+      transactionOptions: TransactionOptions = {},
     ): Promise<T> {
       const outer = ambient.getStore();
       if (outer) return work(outer.sql);
-      return pool.turns.run(owner, () => begin(pool, "", work));
+      return takeTurn(() => begin(pool, "", work), transactionOptions);
     }
 
     return {
       sql: () => ambient.getStore()?.sql ?? pool.connections,
       transaction,
+      async inTurn(work, turnOptions = {}) {
+        const outer = ambient.getStore();
+        if (outer) return work(outer.sql);
+        return takeTurn(() => work(pool.connections), turnOptions);
+      },
       async step<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
         const outer = ambient.getStore();
         if (!outer) return transaction(work);
@@ -166,7 +186,11 @@ export function openDatabase(options: PoolOptions): Database {
     };
   }
 
-  const views = { callers: viewOf(pools.callers), commits: viewOf(pools.commits) };
+  const views = {
+    callers: viewOf(pools.callers),
+    commits: viewOf(pools.commits),
+    reads: viewOf(pools.reads),
+  };
   return views.commits;
 }
 

@@ -46,6 +46,15 @@ export function findDatabaseFault(error: unknown): Reason | undefined {
   return undefined;
 }
 
+/** unique_violation. */
+const uniqueViolationCode = "23505";
+
+/** Tells whether a statement failed because a unique index, or the given one, has the value. */
+export function isUniqueViolation(error: unknown, index?: string): boolean {
+  const { code, constraint_name: name } = error as { code?: unknown; constraint_name?: unknown };
+  return code === uniqueViolationCode && (index === undefined || name === index);
+}
+
 /** Tells whether a timeout or a cancel ended a statement. */
 export function isCanceled(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === canceledCode;

@@ -106,11 +106,15 @@ function commitTurns(places: number): Turns {
   return transactionTurns(places, Math.max(1, ofProject));
 }
 
-/** Leaves by default one connection to other owners if there are two or more. */
+/**
+ * Limits an organization, and by default an owner, to all connections but one if there are two or
+ * more.
+ */
 function transactionTurns(places: number, placesPerOwner = Math.max(1, places - 1)): Turns {
   return createTurns({
     places,
     placesPerOwner,
+    placesPerOrganization: Math.max(1, places - 1),
     waitingMax: transactionsWaitingMax,
     waitMsMax: transactionWaitMsMax,
     what: "transactions",

@@ -8,10 +8,10 @@ import { ServiceError } from "../base/errors.ts";
 /** A taken place. */
 export type Place = {
   /**
-   * Counts the place for another owner too, until the work ends, because the work includes theirs.
-   * Returns false, and counts nothing, if the other owner is at its limit.
+   * Counts the place for another owner and its organization too, until the work ends, because the
+   * work includes theirs. Returns false, and counts nothing, if one of them is at its limit.
    */
-  join(owner: string): boolean;
+  join(owner: string, organization?: string): boolean;
 };
 
 export type RunOptions = {
@@ -52,7 +52,7 @@ export type TurnsOptions = {
 /** Waiting work of one owner. */
 type Waiting = { readonly organization: string | undefined; readonly grant: () => void };
 
-/** Owner and organization of a place. */
+/** Owner and organization of work. */
 type Holder = { readonly owner: string; readonly organization: string | undefined };
 
 /** Key of work without an owner; no id is empty. */
@@ -72,26 +72,36 @@ export function createTurns(options: TurnsOptions): Turns {
     (taken.of(owner) < placesPerOwner &&
       (organization === undefined || takenByOrganization.of(organization) < placesPerOrganization));
 
-  function take({ owner, organization }: Holder): Taken {
-    free -= 1;
-    taken.add(owner, 1);
-    if (organization !== undefined) takenByOrganization.add(organization, 1);
-    const owners = [owner];
+  function take(first: Holder): Taken {
+    const owners = new Set<string>();
+    const organizations = new Set<string>();
     let isHeld = true;
+
+    function count({ owner, organization }: Holder): void {
+      if (!owners.has(owner)) taken.add(owner, 1);
+      owners.add(owner);
+      if (organization === undefined || organizations.has(organization)) return;
+      takenByOrganization.add(organization, 1);
+      organizations.add(organization);
+    }
+
+    free -= 1;
+    count(first);
     return {
       isHeld: () => isHeld,
-      join(other) {
-        if (owners.includes(other)) return true;
-        if (!hasRoom({ owner: other, organization: undefined })) return false;
-        owners.push(other);
-        taken.add(other, 1);
+      join(owner, given) {
+        if (owners.has(owner)) return true;
+        const isCounted = given !== undefined && organizations.has(given);
+        const other = { owner, organization: isCounted ? undefined : given };
+        if (!hasRoom(other)) return false;
+        count(other);
         return true;
       },
       leave() {
         isHeld = false;
         free += 1;
-        for (const one of owners) taken.add(one, -1);
-        if (organization !== undefined) takenByOrganization.add(organization, -1);
+        for (const owner of owners) taken.add(owner, -1);
+        for (const organization of organizations) takenByOrganization.add(organization, -1);
         grantNext();
       },
     };

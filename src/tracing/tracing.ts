@@ -62,6 +62,11 @@ export type TracingOptions = {
 
 export type TracingOfClusters = {
   readonly of: TracingOf;
+  /**
+   * Sets the function that each commit calls with the events that it creates or changes. To be
+   * called before the first use of a cluster.
+   */
+  onWritten(listener: OnWritten): void;
   /** Returns the size of the commit queues of all clusters. */
   queueSize(): QueueSize;
   /** Resolves when no cluster has a waiting write or a running call whose answer it stores. */
@@ -69,7 +74,8 @@ export type TracingOfClusters = {
 };
 
 export function createTracing(options: TracingOptions): TracingOfClusters {
-  const { clusters, onStored, estimateCost, onWritten } = options;
+  const { clusters, onStored, estimateCost } = options;
+  let { onWritten } = options;
   const composed = new Map<Database, Tracing>();
   const recorders: Recorder[] = [];
 
@@ -101,6 +107,9 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       const tracing = compose(database);
       composed.set(database, tracing);
       return tracing;
+    },
+    onWritten(listener) {
+      onWritten = listener;
     },
     queueSize() {
       const sizes = recorders.map((recorder) => recorder.queueSize());

@@ -1,6 +1,8 @@
 // Collects the parts of a request body and joins them at the end. Frees each buffer as soon as its
 // bytes are copied: until a collection, a body would leave several times its size.
 
+import type { Reservation } from "../base/byte-budget.ts";
+
 const noBytes = Buffer.alloc(0);
 
 /** Maximum bytes of the block into which the parts of a body are copied. */
@@ -24,6 +26,13 @@ export type Gathered = {
  */
 export function free(bytes: Buffer): void {
   if (bytes.byteLength === bytes.buffer.byteLength) freeWhole(bytes);
+}
+
+/** Returns the bytes of a body that is decoded to its reservation, and frees them. */
+export function dropBody(bytes: Buffer, memory: Pick<Reservation, "shrink">): void {
+  // In this order: a freed buffer has no length.
+  memory.shrink(bytes.length);
+  free(bytes);
 }
 
 function freeWhole({ buffer }: Buffer): void {

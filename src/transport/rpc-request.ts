@@ -8,7 +8,7 @@ import type { Reservation } from "../base/byte-budget.ts";
 import { ServiceError } from "../base/errors.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
 import { readBody, tooLarge } from "./body.ts";
-import { free } from "./body-parts.ts";
+import { dropBody } from "./body-parts.ts";
 import { decodeJson } from "../base/decode/json.ts";
 import { messageFromJson } from "./decode/json-message.ts";
 import { decodeProtobuf } from "./decode/protobuf.ts";
@@ -155,8 +155,7 @@ async function readEnvelope(
   if ((flags & compressedFlag) === 0) return payload;
   if (compression === "identity") throw malformed("it is compressed, and no header says how");
   const inflated = await inflate(payload, compression, limits);
-  free(body);
-  reservation.shrink(body.length);
+  dropBody(body, reservation);
   return inflated;
 }
 

@@ -2,7 +2,6 @@
 // decodes the request, an interceptor passes the message on, and Connect frames the answer.
 // Source: docs/limits.md; docs/decisions.md, 36.
 
-import { createHash } from "node:crypto";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
   type ContextValues,
@@ -17,14 +16,10 @@ import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
 import { rpcCompressions } from "./compression.ts";
+import { hashedMessageBytesMax, setRequestDigest } from "./request-digest.ts";
 import { free } from "./body-parts.ts";
 import type { MethodImplSpec, UniversalHandler } from "./connect-adapter.ts";
-import {
-  answerMetadataKey,
-  memoryKey,
-  releaseAfterWork,
-  requestDigestKey,
-} from "../access/call.ts";
+import { answerMetadataKey, memoryKey, releaseAfterWork } from "../access/call.ts";
 import {
   credentialsOf,
   discardRest,
@@ -74,12 +69,6 @@ const messageKey = createContextKey<Message | undefined>(undefined, {
 });
 
 const answersInPieces = largeAnswers((values) => values.get(callKey)?.read?.framing);
-
-/**
- * Maximum message bytes that Idempotency-Key hashes by content; it hashes larger ones by their
- * bytes.
- */
-const hashedMessageBytesMax = 1_000_000;
 
 export function createRpcServer(options: RpcOptions): RpcServer {
   const router = createConnectRouter({
@@ -143,10 +132,7 @@ async function readCall(
   const request = await readRpcMessage(exchange, method, framing, compression, given);
   const { message, bytes, holdsBytes } = request;
   values.set(messageKey, message);
-  const isKept = headerOf(exchange.request, "idempotency-key") !== undefined;
-  if (isKept && bytes.length > hashedMessageBytesMax) {
-    values.set(requestDigestKey, createHash("sha256").update(bytes).digest());
-  }
+  if (bytes.length > hashedMessageBytesMax) setRequestDigest(exchange, values, bytes);
   if (!holdsBytes) free(bytes);
 }
 

@@ -25,6 +25,7 @@ import { createDeadlineInterceptor, type Deadlines } from "./interceptors/deadli
 import { createErrorInterceptor, createErrorMapper } from "./interceptors/errors.ts";
 import { createIdempotencyInterceptor, type IdempotencyOf } from "./interceptors/idempotency.ts";
 import { type CallObservation, createCallLog, createLogInterceptor } from "./interceptors/log.ts";
+import { tenantInterceptor } from "./interceptors/tenant.ts";
 import { createTraceInterceptor } from "./interceptors/trace.ts";
 import { validateInterceptor } from "./interceptors/validate.ts";
 import { createMemory } from "./memory.ts";
@@ -88,6 +89,7 @@ export function createTransport(options: TransportOptions): Transport {
       createErrorInterceptor(mapError),
       createDeadlineInterceptor(options),
       createAuthorizeInterceptor(options),
+      tenantInterceptor,
       validateInterceptor,
       createIdempotencyInterceptor(options),
     ],

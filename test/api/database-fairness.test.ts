@@ -2,8 +2,9 @@
 // Source: docs/decisions.md, 15, 36.
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ProjectId } from "../../src/base/ids.ts";
-import { openDatabase } from "../../src/postgres/database.ts";
+import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
+import { openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { urlOf } from "../support/database.ts";
 import { anEvent, insertEvents } from "../support/events.ts";
 import { givenAKey } from "../support/keys.ts";
@@ -17,11 +18,15 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-function post(path: string, key: string, body: unknown, init: RequestInit = {}) {
+type Headers = Readonly<Record<string, string>>;
+type PostOptions = { readonly headers?: Headers; readonly signal?: AbortSignal };
+
+function post(path: string, key: string, body: unknown, options: PostOptions = {}) {
+  const { headers, ...init } = options;
   return fetch(service.url + path, {
     ...init,
     method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: { ...headers, authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
 }
@@ -36,23 +41,41 @@ async function partitionOf(projectId: ProjectId): Promise<string> {
   return row?.name ?? "";
 }
 
-/** Makes a project whose events are in another partition than those of the service's project. */
-async function givenAnotherProject(partition: string) {
+/** Makes a project whose events are in none of these partitions. */
+async function givenAnotherProject(partitions: readonly string[]) {
   for (;;) {
     const project = await givenAProject(service.database, "apart");
-    if ((await partitionOf(project.projectId)) === partition) continue;
+    if (partitions.includes(await partitionOf(project.projectId))) continue;
     return (await givenAKey(service.database, project, { kind: "project" })).secret;
   }
 }
 
-/** Keeps statements on a project's events waiting; another project's, whose key is given, run. */
-async function givenStalledEvents() {
-  const partition = await partitionOf(service.projectId);
-  const otherKey = await givenAnotherProject(partition);
+/** Makes a project beside the service's project, in the same organization. */
+async function givenASibling() {
+  const project = { ...service.project, projectId: createUuid() as ProjectId };
+  await service.database.sql()`
+    insert into projects (project_id, workspace_id, name)
+    values (${project.projectId}, ${project.workspaceId}, ${project.projectId})`;
+  const { secret } = await givenAKey(service.database, project, { kind: "project" });
+  return { projectId: project.projectId, key: secret };
+}
+
+/** Keeps statements on projects' events waiting; another project's, whose key is given, run. */
+async function givenStalledEvents(projectIds = [service.projectId]) {
+  const partitions = await Promise.all(projectIds.map(partitionOf));
+  const otherKey = await givenAnotherProject(partitions);
+  const stalled = await givenALock(
+    (sql) => sql`lock table ${sql(partitions)} in access exclusive mode`,
+  );
+  return { otherKey, ...stalled };
+}
+
+/** Holds a lock until `unlock` is called or the test ends. */
+async function givenALock(lock: (sql: Sql) => Promise<unknown>) {
   const database = openDatabase({ url: await urlOf(service.database), connectionsMax: 1 });
   const [unlock, locked] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   const locking = database.transaction(async (sql) => {
-    await sql`lock table ${sql(partition)} in access exclusive mode`;
+    await lock(sql);
     locked.resolve(undefined);
     await unlock.promise;
   });
@@ -62,7 +85,18 @@ async function givenStalledEvents() {
     await database.close();
   });
   await locked.promise;
-  return { otherKey, unlock: () => unlock.resolve(undefined) };
+  return { unlock: () => unlock.resolve(undefined) };
+}
+
+/** Resolves when this number of statements wait for a lock. */
+async function untilStalled(count: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const rows = await service.database.on("callers").sql()`
+      select pid
+      from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    expect(rows).toHaveLength(count);
+  });
 }
 
 describe("twelve exports of one tenant that take as long as they may", () => {
@@ -102,13 +136,7 @@ describe("a flood of one tenant's events whose commits take long", () => {
       stored += 1;
       return response.status;
     });
-    await vi.waitFor(async () => {
-      const rows = await service.database.on("callers").sql()`
-        select pid
-        from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`;
-      expect(rows).toHaveLength(3);
-    });
+    await untilStalled(3);
 
     const event = { event_type: "tool", event_id: "b2", session_id: "s", inputs: {} };
     const written = await post("/events", otherKey, { event });
@@ -117,6 +145,70 @@ describe("a flood of one tenant's events whose commits take long", () => {
 
     expect([written.status, storedBefore]).toEqual([200, 0]);
     expect(await Promise.all(flood)).toEqual(Array.from({ length: 40 }, () => 200));
+  });
+});
+
+describe("floods of two projects of one organization", () => {
+  test.each([
+    { name: "of events", isOnce: false, place: { session_id: "f" } },
+    { name: "of events whose sessions are looked up", isOnce: false, place: {} },
+    { name: "of events with Idempotency-Key", isOnce: true, place: { session_id: "f" } },
+  ])("$name leave another organization a connection", async ({ isOnce, place }) => {
+    const sibling = await givenASibling();
+    const { otherKey, unlock } = await givenStalledEvents([service.projectId, sibling.projectId]);
+    let stored = 0;
+    const send = async (key: string): Promise<number> => {
+      const headers: Headers = isOnce ? { "idempotency-key": createUuid() } : {};
+      const event = { event_type: "tool", event_id: createUuid(), inputs: {}, ...place };
+      const { status } = await post("/events", key, { event }, { headers });
+      stored += 1;
+      return status;
+    };
+    const flood = Array.from({ length: 20 }, (_, index) =>
+      send(index < 10 ? service.projectKey : sibling.key),
+    );
+    await untilStalled(4);
+
+    const event = { event_type: "tool", session_id: "s", inputs: {} };
+    const written = await post("/events", otherKey, { event });
+    const storedBefore = stored;
+    unlock();
+
+    expect([written.status, storedBefore]).toEqual([200, 0]);
+    expect(await Promise.all(flood)).toEqual(Array.from({ length: 20 }, () => 200));
+  });
+});
+
+describe("changes of one organization that take as long as they may", () => {
+  test("leave another organization a connection for its own", async () => {
+    const { database, project, otherProject } = service;
+    const rename = (key: string, { projectId }: LocalProject) =>
+      fetch(`${service.url}/v1/projects/${projectId}`, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ name: createUuid() }),
+      });
+    await database.sql()`
+      insert into audit_heads (org_id, sequence, hash)
+      values (${project.orgId}, 0, ${Buffer.alloc(32)}) on conflict do nothing`;
+    // Every change of the organization writes down here that it happened.
+    const { unlock } = await givenALock(
+      (sql) => sql`select from audit_heads where org_id = ${project.orgId} for update`,
+    );
+    let ended = 0;
+    const slow = Array.from({ length: 4 }, async () => {
+      const response = await rename(service.controlPlaneKey, project);
+      ended += 1;
+      return response.status;
+    });
+    await untilStalled(1);
+
+    const other = await rename(otherProject.controlPlaneKey, otherProject);
+    const endedBefore = ended;
+    unlock();
+
+    expect([other.status, endedBefore]).toEqual([200, 0]);
+    expect(await Promise.all(slow)).toEqual([200, 200, 200, 200]);
   });
 });
 

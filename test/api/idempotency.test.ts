@@ -37,6 +37,29 @@ async function countEvents(): Promise<number> {
   return row?.count ?? 0;
 }
 
+test("an answer far larger than its request is not kept: 400, and nothing is stored", async () => {
+  const session_id = "a large session";
+  const inputs = { text: "t".repeat(1_500_000) };
+  await post("/events", randomUUID(), {
+    event: { event_type: "session", event_id: session_id, session_id, inputs },
+  });
+  const records = await countRecords();
+  const start = { session: { session_id, session_name: "small" } };
+
+  const got = await post("/session/start", randomUUID(), start);
+  const plain = await fetch(`${service.url}/session/start`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.projectKey}` },
+    body: JSON.stringify(start),
+  });
+
+  expect(got.status).toBe(400);
+  expect(got.text).toContain("the answer has over 1000000 bytes");
+  expect(plain.status).toBe(200);
+  // The refusal is kept, the answer is not.
+  expect(await countRecords()).toBe(records + 1);
+});
+
 const anEvent = { event: { event_type: "model", inputs: { a: 1 } } };
 
 describe("Idempotency-Key", () => {

@@ -35,6 +35,7 @@ export function createExplainer(url: string): Explainer {
   const database: Database = {
     sql: () => pool as Sql,
     transaction: async (work) => work(pool as Sql),
+    inTurn: async (work) => work(pool as Sql),
     step: async (work) => work(pool as Sql),
     isInTransaction: () => false,
     afterCommit: (effect) => effect(),

@@ -7,7 +7,12 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { join, jsonList, lengthField, numberField, repeat } from "../support/attack/bytes.ts";
-import { type Answer, type Call, type ProtocolName } from "../support/attack/protocols.ts";
+import {
+  type Answer,
+  type Call,
+  openAttackClient,
+  type ProtocolName,
+} from "../support/attack/protocols.ts";
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
 import { floodAndAsk, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
 
@@ -111,6 +116,34 @@ test("14,000,000 empty spans in 27 kB are refused", { timeout: timeoutMs }, asyn
 
   const limit = /more than 2000000 objects|at most 100000 items/;
   await expectRefusals(rows, { count: 4, limit, key: service.attacker.ingestionKey });
+});
+
+/** 90,000 spans of a root each, with attributes: as many as an export may have, nearly. */
+const smallSpans = (): Buffer => {
+  const attribute = (name: string): Buffer =>
+    lengthField(9, Buffer.concat([lengthField(1, name), lengthField(2, lengthField(1, "value"))]));
+  const ids = Buffer.concat([lengthField(1, "t".repeat(16)), lengthField(2, "spanspan")]);
+  const span = Buffer.concat([ids, ...["a", "b", "c"].map(attribute)]);
+  return lengthField(1, lengthField(2, repeat(lengthField(2, span), 90_000)));
+};
+
+test("90,000 spans of one tenant leave turns to others", { timeout: timeoutMs }, async () => {
+  const client = openAttackClient(service.url);
+  const key = service.attacker.ingestionKey;
+  const call = { method: traces, rest: "", body: smallSpans(), encoding: "gzip", key } as const;
+
+  const answers = await underAttack(service, async () => {
+    const all: Answer[] = [];
+    for (const protocol of ["OTLP/HTTP Protobuf", "gRPC", "Connect Protobuf"] as const) {
+      all.push(await client.call({ ...call, protocol }));
+    }
+    return all;
+  });
+  client.close();
+
+  expect(answers.map(({ status, code = 0 }) => ({ status, code }))).toEqual(
+    answers.map(() => ({ status: 200, code: 0 })),
+  );
 });
 
 const batch = EventService.method.createEventBatch;

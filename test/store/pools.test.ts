@@ -3,6 +3,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { currentTenant } from "../../src/base/tenant.ts";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { dividePools } from "../../src/postgres/pools.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -114,6 +115,35 @@ describe("transactions", () => {
 
     expect(other).toHaveLength(1);
     expect(isThirdIn).toBe(false);
+  });
+});
+
+describe("transactions of one organization", () => {
+  test.each([
+    { pool: "commits", places: 3 },
+    { pool: "callers", places: 2 },
+  ] as const)("leave a connection for $pool to the others", async ({ pool, places }) => {
+    // A quarter of these is for callers, and one of those for key lookups.
+    const own = openDatabase({
+      url: testDatabase.url,
+      connectionsMax: pool === "commits" ? 8 : 12,
+    });
+    const view = own.on(pool);
+    const as = (organization: string, owner: string, work: () => Promise<void>) =>
+      currentTenant.run({ owner, organization }, () => view.transaction(work));
+    const late: Promise<void>[] = [];
+    onTestFinished(async () => {
+      await Promise.all(late);
+      await own.close();
+    });
+    let count = 0;
+    await holdAll(places - 1, (work) => as("o", `p${(count += 1)}`, work));
+    let isNextIn = false;
+    late.push(as("o", "next", () => Promise.resolve(void (isNextIn = true))));
+
+    await as("other", "q", () => Promise.resolve());
+
+    expect(isNextIn).toBe(false);
   });
 });
 

@@ -47,7 +47,7 @@ function mapOf(values: JsonObject): Map<string, JsonValue> {
   return new Map(Object.entries(values));
 }
 
-const memory = { grow: () => undefined, bytes: () => 0 };
+const memory = { grow: () => undefined, holder: undefined, bytes: () => 0 };
 
 /** Runs work in steps without pauses. */
 export function runAtOnce<T>(steps: Steps<T>): T {

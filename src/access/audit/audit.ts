@@ -2,11 +2,15 @@
 // docs/decisions.md, 34; docs/audit.md.
 
 import type { Actor } from "../../base/actor.ts";
-import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { parsePageLimit } from "../../base/pages.ts";
+import {
+  formatKeyCursor,
+  parseKeyCursor,
+  parsePageLimit,
+  parseSequence,
+} from "../../base/pages.ts";
 import { toStorableText } from "../../base/storable-text.ts";
 import type { Page, PageRequest } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -46,6 +50,8 @@ export type Audit = {
    * last. Throws outside a transaction, which is a bug of the caller.
    */
   append(change: Change): Promise<void>;
+  /** Records changes of one organization in their order, like `append`, in few statements. */
+  appendAll(changes: readonly Change[]): Promise<void>;
   /**
    * Returns an organization's changes, newest first; a page of large rows may have fewer than the
    * limit. Fails with INVALID_ARGUMENT naming the wrong option.
@@ -60,42 +66,50 @@ export type Audit = {
   verify(orgId?: string): AsyncGenerator<ChainReport, void, undefined>;
 };
 
+/** Maximum rows of one statement. */
+const rowsMax = 1_000;
+
 export function createAudit(database: Database): Audit {
+  async function appendAll(changes: readonly Change[]): Promise<void> {
+    const [first] = changes;
+    if (!first) return;
+    if (!database.isInTransaction())
+      throw new Error(`${first.action} is audited outside a transaction`);
+    const sql = database.sql();
+    const orgId = chainOf(first.scope);
+    const head = await store.lockHead(sql, orgId, firstPreviousHash);
+    let { sequence, hash } = head;
+    for (let from = 0; from < changes.length; from += rowsMax) {
+      const rows = changes.slice(from, from + rowsMax).map((change): store.AuditRow => {
+        if (chainOf(change.scope) !== orgId) throw new Error("changes of two chains at once");
+        sequence += 1;
+        const columns = { orgId, sequence, at: head.at, ...columnsOf(change) };
+        const previousHash = hash;
+        hash = hashOf(columns, previousHash);
+        return { ...columns, previousHash, hash };
+      });
+      await store.insertRows(sql, rows);
+    }
+  }
+
   return {
-    async append({ actor, scope, action, target, before, after }) {
-      if (!database.isInTransaction())
-        throw new Error(`${action} is audited outside a transaction`);
-      const sql = database.sql();
-      const orgId = chainOf(scope);
-      const head = await store.lockHead(sql, orgId, firstPreviousHash);
-      const columns = {
-        orgId,
-        sequence: head.sequence + 1,
-        at: head.at,
-        actorType: actor.type,
-        actorId: toStorableText(actor.id),
-        actorName: toStorableText(actor.name),
-        action: toStorableText(action),
-        scopeLevel: scope.level,
-        scopeId: scope.id,
-        targetType: toStorableText(target.type),
-        targetId: toStorableText(target.id),
-        before: before ? JSON.stringify(before) : null,
-        after: after ? JSON.stringify(after) : null,
-      };
-      const hash = hashOf(columns, head.hash);
-      await store.insertRow(sql, { ...columns, previousHash: head.hash, hash });
-    },
+    append: (change) => appendAll([change]),
+
+    appendAll,
 
     async list(orgId, { limit: limitAsked, cursor }) {
       const limit = parsePageLimit(limitAsked);
-      const below = cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(cursor);
-      const rows = await store.listRowsBelow(database.sql(), orgId, { below, limit });
+      const below =
+        cursor === undefined ? Number.MAX_SAFE_INTEGER : parseKeyCursor(cursor, parseSequence);
+      // Not on the connections of key checks, since a page may take long.
+      const rows = await database
+        .on("reads")
+        .inTurn((sql) => store.listRowsBelow(sql, orgId, { below, limit }), { owner: orgId });
       const last = rows.at(-1);
       return {
         items: rows.map(toEntry),
         // A chain begins at 1, whatever rows exist before this page.
-        nextCursor: last && last.sequence > 1 ? formatCursor(last.sequence) : undefined,
+        nextCursor: last && last.sequence > 1 ? formatKeyCursor(last.sequence) : undefined,
       };
     },
 
@@ -112,6 +126,21 @@ export function createAudit(database: Database): Audit {
   };
 }
 
+function columnsOf({ actor, scope, action, target, before, after }: Change) {
+  return {
+    actorType: actor.type,
+    actorId: toStorableText(actor.id),
+    actorName: toStorableText(actor.name),
+    action: toStorableText(action),
+    scopeLevel: scope.level,
+    scopeId: scope.id,
+    targetType: toStorableText(target.type),
+    targetId: toStorableText(target.id),
+    before: before ? JSON.stringify(before) : null,
+    after: after ? JSON.stringify(after) : null,
+  };
+}
+
 function toEntry(row: store.AuditRow): AuditEntry {
   return {
     ...row,
@@ -125,16 +154,4 @@ function toEntry(row: store.AuditRow): AuditEntry {
 function stateOf(text: string | null): JsonObject | undefined {
   const value: unknown = text === null ? undefined : JSON.parse(text);
   return isJsonObject(value) ? value : undefined;
-}
-
-/** Formats the cursor of a page that continues below a row's sequence. */
-function formatCursor(sequence: number): string {
-  return Buffer.from(String(sequence)).toString("base64url");
-}
-
-function parseCursor(cursor: string): number {
-  const text = Buffer.from(cursor, "base64url").toString();
-  const sequence = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : NaN;
-  if (Number.isSafeInteger(sequence)) return sequence;
-  throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
 }

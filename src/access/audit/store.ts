@@ -26,22 +26,35 @@ export async function lockHead(
   return head;
 }
 
-/** Adds a row and makes it the end of its chain. The caller holds the lock on the end. */
-export async function insertRow(sql: Sql, row: AuditRow): Promise<void> {
+/**
+ * Adds rows of one chain, in their order, and makes the last one its end. The caller holds the lock
+ * on the end.
+ */
+export async function insertRows(sql: Sql, rows: readonly AuditRow[]): Promise<void> {
+  const end = rows.at(-1);
+  if (!end) return;
+  const incoming = rows.map(({ previousHash, hash, ...columns }) => ({
+    ...columns,
+    previousHash: previousHash.toString("hex"),
+    hash: hash.toString("hex"),
+  }));
   await sql`
     with head as (
-      update audit_heads set sequence = ${row.sequence}, hash = ${row.hash}
-      where org_id = ${row.orgId}
+      update audit_heads set sequence = ${end.sequence}, hash = ${end.hash}
+      where org_id = ${end.orgId}
     )
     insert into audit_log (
       org_id, sequence, at, actor_type, actor_id, actor_name, action,
       scope_level, scope_id, target_type, target_id, before, after, previous_hash, hash)
-    values (
-      ${row.orgId}, ${row.sequence}, ${row.at}::text::timestamptz,
-      ${row.actorType}, ${row.actorId}, ${row.actorName}, ${row.action},
-      ${row.scopeLevel}, ${row.scopeId}, ${row.targetType}, ${row.targetId},
-      ${row.before}::text::json, ${row.after}::text::json,
-      ${row.previousHash}, ${row.hash}
+    select
+      "orgId", sequence, at::timestamptz, "actorType", "actorId", "actorName", action,
+      "scopeLevel", "scopeId", "targetType", "targetId", before::json, after::json,
+      decode("previousHash", 'hex'), decode(hash, 'hex')
+    from json_to_recordset(${JSON.stringify(incoming)}::text::json) as incoming (
+      "orgId" uuid, sequence bigint, at text,
+      "actorType" text, "actorId" text, "actorName" text, action text,
+      "scopeLevel" text, "scopeId" uuid, "targetType" text, "targetId" text,
+      before text, after text, "previousHash" text, hash text
     )`;
 }
 

@@ -44,10 +44,12 @@ export function createClaimedRuns(
 
   /** Returns the claim, or the answer of the call that used the key before. */
   async function claimOrAnswer(claim: Claim, claimMs: number): Promise<ClaimToken | RunAnswer> {
-    const sql = database.sql();
-    const token = await store.insertClaim(sql, claim, claimMs);
+    const owner = claim.scopeId;
+    // Waits in Postgres while a call with the same key ends.
+    const insert = (sql: Sql) => store.insertClaim(sql, claim, claimMs);
+    const token = await database.inTurn(insert, { owner });
     if (token !== undefined) return token;
-    const kept = await store.findAnswer(sql, claim);
+    const kept = await database.inTurn((sql) => store.findAnswer(sql, claim), { owner });
     // The key was released meanwhile: a retry can claim it.
     if (!kept) throw inFlight();
     assertSameBody(kept, claim);
@@ -81,7 +83,8 @@ export function createClaimedRuns(
 
   async function release(claim: Claim, token: ClaimToken): Promise<void> {
     try {
-      await store.deleteClaim(database.sql(), claim, token);
+      const remove = (sql: Sql) => store.deleteClaim(sql, claim, token);
+      await database.inTurn(remove, { owner: claim.scopeId });
     } catch {
       // The claim expires without help; the caller gets the first error.
     }

@@ -1,6 +1,7 @@
 // Turns a record into the answer of a repeated call. Source: docs/decisions.md, 8.
 
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
+import { smallKeptAnswerBytesMax } from "../../base/tenant-limits.ts";
 import type { Claim, KeptAnswer } from "./store.ts";
 
 export function inFlight(): ServiceError {
@@ -42,12 +43,13 @@ const replayed = new WeakSet<ServiceError>();
 
 /**
  * Tells whether a failure is a refusal to store: a 4xx that explains itself, does not come from a
- * record and is not an error of the Idempotency-Key itself.
+ * record, is not large and is not an error of the Idempotency-Key itself.
  */
 export function isRefusalToKeep(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || replayed.has(error)) return false;
   const { reason } = error;
   const { status } = outcomes[reason];
+  const isSmall = JSON.stringify(error.details ?? "").length <= smallKeptAnswerBytesMax;
   const isOwn = reason === "IDEMPOTENCY_IN_FLIGHT" || reason === "IDEMPOTENCY_MISMATCH";
-  return status >= 400 && status < 500 && reason !== "NOT_FOUND" && !isOwn;
+  return status >= 400 && status < 500 && reason !== "NOT_FOUND" && !isOwn && isSmall;
 }

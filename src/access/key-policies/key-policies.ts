@@ -4,11 +4,9 @@
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { permissionPatternsMax } from "../../base/tenant-limits.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
-import type { Database } from "../../postgres/database.ts";
-import type { Audit } from "../audit/audit.ts";
 import { everything } from "../caller-memory.ts";
-import type { AccessChanges } from "../changes/changes.ts";
+import { changeInside } from "../change.ts";
+import type { ChangeParts } from "../change.ts";
 import { findPatternFault } from "../permissions.ts";
 import type { Scope } from "../scope.ts";
 import * as store from "./store.ts";
@@ -33,18 +31,11 @@ export type KeyPolicies = {
   replace(org: Scope, permissions: readonly string[], actor: Actor): Promise<KeyPolicy>;
 };
 
-export type KeyPoliciesOptions = {
-  readonly database: Database;
-  readonly changes: Pick<AccessChanges, "append">;
-  readonly audit: Pick<Audit, "append">;
-  readonly scopes: Pick<Scopes, "hold">;
-};
-
 /** Policy of an organization that has set none: its keys may carry every permission. */
 export const defaultPolicy: readonly string[] = ["*"];
 
-export function createKeyPolicies(options: KeyPoliciesOptions): KeyPolicies {
-  const { database, changes, audit, scopes } = options;
+export function createKeyPolicies(options: ChangeParts): KeyPolicies {
+  const { database } = options;
 
   async function get({ orgId }: Scope): Promise<KeyPolicy> {
     if (orgId === undefined) throw new Error("no organization has this policy");
@@ -58,25 +49,21 @@ export function createKeyPolicies(options: KeyPoliciesOptions): KeyPolicies {
     permissionsOf: async (scope) => (await get(scope)).permissions,
 
     replace: (org, given, actor) =>
-      database.transaction(async (sql) => {
+      changeInside(options, { scope: org, actor }, async (sql, scope) => {
         const permissions = [...new Set(given)];
         assertPatterns(permissions);
-        const scope = await scopes.hold("org", org.id);
         const before = await store.lockPolicy(sql, scope.id);
         const updatedBy = describeActor(actor);
-        const policy = await store.upsertPolicy(sql, scope.id, { permissions, updatedBy });
-        if (!policy) throw new Error("an upsert returned no row");
-        await audit.append({
-          actor,
-          scope,
+        const result = await store.upsertPolicy(sql, scope.id, { permissions, updatedBy });
+        if (!result) throw new Error("an upsert returned no row");
+        const audit = {
           action: "api_key_policy.update",
-          target: { type: "api_key_policy", id: scope.id },
+          targetId: scope.id,
           before: { permissions: before?.permissions ?? defaultPolicy },
           after: { permissions },
-        });
+        };
         // Every key of the organization may have lost or gained permissions.
-        await changes.append(everything);
-        return policy;
+        return { result, audit, forget: everything };
       }),
   };
 }

@@ -6,11 +6,11 @@ import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
-import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
 import { createCallerMemory } from "../caller-memory.ts";
+import { changeInside } from "../change.ts";
+import type { ChangeParts } from "../change.ts";
 import type { AccessChanges } from "../changes/changes.ts";
 import type { KeyPolicies } from "../key-policies/key-policies.ts";
 import type { KeyPrincipal } from "../principal.ts";
@@ -80,12 +80,10 @@ export type Keys = {
   recordConfirmation(keyId: string): Promise<void>;
 };
 
-export type KeysOptions = {
-  readonly database: Database;
-  readonly changes: Pick<AccessChanges, "append" | "onForget">;
-  readonly audit: Pick<Audit, "append">;
+export type KeysOptions = ChangeParts & {
+  readonly changes: Pick<AccessChanges, "onForget">;
+  readonly audit: Pick<Audit, "append" | "appendAll">;
   readonly outbox: Outbox;
-  readonly scopes: Pick<Scopes, "hold">;
   readonly policies: Pick<KeyPolicies, "permissionsOf">;
   readonly cacheEntriesMax: number;
   readonly cacheAgeMs: number;
@@ -146,38 +144,42 @@ export function toRoot({ level, id }: Pick<Scope, "level" | "id">): Root {
 }
 
 function create(options: KeysOptions, newKey: NewKey): Promise<CreatedKey> {
-  const { database, audit, scopes, policies } = options;
   const { kind, root, name, description = null, creator } = newKey;
-  const createdByKeyId = creator.actor.type === "key" ? creator.actor.id : null;
-  return database.transaction(async (sql) => {
-    const held = await scopes.hold(root.level, root.id);
+  const { actor } = creator;
+  const createdByKeyId = actor.type === "key" ? actor.id : null;
+  return changeInside(options, { scope: root, actor }, async (sql, held) => {
     // Another server may still cache a revoked key; a key that it created now would remain active.
     if (createdByKeyId !== null && !(await store.holdActiveKey(sql, createdByKeyId))) {
       throw new ServiceError("NOT_FOUND", "the calling key is revoked");
     }
-    const { permissions, expiresAt } = checkNewKey(newKey, await policies.permissionsOf(held));
+    const allowed = await options.policies.permissionsOf(held);
+    const { permissions, expiresAt } = checkNewKey(newKey, allowed);
     const secret = createSecret(kind);
     const id = createUuid();
     const maskedPrefix = maskSecret(secret, kind);
     await store.insertKey(sql, {
-      ...{ id, kind, name, description, maskedPrefix, permissions, expiresAt },
+      id,
+      kind,
+      name,
+      description,
+      maskedPrefix,
+      permissions,
+      expiresAt,
       root: toRoot(held),
       keyHash: hashSecret(secret),
-      createdBy: describeActor(creator.actor),
+      createdBy: describeActor(actor),
       createdByKeyId,
     });
     const key = await store.findKey(sql, id, {});
     if (!key) throw new Error("a key that was just made is gone");
-    await audit.append({
-      actor: creator.actor,
-      scope: held,
-      action: "api_key.create",
-      target: { type: "api_key", id },
-      after: {
-        ...{ kind, name, description, masked_prefix: maskedPrefix, permissions },
-        expires_at: expiresAt?.toISOString() ?? null,
-      },
-    });
-    return { key, secret };
+    const after = {
+      kind,
+      name,
+      description,
+      masked_prefix: maskedPrefix,
+      permissions,
+      expires_at: expiresAt?.toISOString() ?? null,
+    };
+    return { result: { key, secret }, audit: { action: "api_key.create", targetId: id, after } };
   });
 }

@@ -15,7 +15,7 @@ import { permissionsOf } from "../roles/grants.ts";
 import type { RoleInScope } from "../roles/grants.ts";
 import { adminRoleOf } from "../roles/manifest.ts";
 import type { Manifest, Role } from "../roles/manifest.ts";
-import { systemScope } from "../scope.ts";
+import { systemScope, withAbove } from "../scope.ts";
 import type { Scope, ScopeLevel } from "../scope.ts";
 import type { User, Users } from "../users/users.ts";
 import * as store from "./store.ts";
@@ -125,16 +125,21 @@ export function createMembers(options: MembersOptions): Members {
         assertHeld(manifest, { principal, scope, role: role.name });
         if (before.role === role.name) return before;
         await store.updateRole(sql, scope, before.userId, role.name);
-        await writeDown(options, { ...change, action: "member.update", before, role: role.name });
+        const roles = { before: before.role, after: role.name };
+        const { actor } = principal;
+        await recordChange(options, { ...before, ...roles, scope, actor, action: "member.update" });
         return { ...before, role: role.name };
       }),
 
     remove: (change) =>
       database.transaction(async (sql) => {
-        const before = await lockForChange(options, change, undefined);
-        await store.deleteMembership(sql, change.scope, before.userId);
-        await writeDown(options, { ...change, action: "member.delete", before, role: undefined });
-        return before;
+        const { scope, principal } = change;
+        const member = await lockForChange(options, change, undefined);
+        await store.deleteMembership(sql, scope, member.userId);
+        const { actor } = principal;
+        const before = member.role;
+        await recordChange(options, { ...member, before, scope, actor, action: "member.delete" });
+        return member;
       }),
 
     appointCreator: (appointment) =>
@@ -210,18 +215,16 @@ type Gift = {
 
 /** Gives a role to a locked person. */
 async function give(options: MembersOptions, { user, scope, role, actor }: Gift): Promise<Member> {
-  const { database, audit, endSignIns } = options;
+  const { database } = options;
   const sql = database.sql();
-  const { userId, email } = user;
+  const { userId } = user;
   await assertRoomFor(database, user, scope);
   if (
     !(await store.insertMembership(sql, { userId, scope, role, createdBy: describeActor(actor) }))
   ) {
     throw new ServiceError("MEMBER_EXISTS", "email: has a role here; change that one instead");
   }
-  const target = { type: "member", id: userId };
-  await audit.append({ actor, scope, action: "member.create", target, after: { email, role } });
-  await endSignIns([userId]);
+  await recordChange(options, { ...user, scope, actor, action: "member.create", after: role });
   const member = await store.findMember(sql, scope, userId);
   if (!member) throw new Error("a membership went away in the transaction that made it");
   return member;
@@ -280,25 +283,25 @@ function isManaging({ levels, permissions }: Role): boolean {
   return levels.includes("org") && anyCovers(permissions, managingPermission);
 }
 
-type MemberChange = {
+type MemberChange = Pick<User, "userId" | "email"> & {
   readonly scope: Scope;
-  readonly principal: Principal;
+  readonly actor: Actor;
   readonly action: string;
-  readonly before: Member;
-  /** New role; undefined if the role is removed. */
-  readonly role: string | undefined;
+  /** Roles before and after; undefined for none. */
+  readonly before?: string;
+  readonly after?: string;
 };
 
-async function writeDown(options: MembersOptions, change: MemberChange): Promise<void> {
-  const { scope, principal, action, before, role } = change;
-  const { userId, email } = before;
+/** Audits a change of a person's role and ends the person's sign-ins. */
+async function recordChange(options: MembersOptions, change: MemberChange): Promise<void> {
+  const { scope, actor, action, userId, email, before, after } = change;
   await options.audit.append({
-    actor: principal.actor,
+    actor,
     scope,
     action,
     target: { type: "member", id: userId },
-    before: { email, role: before.role },
-    ...(role !== undefined && { after: { email, role } }),
+    ...(before !== undefined && { before: { email, role: before } }),
+    ...(after !== undefined && { after: { email, role: after } }),
   });
   await options.endSignIns([userId]);
 }
@@ -323,16 +326,4 @@ async function getCreator(
     throw new ServiceError("INVALID_ARGUMENT", `${field}: must be the e-mail of ${where}`);
   }
   return user;
-}
-
-/** Returns a scope and the scopes above it. */
-function withAbove(scope: Scope): readonly Pick<Scope, "level" | "id">[] {
-  const ids: readonly (readonly [ScopeLevel, string | undefined])[] = [
-    ["system", systemScope.id],
-    ["org", scope.orgId],
-    ["dataplane", scope.dataplaneId],
-    ["workspace", scope.workspaceId],
-    ["project", scope.projectId],
-  ];
-  return ids.flatMap(([level, id]) => (id === undefined ? [] : [{ level, id }]));
 }

@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
+import { isUniqueViolation } from "../../postgres/faults.ts";
 import type { Audit } from "../audit/audit.ts";
 import { systemScope } from "../scope.ts";
 import * as store from "./store.ts";
@@ -69,8 +70,6 @@ const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}]+$/u;
  * Maximum attempts. Each one fails only if another transaction created the same person meanwhile.
  */
 const attemptsMax = 3;
-/** Code unique_violation. Source: Postgres manual, appendix A. */
-const uniqueViolation = "23505";
 
 /**
  * Returns an e-mail in its stored form, or undefined if the text is not one. Only A to Z become
@@ -115,21 +114,16 @@ export function createUsers(options: UsersOptions): Users {
         } catch (error) {
           // Another sign-in of the account, or a role granted to its e-mail, committed first.
           const isFinal = attempt === attemptsMax || database.isInTransaction();
-          if (isFinal || !isTakenMeanwhile(error)) throw error;
+          if (isFinal || !isUniqueViolation(error)) throw error;
         }
       }
     },
 
     async release({ userId, issuer, subject, email }, actor) {
       await store.clearIdentity(database.sql(), userId);
-      await options.audit.append({
-        actor,
-        scope: systemScope,
-        action: "user.update",
-        target: { type: "user", id: userId },
-        before: { issuer, subject, email },
-        after: { issuer: null, subject: null, email },
-      });
+      const before = { issuer, subject, email };
+      const after = { issuer: null, subject: null, email };
+      await auditUser(options, actor, { action: "user.update", userId, before, after });
     },
 
     recordLinkSignIn: (userId) => store.updateLastSignIn(database.sql(), userId),
@@ -138,11 +132,11 @@ export function createUsers(options: UsersOptions): Users {
 
 /** Returns the person with an e-mail, locked; creates the person if needed. */
 async function ensureUser(
-  { database, audit }: UsersOptions,
+  options: UsersOptions,
   email: string,
   actor: Actor | undefined,
 ): Promise<User> {
-  const sql = database.sql();
+  const sql = options.database.sql();
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const known = await store.lockByEmail(sql, email);
     if (known) return known;
@@ -150,21 +144,16 @@ async function ensureUser(
     // tell them when the person was created.
     const user = await store.insertUser(sql, randomUUID(), email);
     if (!user) continue;
-    await audit.append({
-      actor: actor ?? actorOf(user),
-      scope: systemScope,
-      action: "user.create",
-      target: { type: "user", id: user.userId },
-      after: { email },
-    });
+    const { userId } = user;
+    const created = { action: "user.create", userId, after: { email } };
+    await auditUser(options, actor ?? actorOf(user), created);
     return user;
   }
   throw new Error("a user's e-mail was taken and free again, several times");
 }
 
 async function recordSignIn(options: UsersOptions, identity: Identity): Promise<User | undefined> {
-  const { database, audit } = options;
-  const sql = database.sql();
+  const sql = options.database.sql();
   const { issuer, subject } = identity;
   const email = parseEmail(identity.email);
   if (email === undefined) return undefined;
@@ -181,20 +170,24 @@ async function recordSignIn(options: UsersOptions, identity: Identity): Promise<
   if (!updated) throw new Error("a locked user went away");
   const before = { issuer: user.issuer, subject: user.subject, email: user.email };
   if (before.subject === null || before.email !== after.email) {
-    await audit.append({
-      actor: actorOf(updated),
-      scope: systemScope,
-      action: "user.update",
-      target: { type: "user", id: user.userId },
-      before,
-      after,
-    });
+    const { userId } = user;
+    await auditUser(options, actorOf(updated), { action: "user.update", userId, before, after });
   }
   return updated;
 }
 
-function isTakenMeanwhile(error: unknown): boolean {
-  return (error as { code?: unknown }).code === uniqueViolation;
+type UserState = Readonly<Record<string, string | null>>;
+
+type UserChange = {
+  readonly action: string;
+  readonly userId: string;
+  readonly before?: UserState;
+  readonly after: UserState;
+};
+
+function auditUser({ audit }: UsersOptions, actor: Actor, { userId, ...change }: UserChange) {
+  const target = { type: "user", id: userId };
+  return audit.append({ actor, scope: systemScope, target, ...change });
 }
 
 /** Returns the person as the actor: people who sign in create their own record. */

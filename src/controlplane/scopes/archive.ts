@@ -12,6 +12,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { archiveEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Database } from "../../postgres/database.ts";
+import { levelBelow, levels } from "./levels.ts";
 import * as store from "./store.ts";
 import type { Child } from "./store.ts";
 
@@ -59,13 +60,6 @@ export type ArchivesOptions = {
   readonly outbox: Outbox;
 };
 
-const childNames: Readonly<Record<LevelInOrg, readonly [one: string, many: string]>> = {
-  org: ["data plane", "data planes"],
-  dataplane: ["workspace", "workspaces"],
-  workspace: ["project", "projects"],
-  project: ["", ""],
-};
-
 /** Children per activity: each child becomes a workflow. */
 const childrenLimitDefault = 1_000;
 
@@ -84,14 +78,8 @@ export function createArchives({ database, audit, changes, outbox }: ArchivesOpt
         if (children > 0 && !withChildren) throw notEmpty(level, children);
         const archivedAt = await store.markArchived(sql, level, id);
         if (!archivedAt) throw new Error("a locked row is gone");
-        await audit.append({
-          actor,
-          scope: found,
-          action: `${level}.archive`,
-          target: { type: level, id },
-          before: { name, active_children: children },
-          after: { archived_at: archivedAt.toISOString() },
-        });
+        const before = { name, active_children: children };
+        await audit.append(toAuditRow(level, { scope: found, actor, before, archivedAt }));
         const changeId = await changes.append(everything);
         const entry = archiveEntry({ level, id, name, orgId, actor, changeId });
         await outbox.append(entry);
@@ -106,15 +94,27 @@ export function createArchives({ database, audit, changes, outbox }: ArchivesOpt
         const scope = await store.findScope(sql, level, id, "any");
         const archivedAt = scope && (await store.markArchived(sql, level, id));
         if (!archivedAt) return;
-        await audit.append({
-          actor,
-          scope,
-          action: `${level}.archive`,
-          target: { type: level, id },
-          before: { name: scope.name },
-          after: { archived_at: archivedAt.toISOString() },
-        });
+        const before = { name: scope.name };
+        await audit.append(toAuditRow(level, { scope, actor, before, archivedAt }));
       }),
+  };
+}
+
+type ArchivedScope = {
+  readonly scope: Scope;
+  readonly actor: Actor;
+  readonly before: Readonly<Record<string, unknown>>;
+  readonly archivedAt: Date;
+};
+
+function toAuditRow(level: LevelInOrg, { scope, actor, before, archivedAt }: ArchivedScope) {
+  return {
+    actor,
+    scope,
+    action: `${level}.archive`,
+    target: { type: level, id: scope.id },
+    before,
+    after: { archived_at: archivedAt.toISOString() },
   };
 }
 
@@ -124,8 +124,9 @@ function levelOf({ level }: Scope): LevelInOrg {
 }
 
 function notEmpty(level: LevelInOrg, children: number): ServiceError {
-  const [one, many] = childNames[level];
-  const what = children === 1 ? `is 1 active ${one}` : `are ${children} active ${many}`;
+  const below = levelBelow(level);
+  const title = below ? levels[below].title : "scope";
+  const what = children === 1 ? `is 1 active ${title}` : `are ${children} active ${title}s`;
   return new ServiceError(
     "SCOPE_NOT_EMPTY",
     `there ${what} inside; archive what is inside first, ` +

@@ -1,24 +1,12 @@
-// SQL of scopes: lookups with the scopes above, the locks that keep them unchanged, and archiving.
+// SQL of scopes of every level: lookups with the scopes above, locks, pages and archiving.
 
 import type { PendingQuery, Row } from "postgres";
+import { levelsInOrg } from "../../access/scope.ts";
 import type { Scope, LevelInOrg } from "../../access/scope.ts";
-import type { ProjectId } from "../../base/ids.ts";
+import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
-
-/** From the widest to the narrowest; each contains the next. */
-const levels = [
-  "org",
-  "dataplane",
-  "workspace",
-  "project",
-] as const satisfies readonly LevelInOrg[];
-
-const tables: Readonly<Record<LevelInOrg, { readonly name: string; readonly id: string }>> = {
-  org: { name: "organizations", id: "org_id" },
-  dataplane: { name: "dataplanes", id: "dataplane_id" },
-  workspace: { name: "workspaces", id: "workspace_id" },
-  project: { name: "projects", id: "project_id" },
-};
+import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
+import { levelAbove, levelBelow, levels } from "./levels.ts";
 
 /**
  * Filter on scopes, and lock of their rows until the transaction ends. `active`: the scope and all
@@ -29,78 +17,59 @@ export type Standing = "active" | "held" | "ending" | "any";
 
 type Fragment = PendingQuery<Row[]>;
 
-const finders: Readonly<
-  Record<LevelInOrg, (sql: Sql, id: string, standing: Fragment) => Promise<Scope | undefined>>
-> = {
-  async org(sql, id, standing) {
-    const [row] = await sql<{ name: string }[]>`
-      select name from organizations where org_id = ${id} ${standing}`;
-    return row && { level: "org", id, name: row.name, orgId: id };
-  },
-
-  async dataplane(sql, id, standing) {
-    const [row] = await sql<{ name: string; orgId: string; clusterId: string }[]>`
-      select dataplanes.name, org_id as "orgId", cluster_id as "clusterId"
-      from dataplanes
-      join organizations using (org_id)
-      where dataplane_id = ${id} ${standing}`;
-    return row && { level: "dataplane", id, dataplaneId: id, ...row };
-  },
-
-  async workspace(sql, id, standing) {
-    const [row] = await sql<
-      { name: string; orgId: string; dataplaneId: string; clusterId: string }[]
-    >`
-      select
-        workspaces.name,
-        org_id as "orgId",
-        dataplane_id as "dataplaneId",
-        cluster_id as "clusterId"
-      from workspaces
-      join dataplanes using (dataplane_id)
-      join organizations using (org_id)
-      where workspace_id = ${id} ${standing}`;
-    return row && { level: "workspace", id, workspaceId: id, ...row };
-  },
-
-  async project(sql, id, standing) {
-    const [row] = await sql<
-      {
-        name: string;
-        orgId: string;
-        dataplaneId: string;
-        workspaceId: string;
-        clusterId: string;
-      }[]
-    >`
-      select
-        projects.name,
-        org_id as "orgId",
-        dataplane_id as "dataplaneId",
-        workspace_id as "workspaceId",
-        cluster_id as "clusterId"
-      from projects
-      join workspaces using (workspace_id)
-      join dataplanes using (dataplane_id)
-      join organizations using (org_id)
-      where project_id = ${id} ${standing}`;
-    return row && { level: "project", id, projectId: id as ProjectId, ...row };
-  },
+/** A level's table, joined with the tables of the levels above. */
+const sources: Readonly<Record<LevelInOrg, (sql: Sql) => Fragment>> = {
+  org: (sql) => sql`organizations`,
+  dataplane: (sql) => sql`dataplanes join organizations using (org_id)`,
+  workspace: (sql) => sql`
+    workspaces
+    join dataplanes using (dataplane_id)
+    join organizations using (org_id)`,
+  project: (sql) => sql`
+    projects
+    join workspaces using (workspace_id)
+    join dataplanes using (dataplane_id)
+    join organizations using (org_id)`,
 };
 
-export function findScope(
+/** Ids from the organization down to the level, and the cluster. */
+const ids: Readonly<Record<LevelInOrg, (sql: Sql) => Fragment>> = {
+  org: (sql) => sql`org_id as "orgId"`,
+  dataplane: (sql) => sql`
+    org_id as "orgId",
+    dataplane_id as "dataplaneId",
+    cluster_id as "clusterId"`,
+  workspace: (sql) => sql`
+    org_id as "orgId",
+    dataplane_id as "dataplaneId",
+    workspace_id as "workspaceId",
+    cluster_id as "clusterId"`,
+  project: (sql) => sql`
+    org_id as "orgId",
+    dataplane_id as "dataplaneId",
+    workspace_id as "workspaceId",
+    project_id as "projectId",
+    cluster_id as "clusterId"`,
+};
+
+export async function findScope(
   sql: Sql,
   level: LevelInOrg,
   id: string,
   standing: Standing,
 ): Promise<Scope | undefined> {
-  return finders[level](sql, id, standingSql(sql, level, standing));
+  const { table, id: idColumn } = levels[level];
+  const [row] = await sql<Omit<Scope, "level" | "id">[]>`
+    select ${sql(`${table}.name`)}, ${ids[level](sql)}
+    from ${sources[level](sql)}
+    where ${sql(idColumn)} = ${id} ${standingSql(sql, level, standing)}`;
+  return row && { level, id, ...row };
 }
 
 function standingSql(sql: Sql, level: LevelInOrg, standing: Standing): Fragment {
   if (standing === "any") return sql``;
-  const own = tables[level].name;
-  const above = levels.slice(0, levels.indexOf(level)).map((one) => tables[one].name);
+  const own = levels[level].table;
+  const above = levelsInOrg.slice(0, levelsInOrg.indexOf(level)).map((one) => levels[one].table);
   const active = [own, ...above].reduce(
     (all, table) => sql`${all} and ${sql(table)}.archived_at is null`,
     sql``,
@@ -118,8 +87,149 @@ function standingSql(sql: Sql, level: LevelInOrg, standing: Standing): Fragment 
   }
 }
 
-function childLevelOf(level: LevelInOrg): LevelInOrg | undefined {
-  return levels[levels.indexOf(level) + 1];
+/** An active scope with its own fields. */
+export type ScopeRow = Position & {
+  readonly name: string;
+  /** Null also at the levels without descriptions. */
+  readonly description: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly orgId: string;
+  readonly dataplaneId?: string;
+  readonly workspaceId?: string;
+  readonly clusterId?: string;
+};
+
+function rowColumns(sql: Sql, level: LevelInOrg): Fragment {
+  const { table, id, hasDescription } = levels[level];
+  return sql`
+    ${sql(id)} as id,
+    ${sql(`${table}.name`)},
+    ${hasDescription ? sql`${sql(table)}.description` : sql`null as description`},
+    ${sql(`${table}.created_at`)} as "createdAt",
+    ${selectCreatedAtUs(sql, `${table}.created_at`)},
+    ${sql(`${table}.updated_at`)} as "updatedAt",
+    ${ids[level](sql)}`;
+}
+
+/** Returns an active scope; with `lock`, other writers wait until the transaction ends. */
+export async function findRow(
+  sql: Sql,
+  level: LevelInOrg,
+  id: string,
+  { lock }: { readonly lock: boolean },
+): Promise<ScopeRow | undefined> {
+  const { table, id: idColumn } = levels[level];
+  const [row] = await sql<ScopeRow[]>`
+    select ${rowColumns(sql, level)}
+    from ${sources[level](sql)}
+    where ${sql(idColumn)} = ${id} and ${sql(`${table}.archived_at`)} is null
+    ${lock ? sql`for no key update of ${sql(table)}` : sql``}`;
+  return row;
+}
+
+/** Columns that a new scope gives; the others have defaults. */
+export type NewScopeColumns = {
+  readonly name: string;
+  readonly description?: string | null;
+  readonly cluster_id?: string;
+  /** Id of the key that creates an organization; null if a person creates it. */
+  readonly created_by_key?: string | null;
+};
+
+export async function insertScope(
+  sql: Sql,
+  level: LevelInOrg,
+  { id, parentId }: { readonly id: string; readonly parentId: string },
+  columns: NewScopeColumns,
+): Promise<void> {
+  const above = levelAbove(level);
+  const row = {
+    [levels[level].id]: id,
+    ...columns,
+    ...(above && { [levels[above].id]: parentId }),
+  };
+  await sql`insert into ${sql(levels[level].table)} ${sql(row)}`;
+}
+
+export async function updateScope(
+  sql: Sql,
+  level: LevelInOrg,
+  id: string,
+  columns: Pick<NewScopeColumns, "name" | "description">,
+): Promise<void> {
+  const { table, id: idColumn } = levels[level];
+  await sql`
+    update ${sql(table)} set ${sql(columns)}, updated_at = now() where ${sql(idColumn)} = ${id}`;
+}
+
+/** Selected organizations: all, or each one that is or contains one of these active scopes. */
+export type Reach = "all" | Readonly<Record<LevelInOrg, readonly string[]>>;
+
+/**
+ * Returns the active scopes inside a parent, or the organizations within a reach, oldest first, up
+ * to one more than the limit.
+ */
+export async function listRows(
+  sql: Sql,
+  level: LevelInOrg,
+  within: { readonly parentId: string } | { readonly reach: Reach },
+  { limit, after }: PageOptions,
+): Promise<ScopeRow[]> {
+  const { table, id } = levels[level];
+  const above = levelAbove(level);
+  const isListed =
+    "reach" in within
+      ? reachSql(sql, within.reach)
+      : sql`${sql(above ? levels[above].id : id)} = ${within.parentId}`;
+  return sql<ScopeRow[]>`
+    select ${rowColumns(sql, level)}
+    from ${sources[level](sql)}
+    where ${isListed}
+      and ${sql(`${table}.archived_at`)} is null
+      and ${isAfter(sql, [`${table}.created_at`, id], after)}
+    order by ${sql(`${table}.created_at`)}, ${sql(id)}
+    limit ${limit + 1}`;
+}
+
+/** Looks up each level by its own key: one join over the levels would read all existing scopes. */
+function reachSql(sql: Sql, reach: Reach): Fragment {
+  if (reach === "all") return sql`true`;
+  const { org, dataplane, workspace, project } = reach;
+  return sql`
+    org_id in (
+      select unnest(${org}::uuid[])
+      union all
+      select org_id
+      from dataplanes
+      where dataplane_id = any(${dataplane}::uuid[]) and archived_at is null
+      union all
+      select org_id
+      from workspaces
+      join dataplanes using (dataplane_id)
+      where workspace_id = any(${workspace}::uuid[])
+        and workspaces.archived_at is null
+        and dataplanes.archived_at is null
+      union all
+      select org_id
+      from projects
+      join workspaces using (workspace_id)
+      join dataplanes using (dataplane_id)
+      where project_id = any(${project}::uuid[])
+        and projects.archived_at is null
+        and workspaces.archived_at is null
+        and dataplanes.archived_at is null
+    )`;
+}
+
+/** Returns at most two of the clusters of an organization's active data planes. */
+export async function findClusters(sql: Sql, orgId: string): Promise<string[]> {
+  const rows = await sql<{ clusterId: string }[]>`
+    select distinct cluster_id as "clusterId"
+    from dataplanes
+    where org_id = ${orgId} and archived_at is null
+    limit 2`;
+  return rows.map(({ clusterId }) => clusterId);
 }
 
 export async function countActiveChildren(
@@ -127,12 +237,12 @@ export async function countActiveChildren(
   level: LevelInOrg,
   id: string,
 ): Promise<number> {
-  const child = childLevelOf(level);
+  const child = levelBelow(level);
   if (!child) return 0;
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count
-    from ${sql(tables[child].name)}
-    where ${sql(tables[level].id)} = ${id} and archived_at is null`;
+    from ${sql(levels[child].table)}
+    where ${sql(levels[level].id)} = ${id} and archived_at is null`;
   return row?.count ?? 0;
 }
 
@@ -142,9 +252,9 @@ export async function markArchived(
   level: LevelInOrg,
   id: string,
 ): Promise<Date | undefined> {
-  const { name, id: idColumn } = tables[level];
+  const { table, id: idColumn } = levels[level];
   const [row] = await sql<{ archivedAt: Date }[]>`
-    update ${sql(name)} set archived_at = now()
+    update ${sql(table)} set archived_at = now()
     where ${sql(idColumn)} = ${id} and archived_at is null
     returning archived_at as "archivedAt"`;
   return row?.archivedAt;
@@ -157,13 +267,13 @@ export async function listChildren(
   sql: Sql,
   { level, id, afterId, limit }: { level: LevelInOrg; id: string; afterId: string; limit: number },
 ): Promise<Child[]> {
-  const child = childLevelOf(level);
+  const child = levelBelow(level);
   if (!child) return [];
-  const { name, id: idColumn } = tables[child];
+  const { table, id: idColumn } = levels[child];
   const rows = await sql<{ id: string; name: string }[]>`
     select ${sql(idColumn)} as id, name
-    from ${sql(name)}
-    where ${sql(tables[level].id)} = ${id} and ${sql(idColumn)} > ${afterId}
+    from ${sql(table)}
+    where ${sql(levels[level].id)} = ${id} and ${sql(idColumn)} > ${afterId}
     order by ${sql(idColumn)}
     limit ${limit}`;
   return rows.map((row) => ({ level: child, ...row }));
@@ -182,7 +292,7 @@ export async function listProjects(
     from projects
     join workspaces using (workspace_id)
     join dataplanes using (dataplane_id)
-    where ${sql(tables[level].id)} = ${id} and project_id > ${afterId}
+    where ${sql(levels[level].id)} = ${id} and project_id > ${afterId}
     order by project_id
     limit ${limit}`;
 }

@@ -3,17 +3,17 @@
 // "Backfills".
 
 import { type Actor, describeActor } from "../../base/actor.ts";
-import type { Audit } from "../../access/audit/audit.ts";
+import { changeInside } from "../../access/change.ts";
+import type { ChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
 import { backfillsOfOrgMax } from "../../base/limits.ts";
 import { type Page, type PageRequest, parsePageOptions, toPage } from "../../base/pages.ts";
 import { backfillFilterBytesMax } from "../../base/tenant-limits.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import { backfillEntry, type OutboxEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
-import type { Database, Sql } from "../../postgres/database.ts";
+import type { Sql } from "../../postgres/database.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
@@ -73,14 +73,10 @@ export type Backfills = {
   cancelOpenOf(project: ProjectScope, evaluatorId: string, actor: Actor): Promise<void>;
 };
 
-export type BackfillsOptions = {
-  /** The control database. */
-  readonly database: Database;
+export type BackfillsOptions = ChangeParts & {
   readonly evaluators: Pick<Evaluators, "find" | "get" | "countAfresh">;
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "countBackfill">;
-  readonly scopes: Pick<Scopes, "hold">;
-  readonly audit: Pick<Audit, "append">;
   readonly outbox: Outbox;
 };
 
@@ -137,7 +133,7 @@ async function create(
   request: BackfillRequest,
   { project, actor, signal }: Caller,
 ): Promise<BackfillRow> {
-  const { database, evaluators, scopes, audit, outbox } = options;
+  const { evaluators, outbox } = options;
   const { projectId } = project;
   const evaluator = await getRunnable(options, projectId, metricId);
   const { evaluatorId, version, definition } = evaluator;
@@ -157,8 +153,7 @@ async function create(
     { filters, fromUs, toUs },
     { organization: project.orgId, signal },
   );
-  return database.transaction(async (sql) => {
-    const held = await scopes.hold("project", projectId);
+  return changeInside(options, { scope: project, actor }, async (sql) => {
     await assertRoom(sql, project);
     const id = createUuid();
     const enablement = await evaluators.countAfresh(projectId, evaluatorId);
@@ -176,13 +171,10 @@ async function create(
       createdBy: describeActor(actor),
     });
     if (!isFirst) throw running();
-    const row = await store.findBackfill(sql, { projectId, backfillId: id });
-    if (!row) throw new Error("an insert returned no row");
-    const target = { type: "backfill", id };
-    const action = "backfill.create";
-    await audit.append({ actor, scope: held, action, target, after: stateOf(row) });
+    const result = await store.findBackfill(sql, { projectId, backfillId: id });
+    if (!result) throw new Error("an insert returned no row");
     await outbox.append(entry);
-    return row;
+    return { result, audit: { action: "backfill.create", targetId: id, after: stateOf(result) } };
   });
 }
 
@@ -206,26 +198,19 @@ type ChangeRequest = {
 };
 
 async function change(options: BackfillsOptions, request: ChangeRequest): Promise<BackfillRow> {
-  const { database, evaluators, scopes, audit, outbox } = options;
+  const { evaluators, outbox } = options;
   const { project, path, action, actor } = request;
   const { id: evaluatorId } = await evaluators.get(project.projectId, path.evaluatorId);
   const key = keyOf(project, path);
-  return database.transaction(async (sql) => {
-    const held = await scopes.hold("project", project.projectId);
+  return changeInside(options, { scope: project, actor }, async (sql) => {
     const before = await store.lockBackfill(sql, key);
     if (before?.evaluatorId !== evaluatorId) throw notFound();
     const entry = await takeStep(options, { project, before, action, actor });
-    const after = (await store.findBackfill(sql, key)) ?? before;
-    if (after.state !== before.state) {
-      await audit.append({
-        ...{ actor, scope: held, action: `backfill.${action}` },
-        target: { type: "backfill", id: before.id },
-        before: stateOf(before),
-        after: stateOf(after),
-      });
-    }
+    const result = (await store.findBackfill(sql, key)) ?? before;
     if (entry) await outbox.append(entry);
-    return after;
+    if (result.state === before.state) return { result };
+    const states = { before: stateOf(before), after: stateOf(result) };
+    return { result, audit: { action: `backfill.${action}`, targetId: before.id, ...states } };
   });
 }
 

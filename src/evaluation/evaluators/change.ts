@@ -2,8 +2,8 @@
 // in one transaction. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
-import type { Audit } from "../../access/audit/audit.ts";
-import type { AccessChanges } from "../../access/changes/changes.ts";
+import { changeInside } from "../../access/change.ts";
+import type { ChangeParts as AccessChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
@@ -25,13 +25,11 @@ import type { GivenDefinition, Limits } from "./to-definition.ts";
 import { hashDefinition, toContent } from "./version-content.ts";
 
 /** Dependencies of every change. */
-export type ChangeParts = Limits & {
-  readonly database: Database;
-  readonly audit: Pick<Audit, "append">;
-  readonly changes: Pick<AccessChanges, "append">;
-  readonly scopes: Pick<Scopes, "hold" | "find">;
-  readonly sandbox: Inspector;
-};
+export type ChangeParts = AccessChangeParts &
+  Limits & {
+    readonly scopes: Pick<Scopes, "find">;
+    readonly sandbox: Inspector;
+  };
 
 /** An evaluator of a project, and the actor who changes it. */
 export type Whose = {
@@ -110,16 +108,16 @@ type Step = { readonly before: EvaluatorRow; readonly plan: Plan };
 
 /** Returns undefined, without changes, if the evaluator has changed. */
 function carryOut(
-  { database, scopes, audit, changes }: ChangeParts,
+  parts: ChangeParts,
   { project: { projectId }, id, actor }: Whose,
   { before, plan }: Step,
 ): Promise<number | undefined> {
-  return database.transaction(async (sql) => {
-    const scope = await scopes.hold("project", projectId);
+  const scope = { level: "project", id: projectId } as const;
+  return changeInside(parts, { scope, actor }, async (sql) => {
     await store.lockCount(sql, projectId);
-    const now = await getEvaluator(database, projectId, id);
+    const now = await getEvaluator(parts.database, projectId, id);
     if (now.lastVersion !== before.lastVersion || now.enablement !== before.enablement) {
-      return undefined;
+      return { result: undefined };
     }
     const version = plan.version ?? (await addVersion(sql, { before, plan }, actor));
     if (plan.deploy) {
@@ -127,13 +125,13 @@ function carryOut(
       await assertFilterRoom(sql, projectId, { id, definition: plan.definition });
       await store.deployVersion(sql, { ...plan.deploy, id, version, definition: plan.definition });
     }
-    await audit.append({
-      ...{ actor, scope, action: plan.action, target: { type: "evaluator", id } },
+    const audit = {
+      action: plan.action,
+      targetId: id,
       before: stateOf(before),
       after: stateOf({ ...plan, version, disabledReason: keptReason(plan) }),
-    });
-    if (plan.deploy) await changes.append(subjectOf(projectId));
-    return version;
+    };
+    return { result: version, audit, forget: plan.deploy && subjectOf(projectId) };
   });
 }
 

@@ -2,12 +2,14 @@
 // definition", "Metrics and evaluations"; docs/decisions.md, 22 to 25, 34.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
+import { changeInside } from "../../access/change.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import { isProject, type ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { toStorableText } from "../../base/storable-text.ts";
+import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
@@ -132,12 +134,15 @@ export function createEvaluators(options: EvaluatorsOptions): Evaluators {
         refuse("limit", `must be from 1 to ${metricsOfProjectMax}`);
       }
       const ofType = type === undefined ? undefined : parseType(type);
-      const afterName = cursor === undefined ? "" : parseCursor(cursor);
+      const afterName = cursor === undefined ? "" : parseKeyCursor(cursor, parseName);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
-      const { rows, hasMore } = await store.listEvaluators(database.sql(), projectId, page);
+      // Not on the connections of key checks, since a page may take long.
+      const { rows, hasMore } = await database
+        .on("reads")
+        .inTurn((sql) => store.listEvaluators(sql, projectId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows, nextCursor: last && formatCursor(last.definition.name) };
+      return { items: rows, nextCursor: last && formatKeyCursor(last.definition.name) };
     },
 
     get: (projectId, id) => getEvaluator(database, projectId, id),
@@ -173,12 +178,10 @@ async function create(
   options: EvaluatorsOptions,
   { project, fields, actor }: NewEvaluator,
 ): Promise<Evaluator> {
-  const { database, scopes, audit, changes } = options;
   const { projectId } = project;
   const revision = await toRevision(options, project, toDefinition(fields, undefined, options));
   const { definition } = revision;
-  return database.transaction(async (sql) => {
-    const scope = await scopes.hold("project", projectId);
+  return changeInside(options, { scope: project, actor }, async (sql) => {
     if ((await store.lockCount(sql, projectId)) >= metricsOfProjectMax) {
       refuse("name", `a project has at most ${metricsOfProjectMax} metrics; delete one first`);
     }
@@ -189,13 +192,9 @@ async function create(
     await store.insertEvaluator(sql, { id, projectId, definition, createdBy });
     const version = { version: 1, message: "created", fullSha: hashDefinition(definition) };
     await store.insertVersion(sql, { ...revision, ...version, id, createdBy });
-    const made = await getEvaluator(database, projectId, id);
-    await audit.append({
-      ...{ actor, scope, action: "evaluator.create", target: { type: "evaluator", id } },
-      after: stateOf(made),
-    });
-    await changes.append(subjectOf(projectId));
-    return made;
+    const result = await getEvaluator(options.database, projectId, id);
+    const audit = { action: "evaluator.create", targetId: id, after: stateOf(result) };
+    return { result, audit, forget: subjectOf(projectId) };
   });
 }
 
@@ -224,21 +223,17 @@ async function update(
 }
 
 function remove(
-  { database, scopes, audit, changes, cancelBackfills }: EvaluatorsOptions,
+  options: EvaluatorsOptions,
   { project, id, actor }: Whose & { readonly project: ProjectScope },
 ): Promise<void> {
   const { projectId } = project;
-  return database.transaction(async (sql) => {
-    const scope = await scopes.hold("project", projectId);
+  return changeInside(options, { scope: project, actor }, async (sql) => {
     await store.lockCount(sql, projectId);
-    const before = await getEvaluator(database, projectId, id);
+    const before = await getEvaluator(options.database, projectId, id);
     await store.markDeleted(sql, id);
-    await cancelBackfills(project, id, actor);
-    await audit.append({
-      ...{ actor, scope, action: "evaluator.delete", target: { type: "evaluator", id } },
-      before: stateOf(before),
-    });
-    await changes.append(subjectOf(projectId));
+    await options.cancelBackfills(project, id, actor);
+    const audit = { action: "evaluator.delete", targetId: id, before: stateOf(before) };
+    return { result: undefined, audit, forget: subjectOf(projectId) };
   });
 }
 
@@ -294,14 +289,7 @@ function toRunnable(
   return { evaluatorId: id, projectId, version, enablement, definition, readsGroundTruth };
 }
 
-/** Returns the cursor of a page that continues after a name. */
-function formatCursor(name: string): string {
-  return Buffer.from(name).toString("base64url");
-}
-
-function parseCursor(cursor: string): string {
-  const name = Buffer.from(cursor, "base64url").toString();
-  // Postgres refuses NUL; our cursors always contain a name.
-  if (name !== "" && !name.includes("\0")) return name;
-  return refuse("cursor", "it is not a next_cursor");
+/** Postgres refuses NUL. */
+function parseName(text: string): string | undefined {
+  return text === "" || text.includes("\0") ? undefined : text;
 }

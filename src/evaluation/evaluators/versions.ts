@@ -5,6 +5,7 @@ import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.t
 import { ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import type { ProjectId } from "../../base/ids.ts";
+import { formatKeyCursor, parseKeyCursor, parseSequence } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { byPeople, changeEvaluator, getEvaluator, toRevision } from "./change.ts";
 import type { ChangeParts, Plan, Whose, WhoseCode } from "./change.ts";
@@ -60,6 +61,9 @@ export type EvaluatorVersions = {
   restore(whose: Whose, name: string): Promise<EvaluatorVersion>;
 };
 
+/** Below the largest integer of Postgres. */
+const numberMax = 999_999_999;
+
 export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
   const { database } = parts;
 
@@ -86,12 +90,15 @@ export function createEvaluatorVersions(parts: ChangeParts): EvaluatorVersions {
       if (!(Number.isInteger(limit) && limit >= 1 && limit <= pageLimitMax)) {
         refuse("limit", `must be from 1 to ${pageLimitMax}`);
       }
-      const afterVersion = cursor === undefined ? 0 : parseCursor(cursor);
+      const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseNumber);
       const { id: ownId } = await getEvaluator(database, projectId, id);
       const page = { limit, afterVersion };
-      const { rows, hasMore } = await store.listVersions(database.sql(), ownId, page);
+      // Not on the connections of key checks, since a page may take long.
+      const { rows, hasMore } = await database
+        .on("reads")
+        .inTurn((sql) => store.listVersions(sql, ownId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows, nextCursor: last && formatCursor(last.version) };
+      return { items: rows, nextCursor: last && formatKeyCursor(last.version) };
     },
 
     get,
@@ -146,12 +153,6 @@ async function inContent<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the cursor of a page that continues after a version's number. */
-function formatCursor(version: number): string {
-  return Buffer.from(String(version)).toString("base64url");
-}
-
-function parseCursor(cursor: string): number {
-  const text = Buffer.from(cursor, "base64url").toString();
-  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : refuse("cursor", "it is not a next_cursor");
+function parseNumber(text: string): number | undefined {
+  return parseSequence(text, numberMax);
 }

@@ -3,15 +3,14 @@
 
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { savedModelLengthMax } from "../../base/field-limits.ts";
-import type { Audit } from "../../access/audit/audit.ts";
-import type { AccessChanges } from "../../access/changes/changes.ts";
+import { change, changeInside } from "../../access/change.ts";
+import type { ChangeParts } from "../../access/change.ts";
 import type { ProjectScope, Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";
-import { parsePageLimit } from "../../base/pages.ts";
+import { formatKeyCursor, parseKeyCursor, parsePageLimit, toPageBy } from "../../base/pages.ts";
 import type { Page, PageRequest } from "../../base/pages.ts";
 import { aliasTargetsMax, modelAliasesMax } from "../../base/tenant-limits.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database } from "../../postgres/database.ts";
 import { isCredentialName } from "../credentials/fields.ts";
 import { changeOf, nearest, toOwner } from "../owner/owner.ts";
@@ -54,43 +53,32 @@ export type Aliases = {
   aliasesFor(project: ProjectScope): Promise<readonly UsableAlias[]>;
 };
 
-export type AliasesOptions = {
-  readonly database: Database;
-  readonly audit: Pick<Audit, "append">;
-  readonly changes: Pick<AccessChanges, "append">;
-  readonly scopes: Pick<Scopes, "hold">;
-};
-
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
-export function createAliases(options: AliasesOptions): Aliases {
+export function createAliases(options: ChangeParts): Aliases {
   const { database } = options;
   return {
     put: (alias) => put(options, alias),
 
     async list(scope, { limit: limitAsked, cursor }) {
       const limit = parsePageLimit(limitAsked);
-      const afterName = cursor === undefined ? "" : parseCursor(cursor);
+      const afterName = cursor === undefined ? "" : parseKeyCursor(cursor, parseName);
       const page = { limit: limit + 1, afterName };
       const rows = await store.listAliases(database.sql(), toOwner(scope), page);
-      const items = rows.slice(0, limit);
-      const last = rows.length > limit ? items.at(-1) : undefined;
-      return { items, nextCursor: last && formatCursor(last.name) };
+      return toPageBy(rows, limit, ({ name }) => formatKeyCursor(name));
     },
 
     get: (scope, name) => get(database, toOwner(scope), name),
 
     delete: (scope, name, actor) =>
-      database.transaction(async (sql) => {
+      change(options, { scope, actor }, async (sql) => {
         const owner = toOwner(scope);
         await store.lockCount(sql, owner);
-        const before = await get(database, owner, name);
-        await store.deleteAlias(sql, before.id);
-        const target = { type: "model_alias", id: before.id };
-        const action = "model_alias.delete";
-        await options.audit.append({ actor, scope, action, target, before: stateOf(before) });
-        await options.changes.append(changeOf(owner));
-        return before;
+        const result = await get(database, owner, name);
+        await store.deleteAlias(sql, result.id);
+        const before = stateOf(result);
+        const audit = { action: "model_alias.delete", targetId: result.id, before };
+        return { result, audit, forget: changeOf(owner) };
       }),
 
     async aliasesFor(project) {
@@ -101,12 +89,11 @@ export function createAliases(options: AliasesOptions): Aliases {
 }
 
 async function put(
-  { database, scopes, audit, changes }: AliasesOptions,
+  options: ChangeParts,
   { scope, name, targets, actor }: PutAliasOptions,
 ): Promise<Alias> {
   assertAlias(name, targets);
-  return database.transaction(async (sql) => {
-    const held = await scopes.hold(scope.level, scope.id);
+  return changeInside(options, { scope, actor }, async (sql, held) => {
     const owner = toOwner(held);
     const count = await store.lockCount(sql, owner);
     const before = await store.findAlias(sql, owner, name);
@@ -116,17 +103,14 @@ async function put(
       assertRoom(count);
       await store.insertAlias(sql, { ...row, owner, name });
     }
-    const after = await get(database, owner, name);
-    await audit.append({
-      actor,
-      scope: held,
+    const result = await get(options.database, owner, name);
+    const audit = {
       action: "model_alias.put",
-      target: { type: "model_alias", id: row.id },
-      ...(before && { before: stateOf(before) }),
-      after: stateOf(after),
-    });
-    await changes.append(changeOf(owner));
-    return after;
+      targetId: row.id,
+      before: before && stateOf(before),
+      after: stateOf(result),
+    };
+    return { result, audit, forget: changeOf(owner) };
   });
 }
 
@@ -171,14 +155,8 @@ function refuse(field: string, fault: string): never {
   throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
 }
 
-/** Formats the cursor of a page, which continues after a name. */
-function formatCursor(name: string): string {
-  return Buffer.from(name).toString("base64url");
-}
-
-function parseCursor(cursor: string): string {
-  const name = Buffer.from(cursor, "base64url").toString();
-  return namePattern.test(name) ? name : refuse("cursor", "it is not a next_cursor");
+function parseName(text: string): string | undefined {
+  return namePattern.test(text) ? text : undefined;
 }
 
 /** Returns the state for the audit log. */

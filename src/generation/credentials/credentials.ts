@@ -3,8 +3,8 @@
 // docs/generations.md.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
-import type { Audit } from "../../access/audit/audit.ts";
-import type { AccessChanges } from "../../access/changes/changes.ts";
+import { change, changeInside } from "../../access/change.ts";
+import type { ChangeParts } from "../../access/change.ts";
 import type { ProjectScope, Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
@@ -12,7 +12,6 @@ import type { Logger } from "../../base/logger.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
 import { providerCredentialsMax } from "../../base/tenant-limits.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { AddressGuard } from "../calls/address-guard.ts";
 import { changeOf, nearest, toOwner } from "../owner/owner.ts";
@@ -81,12 +80,8 @@ export type Credentials = {
   connectionsFor(project: ProjectScope): Promise<readonly Connection[]>;
 };
 
-export type CredentialsOptions = {
-  readonly database: Database;
+export type CredentialsOptions = ChangeParts & {
   readonly keys: EncryptionKeys;
-  readonly audit: Pick<Audit, "append">;
-  readonly changes: Pick<AccessChanges, "append">;
-  readonly scopes: Pick<Scopes, "hold">;
   /** Refuses addresses that credentials of tenants may not use. */
   readonly addressGuard: Pick<AddressGuard, "assertAllowed">;
   readonly logger: Pick<Logger, "error">;
@@ -117,7 +112,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
 
     get: (scope, id) => get(database, toOwner(scope), id),
 
-    update: (change) => update(options, change),
+    update: (asked) => update(options, asked),
 
     delete: (scope, id, actor) => remove(options, { scope, id, actor }),
 
@@ -139,14 +134,13 @@ async function create(
   options: CredentialsOptions,
   { scope, name: asked, provider: type, fields, actor }: CreateCredentialOptions,
 ): Promise<Credential> {
-  const { database, keys, scopes, audit, changes } = options;
+  const { database, keys } = options;
   const provider = parseProvider(type);
   const name = parseName(asked ?? provider);
   assertFields(provider, fields);
   const settings = settingsOf(fields);
   await assertAllowed(options, settings);
-  return database.transaction(async (sql) => {
-    const held = await scopes.hold(scope.level, scope.id);
+  return changeInside(options, { scope, actor }, async (sql, held) => {
     const owner = toOwner(held);
     if ((await store.lockCount(sql, owner)) >= providerCredentialsMax) {
       throw new ServiceError(
@@ -163,12 +157,10 @@ async function create(
       const fault = "there are credentials of this name; change those, or choose another name";
       throw new ServiceError("NAME_TAKEN", `name: ${fault}`);
     }
-    const made = await get(database, owner, id);
-    const target = { type: "provider_credential", id };
-    const action = "provider_credential.create";
-    await audit.append({ actor, scope: held, action, target, after: stateOf(made) });
-    await changes.append(changeOf(owner));
-    return made;
+    const result = await get(database, owner, id);
+    const after = stateOf(result);
+    const audit = { action: "provider_credential.create", targetId: id, after };
+    return { result, audit, forget: changeOf(owner) };
   });
 }
 
@@ -176,13 +168,12 @@ async function update(
   options: CredentialsOptions,
   { scope, id, fields, actor }: UpdateCredentialOptions,
 ): Promise<Credential> {
-  const { database, keys, scopes, audit, changes } = options;
+  const { database, keys } = options;
   const known = await get(database, toOwner(scope), id);
   assertFields(known.provider, fields, keptOf(known, fields));
   const settings = settingsOf(fields);
   await assertAllowed(options, settings);
-  return database.transaction(async (sql) => {
-    const held = await scopes.hold(scope.level, scope.id);
+  return changeInside(options, { scope, actor }, async (sql, held) => {
     const owner = toOwner(held);
     const before = await store.lockCredential(sql, owner, id);
     if (!before) throw noSuchCredentials();
@@ -191,36 +182,31 @@ async function update(
     assertNotMoved(before, settings, keptOf(before, fields));
     const seal = sealAgain(keys, { before, settings, fields });
     await store.updateCredential(sql, { ...settings, id, ...seal });
-    const after = await get(database, owner, id);
-    await audit.append({
-      actor,
-      scope: held,
+    const result = await get(database, owner, id);
+    const audit = {
       action: "provider_credential.update",
-      target: { type: "provider_credential", id },
+      targetId: id,
       before: stateOf(before),
-      after: { ...stateOf(after), replaced_secrets: namesOf(secretsOf(fields)) },
-    });
-    await changes.append(changeOf(owner));
-    return after;
+      after: { ...stateOf(result), replaced_secrets: namesOf(secretsOf(fields)) },
+    };
+    return { result, audit, forget: changeOf(owner) };
   });
 }
 
 type RemoveOptions = { readonly scope: Scope; readonly id: string; readonly actor: Actor };
 
 function remove(
-  { database, audit, changes }: CredentialsOptions,
+  options: CredentialsOptions,
   { scope, id, actor }: RemoveOptions,
 ): Promise<Credential> {
-  return database.transaction(async (sql) => {
+  return change(options, { scope, actor }, async (sql) => {
     const owner = toOwner(scope);
-    const before = isUuid(id) && (await store.lockCredential(sql, owner, id));
-    if (!before) throw noSuchCredentials();
+    const result = isUuid(id) && (await store.lockCredential(sql, owner, id));
+    if (!result) throw noSuchCredentials();
     await store.deleteCredential(sql, id);
-    const target = { type: "provider_credential", id };
-    const action = "provider_credential.delete";
-    await audit.append({ actor, scope, action, target, before: stateOf(before) });
-    await changes.append(changeOf(owner));
-    return before;
+    const before = stateOf(result);
+    const audit = { action: "provider_credential.delete", targetId: id, before };
+    return { result, audit, forget: changeOf(owner) };
   });
 }
 

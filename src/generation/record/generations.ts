@@ -88,7 +88,7 @@ export function createGenerations(options: GenerationsOptions): Generations {
     let kept = write;
     for (let tries = 1; ; tries += 1) {
       try {
-        await events.create(project.projectId, kept);
+        await events.create(project.projectId, kept, { organization: project.orgId });
         return;
       } catch (error) {
         const isRefused = error instanceof ServiceError && error.reason === "INVALID_ARGUMENT";

@@ -4,7 +4,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
 import { createPacer } from "../../base/pacer.ts";
-import type { Database } from "../../postgres/database.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
 import type { EventWrite } from "./event.ts";
 import { type EventInput, parseCosted, parseSession, type SessionInput } from "./parse-event.ts";
 import type { Origin, Recorder } from "./record.ts";
@@ -104,7 +104,8 @@ export async function placeInSessions(
   const homeless = writes.filter((write) => write.session_id === undefined);
   if (homeless.length === 0) return [...writes];
   const ids = homeless.map((write) => write.event_id);
-  const known = await listSessionIds(database.sql(), projectId, ids);
+  const find = (sql: Sql) => listSessionIds(sql, projectId, ids);
+  const known = await database.inTurn(find, { owner: projectId });
   return writes.map((write) => ({
     ...write,
     session_id: write.session_id ?? known.get(write.event_id) ?? defaultSessionId(write.event_id),
@@ -138,7 +139,8 @@ async function sessionOf(
   if (named?.session_id) return named.session_id;
   const eventId = inputs.find(({ event_id }) => event_id && isRecordId(event_id))?.event_id;
   if (!eventId) return createUuid();
-  const known = await listSessionIds(database.sql(), projectId, [eventId]);
+  const find = (sql: Sql) => listSessionIds(sql, projectId, [eventId]);
+  const known = await database.inTurn(find, { owner: projectId });
   return known.get(eventId) ?? defaultSessionId(eventId);
 }
 
@@ -159,7 +161,8 @@ async function addSources(
     .map(({ write }) => write.session_id ?? "")
     .filter((id) => id !== "" && !sources.has(id));
   if (wanted.length > 0) {
-    const stored = await listSessionSources(database.sql(), projectId, [...new Set(wanted)]);
+    const list = (sql: Sql) => listSessionSources(sql, projectId, [...new Set(wanted)]);
+    const stored = await database.inTurn(list, { owner: projectId });
     for (const [id, source] of stored) sources.set(id, source);
   }
   const result: { parsed: Parsed[]; faults: BatchFault[] } = { parsed: [], faults: [] };

@@ -51,6 +51,8 @@ type Waiting = {
 type ProjectQueue = {
   /** Waiting requests in order of arrival. */
   readonly waiting: Set<Waiting>;
+  /** Organization of the project, once a request has named it. */
+  organization: string | undefined;
   bytes: number;
   /** Groups that are being committed or wait for a turn. */
   workers: number;
@@ -64,7 +66,8 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
   let onIdle: (() => void)[] = [];
 
   function queueOf(projectId: string): ProjectQueue {
-    const queue = queues.get(projectId) ?? { waiting: new Set(), bytes: 0, workers: 0 };
+    const empty = { waiting: new Set<Waiting>(), organization: undefined, bytes: 0, workers: 0 };
+    const queue = queues.get(projectId) ?? empty;
     queues.set(projectId, queue);
     return queue;
   }
@@ -84,7 +87,8 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
     let projects = [projectId, ...[...queues.keys()].filter((id) => id !== projectId)];
     while (projects.length > 0) {
       projects = projects.filter((id) => {
-        const [next] = queues.get(id)?.waiting ?? [];
+        const { waiting = [], organization } = queues.get(id) ?? {};
+        const [next] = waiting;
         if (next === undefined) return false;
         const left = {
           events: room.events - next.set.writes.length,
@@ -92,7 +96,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
         };
         const isOver = left.events < 0 || left.bytes < 0;
         // A request larger than a group forms a group by itself.
-        if ((isOver && group.length > 0) || !place.join(id)) return false;
+        if ((isOver && group.length > 0) || !place.join(id, organization)) return false;
         room = left;
         group.push(next);
         remove(id, next);
@@ -109,7 +113,8 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
     workers += 1;
     const work = (place: Place): Promise<void> =>
       commitGroup(takeGroup(projectId, place), options.commit);
-    void turns.run(projectId, work, { isPatient: true }).then(() => {
+    const { organization } = queue;
+    void turns.run(projectId, work, { organization, isPatient: true }).then(() => {
       queue.workers -= 1;
       workers -= 1;
       if (queue.waiting.size > 0) startWorker(projectId);
@@ -124,6 +129,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
     submit: async (set) => {
       const { projectId } = set;
       const queue = queueOf(projectId);
+      queue.organization ??= set.organization;
       const bytes = sizeOfSet(set);
       const sizes = { own: queue.bytes, all: waitingBytes, bytes };
       if (set.bytes !== undefined) assertRoom(sizes, options);

@@ -82,7 +82,7 @@ export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventSer
 
 /** Returns the origin of a call's writes for the recorder. */
 export function originOf(context: HandlerContext): Required<Origin> {
-  return { bytes: memoryOf(context).bytes() };
+  return { bytes: memoryOf(context).bytes(), organization: projectOf(context).orgId };
 }
 
 /** Bytes of an event of a batch in addition to its message: its write and its outcome. */

@@ -26,6 +26,8 @@ export type Origin = {
    * (OVERLOADED).
    */
   readonly bytes?: number;
+  /** Organization of the project, which leaves a connection to the others; absent if unknown. */
+  readonly organization?: string | undefined;
 };
 
 export type RecordOptions = Origin & {
@@ -113,7 +115,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   async function commitFirst(sets: readonly WriteSet[]): Promise<readonly Outcomes[]> {
     const run = (): Promise<readonly Outcomes[]> => commit(sets.slice(0, 1));
-    const [outcomes = []] = await database.turns().run(sets[0]?.projectId, run);
+    const [set] = sets;
+    const { projectId, organization } = set ?? {};
+    const [outcomes = []] = await database.turns().run(projectId, run, { organization });
     return sets.map((_, index) => (index === 0 ? outcomes : runsAlone));
   }
 
@@ -153,21 +157,22 @@ export function createRecorder(options: RecorderOptions): Recorder {
     projectId: ProjectId,
     kind: "enrich" | "update",
     write: EventWrite,
-    { bytes }: Origin = {},
+    { bytes, organization }: Origin = {},
   ): Promise<"applied" | "absent"> {
     const [outcome = "absent"] = await submit({
       ...{ projectId, writes: [write], kind, sessionNames: noNames, bytes },
-      receivedAtMs: Date.now(),
+      ...{ organization, receivedAtMs: Date.now() },
     });
     if (!isRefusal(outcome)) return outcome;
     throw new ServiceError("INVALID_ARGUMENT", outcome.cause);
   }
 
   return {
-    async record(projectId, writes, { sessionNames = noNames, costs = [], bytes } = {}) {
+    async record(projectId, writes, { costs = [], ...options } = {}) {
       const refused = new Map<number, string>();
-      const receivedAtMs = Date.now();
-      const set = { projectId, writes, kind: "create", sessionNames, receivedAtMs, bytes } as const;
+      const { sessionNames = noNames, bytes, organization } = options;
+      const request = { projectId, organization, bytes, receivedAtMs: Date.now() };
+      const set = { ...request, writes, kind: "create", sessionNames } as const;
       const outcomes = await submitParts(set, costs);
       for (const [index, outcome] of outcomes.entries()) {
         if (isRefusal(outcome)) refused.set(index, outcome.cause);

@@ -310,7 +310,7 @@ async function decode(
   { admit }: ReadRequest,
   rows: readonly SizedRow[],
 ): Promise<Decoded[]> {
-  const pacer = createPacer();
+  const pacer = createPacer(memory.holder);
   const decoded: Decoded[] = [];
   for (const row of rows) {
     if (!row.is_sent) continue;

@@ -14,6 +14,8 @@ export type WriteKind = "create" | "enrich" | "update";
 /** Writes of one request. */
 export type WriteSet = {
   readonly projectId: ProjectId;
+  /** Organization of the project; absent if unknown. */
+  readonly organization?: string | undefined;
   readonly writes: readonly EventWrite[];
   readonly kind: WriteKind;
   readonly sessionNames: ReadonlyMap<string, string>;

@@ -15,11 +15,10 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
     async startSession({ session }, context) {
       const project = projectOf(context);
       const { sessions } = tracingOf(project);
-      const started = await sessions.start(
-        project.projectId,
-        fromSessionStart(session ?? {}),
-        originOf(context),
-      );
+      const started = await sessions.start(project.projectId, fromSessionStart(session ?? {}), {
+        origin: originOf(context),
+        ...readingOf(context),
+      });
       return toSessionMessage(started, project);
     },
     async updateSession({ sessionId, output, ...rest }, context) {

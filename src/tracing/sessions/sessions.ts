@@ -72,7 +72,7 @@ export function createSessions(options: {
   async function start(
     projectId: ProjectId,
     input: SessionInput,
-    origin?: Origin,
+    { origin, ...reading }: Reading & { readonly origin?: Origin } = {},
   ): Promise<Session> {
     const write = parseSession(input, "session.");
     const refused = await recorder.record(projectId, [write], origin);
@@ -82,8 +82,8 @@ export function createSessions(options: {
     }
     // Reads on the connections of commits, so that slow reads of the project do not delay its
     // writes.
-    const { memory } = createReadContext(database, projectId);
-    const read: Read = (statement) => statement(database.sql());
+    const { memory } = createReadContext(database, projectId, reading);
+    const read: Read = (statement) => database.inTurn(statement, { owner: projectId });
     return getWith({ projectId, read, memory }, write.event_id);
   }
 
@@ -96,7 +96,8 @@ export function createSessions(options: {
   ): Promise<void> {
     if (!isRecordId(id)) throw notFound();
     const write: EventWrite = parseUpdate(id, input);
-    if (!(await store.isSession(database.sql(), projectId, id))) throw notFound();
+    const isSession = (sql: Sql) => store.isSession(sql, projectId, id);
+    if (!(await database.inTurn(isSession, { owner: projectId }))) throw notFound();
     if (!(await recorder.update(projectId, write, origin))) throw notFound();
   }
 

@@ -28,8 +28,10 @@ export type Traces = {
 export type TracesOptions = {
   /** Source of spans that name none. */
   readonly source?: string | undefined;
+  /** Organization of the project; absent if unknown. */
+  readonly organization?: string | undefined;
   /** Memory of the call. */
-  readonly memory: Pick<Reservation, "grow" | "bytes">;
+  readonly memory: Pick<Reservation, "grow" | "bytes" | "holder">;
 };
 
 export function createTraces({
@@ -40,10 +42,11 @@ export function createTraces({
   return {
     async record(projectId, spans, options) {
       const steps = toWrites(spans, options);
-      const mapped = await runPaced(steps, createPacer());
+      const mapped = await runPaced(steps, createPacer(options.memory.holder));
       const { writes, costs, sessionCount, sessionNames, rejected } = mapped;
-      const bytes = options.memory.bytes();
-      const refused = await recorder.record(projectId, writes, { sessionNames, costs, bytes });
+      const { organization, memory } = options;
+      const origin = { bytes: memory.bytes(), organization };
+      const refused = await recorder.record(projectId, writes, { sessionNames, costs, ...origin });
       const unstored: RejectedSpan[] = [];
       for (const [index, cause] of refused) {
         // A session is not a span; if the session is refused, its spans are refused too.

@@ -165,15 +165,18 @@ const viewing = new Map<DescMessage, boolean>();
 
 /** Returns whether decoded messages hold views of the body, which keep the whole body in memory. */
 export function holdsViews(desc: DescMessage): boolean {
-  const known = viewing.get(desc);
-  if (known !== undefined) return known;
-  // A recursive message adds no further view.
-  viewing.set(desc, false);
-  const found = desc.fields.some(
+  const known = viewing.get(desc) ?? hasBytes(desc, new Set());
+  viewing.set(desc, known);
+  return known;
+}
+
+/** Returns whether a message or one inside it has a field of bytes; `seen` ends recursion. */
+function hasBytes(desc: DescMessage, seen: Set<DescMessage>): boolean {
+  if (seen.has(desc)) return false;
+  seen.add(desc);
+  return desc.fields.some(
     (field) =>
       ("scalar" in field && field.scalar === ScalarType.BYTES) ||
-      (field.message !== undefined && holdsViews(field.message)),
+      (field.message !== undefined && hasBytes(field.message, seen)),
   );
-  viewing.set(desc, found);
-  return found;
 }

@@ -11,7 +11,12 @@ const levelsMax = 1_000;
 
 /** Returns whether a value has more than one piece of text. Stops after as much text. */
 export function isLarge(value: unknown): boolean {
-  return charsLeft(value, pieceCharsMax, 0) <= 0;
+  return isLongerThan(value, pieceCharsMax);
+}
+
+/** Returns whether a value has more characters of text, with names and numbers. */
+export function isLongerThan(value: unknown, chars: number): boolean {
+  return charsLeft(value, chars, 0) <= 0;
 }
 
 function charsLeft(value: unknown, chars: number, level: number): number {

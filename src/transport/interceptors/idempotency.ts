@@ -18,12 +18,19 @@ import { sessionCookie } from "../../access/sign-in/cookies.ts";
 import type { Scope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { idempotencyKeyLengthMax } from "../../base/field-limits.ts";
+import {
+  keptAnswerBytesMax,
+  keptAnswerGrowthMax,
+  smallKeptAnswerBytesMax,
+} from "../../base/tenant-limits.ts";
 import { accessRuleOf } from "../access-rules.ts";
+import { isLongerThan } from "../encode/large.ts";
 import {
   answerMetadataKey,
   commitEffectKey,
   isScopeGoneKey,
   principalKey,
+  type RequestDigest,
   requestDigestKey,
   scopeKey,
 } from "../../access/call.ts";
@@ -75,14 +82,21 @@ export function createIdempotencyInterceptor(options: IdempotencyOptions): Inter
     }
     const isOfKeysProject = rule.scope === "";
     const isProjectData = isOfKeysProject && !rule.isControlData;
+    const digest = contextValues.get(requestDigestKey) ?? digestOf(method, request.message);
     const claim: Claim = {
       scopeId: isOfKeysProject ? scope.id : scopeIdOf(principal),
       route: rpcNameOf(method),
       key,
-      requestHash: contextValues.get(requestDigestKey) ?? hashOf(method, request.message),
+      requestHash: digest.hash,
     };
     const idempotency = options.idempotencyOf(scope, isProjectData);
-    if (!rule.isGeneration) return runOnce(idempotency, claim, request, next);
+    if (!rule.isGeneration) {
+      const answerBytesMax = Math.min(
+        keptAnswerBytesMax,
+        Math.max(smallKeptAnswerBytesMax, digest.bytes * keptAnswerGrowthMax),
+      );
+      return runOnce(idempotency, { claim, answerBytesMax }, request, next);
+    }
     const claimMs = options.generationTimeoutMs + claimSlackMs;
     return runGenerationOnce(idempotency, claim, claimMs, request, next);
   };
@@ -91,7 +105,7 @@ export function createIdempotencyInterceptor(options: IdempotencyOptions): Inter
 /** Runs a write and keeps its answer in the transaction of its effect. */
 async function runOnce(
   idempotency: Pick<Idempotency, "run">,
-  claim: Claim,
+  { claim, answerBytesMax }: { readonly claim: Claim; readonly answerBytesMax: number },
   request: UnaryCall,
   next: Next,
 ): Promise<UnaryResponse> {
@@ -101,6 +115,7 @@ async function runOnce(
   let first: { readonly bytes: Uint8Array; readonly response: UnaryResponse } | undefined;
   const bytes = await idempotency.run(claim, async () => {
     const response = await answerOf(request, next);
+    if (isLongerThan(response.message, answerBytesMax)) throw tooLargeToKeep(answerBytesMax);
     const answer = toBinary(method.output, response.message);
     first = { bytes: secret === undefined ? answer : sealAnswer(answer, secret), response };
     return first.bytes;
@@ -208,6 +223,14 @@ function noMetadata(): { header: Headers; trailer: Headers } {
   return { header: new Headers(), trailer: new Headers() };
 }
 
-function hashOf(method: DescMethod, message: Message): Buffer {
-  return createHash("sha256").update(toBinary(method.input, message)).digest();
+function digestOf(method: DescMethod, message: Message): RequestDigest {
+  const bytes = toBinary(method.input, message);
+  return { hash: createHash("sha256").update(bytes).digest(), bytes: bytes.length };
+}
+
+function tooLargeToKeep(bytesMax: number): ServiceError {
+  const message =
+    `the answer has over ${bytesMax} bytes, too many to keep for an Idempotency-Key; ` +
+    "send the call without that header";
+  return new ServiceError("ANSWER_TOO_LARGE", message);
 }

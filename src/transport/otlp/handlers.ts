@@ -21,9 +21,11 @@ export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceSer
       const project = projectOf(context);
       const { traces } = tracingOf(project);
       const source = context.requestHeader.get("x-source") ?? undefined;
-      const { spans, rejected } = await runPaced(readSpans(request), createPacer());
       const memory = memoryOf(context);
-      const unstored = await traces.record(project.projectId, spans, { source, memory });
+      const { spans, rejected } = await runPaced(readSpans(request), createPacer(memory.holder));
+      const { projectId, orgId: organization } = project;
+      const options = { source, organization, memory };
+      const unstored = await traces.record(projectId, spans, options);
       return addRejected(create(ExportTraceServiceResponseSchema), [...rejected, ...unstored]);
     },
   };

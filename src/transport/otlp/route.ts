@@ -15,6 +15,7 @@ import {
   serviceErrorOf,
 } from "../interceptors/errors.ts";
 import { type CallOptions, servePlainCall } from "../plain-call.ts";
+import { hashedMessageBytesMax, setRequestDigest } from "../request-digest.ts";
 import { notFoundAnswer } from "../rest/error-body.ts";
 import { isGone } from "../write.ts";
 import { addRejected } from "./handlers.ts";
@@ -51,6 +52,7 @@ function serve(
     values,
     answer: async (context, body) => {
       const bytes = await body.read(accessRuleOf(method).bodyClass);
+      if (bytes.length > hashedMessageBytesMax) setRequestDigest(exchange, values, bytes);
       const { request, rejected } = await parseTraceRequest(contentType, bytes, body.memory);
       const message = await invokeUnary(spec, context, request, options.interceptors);
       const response = addRejected(message as ExportTraceServiceResponse, rejected);

@@ -2,7 +2,6 @@
 // an RPC client, for the same gate, interceptors and implementation.
 // Source: docs/decisions.md, 3, 9, 10, 36.
 
-import { createHash } from "node:crypto";
 import { getOption, type Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
@@ -10,19 +9,20 @@ import { rest } from "../../../gen/waggle/v1/options_pb.js";
 import { isJsonObject } from "../../base/json.ts";
 import { decodeJson } from "../../base/decode/json.ts";
 import { bodyClassAt } from "../access-rules.ts";
-import { free } from "../body-parts.ts";
+import { dropBody } from "../body-parts.ts";
 import {
   type CallContext,
   invokeStream,
   invokeUnary,
   type MethodImplSpec,
 } from "../connect-adapter.ts";
-import { itemFaultsKey, memoryOf, parsedBodyKey, requestDigestKey } from "../../access/call.ts";
+import { itemFaultsKey, memoryOf, parsedBodyKey } from "../../access/call.ts";
 import { encodeJson } from "../encode/json.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { type Exchange, headerOf, type NodeRequest, writeAnswer } from "../exchange.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
 import { isWrite } from "../interceptors/idempotency.ts";
+import { setRequestDigest } from "../request-digest.ts";
 import { type CallBody, type CallOptions, servePlainCall } from "../plain-call.ts";
 import { errorAnswer } from "./error-body.ts";
 import { answersHttpBody, httpBodyEncoder, httpBodyField, readHttpBody } from "./http-body.ts";
@@ -123,9 +123,8 @@ async function readRequest(
 ): Promise<Message> {
   const { binding, spec, twin } = target;
   const bytes = binding.body ? await body.read(bodyClassAt(spec.method, binding.path)) : noBytes;
-  if (isWrite(spec.method) && headerOf(exchange.request, "idempotency-key") !== undefined) {
-    const hash = createHash("sha256").update(`${exchange.request.url ?? ""}\n`);
-    values.set(requestDigestKey, hash.update(bytes).digest());
+  if (isWrite(spec.method)) {
+    setRequestDigest(exchange, values, `${exchange.request.url ?? ""}\n`, bytes);
   }
   const field = httpBodyField(binding);
   if (field) {
@@ -134,9 +133,8 @@ async function readRequest(
     return readHttpBody(spec.method, field, contentType, bytes);
   }
   const json = bytes.length > 0 ? await decodeJson(bytes, body.memory) : undefined;
-  free(bytes);
   const read = binding.read({ variables, query: exchange.query, body: json });
-  body.memory.shrink(bytes.length);
+  dropBody(bytes, body.memory);
   await readItems(read.lists, read.made, body.memory);
   values.set(itemFaultsKey, read.itemFaults);
   return read.message;

@@ -95,6 +95,15 @@ describe("append", () => {
     expect(previous).toEqual(["00".repeat(32), ...hashes.slice(0, -1)]);
   });
 
+  test("refuses changes of two organizations at once, which have two chains", async () => {
+    const changes = [aChange(), aChange({ scope: systemScope })];
+
+    const got = database.transaction(() => audit.appendAll(changes));
+
+    await expect(got).rejects.toThrow("changes of two chains at once");
+    expect(await rowsOf(scope.id)).toEqual([]);
+  });
+
   test("keeps chains of organizations apart, and one for what is above them", async () => {
     await append(aChange());
     await append(aChange({ scope: systemScope, action: "org.create" }));

@@ -1,6 +1,6 @@
 // A second tenant during an attack, in a separate thread so that the attacker's work does not delay
-// it. It writes single events at a steady rate, asks for /healthz, has keys checked, and reads the
-// service's memory.
+// it. It writes single events and batches at a steady rate, asks for /healthz, has keys checked,
+// and reads the service's memory.
 
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -28,6 +28,7 @@ export type Observations = {
 
 /** Interval of writes: 10 per second, regardless of their duration. */
 const writeEveryMs = 100;
+const batchEveryMs = 500;
 const healthEveryMs = 100;
 const keyCheckEveryMs = 500;
 const memoryEveryMs = 20;
@@ -84,6 +85,23 @@ function post(authorization: string): Promise<Timed> {
   });
 }
 
+/** A batch of 200 kB, which is decoded in turns with other projects' large bodies. */
+const batch = JSON.stringify({
+  events: Array.from({ length: 100 }, () => ({
+    event_type: "tool",
+    source: "bystander",
+    inputs: { by: "a second tenant".repeat(133) },
+  })),
+});
+
+function postBatch(): Promise<Timed> {
+  return time("/events/batch", {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: batch,
+  });
+}
+
 /** Starts a request at each tick, whether or not earlier requests are answered. */
 async function every(ms: number, into: Timed[], request: () => Promise<Timed>): Promise<void> {
   while (!ended.signal.aborted) {
@@ -125,6 +143,7 @@ async function watch(): Promise<void> {
   observed.memoryBefore = readMemory();
   await Promise.all([
     every(writeEveryMs, observed.writes, () => post(key)),
+    every(batchEveryMs, observed.writes, postBatch),
     every(healthEveryMs, observed.health, () => time("/healthz", {})),
     every(keyCheckEveryMs, observed.keyChecks, () => post(aForeignKey())),
     watchMemory(),

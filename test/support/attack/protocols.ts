@@ -82,7 +82,7 @@ export function openAttackClient(url: string): AttackClient {
     async call(call) {
       const protocol: Protocol = protocols[call.protocol];
       const client = clients[protocol.http];
-      const answer = await client.send(await toHttp(call, protocol), call.timeoutMs);
+      const answer = await client.send(await toHttp(call), call.timeoutMs);
       return readAnswer(answer, protocol);
     },
     close() {
@@ -92,7 +92,9 @@ export function openAttackClient(url: string): AttackClient {
   };
 }
 
-async function toHttp(call: Call, { kind, codec }: Protocol) {
+/** Returns the HTTP request of a call in its protocol. */
+export async function toHttp(call: Call) {
+  const { kind, codec }: Protocol = protocols[call.protocol];
   const { method, key, encoding = "identity" } = call;
   const authorization: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
   const bytes = await compressOnce(encoding, call.body);

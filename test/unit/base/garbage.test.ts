@@ -1,7 +1,7 @@
 // When the garbage of large requests is collected, and that V8 does collect it.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createGarbageCounter } from "../../../src/base/garbage.ts";
+import { createGarbageCounter, createHeapWatch } from "../../../src/base/garbage.ts";
 
 describe("createGarbageCounter", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -70,6 +70,28 @@ describe("createGarbageCounter", () => {
     await vi.advanceTimersByTimeAsync(1_000);
 
     expect(collect).not.toHaveBeenCalled();
+  });
+});
+
+describe("createHeapWatch", () => {
+  test("collects when the heap has grown by 96 MB since the last collection", async () => {
+    let used = 50_000_000;
+    const collect = vi.fn(() => {
+      used = 60_000_000;
+      return Promise.resolve();
+    });
+    const look = createHeapWatch(collect, () => used);
+    const seen: number[] = [];
+
+    for (const bytes of [50, 140, 145, 147, 150, 156, 200].map((mb) => mb * 1_000_000)) {
+      used = bytes;
+      look();
+      await Promise.resolve();
+      await Promise.resolve();
+      seen.push(collect.mock.calls.length);
+    }
+
+    expect(seen).toEqual([0, 0, 0, 1, 1, 2, 3]);
   });
 });
 

@@ -1,6 +1,6 @@
 // Turns: who gets a place next, how many an owner has, and how long work waits.
 
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTurns, type Place, type TurnsOptions } from "../../../src/postgres/turns.ts";
 
 const defaults = { places: 2, placesPerOwner: 1, waitingMax: 10, waitMsMax: 60_000, what: "reads" };
@@ -101,6 +101,28 @@ describe("turns", () => {
     expect(isLateDone).not.toHaveBeenCalled();
     holder.resolve(undefined);
     expect(await late).toBe("late");
+  });
+
+  test("a place that includes another organization's work counts for both", () => {
+    const turns = createTurns({ ...defaults, places: 4, placesPerOrganization: 2 });
+    const end = Promise.withResolvers<undefined>();
+    onTestFinished(() => end.resolve(undefined));
+    const joined: boolean[] = [];
+    const run = (owner: string, organization: string, others: readonly string[] = []): unknown =>
+      turns.run(
+        owner,
+        (place) => {
+          for (const other of others) joined.push(place.join(other, other.charAt(0)));
+          return end.promise;
+        },
+        { organization },
+      );
+
+    run("o1", "o");
+    run("p1", "p", ["o2", "o3"]);
+    run("q1", "q", ["o4", "p2"]);
+
+    expect(joined).toEqual([true, true, false, true]);
   });
 
   test("a failure gives the place back", async () => {

@@ -208,7 +208,11 @@ describe("attributes of a resource and a scope", () => {
     const spans = Array.from({ length: 100 }, (_, at) => aSpan({ spanId: String(at) }));
     const shared = aSpan({ resource });
     const taken: number[] = [];
-    const memory = { grow: (bytes: number) => void taken.push(bytes), bytes: () => 0 };
+    const memory = {
+      grow: (bytes: number) => void taken.push(bytes),
+      holder: undefined,
+      bytes: () => 0,
+    };
 
     runAtOnce(
       toWrites(

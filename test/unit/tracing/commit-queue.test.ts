@@ -93,7 +93,7 @@ describe("the commit queue", () => {
 
 describe("projects in the commit queue", () => {
   /** A queue whose commits end step by step: `step` ends those under way. */
-  function aSteppedQueue(places: number) {
+  function aSteppedQueue(places: number, turns = turnsAt(places)) {
     const commits: string[][] = [];
     const ends: (() => void)[] = [];
     const commit: Commit = async (sets) => {
@@ -101,7 +101,7 @@ describe("projects in the commit queue", () => {
       await new Promise<void>((resolve) => ends.push(resolve));
       return sets.map(({ writes }) => writes.map(() => "applied" as const));
     };
-    const queue = createCommitQueue({ commit, turns: turnsAt(places) });
+    const queue = createCommitQueue({ commit, turns });
     const step = async (): Promise<void> => {
       for (const end of ends.splice(0)) end();
       await new Promise((settle) => setImmediate(settle));
@@ -122,6 +122,17 @@ describe("projects in the commit queue", () => {
     void queue.submit(setOf("other", ["o"]));
 
     expect(commits).toEqual([["f0"], ["f1"], ["o"]]);
+  });
+
+  test("of one organization leave a connection to another one, and stay out of its group", () => {
+    const { commits, queue } = aSteppedQueue(3, turnsAt(3, { ofOrganization: 2 }));
+
+    for (const project of ["o1", "o2", "o3", "o1", "o2"]) {
+      void queue.submit({ ...setOf(project, [project]), organization: "o" });
+    }
+    void queue.submit({ ...setOf("p1", ["p1"]), organization: "p" });
+
+    expect(commits).toEqual([["o1"], ["o2"], ["p1"]]);
   });
 
   test("are in the next group, however much waits of another one", async () => {

@@ -7,6 +7,7 @@ import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createByteBudget, type Reservation } from "../../../src/base/byte-budget.ts";
+import { dropBody } from "../../../src/transport/body-parts.ts";
 import { readBody } from "../../../src/transport/body.ts";
 
 const MB = 1_000_000;
@@ -61,6 +62,15 @@ describe("readBody", () => {
 
     expect(parts.map(({ buffer }) => buffer.byteLength)).toEqual([0, 0]);
     expect([got.length, got[0], got.at(-1)]).toEqual([140_000, 1, 2]);
+  });
+
+  test("returns its bytes to the budget when it is dropped", async () => {
+    const reservation = createByteBudget(Infinity).open();
+    const body = await read([Buffer.alloc(MB), Buffer.alloc(MB)], undefined, reservation);
+
+    dropBody(body, reservation);
+
+    expect([reservation.bytes(), body.length]).toEqual([0, 0]);
   });
 
   test("lets a large body wait for the garbage of others", async () => {

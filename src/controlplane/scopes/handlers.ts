@@ -1,0 +1,141 @@
+// OrganizationService, DataPlaneService, WorkspaceService and ProjectService: a message in, a
+// message out, no decisions.
+
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { DataPlaneService } from "../../../gen/waggle/v1/dataplane_pb.js";
+import type { OrganizationService } from "../../../gen/waggle/v1/organization_pb.js";
+import type { ProjectService } from "../../../gen/waggle/v1/project_pb.js";
+import type { WorkspaceService } from "../../../gen/waggle/v1/workspace_pb.js";
+import { actorOf, principalOf, scopeOf } from "../../access/call.ts";
+import type { DescribedChange } from "../../access/scope-names.ts";
+import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
+import type { PageRequest } from "../../base/pages.ts";
+import type { Archives } from "./archive.ts";
+import type { Dataplanes } from "./dataplanes.ts";
+import type { Orgs } from "./orgs.ts";
+import type { DescribedScopes, ScopeReads, ScopeRow } from "./scope-resource.ts";
+
+export function orgHandlers(
+  orgs: Orgs,
+  archives: Pick<Archives, "archive">,
+): ServiceImpl<typeof OrganizationService> {
+  return {
+    async createOrganization({ name, orgCreator: creator }, context) {
+      return toAnswer(await orgs.create({ name, creator }, principalOf(context)));
+    },
+    getOrganization: getHandler(orgs),
+    async listOrganizations(request, context) {
+      const page = await orgs.list(principalOf(context), parsePageOptions(request));
+      return toPageAnswer(page, toMessage);
+    },
+    async updateOrganization({ name }, context) {
+      return toAnswer(await orgs.rename(scopeOf(context).id, name, actorOf(context)));
+    },
+    archiveOrganization: archiveHandler(archives),
+  };
+}
+
+export function dataplaneHandlers(dataplanes: Dataplanes): ServiceImpl<typeof DataPlaneService> {
+  return {
+    async createDataPlane({ name, clusterId, dataplaneCreator: creator }, context) {
+      const options = { name, clusterId, creator };
+      return toAnswer(await dataplanes.create(scopeOf(context), options, principalOf(context)));
+    },
+    getDataPlane: getHandler(dataplanes),
+    listDataPlanes: listHandler(dataplanes),
+    async updateDataPlane({ name }, context) {
+      return toAnswer(await dataplanes.rename(scopeOf(context).id, name, actorOf(context)));
+    },
+    archiveDataPlane: archiveHandler(dataplanes),
+  };
+}
+
+export function workspaceHandlers(
+  workspaces: DescribedScopes,
+  archives: Pick<Archives, "archive">,
+): ServiceImpl<typeof WorkspaceService> {
+  return {
+    async createWorkspace({ name, description, workspaceCreator: creator }, context) {
+      const options = { name, description, creator };
+      return toAnswer(await workspaces.create(scopeOf(context), options, principalOf(context)));
+    },
+    getWorkspace: getHandler(workspaces),
+    listWorkspaces: listHandler(workspaces),
+    updateWorkspace: updateHandler(workspaces),
+    archiveWorkspace: archiveHandler(archives),
+  };
+}
+
+export function projectHandlers(
+  projects: DescribedScopes,
+  archives: Pick<Archives, "archive">,
+): ServiceImpl<typeof ProjectService> {
+  return {
+    async createProject({ name, description, projectCreator: creator }, context) {
+      const options = { name, description, creator };
+      return toAnswer(await projects.create(scopeOf(context), options, principalOf(context)));
+    },
+    getProject: getHandler(projects),
+    listProjects: listHandler(projects),
+    updateProject: updateHandler(projects),
+    archiveProject: archiveHandler(archives),
+  };
+}
+
+function getHandler(scopes: Pick<ScopeReads, "get">) {
+  return async (_request: unknown, context: HandlerContext) =>
+    toAnswer(await scopes.get(scopeOf(context).id));
+}
+
+function listHandler(scopes: Pick<ScopeReads, "list">) {
+  return async (request: PageRequest, context: HandlerContext) =>
+    toPageAnswer(await scopes.list(scopeOf(context).id, parsePageOptions(request)), toMessage);
+}
+
+function updateHandler(scopes: Pick<DescribedScopes, "update">) {
+  return async ({ name, description }: Partial<DescribedChange>, context: HandlerContext) => {
+    const change = { name, description };
+    return toAnswer(await scopes.update(scopeOf(context).id, change, actorOf(context)));
+  };
+}
+
+type ArchiveRequest = { readonly dangerouslyDeleteChildScopes: boolean };
+
+function archiveHandler(archives: Pick<Archives, "archive">) {
+  return async (request: ArchiveRequest, context: HandlerContext) => {
+    const withChildren = request.dangerouslyDeleteChildScopes;
+    const options = { withChildren, actor: actorOf(context) };
+    const { level, id, name, archivedAt, workflowId } = await archives.archive(
+      scopeOf(context),
+      options,
+    );
+    const archived = {
+      id,
+      name,
+      scopeType: level,
+      archivedAt: timestampFromDate(archivedAt),
+      workflowId,
+    };
+    return { success: true, data: archived };
+  };
+}
+
+function toAnswer(row: ScopeRow) {
+  return { success: true, data: toMessage(row) };
+}
+
+/** Returns the fields of every level; a message takes those that its level has. */
+function toMessage(row: ScopeRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    ...(row.description !== null && { description: row.description }),
+    ...(row.clusterId !== undefined && { clusterId: row.clusterId }),
+    createdAt: timestampFromDate(row.createdAt),
+    updatedAt: timestampFromDate(row.updatedAt),
+    orgId: row.orgId,
+    ...(row.dataplaneId !== undefined && { virtualDataplaneId: row.dataplaneId }),
+    ...(row.workspaceId !== undefined && { workspaceId: row.workspaceId }),
+  };
+}
