@@ -13,6 +13,7 @@ import {
   settingsOf,
 } from "./generation/connections/credentials/fields.ts";
 import { type Connection, type ProviderType, secretNames } from "./generation/provider.ts";
+import { parseList, parseObject } from "./setting-parsers.ts";
 
 /** Provider from the operator's settings. */
 export type OperatorProvider = Omit<Connection, "id" | "isOperators">;
@@ -159,8 +160,7 @@ function isTargets(value: JsonValue | undefined): value is readonly string[] {
 
 /** Returns `host` or `host:port` items in the form of URLs. */
 export function parsePrivateHosts(text: string): readonly string[] {
-  const items = text.split(",").map((item) => item.trim());
-  return items.filter((item) => item !== "").map(parseHost);
+  return parseList(text).map(parseHost);
 }
 
 function parseHost(item: string): string {
@@ -204,22 +204,6 @@ function explained<T>(label: (field: string) => string, parse: () => T): T {
     if (!(error instanceof ServiceError)) throw error;
     throw new Error(error.message.replace(/^[a-z_]+/, label), { cause: error });
   }
-}
-
-/**
- * Parses an object. The text may contain secrets: errors repeat neither it nor the parser's
- * message, which quotes it.
- */
-function parseObject(text: string, wanted: string): JsonObject {
-  if (text === "") return {};
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Error(wanted);
-  }
-  if (!isJsonObject(value)) throw new Error(wanted);
-  return value;
 }
 
 function oneOf(words: readonly string[]): string {

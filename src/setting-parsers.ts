@@ -2,6 +2,7 @@
 // Source: OpenID Connect Discovery 1.0, 3; docs/clusters.md; docs/sign-in.md.
 
 import { isIP } from "node:net";
+import { isJsonObject, type JsonObject, tryParseJson } from "./base/json.ts";
 
 /** Returns the text unchanged. */
 export function parseText(text: string): string {
@@ -91,13 +92,14 @@ export function parseEncryptionKeys(
 }
 
 const clusterIdPattern = /^[a-z0-9_-]{1,64}$/;
+const clustersForm =
+  'must be a JSON object such as {"id": "postgres://user:password@host/database"}';
 /** Maximum clusters: each has a connection pool and a watch. */
 const clustersMax = 64;
 
 /** Returns cluster ids with their URLs; none for an empty text. */
 export function parseClusters(text: string): Readonly<Record<string, string>> {
-  if (text === "") return {};
-  const entries = Object.entries(parseObject(text));
+  const entries = Object.entries(parseObject(text, clustersForm));
   if (entries.length > clustersMax) throw new Error(`must name at most ${clustersMax} clusters`);
   return Object.fromEntries(
     entries.map(([id, url]) => {
@@ -112,18 +114,12 @@ export function parseClusters(text: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Parses an object. The text may contain passwords: errors repeat neither it nor the parser's
- * message, which quotes it.
+ * Returns a JSON object; an empty one for an empty text. The text may contain secrets: errors say
+ * what is `wanted`, and repeat neither the text nor the parser's message, which quotes it.
  */
-function parseObject(text: string): object {
-  const wanted = 'must be a JSON object such as {"id": "postgres://user:password@host/database"}';
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Error(wanted);
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(wanted);
+export function parseObject(text: string, wanted: string): JsonObject {
+  const value = text === "" ? {} : tryParseJson(text);
+  if (!isJsonObject(value)) throw new Error(wanted);
   return value;
 }
 

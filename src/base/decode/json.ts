@@ -5,7 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Reservation } from "../byte-budget.ts";
 import { ServiceError } from "../errors.ts";
-import { type Pacer, startPacer } from "../pacer.ts";
+import { createPacer, type Pacer, startPacer } from "../pacer.ts";
 import { describeJsonFault } from "./json-fault.ts";
 import { countJson, type LargeValue, type ScanSizes, scanJson } from "./json-scan.ts";
 import { reserveDecoded } from "./tally.ts";
@@ -29,7 +29,19 @@ const smallBytesMax = 65_536;
 export async function decodeJson(
   body: Buffer,
   memory: Reservation,
-  { wholeBytes = wholeBytesMax, sizes = usualSizes } = {},
+  sizes: { readonly wholeBytes?: number; readonly sizes?: ScanSizes } = {},
+): Promise<unknown> {
+  try {
+    return await decode(body, memory, sizes);
+  } catch (error) {
+    throw error instanceof TextFault ? await explain(error, createPacer(memory.holder)) : error;
+  }
+}
+
+async function decode(
+  body: Buffer,
+  memory: Reservation,
+  { wholeBytes = wholeBytesMax, sizes = usualSizes },
 ): Promise<unknown> {
   if (body.length <= Math.min(smallBytesMax, wholeBytes)) {
     assertUtf8(body);
@@ -155,20 +167,36 @@ function setLast(body: Buffer, target: Target, { name }: LargeValue, value: unkn
 
 const dataProperty = { enumerable: true, configurable: true, writable: true };
 
-/**
- * Maximum characters of a text in which an error is located: locating takes 50 times as long as
- * parsing.
- */
-const describedCharsMax = 1_000_000;
+/** Error of JSON.parse for a text that begins at a byte of the body. */
+class TextFault extends Error {
+  readonly text: string;
+  readonly at: number;
+
+  constructor(text: string, at: number, cause: unknown) {
+    super("the text is no JSON", { cause });
+    this.text = text;
+    this.at = at;
+  }
+}
 
 function parseText(text: string, at: number): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const where = at <= 0 ? "" : ` behind byte ${at}`;
-    const isShort = text.length <= describedCharsMax;
-    throw fault(`${isShort ? describeJsonFault(text) : "a value cannot be read"}${where}`, cause);
+    throw new TextFault(text, at, cause);
   }
+}
+
+/**
+ * Maximum characters of a text in which an error is located: locating may take 20 times as long as
+ * parsing.
+ */
+const describedCharsMax = 1_000_000;
+
+async function explain({ text, at, cause }: TextFault, pacer: Pacer): Promise<ServiceError> {
+  const isShort = text.length <= describedCharsMax;
+  const what = isShort ? await describeJsonFault(text, pacer) : "a value cannot be read";
+  return fault(`${what}${at <= 0 ? "" : ` behind byte ${at}`}`, cause);
 }
 
 function unexpectedAt(body: Buffer, at: number): string {

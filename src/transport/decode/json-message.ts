@@ -164,7 +164,7 @@ export function messageBytesOf(
   if (!isJsonObject(json) || depth > messageDepthMax) return 0;
   let bytes = shapeOf(desc).bytes;
   const fields = fieldsOf(desc);
-  for (const name in json) {
+  for (const name of Object.keys(json)) {
     const field = fields.get(name);
     if (!field || field.fieldKind === "map" || isStructField(field)) continue;
     const value = json[name];

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { describeJsonFault } from "../../../src/base/decode/json-fault.ts";
+import { createPacer } from "../../../src/base/pacer.ts";
 
 describe("describeJsonFault", () => {
   test.each([
@@ -16,18 +17,18 @@ describe("describeJsonFault", () => {
     { text: '{"a":', want: "unexpected end at position 5" },
     { text: ' "abc', want: "unexpected end at position 5" },
     { text: "", want: "unexpected end at position 0" },
-  ])("says of $text: $want", ({ text, want }) => {
-    expect(describeJsonFault(text)).toBe(want);
+  ])("says of $text: $want", async ({ text, want }) => {
+    expect(await describeJsonFault(text, createPacer())).toBe(want);
   });
 
-  test("agrees with JSON.parse where that names a position", () => {
+  test("agrees with JSON.parse where that names a position", async () => {
     const edits = fc.array(
       fc.tuple(fc.nat(), fc.nat(2), fc.constantFrom(...'{}[],:"\\u0e-.+ntx \n'.split(""))),
       { minLength: 1, maxLength: 3 },
     );
     let compared = 0;
-    fc.assert(
-      fc.property(fc.json(), edits, (json, changes) => {
+    await fc.assert(
+      fc.asyncProperty(fc.json(), edits, async (json, changes) => {
         const text = changes.reduce((before, [place, removed, char]) => {
           const at = place % (before.length + 1);
           return before.slice(0, at) + char + before.slice(at + removed);
@@ -35,7 +36,9 @@ describe("describeJsonFault", () => {
         const at = positionByParse(text);
         if (at === undefined) return;
         compared += 1;
-        expect(describeJsonFault(text)).toMatch(new RegExp(`at position ${at}$`));
+        expect(await describeJsonFault(text, createPacer())).toMatch(
+          new RegExp(`at position ${at}$`),
+        );
       }),
       { numRuns: 2_000 },
     );
