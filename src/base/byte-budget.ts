@@ -42,17 +42,27 @@ export type SharedBudget = {
   bytesInFlight(): number;
 };
 
+export type SharedBudgetOptions = {
+  /** Counts the bytes that reservations return. */
+  readonly garbage?: GarbageCounter;
+  /** Part that reservations of more than `smallBytesMax` may hold together. Default: all. */
+  readonly largeShare?: number;
+};
+
+/** Maximum bytes of a reservation that finds room when large ones hold their part. */
+const smallBytesMax = 1_000_000;
+
 /** Bytes of all open reservations of one holder. */
 type Counter = { bytes: number; reservations: number };
 
 /**
  * Returns a budget in which no holder takes more than its part, however many calls it has. `what`
- * names the bytes' use in the error message. `garbage` counts the bytes that reservations return.
+ * names the bytes' use in the error message.
  */
 export function createSharedBudget(
   bytesMax: number,
   what: string,
-  garbage?: GarbageCounter,
+  { garbage, largeShare = 1 }: SharedBudgetOptions = {},
 ): SharedBudget {
   const whole: Counter = { bytes: 0, reservations: 0 };
   const counters = new Map<string, Counter>();
@@ -90,6 +100,10 @@ export function createSharedBudget(
       grow(bytes) {
         for (const { counter, max } of limits) {
           if (counter.bytes + bytes > max) throw overloaded(what, max);
+        }
+        const largeMax = bytesMax * largeShare;
+        if (own + bytes > smallBytesMax && whole.bytes + bytes > largeMax) {
+          throw overloaded(what, largeMax);
         }
         // Late work of a call that has ended: its bytes are garbage already.
         if (isReleased) return;

@@ -30,6 +30,9 @@ export const projectShare = 1 / 2;
 /** Part that the projects of one organization may hold together; the rest is left to others. */
 export const organizationShare = 3 / 4;
 
+/** Part that requests of over 1 MB may hold together, so that small ones find room. */
+export const largeRequestsShare = 0.9;
+
 /**
  * Minimum average bytes per second of a body since its start; checked after the first stall time.
  */

@@ -5,7 +5,12 @@
 import type { Principal } from "../access/principal.ts";
 import { createSharedBudget, type Reservation, type Share } from "../base/byte-budget.ts";
 import { createGarbageCounter } from "../base/garbage.ts";
-import { anonymousBytesInFlightMax, organizationShare, projectShare } from "../base/limits.ts";
+import {
+  anonymousBytesInFlightMax,
+  largeRequestsShare,
+  organizationShare,
+  projectShare,
+} from "../base/limits.ts";
 import type { BodyClassName } from "./access-rules.ts";
 
 export type Memory = {
@@ -18,7 +23,10 @@ export type Memory = {
 
 /** Returns the memory of a process. `bytesMax` is the budget of callers with a key or a sign-in. */
 export function createMemory(bytesMax: number): Memory {
-  const known = createSharedBudget(bytesMax, "requests and answers", createGarbageCounter());
+  const known = createSharedBudget(bytesMax, "requests and answers", {
+    garbage: createGarbageCounter(),
+    largeShare: largeRequestsShare,
+  });
   const anonymous = createSharedBudget(anonymousBytesInFlightMax, "requests without a key");
   return {
     open(principal, bodyClass) {

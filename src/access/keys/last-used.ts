@@ -31,7 +31,8 @@ export function createLastUsed(options: LastUsedOptions): LastUsed {
   const { database, flushMs = flushMsDefault, now = Date.now } = options;
   const noted = new LRUCache<string, true>({
     max: keysMax,
-    ttl: stepMs,
+    // An entry outlives its ttl by up to a millisecond.
+    ttl: stepMs - 1,
     ttlResolution: 0,
     perf: { now },
   });
