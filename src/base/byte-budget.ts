@@ -49,6 +49,9 @@ export type SharedBudgetOptions = {
   readonly largeShare?: number;
 };
 
+/** Part of a budget from which on the heap is watched, since its garbage counts too. */
+const pressureShare = 1 / 4;
+
 /** Maximum bytes of a reservation that finds room when large ones hold their part. */
 const smallBytesMax = 1_000_000;
 
@@ -109,6 +112,7 @@ export function createSharedBudget(
         if (isReleased) return;
         own += bytes;
         for (const { counter } of limits) counter.bytes += bytes;
+        if (whole.bytes > bytesMax * pressureShare) garbage?.look();
       },
       shrink,
       release() {

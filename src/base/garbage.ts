@@ -29,6 +29,8 @@ export type GarbageCounter = {
    * bodies wait for it, so that garbage does not pile up behind them.
    */
   due(): Promise<void> | undefined;
+  /** Collects if the heap has grown much since the last collection; for work under pressure. */
+  look(): void;
 };
 
 export function createGarbageCounter(collect: Collect = findCollect()): GarbageCounter {
@@ -54,15 +56,16 @@ export function createGarbageCounter(collect: Collect = findCollect()): GarbageC
       timer.refresh();
     },
     due: () => due,
+    look: createHeapWatch(collect),
   };
 }
 
-/** Growth of the heap for a collection in the middle of long work. */
+/** Growth of the heap for a collection in the middle of large requests. */
 const grownBytesMin = 96_000_000;
 
 /**
- * Returns a function for the pauses of long work: it collects if the heap has grown much since the
- * last collection. One large request leaves hundreds of megabytes before V8 collects by itself.
+ * Returns a function that collects if the heap has grown much since the last collection. One large
+ * request leaves hundreds of megabytes before V8 collects by itself.
  */
 export function createHeapWatch(collect: Collect = findCollect(), usedBytes = readUsedBytes) {
   let leastBytes = Infinity;

@@ -2,8 +2,6 @@
 // All paced work takes turns, and so do its holders: a hundred large requests of one holder delay
 // others no more than a single request does.
 
-import { createHeapWatch } from "./garbage.ts";
-
 /**
  * Maximum time of work within one turn of the event loop. A small request needs about ten turns,
  * including its round trips to the database, and paced work makes each turn longer by this time.
@@ -22,8 +20,6 @@ export type Pacer = {
  * longest.
  */
 const lanes = new Map<string, (() => void)[]>();
-
-const watchHeap = createHeapWatch();
 
 /** Lane of work without a holder, such as commits. It has priority over all other lanes. */
 const ownLane = "";
@@ -71,7 +67,6 @@ function resumeOne(): void {
   const lane = lanes.has(ownLane) ? ownLane : lanes.keys().next().value;
   const waiting = lane === undefined ? undefined : lanes.get(lane);
   if (lane === undefined || waiting === undefined) return;
-  watchHeap();
   const resume = waiting.shift();
   lanes.delete(lane);
   // Reinserted at the end, behind the other lanes.
