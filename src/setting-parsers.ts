@@ -114,8 +114,8 @@ export function parseClusters(text: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns a JSON object; an empty one for an empty text. The text may contain secrets: errors say
- * what is `wanted`, and repeat neither the text nor the parser's message, which quotes it.
+ * Returns a JSON object; an empty one for an empty text. The error message is `wanted`: the text
+ * may contain secrets, and the parser's message quotes the text.
  */
 export function parseObject(text: string, wanted: string): JsonObject {
   const value = text === "" ? {} : tryParseJson(text);

@@ -41,7 +41,7 @@ export function createGarbageCounter(collect: Collect = findCollect()): GarbageC
   const collectAll = async (): Promise<void> => {
     garbageBytes = 0;
     await collect({ type: "major", execution: "async" });
-    // Nobody waits for a second collection, whatever was freed during the first.
+    // Waiting bodies go on after one collection, even if more was freed meanwhile.
     end();
     due = undefined;
   };

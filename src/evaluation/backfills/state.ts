@@ -30,9 +30,9 @@ export type Step =
 const targets = { pause: "pausing", resume: "running", cancel: "cancelling" } as const;
 
 /**
- * Returns the effect of an action in a state. While a backfill is pausing its workflow still runs,
- * and continues if it reads `running` again. A paused one has none, so cancelling starts one, which
- * releases the rest.
+ * Returns the effect of an action in a state. The workflow of a pausing backfill still runs, and
+ * continues if it reads `running` again. A paused backfill has no workflow, so cancelling starts a
+ * workflow, which releases the remaining chunks.
  */
 export function stepOf(action: BackfillAction, state: BackfillState): Step {
   if (action === "cancel" && (state === "cancelling" || state === "cancelled")) {

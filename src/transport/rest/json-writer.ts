@@ -17,8 +17,8 @@ export type WriteContext = {
   /** Whether times are `YYYY-MM-DD HH:MM:SS` text instead of milliseconds. */
   readonly isTextTimes: boolean;
   /**
-   * Top-level names of the requested fields of records; undefined means all. Absent or empty fields
-   * of nested messages are omitted unless requested.
+   * Top-level names of the requested fields of records; undefined means all. Nested messages omit
+   * their absent and empty fields unless those are requested.
    */
   readonly projections: ReadonlySet<string> | undefined;
 };
