@@ -67,7 +67,7 @@ const grownBytesMin = 96_000_000;
  * Returns a function that collects if the heap has grown much since the last collection. One large
  * request leaves hundreds of megabytes before V8 collects by itself.
  */
-export function createHeapWatch(collect: Collect = findCollect(), usedBytes = readUsedBytes) {
+export function createHeapWatch(collect: Collect, usedBytes = readUsedBytes) {
   let leastBytes = Infinity;
   let isCollecting = false;
   const collectAll = async (): Promise<void> => {

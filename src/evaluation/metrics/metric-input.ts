@@ -1,13 +1,11 @@
 // Converts requests about metrics to fields of a definition.
 
-import type { Value } from "@bufbuild/protobuf/wkt";
 import type {
   CreateMetricRequest,
   MetricThreshold,
   UpdateMetricRequest,
 } from "../../../gen/waggle/v1/metric_pb.js";
-import type { JsonValue } from "../../base/json.ts";
-import { toFilterInput } from "../../tracing/export/handlers.ts";
+import { toFilterInput, toScalar } from "../../tracing/export/handlers.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";
 
 /**
@@ -37,7 +35,7 @@ export function toDefinitionFields(
         ? undefined
         : categories.map(({ category, score = null }) => ({ category, score })),
     filters: filters?.filterArray.map(toFilterInput),
-    pass_when: passWhen && toScalar(passWhen),
+    pass_when: passWhen && (toScalar(passWhen) ?? null),
     event_type: request.eventType,
     event_name: request.eventName,
     child_metrics: request.childMetrics,
@@ -49,23 +47,7 @@ function toThresholdFields(threshold: MetricThreshold): ThresholdFields {
   return {
     min,
     max,
-    pass_when: passWhen && toScalar(passWhen),
+    pass_when: passWhen && (toScalar(passWhen) ?? null),
     passing_categories: passingCategories,
   };
-}
-
-/**
- * Returns [] for lists and objects, which are refused later, as are numbers that are not finite.
- */
-function toScalar({ kind }: Value): JsonValue {
-  switch (kind.case) {
-    case "nullValue":
-    case undefined:
-      return null;
-    case "listValue":
-    case "structValue":
-      return [];
-    default:
-      return kind.value;
-  }
 }

@@ -135,14 +135,14 @@ function toPageRequest(message: PagingMessage): PageRequest {
 
 /** Converts a filter message. */
 export function toFilterInput({ field, operator, value, type }: Filter): FilterInput {
-  return { field, operator, value: value && valueOf(value), type };
+  return { field, operator, value: value && toScalar(value), type };
 }
 
 /**
- * Returns [] for lists and objects, because the parser refuses both; it also refuses numbers that
- * are not finite.
+ * Returns the value of a message that stands for a scalar; undefined if it has none. Returns [] for
+ * lists and objects, because parsers refuse both; they also refuse numbers that are not finite.
  */
-function valueOf({ kind }: Value): FilterInput["value"] {
+export function toScalar({ kind }: Value): FilterInput["value"] {
   switch (kind.case) {
     case "nullValue":
       return null;
