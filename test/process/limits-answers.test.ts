@@ -13,7 +13,6 @@ import {
   type ProtocolName,
   protocols,
   rpcProtocols,
-  toHttp,
 } from "../support/attack/protocols.ts";
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
 import { streamsOfProjectMax } from "../../src/base/limits.ts";
@@ -178,34 +177,6 @@ test("unread answers stay within the project's memory", { timeout: timeoutMs }, 
   expect(got.others).toEqual([]);
   expect(got.later).toBeGreaterThan(0);
 });
-
-test.each(["gRPC", "gRPC-Web", "Connect Protobuf", "Connect JSON"] as const)(
-  "unread answers over %s stay within the project's memory",
-  { timeout: timeoutMs },
-  async (protocol) => {
-    const method = ExportService.method.exportEvents;
-    const json: JsonValue = largestPage;
-    const body = bodyOf({ name: "", method, rest: "", json }, protocol);
-    const key = service.attacker.projectKey;
-    const request = await toHttp({ protocol, method, rest: "", body, key });
-    const headers = { ...request.headers, ":path": request.path };
-
-    const statuses = await underAttack(service, async () => {
-      const unread = openUnreadStreams(
-        service.url,
-        { method: "POST", headers, body: request.body },
-        14,
-      );
-      await vi.waitUntil(() => unread.statuses().length === 14, waiting);
-      await delay(2_000);
-      unread.close();
-      return unread.statuses();
-    });
-
-    // A refusal of gRPC has the status 200 too.
-    for (const status of statuses) expect([200, 503]).toContain(status);
-  },
-);
 
 test("unread streams take places of their own project", { timeout: timeoutMs }, async () => {
   const count = 3 * streamsOfProjectMax;
