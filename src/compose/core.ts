@@ -119,6 +119,6 @@ export async function createCore(options: CoreOptions) {
     tracingOf: tracing.of,
     judgeCalls: generation.judgeCalls,
   });
-  tracing.onWritten(evaluation.onWritten);
+  tracing.listen(evaluation.listener);
   return { ...access, manifest, people, controlplane, tracing, generation, evaluation };
 }

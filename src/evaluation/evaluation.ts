@@ -14,7 +14,7 @@ import type { CommittedScores, EvaluationStats } from "../observability/metrics.
 import type { Outbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
-import type { OnWritten } from "../tracing/events/write-set.ts";
+import type { WrittenListener } from "../tracing/events/write-set.ts";
 import type { TracingOf } from "../tracing/tracing.ts";
 import { type BackfillRuns, createBackfillRuns } from "./backfills/backfill-runs.ts";
 import { watchBackfills } from "./backfills/backfill-watch.ts";
@@ -59,7 +59,7 @@ export type Evaluation = {
   readonly eventMemory: EventMemory;
   readonly scores: Scores;
   /** Receives the events of each commit. */
-  readonly onWritten: OnWritten;
+  readonly listener: WrittenListener;
   /** Returns numbers of waiting and running work, for the operator. */
   stats(): Promise<EvaluationStats>;
 };
@@ -93,7 +93,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
       eventMemory,
       limits: { codeBytesMax },
     }),
-    onWritten: queue.onWritten,
+    listener: queue,
     stats: async () => ({
       ...(await queue.stats()),
       sandboxProcesses: sandbox.processCount(),

@@ -14,7 +14,7 @@ import { createEventMetrics } from "./events/metrics.ts";
 import type { EventMetrics } from "./events/metrics.ts";
 import { createRecorder } from "./events/record.ts";
 import type { Recorder } from "./events/record.ts";
-import type { OnWritten } from "./events/write-set.ts";
+import type { WrittenListener } from "./events/write-set.ts";
 import { createExports } from "./export/export.ts";
 import type { Exports } from "./export/export.ts";
 import { createFeedback } from "./feedback/feedback.ts";
@@ -57,16 +57,16 @@ export type TracingOptions = {
   /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost;
   /** Called in each commit with the events that it creates or changes. */
-  readonly onWritten?: OnWritten;
+  readonly listener?: WrittenListener;
 };
 
 export type TracingOfClusters = {
   readonly of: TracingOf;
   /**
-   * Sets the function that each commit calls with the events that it creates or changes. To be
-   * called before the first use of a cluster.
+   * Sets the listener to the events that each commit creates or changes. To be called before the
+   * first use of a cluster.
    */
-  onWritten(listener: OnWritten): void;
+  listen(listener: WrittenListener): void;
   /** Returns the size of the commit queues of all clusters. */
   queueSize(): QueueSize;
   /** Resolves when no cluster has a waiting write or a running call whose answer it stores. */
@@ -75,14 +75,14 @@ export type TracingOfClusters = {
 
 export function createTracing(options: TracingOptions): TracingOfClusters {
   const { clusters, onStored, estimateCost } = options;
-  let { onWritten } = options;
+  let { listener } = options;
   const composed = new Map<Database, Tracing>();
   const recorders: Recorder[] = [];
 
   function compose(database: Database): Tracing {
     const fields = createFieldCatalogue({ database });
     const recorder = createRecorder({
-      ...{ database, fields, estimateCost, onWritten },
+      ...{ database, fields, estimateCost, listener },
       ...(onStored && { onStored }),
     });
     recorders.push(recorder);
@@ -108,8 +108,8 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       composed.set(database, tracing);
       return tracing;
     },
-    onWritten(listener) {
-      onWritten = listener;
+    listen(given) {
+      listener = given;
     },
     queueSize() {
       const sizes = recorders.map((recorder) => recorder.queueSize());

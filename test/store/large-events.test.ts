@@ -29,9 +29,12 @@ beforeAll(async () => {
     database,
     fields,
     turns: turnsAt(1),
-    onWritten: (_sql, written) => {
-      commits.push(written.map(({ after }) => after.event_id));
-      return Promise.resolve();
+    listener: {
+      wants: () => true,
+      onWritten: (_sql, written) => {
+        commits.push(written.map(({ after }) => after.event_id));
+        return Promise.resolve();
+      },
     },
   });
   events = createEvents(database, recorder);

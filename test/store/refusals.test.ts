@@ -6,7 +6,7 @@ import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import { createEvents, type Events } from "../../src/tracing/events/events.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
-import type { OnWritten } from "../../src/tracing/events/write-set.ts";
+import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -23,10 +23,13 @@ let sessions: Sessions;
 let projectId: ProjectId;
 let commits = 0;
 
-const refusePoison: OnWritten = async (sql, written) => {
-  commits += 1;
-  const isPoisoned = written.some(({ after }) => after.source === poison);
-  if (isPoisoned) await sql`select ${poison}::text::integer`;
+const refusePoison: WrittenListener = {
+  wants: () => true,
+  async onWritten(sql, written) {
+    commits += 1;
+    const isPoisoned = written.some(({ after }) => after.source === poison);
+    if (isPoisoned) await sql`select ${poison}::text::integer`;
+  },
 };
 
 beforeAll(async () => {
@@ -34,7 +37,7 @@ beforeAll(async () => {
   const { database } = testDatabase;
   const fields = createFieldCatalogue({ database });
   // One connection, so that concurrent requests share commits.
-  recorder = createRecorder({ database, fields, turns: turnsAt(1), onWritten: refusePoison });
+  recorder = createRecorder({ database, fields, turns: turnsAt(1), listener: refusePoison });
   events = createEvents(database, recorder);
   sessions = createSessions({ database, recorder, fields });
   projectId = await createTestProject(database);

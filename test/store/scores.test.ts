@@ -8,7 +8,7 @@ import type { RunnableEvaluator } from "../../src/evaluation/metrics/definition.
 import type { ChunkKey, NewChunk, Scores } from "../../src/evaluation/scores/scores.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
-import type { OnWritten } from "../../src/tracing/events/write-set.ts";
+import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createEventArchive } from "../../src/tracing/archive/archive.ts";
 import type { Tracing, TracingOfClusters } from "../../src/tracing/tracing.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
@@ -25,15 +25,18 @@ let project: Pick<ProjectScope, "projectId" | "clusterId">;
 /** Events that the recorder told of. */
 const told: string[] = [];
 
-const onWritten: OnWritten = (_sql, written) => {
-  told.push(...written.map(({ after }) => after.event_id));
-  return Promise.resolve();
+const listener: WrittenListener = {
+  wants: () => true,
+  onWritten(_sql, written) {
+    told.push(...written.map(({ after }) => after.event_id));
+    return Promise.resolve();
+  },
 };
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   clusters = openTestClusters(testDatabase.database);
-  ({ tracing: tracingOfClusters, scores } = givenScoring(clusters, { onWritten, failuresMax: 3 }));
+  ({ tracing: tracingOfClusters, scores } = givenScoring(clusters, { listener, failuresMax: 3 }));
   projectId = await createTestProject(testDatabase.database);
   project = { projectId, clusterId: "default" };
   tracing = tracingOfClusters.of(project);

@@ -9,14 +9,14 @@ import { createScores } from "../../src/evaluation/scores/scores.ts";
 import type { ChunkKey, EndedRun } from "../../src/evaluation/scores/scores.ts";
 import type { Score } from "../../src/evaluation/scores/score.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
-import type { OnWritten } from "../../src/tracing/events/write-set.ts";
+import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createTracing } from "../../src/tracing/tracing.ts";
 
 type ScoringOptions = {
   readonly mayHaveEnabled?: (projectId: string) => boolean;
   readonly failuresMax?: number;
   /** Called in place of the queue's own. */
-  readonly onWritten?: OnWritten;
+  readonly listener?: WrittenListener;
 };
 
 /** Returns tracing, scores and the evaluation queue, which work together. */
@@ -24,7 +24,7 @@ export function givenScoring(clusters: Clusters, options: ScoringOptions = {}) {
   const { mayHaveEnabled = () => false, failuresMax = 10 } = options;
   const scores = createScores({ clusters, tracingOf: (place) => tracing.of(place), failuresMax });
   const queue = createEvaluationQueue({ clusters, scores, metrics: { mayHaveEnabled } });
-  const tracing = createTracing({ clusters, onWritten: options.onWritten ?? queue.onWritten });
+  const tracing = createTracing({ clusters, listener: options.listener ?? queue });
   return { tracing, scores, queue };
 }
 

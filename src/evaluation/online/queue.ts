@@ -5,7 +5,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
-import type { OnWritten } from "../../tracing/events/write-set.ts";
+import type { WrittenListener } from "../../tracing/events/write-set.ts";
 import type { Scores } from "../scores/scores.ts";
 import { excludedSources } from "./conditions.ts";
 import * as queueStore from "./queue-store.ts";
@@ -18,9 +18,7 @@ export type QueueStats = {
   readonly queuedEvents: number;
 };
 
-export type EvaluationQueue = {
-  /** The recorder's callback for commits. */
-  readonly onWritten: OnWritten;
+export type EvaluationQueue = WrittenListener & {
   /** Returns the time since which an event waits to be routed; undefined if it does not wait. */
   waitsSince(project: ProjectScope, eventId: string): Promise<Date | undefined>;
   stats(): Promise<QueueStats>;
@@ -41,6 +39,8 @@ const eventsPerRowMax = 1_000;
 export function createEvaluationQueue(options: EvaluationQueueOptions): EvaluationQueue {
   const { clusters, metrics, scores } = options;
   return {
+    wants: (projectId) => metrics.mayHaveEnabled(projectId),
+
     async onWritten(sql, written) {
       const rows: queueStore.QueueRow[] = [];
       for (const [projectId, events] of Map.groupBy(written, (event) => event.projectId)) {

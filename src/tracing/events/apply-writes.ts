@@ -24,13 +24,13 @@ import {
 import { type Row, toStatements } from "./row-statements.ts";
 import { keyOf, toMicroseconds, toPendingRow, toRow, toStoredEvent } from "./stored-event.ts";
 import { insertRows, planForAnyProject, type SessionTimes, widenSessions } from "./store.ts";
-import type { OnWritten, WriteSet } from "./write-set.ts";
+import type { WriteSet, WrittenListener } from "./write-set.ts";
 
 /** Derived data that is stored beside events and inside them. */
 export type Derivations = {
   readonly fields: FieldCatalogue;
   readonly estimateCost: EstimateCost;
-  readonly onWritten?: OnWritten | undefined;
+  readonly listener?: WrittenListener | undefined;
 };
 
 /** Outcome of a request that was not applied and has to be committed alone. */
@@ -99,14 +99,17 @@ type CommitSize = {
 };
 
 function isSmallCommit(sets: readonly WriteSet[]): boolean {
-  const bytesOf = (set: WriteSet): number => set.requestBytes ?? set.bytes ?? Infinity;
-  const bytes = sets.reduce((sum, set) => sum + bytesOf(set), 0);
-  return bytes <= commitGroupBytesMax;
+  return bytesOfRequests(sets) <= commitGroupBytesMax;
+}
+
+/** Returns the bytes of memory that the requests of a commit hold; Infinity if one does not say. */
+export function bytesOfRequests(sets: readonly WriteSet[]): number {
+  return sets.reduce((sum, set) => sum + (set.requestBytes ?? set.bytes ?? Infinity), 0);
 }
 
 async function apply(
   sql: Sql,
-  { fields, estimateCost, onWritten }: Derivations,
+  { fields, estimateCost, listener }: Derivations,
   entries: Entries,
   { isAlone, isSmall }: CommitSize,
 ): Promise<FieldSighting[]> {
@@ -134,7 +137,7 @@ async function apply(
   for (const [projectId, group] of Map.groupBy(sightings, (sighting) => sighting.projectId)) {
     await fields.record(sql, projectId, group);
   }
-  await onWritten?.(sql, changes);
+  await listener?.onWritten(sql, changes);
   return sightings;
 }
 
@@ -162,7 +165,10 @@ async function sightingsOf(
  * Returns the widest times of the events of each session, without sessions that this commit itself
  * leaves that wide.
  */
-async function timesOf(changes: readonly WrittenChange[], pacer: Pacer): Promise<SessionTimes[]> {
+export async function timesOf(
+  changes: readonly WrittenChange[],
+  pacer: Pacer,
+): Promise<SessionTimes[]> {
   const times = new Map<string, SessionTimes>();
   for (const { projectId, after } of changes) {
     if (pacer.due()) await pacer.rest();

@@ -10,11 +10,12 @@ import type { Database } from "../../postgres/database.ts";
 import { createTurns, type Turns } from "../../postgres/turns.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyApart } from "./apply-apart.ts";
+import { applyNew } from "./apply-new.ts";
 import { applyWrites, runsAlone } from "./apply-writes.ts";
 import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
 import type { EstimateCost, EventWrite } from "./event.ts";
 import { isRefusal, type Outcome } from "./merge.ts";
-import type { OnWritten, WriteSet } from "./write-set.ts";
+import type { WriteSet, WrittenListener } from "./write-set.ts";
 
 /** Causes of refused writes, by index. */
 export type Refused = ReadonlyMap<number, string>;
@@ -77,7 +78,7 @@ export type RecorderOptions = {
   readonly onStored?: (events: number) => void;
   /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost | undefined;
-  readonly onWritten?: OnWritten | undefined;
+  readonly listener?: WrittenListener | undefined;
 };
 
 /** The queue limits its own length. */
@@ -93,9 +94,9 @@ const noNames: ReadonlyMap<string, string> = new Map();
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { database, fields, onStored = () => undefined } = options;
-  const { estimateCost = () => null, onWritten } = options;
+  const { estimateCost = () => null, listener } = options;
   const running = createRunning();
-  const derivations = { fields, estimateCost, onWritten };
+  const derivations = { fields, estimateCost, listener };
   const queue = createCommitQueue({ commit, turns: options.turns ?? database.turns() });
   // Changes of large events run one at a time: this bounds their memory in Postgres, and other
   // requests do not wait for them.
@@ -103,6 +104,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   // The queue retries a failed request alone, and only then is it split to find its bad writes.
   async function commit(sets: readonly WriteSet[]): Promise<readonly Outcomes[]> {
+    const stored = await applyNew(database, derivations, sets);
+    if (stored !== undefined) return stored;
     const [set] = sets;
     if (set === undefined || sets.length > 1) return applyWrites(database, derivations, sets);
     return [await applyApart(database, set, applyAlone)];

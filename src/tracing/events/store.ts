@@ -33,6 +33,14 @@ export async function insertRows(sql: Sql, rows: string): Promise<EventKey[]> {
     returning project_id, event_id`;
 }
 
+/**
+ * Stores new events, the sessions they name and totals in one statement; `rows` may hold `is_stub`.
+ * Fails with a retryable code if that is not enough. Source: migration 0018.
+ */
+export async function storeNewEvents(sql: Sql, rows: string, totals: string): Promise<void> {
+  await sql`select store_new_events(${rows}::text::jsonb, ${totals}::text::jsonb)`;
+}
+
 /** Locks the events of one project's ids, by default against changes; returns types by id. */
 export async function lockTypes(
   sql: Sql,

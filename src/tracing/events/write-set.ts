@@ -37,8 +37,14 @@ export function sizeOfSet({ writes, bytes = 0 }: Pick<WriteSet, "writes" | "byte
 /** An event after a commit. */
 export type WrittenEvent = { readonly projectId: string; readonly after: CountedEvent };
 
-/**
- * Called in the transaction of a commit with the events that it creates or changes. Merges of the
- * service's own metrics (metrics.ts) do not call it.
- */
-export type OnWritten = (sql: Sql, written: readonly WrittenEvent[]) => Promise<void>;
+/** Listens to the events that commits create or change. */
+export type WrittenListener = {
+  /** Returns false only if nothing is to be recorded about a project's writes. Runs no SQL. */
+  wants(projectId: string): boolean;
+  /**
+   * Called in the transaction of a commit with the events that it creates or changes; may be left
+   * out if `wants` is false for every project of the commit. Merges of the service's own metrics
+   * (metrics.ts) do not call it.
+   */
+  onWritten(sql: Sql, written: readonly WrittenEvent[]): Promise<void>;
+};

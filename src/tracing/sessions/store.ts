@@ -34,28 +34,12 @@ export type SkeletonRow = Pick<
 
 /** Adds to the totals of sessions. Rows are ordered by key, so that writers do not deadlock. */
 export async function addToTotals(sql: Sql, rows: readonly TotalsTerms[]): Promise<void> {
-  await sql`
-    insert into session_totals as held (
-      project_id, session_id, num_events, num_model_events, num_errors, num_costs, num_feedback,
-      prompt_tokens, completion_tokens, total_tokens, cost)
-    select
-      project_id, session_id, num_events, num_model_events, num_errors, num_costs, num_feedback,
-      prompt_tokens, completion_tokens, total_tokens,
-      (select coalesce(sum(term::numeric), 0) from jsonb_array_elements_text(costs) as term)
-    from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
-      project_id uuid, session_id text, num_events integer, num_model_events integer,
-      num_errors integer, num_costs integer, num_feedback integer, prompt_tokens numeric,
-      completion_tokens numeric, total_tokens numeric, costs jsonb)
-    on conflict (project_id, session_id) do update set
-      num_events = held.num_events + excluded.num_events,
-      num_model_events = held.num_model_events + excluded.num_model_events,
-      num_errors = held.num_errors + excluded.num_errors,
-      num_costs = held.num_costs + excluded.num_costs,
-      num_feedback = held.num_feedback + excluded.num_feedback,
-      prompt_tokens = held.prompt_tokens + excluded.prompt_tokens,
-      completion_tokens = held.completion_tokens + excluded.completion_tokens,
-      total_tokens = held.total_tokens + excluded.total_tokens,
-      cost = held.cost + excluded.cost`;
+  await sql`select add_to_totals(${toTotalsJson(rows)}::text::jsonb)`;
+}
+
+/** Returns the parameter of the functions of migration 0018 that add to totals. */
+export function toTotalsJson(rows: readonly TotalsTerms[]): string {
+  return escapeJson(JSON.stringify(rows));
 }
 
 /** Returns a session's totals; undefined if nothing is counted yet. */

@@ -20,14 +20,20 @@ type Sum = {
   readonly costs: number[];
 };
 
-/** Adds the changes to the totals of their sessions, in the order of their keys. */
+/** Adds the changes to the totals of their sessions. */
 export async function applyTotals(sql: Sql, changes: readonly TotalsChange[]): Promise<void> {
+  const terms = totalsTermsOf(changes);
+  if (terms.length > 0) await addToTotals(sql, terms);
+}
+
+/** Returns the change of each session's totals, in the order of their keys. */
+export function totalsTermsOf(changes: readonly TotalsChange[]): TotalsTerms[] {
   const sums = new Map<string, Sum>();
   for (const { projectId, before, after } of changes) {
     if (before !== undefined) addEvent(sums, projectId, before, -1);
     if (after !== undefined) addEvent(sums, projectId, after, 1);
   }
-  if (sums.size > 0) await addToTotals(sql, [...sums.values()].toSorted(byKey).map(toTerms));
+  return [...sums.values()].toSorted(byKey).map(toTerms);
 }
 
 function addEvent(sums: Map<string, Sum>, projectId: string, event: CountedEvent, sign: 1 | -1) {

@@ -1,0 +1,225 @@
+// Commits of new events in one statement (apply-new.ts) leave what the general way leaves.
+
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import type { EventWrite } from "../../src/tracing/events/event.ts";
+import { applyNew } from "../../src/tracing/events/apply-new.ts";
+import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
+import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
+import type { WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
+import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestProject } from "../support/project.ts";
+
+let testDatabase: TestDatabase;
+let fields: FieldCatalogue;
+let projectId: ProjectId;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  fields = createFieldCatalogue({ database: testDatabase.database });
+  projectId = await givenProject();
+});
+
+afterAll(async () => {
+  await testDatabase.drop();
+});
+
+const derivations = () => ({ fields, estimateCost: () => null });
+
+function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
+  return {
+    event_id: createUuid(),
+    session_id: createUuid(),
+    event_type: "model",
+    event_name: "chat",
+    source: "test",
+    start_time: 2_000,
+    end_time: 3_000,
+    metadata: { total_tokens: 5, cost: 0.1 },
+    ...overrides,
+  };
+}
+
+function setOf(project: ProjectId, writes: readonly EventWrite[]): WriteSet {
+  return {
+    ...{ projectId: project, writes, kind: "create", receivedAtMs: 2_000, bytes: 2_000 },
+    sessionNames: new Map(),
+  };
+}
+
+async function store(writes: readonly EventWrite[], project = projectId) {
+  return applyNew(testDatabase.database, derivations(), [setOf(project, writes)]);
+}
+
+/** Creates a project whose catalogue knows the fields of all events of this file. */
+async function givenProject(): Promise<ProjectId> {
+  const project = await createTestProject(testDatabase.database);
+  const session_id = "given";
+  const writes = [
+    anEvent({ session_id, event_id: "first" }),
+    anEvent({ session_id, event_id: "second", metadata: { total_tokens: 1, cost: 1 } }),
+    anEvent({ session_id, event_id: "third", event_type: "tool", error: "broken" }),
+    anEvent({ session_id, event_id: session_id, event_type: "session" }),
+  ];
+  await applyWrites(testDatabase.database, derivations(), [setOf(project, writes)]);
+  return project;
+}
+
+/** Returns what is stored of a project, without its id and model. */
+async function readAll(project: ProjectId): Promise<unknown> {
+  const sql = testDatabase.database.sql();
+  const stored = await sql`
+    select to_jsonb(events) - 'project_id' as event
+    from events
+    where project_id = ${project}
+    order by event_id`;
+  const totals = await sql`
+    select to_jsonb(session_totals) - 'project_id' as totals
+    from session_totals
+    where project_id = ${project}
+    order by session_id`;
+  return [...stored, ...totals];
+}
+
+describe("applyNew", () => {
+  test("stores a new event with its new session and totals", async () => {
+    const event = anEvent();
+
+    expect(await store([event])).toEqual([["applied"]]);
+
+    const sql = testDatabase.database.sql();
+    const rows = await sql`
+      select event_type, start_time_us, end_time_us
+      from events
+      where project_id = ${projectId} and session_id = ${event.session_id ?? ""}
+      order by event_type`;
+    const times = { start_time_us: 2_000_000, end_time_us: 3_000_000 };
+    expect([...rows]).toEqual([
+      { event_type: "model", ...times },
+      { event_type: "session", ...times },
+    ]);
+    const [totals] = await sql`
+      select num_events, total_tokens::float8, cost::float8
+      from session_totals
+      where project_id = ${projectId} and session_id = ${event.session_id ?? ""}`;
+    expect(totals).toEqual({ num_events: 1, total_tokens: 5, cost: 0.1 });
+  });
+
+  test("widens a session that exists", async () => {
+    const event = anEvent();
+    await store([event]);
+
+    const session_id = event.session_id ?? "";
+    expect(
+      await store([anEvent({ session_id, start_time: 1_000, end_time: 2_500 })]),
+    ).toBeDefined();
+    expect(
+      await store([anEvent({ session_id, start_time: 2_200, end_time: 9_000 })]),
+    ).toBeDefined();
+
+    const [session] = await testDatabase.database.sql()`
+      select start_time_us, end_time_us
+      from events
+      where project_id = ${projectId} and event_id = ${session_id}`;
+    expect(session).toEqual({ start_time_us: 1_000_000, end_time_us: 9_000_000 });
+  });
+
+  test.each([
+    ["an event that exists", async (event: EventWrite) => [anEvent(), event]],
+    [
+      "an event as a session",
+      async ({ event_id }: EventWrite) => [anEvent({ session_id: event_id })],
+    ],
+    ["fields that are not known", async () => [anEvent({ outputs: { [createUuid()]: 1 } })]],
+    [
+      "a value that Postgres cannot store",
+      async () => [anEvent({ metadata: { cost: 1, total_tokens: 1 }, start_time: 1e18 })],
+    ],
+  ])("stores nothing with %s", async (_name, toWrites) => {
+    const event = anEvent();
+    await store([event]);
+    const before = await readAll(projectId);
+
+    expect(await store(await toWrites(event))).toBeUndefined();
+
+    expect(await readAll(projectId)).toEqual(before);
+  });
+
+  test("stores nothing for a project with a listener, or of updates", async () => {
+    const listener: WrittenListener = { wants: () => true, onWritten: async () => undefined };
+    const { database } = testDatabase;
+    const set = setOf(projectId, [anEvent()]);
+
+    expect(await applyNew(database, { ...derivations(), listener }, [set])).toBeUndefined();
+    expect(await applyNew(database, derivations(), [{ ...set, kind: "enrich" }])).toBeUndefined();
+  });
+
+  test("writers of one new session at once store every event", async () => {
+    const session_id = createUuid();
+    const recorder = createRecorder({ database: testDatabase.database, fields });
+
+    await Promise.all(
+      Array.from({ length: 40 }, () => recorder.record(projectId, [anEvent({ session_id })])),
+    );
+
+    const [totals] = await testDatabase.database.sql()`
+      select num_events, cost::float8
+      from session_totals
+      where project_id = ${projectId} and session_id = ${session_id}`;
+    expect(totals).toEqual({ num_events: 40, cost: 4 });
+  });
+});
+
+/** Events of few ids, so that they meet each other and sessions. */
+const someWrites = fc.array(
+  fc.record(
+    {
+      event_id: fc.constantFrom("a", "b", "c", "d", "e", "s", "t"),
+      session_id: fc.constantFrom("s", "t", "u", "a"),
+      event_type: fc.constantFrom("model", "tool", "session"),
+      start_time: fc.integer({ min: 1, max: 9 }),
+      end_time: fc.integer({ min: 10, max: 19 }),
+      error: fc.constantFrom("", "broken"),
+      metadata: fc.constantFrom({}, { total_tokens: 3 }, { cost: 0.1 }),
+    },
+    { requiredKeys: ["event_id", "event_type", "session_id", "metadata"] },
+  ),
+  { minLength: 1, maxLength: 3 },
+) as fc.Arbitrary<EventWrite[]>;
+
+describe("a recorder", () => {
+  test("stores the same with and without the statement for new events", async () => {
+    const { database } = testDatabase;
+    const general: WrittenListener = { wants: () => true, onWritten: async () => undefined };
+    const oneWay = createRecorder({ database, fields });
+    const otherWay = createRecorder({ database, fields, listener: general });
+    const record = async (recorder: Recorder, project: ProjectId, writes: EventWrite[]) =>
+      recorder.record(project, writes.map(toSession));
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(someWrites, { minLength: 1, maxLength: 5 }), async (commits) => {
+        const [one, other] = await Promise.all([givenProject(), givenProject()]);
+        for (const writes of commits) {
+          const refused = await record(oneWay, one, writes);
+          expect(refused).toEqual(await record(otherWay, other, writes));
+        }
+        expect(strip(await readAll(one))).toEqual(strip(await readAll(other)));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+/** A session names itself. */
+function toSession(write: EventWrite): EventWrite {
+  return write.event_type === "session" ? { ...write, session_id: write.event_id } : write;
+}
+
+/** Replaces the default times, those of the request. */
+function strip(rows: unknown): unknown {
+  return JSON.parse(JSON.stringify(rows), (key, value: unknown) =>
+    key.endsWith("_time_us") && typeof value === "number" && value > 1e12 ? "now" : value,
+  );
+}
