@@ -3,8 +3,8 @@
 // rounds that follow each other says which checkout is faster.
 
 import { join, resolve } from "node:path";
-import type { LoadResult } from "./generator.ts";
-import { type LoadName, loadNames, loads } from "./loads.ts";
+import { run, standInFlags, startStandIn } from "./gateway-processes.ts";
+import { loadNames, loads } from "./loads.ts";
 import { cpuSecondsOfTree, threadSecondsOf } from "./processes.ts";
 import { runLoad } from "./run-load.ts";
 import { type BenchService, startService } from "./service.ts";
@@ -16,29 +16,55 @@ export type CompareOptions = {
   readonly rounds: number;
   /** Events of a round. */
   readonly events: number;
-  readonly only: LoadName | undefined;
+  readonly only: string | undefined;
 };
+
+/** Sends the work of one round to a service and returns its events and seconds. */
+type Send = (service: BenchService, round: number) => Promise<Sent>;
+type Sent = { readonly events: number; readonly seconds: number };
 
 /** What one round measured: events a second, and microseconds of processor an event. */
 type Round = { readonly speed: number; readonly serviceCpu: number; readonly postgresCpu: number };
 
 const connections = 8;
 
+type ChatLoad = {
+  readonly name: string;
+  readonly isStream: boolean;
+  readonly concurrency: number;
+  readonly requests: number;
+};
+
+const chatLoads: readonly ChatLoad[] = [
+  { name: "chat-1", isStream: false, concurrency: 1, requests: 300 },
+  { name: "chat-16", isStream: false, concurrency: 16, requests: 1_500 },
+  { name: "chat-64", isStream: false, concurrency: 64, requests: 2_000 },
+  { name: "chat-stream-1", isStream: true, concurrency: 1, requests: 300 },
+  { name: "chat-stream-16", isStream: true, concurrency: 16, requests: 1_000 },
+  { name: "chat-stream-64", isStream: true, concurrency: 64, requests: 1_200 },
+];
+
+/** Loads that two checkouts are compared at; a chat is a model call with its stored event. */
+export const compareLoads: readonly string[] = [...loadNames, ...chatLoads.map(({ name }) => name)];
+
 export async function benchCompare(options: CompareOptions): Promise<void> {
   console.log(`${describeMachine()}; other checkout: ${options.tree}`);
   const other = (await import(join(resolve(options.tree), "test/bench/service.ts"))) as {
-    readonly startService: () => Promise<BenchService>;
+    readonly startService: typeof startService;
   };
-  const services = [await other.startService(), await startService()] as const;
+  const standIn = await startStandIn();
+  const flags = standInFlags(standIn.url);
+  const services = [await other.startService([], flags), await startService([], flags)] as const;
   try {
     const rows: (string | number)[][] = [];
-    for (const load of loadNames) {
-      if (options.only !== undefined && options.only !== load) continue;
-      rows.push([load, ...(await compareLoad(services, load, options))]);
+    for (const [name, send] of sendersOf(options.events)) {
+      if (options.only !== undefined && options.only !== name) continue;
+      rows.push([name, ...(await compareLoad(services, send, options.rounds))]);
     }
     console.log(`\n${formatTable(head, rows)}`);
   } finally {
     for (const service of services) await service.stop();
+    await standIn.stop();
   }
 }
 
@@ -52,21 +78,38 @@ const head = [
   "± error",
 ];
 
+function sendersOf(events: number): [string, Send][] {
+  const batches = loadNames.map((load): [string, Send] => {
+    const requests = Math.ceil(events / loads[load].events);
+    const send: Send = ({ credentials: { url, project_api_key: key } }, round) => {
+      const firstEvent = round * requests * loads[load].events;
+      return runLoad({ load, requests, firstEvent, url, key, connections });
+    };
+    return [load, send];
+  });
+  const chats = chatLoads.map(({ name, isStream, concurrency, requests }): [string, Send] => {
+    const job = { model: "bench/m", isStream, pace: { concurrency }, requests };
+    const send: Send = async ({ credentials: { url, project_api_key: key } }) => {
+      const { seconds } = await run({ ...job, url: `${url}/v1`, key });
+      return { events: requests, seconds };
+    };
+    return [name, send];
+  });
+  return [...batches, ...chats];
+}
+
 async function compareLoad(
   services: readonly [BenchService, BenchService],
-  load: LoadName,
-  { rounds, events }: CompareOptions,
+  send: Send,
+  rounds: number,
 ): Promise<readonly number[]> {
-  const requests = Math.ceil(events / loads[load].events);
   const measured: [Round, Round][] = [];
   // The first round warms up code and caches and is not counted.
   for (let number = 0; number <= rounds; number += 1) {
-    const firstEvent = number * requests * loads[load].events;
     const pair: Round[] = [];
     // Each goes first in every other round.
     for (const index of number % 2 === 0 ? [0, 1] : [1, 0]) {
-      const service = services[index] as BenchService;
-      pair[index] = await runRound(service, { load, requests, firstEvent });
+      pair[index] = await runRound(services[index] as BenchService, send, number);
     }
     const [before, after] = pair;
     if (number > 0 && before && after) measured.push([before, after]);
@@ -77,16 +120,13 @@ async function compareLoad(
   });
 }
 
-type Work = { readonly load: LoadName; readonly requests: number; readonly firstEvent: number };
-
-async function runRound(service: BenchService, work: Work): Promise<Round> {
-  const { url, project_api_key: key } = service.credentials;
+async function runRound(service: BenchService, send: Send, number: number): Promise<Round> {
   const own = await threadSecondsOf(service.pid);
   const postgres = await cpuSecondsOfTree(service.postgresPid);
-  const result: LoadResult = await runLoad({ ...work, url, key, connections });
-  const perEvent = (seconds: number): number => (seconds * 1e6) / result.events;
+  const { events, seconds } = await send(service, number);
+  const perEvent = (used: number): number => (used * 1e6) / events;
   return {
-    speed: result.events / result.seconds,
+    speed: events / seconds,
     serviceCpu: perEvent((await threadSecondsOf(service.pid)) - own),
     postgresCpu: perEvent((await cpuSecondsOfTree(service.postgresPid)) - postgres),
   };

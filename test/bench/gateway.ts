@@ -1,12 +1,9 @@
 // `npm run bench -- gateway`: the time that the LLM proxy adds to a chat completion, direct to a
 // stand-in and through the service in turn, with every generation stored.
 
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { promisify } from "node:util";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { GatewayJob, GatewayResult } from "./gateway-generator.ts";
+import { run, standInFlags, startStandIn } from "./gateway-processes.ts";
 import { cpuSecondsOf, cpuSecondsOfTree, memoryMb, peakMemoryMb } from "./processes.ts";
 import { type BenchService, startService } from "./service.ts";
 import { describeMachine, formatTable, median } from "./table.ts";
@@ -44,9 +41,7 @@ type Bench = {
 export async function benchGateway(options: GatewayOptions): Promise<void> {
   console.log(describeMachine());
   const standIn = await startStandIn();
-  const provider = { provider: "openai_compatible", base_url: standIn.url, api_key: "none" };
-  const flags = ["--providers", JSON.stringify({ bench: provider })];
-  const service = await startService(options.nodeFlags, flags);
+  const service = await startService(options.nodeFlags, standInFlags(standIn.url));
   let sent = 0;
   const bench: Bench = {
     service,
@@ -207,30 +202,4 @@ async function checkStored({ databaseUrl }: BenchService, sent: number): Promise
   } finally {
     await database.close();
   }
-}
-
-const generatorPath = new URL("./gateway-generator.ts", import.meta.url).pathname;
-
-async function run(job: GatewayJob): Promise<GatewayResult> {
-  const words = [generatorPath, JSON.stringify(job)];
-  const { stdout } = await promisify(execFile)(process.execPath, words);
-  return JSON.parse(stdout) as GatewayResult;
-}
-
-type StandInProcess = { readonly url: string; stop(): Promise<void> };
-
-async function startStandIn(): Promise<StandInProcess> {
-  const path = new URL("./stand-in.ts", import.meta.url).pathname;
-  const child: ChildProcess = spawn(process.execPath, [path], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  if (!child.stdout) throw new Error("the stand-in has no output");
-  const [url] = (await once(createInterface(child.stdout), "line")) as [string];
-  return {
-    url,
-    async stop() {
-      child.stdin?.end();
-      if (child.exitCode === null) await once(child, "exit");
-    },
-  };
 }

@@ -4,7 +4,7 @@
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";
 import { benchBlocking } from "./blocking.ts";
-import { benchCompare } from "./compare.ts";
+import { benchCompare, compareLoads } from "./compare.ts";
 import { benchEvaluate, evaluateParts } from "./evaluate.ts";
 import { benchGateway, gatewayParts } from "./gateway.ts";
 import { benchIngest } from "./ingest.ts";
@@ -18,7 +18,8 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
        npm run bench -- evaluate [--rounds N] [--runs N] [--events N] [--seconds N] [--only PART]
        npm run bench -- blocking [--rounds N]
        npm run bench -- compare --tree FOLDER [--rounds N] [--events N] [--only LOAD]
-loads: ${loadNames.join(", ")}; parts of gateway: ${gatewayParts.join(", ")};
+loads: ${loadNames.join(", ")}; of compare also ${compareLoads.slice(loadNames.length).join(", ")};
+parts of gateway: ${gatewayParts.join(", ")};
 parts of evaluate: ${evaluateParts.join(", ")}`;
 
 const { values, positionals } = parseArgs({
@@ -84,7 +85,7 @@ switch (positionals[0]) {
       tree: values.tree,
       rounds: Number(values.rounds),
       events: Number(values.events ?? 6_000),
-      only: loadNames.find((name) => name === values.only),
+      only: compareLoads.find((name) => name === values.only),
     });
     break;
   default:

@@ -17,6 +17,9 @@ import type { WriteSet } from "./write-set.ts";
 /** Larger commits gain nothing: Postgres takes a fifth more processor for 100 events of 20 KB. */
 const bytesMax = 1_000_000;
 
+/** The same for the service's own writes, which do not state their bytes. */
+const textLengthMax = 1_000_000;
+
 /**
  * Applies and commits several requests' writes if they only create events, of known shape and for
  * no listener, and no event exists. Returns the outcomes of each request's writes; undefined if
@@ -28,7 +31,7 @@ export async function applyNew(
   sets: readonly WriteSet[],
 ): Promise<readonly Outcomes[] | undefined> {
   const { fields, estimateCost, listener } = derivations;
-  if (database.isInTransaction() || bytesOfRequests(sets) > bytesMax) return undefined;
+  if (database.isInTransaction() || bytesOfRequests(sets, 0) > bytesMax) return undefined;
   for (const { kind, projectId } of sets) {
     if (kind !== "create" || listener?.wants(projectId) === true) return undefined;
   }
@@ -52,11 +55,10 @@ export async function applyNew(
   // A session among the new events that its members make wider.
   if ((await timesOf(changes, pacer)).length > 0) return undefined;
   const onTooLong = (): void => undefined;
-  for await (const { text, rows: taken } of toStatements(rows, {
-    ...{ pacer, rowLengthMax, onTooLong },
-    isSmall: true,
-  })) {
-    if (taken.length < rows.length) return undefined;
+  const isSmall = bytesOfRequests(sets, Infinity) <= bytesMax;
+  const statements = toStatements(rows, { pacer, rowLengthMax, onTooLong, isSmall });
+  for await (const { text, rows: taken } of statements) {
+    if (taken.length < rows.length || text.length > textLengthMax) return undefined;
     const isStored = await tryStore(database, text, toTotalsJson(totalsTermsOf(changes)));
     return isStored ? submitted.map(outcomesOf) : undefined;
   }

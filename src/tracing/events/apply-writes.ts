@@ -99,12 +99,12 @@ type CommitSize = {
 };
 
 function isSmallCommit(sets: readonly WriteSet[]): boolean {
-  return bytesOfRequests(sets) <= commitGroupBytesMax;
+  return bytesOfRequests(sets, Infinity) <= commitGroupBytesMax;
 }
 
-/** Returns the bytes of memory that the requests of a commit hold; Infinity if one does not say. */
-export function bytesOfRequests(sets: readonly WriteSet[]): number {
-  return sets.reduce((sum, set) => sum + (set.requestBytes ?? set.bytes ?? Infinity), 0);
+/** Returns the bytes of memory that the requests of a commit hold; `unknown` for one unsaid. */
+export function bytesOfRequests(sets: readonly WriteSet[], unknown: number): number {
+  return sets.reduce((sum, set) => sum + (set.requestBytes ?? set.bytes ?? unknown), 0);
 }
 
 async function apply(
