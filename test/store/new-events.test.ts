@@ -207,7 +207,7 @@ describe("a recorder", () => {
         }
         expect(strip(await readAll(one))).toEqual(strip(await readAll(other)));
       }),
-      { numRuns: 60 },
+      { numRuns: 150 },
     );
   });
 });

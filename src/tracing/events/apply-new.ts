@@ -44,6 +44,8 @@ export async function applyNew(
   const changes: WrittenChange[] = [];
   const rows: Row[] = [];
   for (const entry of entries.values()) {
+    // Writes of one id may name different sessions, of which only the last gets the event.
+    if (entry.changes.length > 1) return undefined;
     const { projectId } = entry;
     const { event } = foldEntry(entry, undefined, toEvent);
     if (event === undefined || fields.unseen(projectId, event).length > 0) return undefined;
