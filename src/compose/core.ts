@@ -99,6 +99,7 @@ export async function createCore(options: CoreOptions) {
   const prices = createPrices();
   const tracing = createTracing({
     clusters,
+    logger,
     estimateCost: createEstimateCost(prices),
     ...(onStored && { onStored }),
   });

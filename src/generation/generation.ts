@@ -92,6 +92,7 @@ export function createGeneration(options: GenerationOptions): Generation {
     callModel,
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
+    logger,
   });
   const recordedCalls = createRecordedCalls({ calls, storeGeneration, running });
   return {

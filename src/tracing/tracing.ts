@@ -4,6 +4,7 @@
 import { createIdempotency } from "../access/idempotency/idempotency.ts";
 import type { Idempotency } from "../access/idempotency/idempotency.ts";
 import type { ProjectScope } from "../access/scope.ts";
+import type { Logger } from "../base/logger.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import type { QueueSize } from "./events/commit-queue.ts";
@@ -58,6 +59,7 @@ export type TracingOptions = {
   readonly estimateCost?: EstimateCost;
   /** Called in each commit with the events that it creates or changes. */
   readonly listener?: WrittenListener;
+  readonly logger?: Pick<Logger, "debug">;
 };
 
 export type TracingOfClusters = {
@@ -74,7 +76,7 @@ export type TracingOfClusters = {
 };
 
 export function createTracing(options: TracingOptions): TracingOfClusters {
-  const { clusters, onStored, estimateCost } = options;
+  const { clusters, onStored, estimateCost, logger } = options;
   let { listener } = options;
   const composed = new Map<Database, Tracing>();
   const recorders: Recorder[] = [];
@@ -82,7 +84,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
   function compose(database: Database): Tracing {
     const fields = createFieldCatalogue({ database });
     const recorder = createRecorder({
-      ...{ database, fields, estimateCost, listener },
+      ...{ database, fields, estimateCost, listener, logger },
       ...(onStored && { onStored }),
     });
     recorders.push(recorder);

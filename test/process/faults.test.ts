@@ -130,52 +130,56 @@ async function listWrongTotals(folder: string): Promise<readonly unknown[]> {
 }
 
 describe("kill -9 during writes", () => {
-  test("loses nothing acknowledged and leaves no half batch", { timeout: 60_000 + rounds * 15_000 }, async () => {
-    const folder = await givenADataFolder();
-    // Without a supervisor, whose pauses would grow with each round.
-    let service = await startOnce(folder);
-    let acknowledged = 0;
-    let updated = 0;
+  test(
+    "loses nothing acknowledged and leaves no half batch",
+    { timeout: 60_000 + rounds * 15_000 },
+    async () => {
+      const folder = await givenADataFolder();
+      // Without a supervisor, whose pauses would grow with each round.
+      let service = await startOnce(folder);
+      let acknowledged = 0;
+      let updated = 0;
 
-    for (let round = 0; round < rounds; round += 1) {
-      const credentials = await readCredentials(folder);
-      const client = { url: credentials.url, key: credentials.project_api_key };
-      const target = targets[round % targets.length] ?? "both";
-      const batches: Batch[] = [];
-      const stop = new AbortController();
-      const writers = Array.from({ length: writersPerRound }, () =>
-        writeUntil(stop.signal, client, round, batches),
-      );
-      // The kill comes in the middle of batches, at another point of them each round.
-      const enough = 2 + Math.floor(Math.random() * 12);
-      await vi.waitUntil(() => batches.filter((batch) => batch.isAcknowledged).length >= enough, {
-        timeout: 30_000,
-        interval: 1,
-      });
-      await kill(target, service, folder);
-      stop.abort();
-      await Promise.all(writers);
-      if (target !== "Postgres") {
-        await service.ended();
-        service = await startOnce(folder);
+      for (let round = 0; round < rounds; round += 1) {
+        const credentials = await readCredentials(folder);
+        const client = { url: credentials.url, key: credentials.project_api_key };
+        const target = targets[round % targets.length] ?? "both";
+        const batches: Batch[] = [];
+        const stop = new AbortController();
+        const writers = Array.from({ length: writersPerRound }, () =>
+          writeUntil(stop.signal, client, round, batches),
+        );
+        // The kill comes in the middle of batches, at another point of them each round.
+        const enough = 2 + Math.floor(Math.random() * 12);
+        await vi.waitUntil(() => batches.filter((batch) => batch.isAcknowledged).length >= enough, {
+          timeout: 30_000,
+          interval: 1,
+        });
+        await kill(target, service, folder);
+        stop.abort();
+        await Promise.all(writers);
+        if (target !== "Postgres") {
+          await service.ended();
+          service = await startOnce(folder);
+        }
+
+        const { url } = await readCredentials(folder);
+        const found = await readBatches({ ...client, url }, round);
+
+        for (const { id, eventIds, isAcknowledged, tokens } of batches) {
+          const events = found.get(id) ?? [];
+          if (!isAcknowledged && events.length === 0) continue;
+          const got = events.map(({ event_id }) => event_id).toSorted();
+          expect({ target, round, got }).toEqual({ target, round, got: eventIds.toSorted() });
+          if (tokens !== undefined) expect(events[0]?.metadata["total_tokens"]).toBe(tokens);
+        }
+        expect(await listWrongTotals(folder)).toEqual([]);
+        acknowledged += batches.filter((batch) => batch.isAcknowledged).length;
+        updated += batches.filter((batch) => batch.tokens !== undefined).length;
       }
 
-      const { url } = await readCredentials(folder);
-      const found = await readBatches({ ...client, url }, round);
-
-      for (const { id, eventIds, isAcknowledged, tokens } of batches) {
-        const events = found.get(id) ?? [];
-        if (!isAcknowledged && events.length === 0) continue;
-        const got = events.map(({ event_id }) => event_id).toSorted();
-        expect({ target, round, got }).toEqual({ target, round, got: eventIds.toSorted() });
-        if (tokens !== undefined) expect(events[0]?.metadata["total_tokens"]).toBe(tokens);
-      }
-      expect(await listWrongTotals(folder)).toEqual([]);
-      acknowledged += batches.filter((batch) => batch.isAcknowledged).length;
-      updated += batches.filter((batch) => batch.tokens !== undefined).length;
-    }
-
-    expect(acknowledged).toBeGreaterThanOrEqual(rounds * 2);
-    expect(updated).toBeGreaterThan(0);
-  });
+      expect(acknowledged).toBeGreaterThanOrEqual(rounds * 2);
+      expect(updated).toBeGreaterThan(0);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 // Judges with stand-ins of providers, composed as in the service.
 
+import { createLogger } from "../../src/base/logger.ts";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
 import type { RunnableDefinition } from "../../src/evaluation/runner/runner.ts";
@@ -62,6 +63,7 @@ export function givenJudges(
     }),
     callModel,
     concurrency,
+    logger: createLogger("silent"),
     answerMemory: createAnswerMemory(limits.bytesMax ?? 100_000_000),
     attemptsMax: 2,
     backoff: { firstMs: 0, pauseMsMax: 0, retryAfterMsMax: 0 },

@@ -37,7 +37,7 @@ export type DispatcherOptions = Omit<RouterOptions, "clusters" | "metrics" | "sc
       LostChunksOptions["scores"];
     /** Starts workflows, and queries Temporal about them. */
     readonly client: ChunkerOptions["client"] & LostChunksOptions["client"];
-    readonly logger: Pick<Logger, "warn" | "info">;
+    readonly logger: Pick<Logger, "warn" | "info" | "debug">;
     /** Time between two turns while something waits, and while nothing waits. */
     readonly busyPollMs?: number;
     readonly idlePollMs?: number;

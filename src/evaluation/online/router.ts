@@ -30,7 +30,7 @@ export type RouterOptions = {
   };
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "queueRuns">;
-  readonly logger: Pick<Logger, "warn">;
+  readonly logger: Pick<Logger, "warn" | "debug">;
   /** Maximum time of one evaluator's filters on the events of a transaction. */
   readonly filterMsMax?: number;
 };
@@ -128,6 +128,8 @@ export function createRouter(options: RouterOptions): Router {
         for (const { evaluator, events: matched } of all) {
           const existing = matched.filter(({ eventId }) => held.has(eventId));
           if (existing.length > 0) await scores.queueRuns(project, evaluator, existing);
+          const { evaluatorId } = evaluator;
+          logger.debug({ project_id: projectId, evaluatorId, events: existing.length }, "routed");
         }
         return events.length;
       });

@@ -11,6 +11,8 @@ import { type Backoff, backoffDefault, pauseMsAfter } from "./backoff.ts";
 export type AttemptsOptions = {
   /** Maximum tries of each target. */
   readonly attemptsMax: number;
+  /** Called after each attempt. */
+  readonly onAttempt?: (attempt: Attempt) => void;
   /** Ends all attempts when aborted. */
   readonly signal: AbortSignal;
   readonly backoff?: Backoff;
@@ -78,7 +80,7 @@ type Outcome<T> = { readonly value: T } | { readonly error: ProviderError | unde
  */
 async function tryTarget<T>(
   target: Target,
-  { attemptsMax, signal, backoff = backoffDefault }: AttemptsOptions,
+  { attemptsMax, signal, onAttempt, backoff = backoffDefault }: AttemptsOptions,
   attempts: Attempt[],
   call: Call<T>,
 ): Promise<Outcome<T>> {
@@ -88,7 +90,9 @@ async function tryTarget<T>(
     const startMs = performance.now();
     const note = (failure?: Pick<Attempt, "error" | "status">): void => {
       const durationMs = Math.round(performance.now() - startMs);
-      attempts.push({ provider: connection.name, model, durationMs, ...failure });
+      const attempt = { provider: connection.name, model, durationMs, ...failure };
+      attempts.push(attempt);
+      onAttempt?.(attempt);
     };
     try {
       const value = await untilAborted(signal, () => call(target, signal));

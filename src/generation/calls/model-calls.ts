@@ -2,6 +2,7 @@
 // calls and judges differ only in the use of the answer. Source: docs/decisions.md, 20, 21.
 
 import type { ProjectScope } from "../../access/scope.ts";
+import type { Logger } from "../../base/logger.ts";
 import type { Routing } from "../connections/routing/routing.ts";
 import type { Route } from "../provider.ts";
 import { concurrentCalls } from "../providers/call-model.ts";
@@ -16,7 +17,7 @@ import { runAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
 import { openCallSignal } from "./call-signal.ts";
 import type { Concurrency, Release } from "./concurrency.ts";
-import type { CallEnd } from "./generation-event.ts";
+import type { Attempt, CallEnd } from "./generation-event.ts";
 import {
   type CallModel,
   type ModelAnswer,
@@ -77,16 +78,20 @@ export type ModelCallsOptions = {
   readonly backoff?: Backoff;
   /** Maximum duration of a call with all attempts and the whole answer. */
   readonly timeoutMs: number;
+  readonly logger: Pick<Logger, "debug">;
 };
 
 export function createModelCalls(options: ModelCallsOptions): ModelCalls {
   const { routing, concurrency, answerMemory, callModel, attemptsMax, backoff } = options;
+  const { logger } = options;
   return {
     async open(project, { request, provider, client, promptCharacters = 0, ...call }) {
       const startedAtMs = Date.now();
       const timeoutMs = Math.min(call.timeoutMs ?? options.timeoutMs, options.timeoutMs);
       const enter = call.enter ?? ((calls) => concurrency.enter(project, calls));
       const route = await routing.find(project, modelOf(request), provider);
+      const targets = route.targets.map((one) => `${one.connection.name}/${one.model}`);
+      logger.debug({ project_id: project.projectId, targets }, "model call routed");
       const release = await enter(concurrentCalls(route, request));
       const memory = answerMemory.open(project);
       const free = (): void => {
@@ -98,7 +103,8 @@ export function createModelCalls(options: ModelCallsOptions): ModelCalls {
         const ender = openCallSignal(client, timeoutMs);
         const { signal } = ender;
         const ask = async <A extends ModelAnswer>(): Promise<Asked<A>> => {
-          const attempting = { attemptsMax, signal, ...(backoff && { backoff }) };
+          const onAttempt = (attempt: Attempt): void => logger.debug(attempt, "model call tried");
+          const attempting = { attemptsMax, signal, onAttempt, ...(backoff && { backoff }) };
           const { value, target, attempts } = await currentAnswer.run(memory, () =>
             runAttempts(route, attempting, (one) => callModel(one, request, signal)),
           );

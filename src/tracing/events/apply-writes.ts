@@ -3,6 +3,7 @@
 // Source: docs/decisions.md, 5, 6, 9, 17 and 18.
 
 import { commitGroupBytesMax } from "../../base/limits.ts";
+import type { Logger } from "../../base/logger.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
@@ -31,6 +32,7 @@ export type Derivations = {
   readonly fields: FieldCatalogue;
   readonly estimateCost: EstimateCost;
   readonly listener?: WrittenListener | undefined;
+  readonly logger?: Pick<Logger, "debug"> | undefined;
 };
 
 /** Outcome of a request that was not applied and has to be committed alone. */
@@ -109,7 +111,7 @@ export function bytesOfRequests(sets: readonly WriteSet[], unknown: number): num
 
 async function apply(
   sql: Sql,
-  { fields, estimateCost, listener }: Derivations,
+  { fields, estimateCost, listener, logger }: Derivations,
   entries: Entries,
   { isAlone, isSmall }: CommitSize,
 ): Promise<FieldSighting[]> {
@@ -138,6 +140,8 @@ async function apply(
     await fields.record(sql, projectId, group);
   }
   await listener?.onWritten(sql, changes);
+  const counts = { inserted: inserted.keys.size, merged: merged.changes.length };
+  logger?.debug({ ...counts, sessions: times.length, fields: sightings.length }, "events merged");
   return sightings;
 }
 

@@ -5,6 +5,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { ingestionTimeoutMs, transactionWaitMsMax } from "../../base/limits.ts";
+import type { Logger } from "../../base/logger.ts";
 import { createRunning } from "../../base/running.ts";
 import type { Database } from "../../postgres/database.ts";
 import { createTurns, type Turns } from "../../postgres/turns.ts";
@@ -79,6 +80,7 @@ export type RecorderOptions = {
   /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost | undefined;
   readonly listener?: WrittenListener | undefined;
+  readonly logger?: Pick<Logger, "debug"> | undefined;
 };
 
 /** The queue limits its own length. */
@@ -94,9 +96,9 @@ const noNames: ReadonlyMap<string, string> = new Map();
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { database, fields, onStored = () => undefined } = options;
-  const { estimateCost = () => null, listener } = options;
+  const { estimateCost = () => null, listener, logger } = options;
   const running = createRunning();
-  const derivations = { fields, estimateCost, listener };
+  const derivations = { fields, estimateCost, listener, logger };
   const queue = createCommitQueue({ commit, turns: options.turns ?? database.turns() });
   // Changes of large events run one at a time: this bounds their memory in Postgres, and other
   // requests do not wait for them.
@@ -105,6 +107,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   // The queue retries a failed request alone, and only then is it split to find its bad writes.
   async function commit(sets: readonly WriteSet[]): Promise<readonly Outcomes[]> {
     const stored = await applyNew(database, derivations, sets);
+    const events = sets.reduce((sum, { writes }) => sum + writes.length, 0);
+    logger?.debug({ requests: sets.length, events, isNew: stored !== undefined }, "commit");
     if (stored !== undefined) return stored;
     const [set] = sets;
     if (set === undefined || sets.length > 1) return applyWrites(database, derivations, sets);
