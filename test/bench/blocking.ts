@@ -62,6 +62,9 @@ function requests(): readonly Request[] {
   const text = JSON.stringify({
     events: [{ ...event, inputs: { text: "é".repeat(29_000_000) } }],
   });
+  const escaped = JSON.stringify({
+    events: [{ ...event, inputs: { text: "\\".repeat(29_000_000) + "\u0001" } }],
+  });
   const empty = `{"events":[${"{},".repeat(99_999)}{}]}`;
   const small = filled(batch(60_000, 256));
   const spans = Buffer.concat(Array.from({ length: 200 }, () => filled(loads["otlp-2k"])));
@@ -88,6 +91,7 @@ function requests(): readonly Request[] {
     { ...events, name: "100,000 empty events, REST", body: Buffer.from(empty) },
     { ...events, name: "one event of 490,000 numbers, REST", body: Buffer.from(numbers) },
     { ...events, name: "one event with a text of 58 MB, REST", body: Buffer.from(text) },
+    { ...events, name: "the same of 29,000,000 backslashes, REST", body: Buffer.from(escaped) },
     { ...loads["otlp-2k"], name: "20,000 spans of 2 KB, OTLP", body: spans },
     {
       name: "a page of 3,000 events, REST",

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
-import { applyNew } from "../../src/tracing/events/apply-new.ts";
+import { createApplyNew } from "../../src/tracing/events/apply-new.ts";
 import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
 import type { WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
@@ -50,7 +50,7 @@ function setOf(project: ProjectId, writes: readonly EventWrite[]): WriteSet {
 }
 
 async function store(writes: readonly EventWrite[], project = projectId) {
-  return applyNew(testDatabase.database, derivations(), [setOf(project, writes)]);
+  return createApplyNew(testDatabase.database, derivations())([setOf(project, writes)]);
 }
 
 /** Creates a project whose catalogue knows the fields of all events of this file. */
@@ -152,8 +152,10 @@ describe("applyNew", () => {
     const { database } = testDatabase;
     const set = setOf(projectId, [anEvent()]);
 
-    expect(await applyNew(database, { ...derivations(), listener }, [set])).toBeUndefined();
-    expect(await applyNew(database, derivations(), [{ ...set, kind: "enrich" }])).toBeUndefined();
+    expect(await createApplyNew(database, { ...derivations(), listener })([set])).toBeUndefined();
+    expect(
+      await createApplyNew(database, derivations())([{ ...set, kind: "enrich" }]),
+    ).toBeUndefined();
   });
 
   test("writers of one new session at once store every event", async () => {

@@ -78,7 +78,8 @@ begin
       where project_id = stub.project_id and event_id = stub.event_id;
       if stub.is_stub is not true or held.event_type is distinct from 'session'
         or (held.event_name = 'unknown' and stub.event_name <> 'unknown') then
-        raise serialization_failure using message = 'an event exists and has to be merged';
+        raise serialization_failure using
+          message = 'an event exists and has to be merged', detail = stub.project_id;
       end if;
       if held.start_time_us > stub.start_time_us
         or held.end_time_us is null or held.end_time_us < stub.end_time_us then

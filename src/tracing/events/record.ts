@@ -11,7 +11,7 @@ import type { Database } from "../../postgres/database.ts";
 import { createTurns, type Turns } from "../../postgres/turns.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyApart } from "./apply-apart.ts";
-import { applyNew } from "./apply-new.ts";
+import { createApplyNew } from "./apply-new.ts";
 import { applyWrites, runsAlone } from "./apply-writes.ts";
 import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
 import type { EstimateCost, EventWrite } from "./event.ts";
@@ -99,6 +99,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const { estimateCost = () => null, listener, logger } = options;
   const running = createRunning();
   const derivations = { fields, estimateCost, listener, logger };
+  const applyNew = createApplyNew(database, derivations);
   const queue = createCommitQueue({ commit, turns: options.turns ?? database.turns() });
   // Changes of large events run one at a time: this bounds their memory in Postgres, and other
   // requests do not wait for them.
@@ -106,7 +107,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   // The queue retries a failed request alone, and only then is it split to find its bad writes.
   async function commit(sets: readonly WriteSet[]): Promise<readonly Outcomes[]> {
-    const stored = await applyNew(database, derivations, sets);
+    const stored = await applyNew(sets);
     const events = sets.reduce((sum, { writes }) => sum + writes.length, 0);
     logger?.debug({ requests: sets.length, events, isNew: stored !== undefined }, "commit");
     if (stored !== undefined) return stored;

@@ -2,7 +2,8 @@
 // commit of any size takes the memory of one statement.
 
 import type { Pacer } from "../../base/pacer.ts";
-import { escapeJson, mayNeedEscape } from "./postgres-text.ts";
+import { mayNeedEscape } from "./postgres-text.ts";
+import { writeJson } from "./row-json.ts";
 
 /** A row in the form that jsonb_to_recordset reads. */
 export type Row = { readonly project_id: string; readonly event_id: string } & Readonly<
@@ -84,7 +85,7 @@ async function readGroup(
   for (; end < rows.length && texts.length < rowsPerStatementMax; end += 1) {
     const row = rows[end];
     if (row === undefined) break;
-    const text = escapeJson(JSON.stringify(row));
+    const text = await writeJson(row, pacer);
     if (text.length > rowLengthMax) onTooLong(row);
     else if (texts.length > 0 && length + text.length > statementLengthMax) break;
     else {
