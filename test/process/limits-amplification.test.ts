@@ -92,6 +92,11 @@ const otlpRows = (bytes: number): readonly Row[] => [
   { protocol: "OTLP/HTTP JSON", method: exportTraces, body: () => largeResourceInJson(bytes) },
   { protocol: "gRPC", method: exportTraces, body: () => largeResourceInProtobuf(bytes) },
   { protocol: "gRPC-Web", method: exportTraces, body: () => largeResourceInProtobuf(bytes) },
+  {
+    protocol: "Connect Protobuf",
+    method: exportTraces,
+    body: () => largeResourceInProtobuf(bytes),
+  },
 ];
 
 /** Returns the answers that neither refuse the spans by name nor say to come later. */
@@ -162,3 +167,24 @@ test("small updates to large events are stored or refused", { timeout: timeoutMs
 });
 
 const largeText = "x".repeat(10_000_000);
+
+function numbersInProtobuf(count: number): Buffer {
+  const number = Buffer.alloc(9);
+  number.writeUInt8(2 * 8 + 1);
+  const item = lengthField(1, lengthField(6, lengthField(1, number)));
+  const list = lengthField(2, lengthField(6, repeat(item, count)));
+  const inputs = lengthField(11, lengthField(1, join(lengthField(1, "list"), list)));
+  return lengthField(1, join(lengthField(5, "tool"), inputs));
+}
+
+test("lists of numbers in Protobuf hold up no one else", { timeout: timeoutMs }, async () => {
+  const rows = (["Connect Protobuf", "gRPC", "gRPC-Web"] as const).map((protocol) => ({
+    protocol,
+    method: createEvent,
+    body: () => numbersInProtobuf(1_000_000),
+  }));
+
+  const answers = await attack(rows, 3);
+
+  expect(othersThanRefusals(answers, /more than \d+ (values|messages)/)).toEqual([]);
+});
