@@ -154,8 +154,16 @@ test("small updates to large events are stored or refused", { timeout: timeoutMs
     event_id: ids[index % ids.length],
     metadata: { [`update ${index}`]: index },
   }));
-  const rows = [...stored.map((one) => [one]), updated].map((events) => ({
-    protocol: "REST over HTTP/1.1" as const,
+  const rest = "REST over HTTP/1.1" as const;
+  const batches = [
+    ...stored.map((one) => ({ protocol: rest, events: [one] })),
+    ...([rest, "Connect JSON", "gRPC JSON"] as const).map((protocol) => ({
+      protocol,
+      events: updated,
+    })),
+  ];
+  const rows = batches.map(({ protocol, events }) => ({
+    protocol,
     method: createEventBatch,
     rest: "POST /events/batch",
     body: () => Buffer.from(JSON.stringify({ events })),
