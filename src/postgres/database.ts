@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type postgres from "postgres";
 import { currentTenant } from "../base/tenant.ts";
-import { endsConnection } from "./faults.ts";
+import { codeOf, endsConnection } from "./faults.ts";
 import { type ColumnTypes, openPools, type PoolOptions, type PoolWithTurns } from "./pools.ts";
 import { createRead, type Read, type ReaderOptions } from "./reader.ts";
 import { readOrigin } from "./statement-origins.ts";
@@ -240,5 +240,5 @@ function guard(
 }
 
 function isRetried(error: unknown): boolean {
-  return error instanceof Error && "code" in error && retriedCodes.has(String(error.code));
+  return retriedCodes.has(codeOf(error) ?? "");
 }

@@ -46,6 +46,12 @@ export function findDatabaseFault(error: unknown): Reason | undefined {
   return undefined;
 }
 
+/** Returns the SQLSTATE of an error, or the code that the driver or the system gives it. */
+export function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : undefined;
+}
+
 /** unique_violation. */
 const uniqueViolationCode = "23505";
 
@@ -57,14 +63,14 @@ export function isUniqueViolation(error: unknown, index?: string): boolean {
 
 /** Tells whether a timeout or a cancel ended a statement. */
 export function isCanceled(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === canceledCode;
+  return codeOf(error) === canceledCode;
 }
 
 /** Tells whether an error ended its connection or reports the connection's end. */
 export function endsConnection(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, severity } = error as { code?: unknown; severity?: string };
-  if (typeof code !== "string") return false;
+  const code = codeOf(error);
+  if (code === undefined) return false;
+  const { severity } = error as { severity?: string };
   return sessionSeverities.has(severity) || isConnectionCode(code);
 }
 

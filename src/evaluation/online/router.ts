@@ -8,6 +8,7 @@ import type { Logger } from "../../base/logger.ts";
 import { metricFilterMsMax, projectFilterMsMax } from "../../base/tenant-limits.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { codeOf } from "../../postgres/faults.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RoutedEvaluator } from "../metrics/definition.ts";
 import type { QueuedEvent, Scores } from "../scores/scores.ts";
@@ -152,6 +153,5 @@ function earliest(events: readonly QueuedEvent[]): QueuedEvent[] {
  */
 function isAboutFilters(error: unknown): boolean {
   if (error instanceof ServiceError) return error.reason === "INVALID_FILTER";
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^(22...|54...|57014)$/.test(code);
+  return /^(22...|54...|57014)$/.test(codeOf(error) ?? "");
 }

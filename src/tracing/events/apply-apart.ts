@@ -3,6 +3,7 @@
 
 import { valueFaultCommitsMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
+import { codeOf } from "../../postgres/faults.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import type { Refusal } from "./merge.ts";
 import type { WriteSet } from "./write-set.ts";
@@ -53,12 +54,7 @@ async function applyHalves(
 
 /** Returns whether Postgres refuses a value: SQLSTATE classes of bad data and exceeded limits. */
 function isValueFault(error: unknown): error is Error & { readonly code: string } {
-  return (
-    error instanceof Error &&
-    "code" in error &&
-    typeof error.code === "string" &&
-    /^(22|54)[0-9A-Z]{3}$/.test(error.code)
-  );
+  return /^(22|54)[0-9A-Z]{3}$/.test(codeOf(error) ?? "");
 }
 
 function refusalOf({ code }: { readonly code: string }): Refusal {

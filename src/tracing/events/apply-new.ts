@@ -4,6 +4,7 @@
 import { LRUCache } from "lru-cache";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import type { Database } from "../../postgres/database.ts";
+import { codeOf } from "../../postgres/faults.ts";
 import { toTotalsJson } from "../sessions/store.ts";
 import { totalsTermsOf } from "../sessions/totals-change.ts";
 import { bytesOfRequests, type Derivations, timesOf } from "./apply-writes.ts";
@@ -41,13 +42,16 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
   const toEvent: ToEvent = (eventId, given, startMs) =>
     toStoredEvent(eventId, given, startMs, estimateCost);
 
+  const isWanted = (sets: readonly WriteSet[]): boolean =>
+    listener !== undefined && sets.some(({ projectId }) => listener.wants(projectId));
+
   function mayApply(sets: readonly WriteSet[]): boolean {
-    if (database.isInTransaction() || bytesOfRequests(sets, 0) > bytesMax) return false;
+    if (database.isInTransaction() || isWanted(sets) || bytesOfRequests(sets, 0) > bytesMax)
+      return false;
     return sets.every(
       ({ kind, projectId, writes, bytes }) =>
         kind === "create" &&
         !merging.has(projectId) &&
-        listener?.wants(projectId) !== true &&
         (bytes !== undefined || !isLong(writes, bytesMax)),
     );
   }
@@ -59,7 +63,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     const changes: WrittenChange[] = [];
     const rows: Row[] = [];
     for (const entry of entries.values()) {
-      // Writes of one id may name different sessions, of which only the last gets the event.
+      // Two writes of one id may name two sessions, and the event belongs to the second only.
       if (entry.changes.length > 1) return undefined;
       const { projectId } = entry;
       const { event } = foldEntry(entry, undefined, toEvent);
@@ -99,7 +103,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
       isSmall: true,
     })) {
       // A listener may have begun to want the events meanwhile.
-      if (taken.length < rows.length || !mayApply(sets)) return undefined;
+      if (taken.length < rows.length || isWanted(sets)) return undefined;
       return (await tryStore(text, changes)) ? submitted.map(outcomesOf) : undefined;
     }
     return undefined;
@@ -122,6 +126,5 @@ function outcomesOf({ changes }: Submitted): Outcomes {
  * transactions to be tried again. The statement stored nothing.
  */
 function isAboutRows(error: unknown): error is Error & RowsFault {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^(2[123]|40|54)[0-9A-Z]{3}$/.test(code);
+  return /^(2[123]|40|54)[0-9A-Z]{3}$/.test(codeOf(error) ?? "");
 }

@@ -8,6 +8,7 @@ import {
   commitWaitingBytesOfProjectMax,
 } from "../../base/limits.ts";
 import { commitGroupEventsMax, commitWaitMsMax } from "../../base/tenant-limits.ts";
+import { codeOf } from "../../postgres/faults.ts";
 import type { Place, Turns } from "../../postgres/turns.ts";
 import type { Outcome } from "./merge.ts";
 import { sizeOfSet, type WriteSet } from "./write-set.ts";
@@ -194,6 +195,6 @@ async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<v
  * errors that do not come from the database.
  */
 function isAboutValues(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code !== "string" || /^(2[123]|54)[0-9A-Z]{3}$/.test(code);
+  const code = codeOf(error);
+  return code === undefined || /^(2[123]|54)[0-9A-Z]{3}$/.test(code);
 }

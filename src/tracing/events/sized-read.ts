@@ -8,6 +8,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { eventReadBytesMax, eventOverheadBytes } from "../../base/limits.ts";
 import { createPacer } from "../../base/pacer.ts";
 import type { Database, Read, Sql } from "../../postgres/database.ts";
+import { codeOf } from "../../postgres/faults.ts";
 import { containerBytes, countContainers } from "./decoded-size.ts";
 import { type SelectedEvent, toSelectedEvent } from "./event-row.ts";
 import { unescapeText } from "./postgres-text.ts";
@@ -330,7 +331,7 @@ async function decode(
  * digits can reach.
  */
 function isTooLong(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "54000";
+  return codeOf(error) === "54000";
 }
 
 function unwritable(cause: unknown): ServiceError {
