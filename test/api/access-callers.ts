@@ -65,7 +65,7 @@ export const callers: readonly Caller[] = [
 /** Ends the name of a credential that is good but carries nothing. */
 export const withoutPermission = ", without a permission";
 
-/** Credentials that stand for nobody, or for somebody who may do nothing, by what is wrong. */
+/** Credentials of no caller, or of a caller without any permission, by fault. */
 export async function badCredentials(
   { database, url }: TestService,
   tenant: Tenant,

@@ -4,7 +4,7 @@
 
 import type { KeyKind } from "../../src/access/principal.ts";
 
-/** What a call needs to find before it can succeed. */
+/** The state that a call needs before it can succeed. */
 export type Need =
   | "session"
   | "generation"

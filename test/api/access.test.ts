@@ -1,6 +1,6 @@
-// Every route × every kind of caller: who may call what, and that every denial is the same bytes.
-// What is expected follows from the rows of access-rows.ts; a route without a row fails here.
-// Source: docs/spec.md, "Authentication"; docs/decisions.md, 10, 14, 33 and 35.
+// Every route × every kind of caller: who may call which route; every denial is the same bytes.
+// The rows of access-rows.ts give the expected answers; a route without a row fails here.
+// Source: docs/spec.md, "Authentication"; docs/decisions.md, 10, 14, 33.1 and 35.1.
 
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -80,7 +80,7 @@ function isAllowed(row: Row, { kind, level }: Caller): boolean {
 /** Path and body of a call. */
 type Filled = { readonly path: string; readonly body: string | undefined };
 
-/** Returns the call of a row in a tenant, with what it needs put in place. */
+/** Returns the call of a row in a tenant, after it made the state that the call needs. */
 async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Filled> {
   const ids: Record<string, string> = {
     org_id: tenant.orgId,

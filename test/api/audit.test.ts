@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { orgId } = service.project;
   const audit = createAudit(service.database);
   const scope: Scope = { level: "org", id: orgId, name: "acme", orgId };
-  // What the start itself wrote down is not looked at here.
+  // Rows that the start of the service wrote are left out.
   await service.database.sql()`delete from audit_log where org_id = ${orgId}`;
   await service.database.sql()`delete from audit_heads where org_id = ${orgId}`;
   for (let number = 1; number <= changes; number += 1) {

@@ -1,6 +1,6 @@
-// /v1/metrics/{id}/backfills over the whole service, without a worker: what is answered, what is
-// refused, what the audit log and the outbox hold. What it does is in store/backfills.test.ts.
-// Source: docs/decisions.md, 8, 10, 24, 34; docs/evaluators.md, "Backfills".
+// /v1/metrics/{id}/backfills over the whole service, without a worker: answers, refusals, audit
+// rows and outbox rows. store/backfills.test.ts tests the steps of the workflow.
+// Source: docs/decisions.md, 8.1, 24.6 and 24.7; docs/evaluators.md, "Backfills".
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";

@@ -1,4 +1,4 @@
-// What the whole service takes and refuses in bodies: what tests of single readers cannot show.
+// Bodies that the whole service accepts or refuses, beyond the unit tests of each reader.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";

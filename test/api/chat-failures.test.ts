@@ -1,6 +1,6 @@
-// POST /chat where something fails: the provider in every way that the stand-in knows, the client,
-// the time; what the caller is told, and that the event is there all the same.
-// Source: docs/decisions.md, 10, 20.
+// POST /chat when the provider, the client or the time limit fails: the caller's answer, and the
+// event that is stored all the same.
+// Source: docs/decisions.md, 10, 20.1.
 
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";

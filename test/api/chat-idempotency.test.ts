@@ -1,5 +1,5 @@
-// Idempotency-Key on generations over the whole service: what reaches the provider, and what is
-// recorded. Source: docs/decisions.md, 8, 20.
+// Idempotency-Key on generations over the whole service: calls that reach the provider, and events
+// that are stored. Source: docs/decisions.md, 8.2, 20.1.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AnsweredGeneration, type ChatService, startChatService } from "../support/chats.ts";
@@ -103,7 +103,7 @@ describe("Idempotency-Key", () => {
     const second = await post(path, `refused ${path}`, refused);
 
     expect(first.status).toBe(400);
-    // Of a refusal its words are kept, not where the first try is recorded.
+    // The words of a refusal are kept, without the place where the first try is recorded.
     expect({ ...second, headers: {} }).toEqual({ ...first, headers: {} });
     expect((await listModelEvents()).length - before.length).toBe(1);
     expect(chats.standIn.requests.length).toBe(1);

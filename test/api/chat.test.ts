@@ -1,6 +1,6 @@
-// POST /chat over the whole service, with the stand-in as every provider: what it answers, what a
-// provider is sent, and what is recorded.
-// Source: docs/spec.md, "POST /chat"; docs/decisions.md, 1, 20.
+// POST /chat over the whole service, with the stand-in as every provider: the answer, the request
+// that the provider gets, and the recorded event.
+// Source: docs/spec.md, "POST /chat"; docs/decisions.md, 1, 20.1.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {

@@ -1,5 +1,5 @@
-// The estimated cost of a model's call, as every reader answers it, and as nobody may send it.
-// Source: docs/decisions.md, 18.
+// The estimated cost of a model call, as every reader answers it; senders cannot set it.
+// Source: docs/decisions.md, 18.2.
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";

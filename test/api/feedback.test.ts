@@ -1,6 +1,6 @@
-// POST /feedback and GET /v1/feedback over the whole service: what readers of the generation see,
-// and what is answered where there is none.
-// Source: docs/spec.md, "Feedback"; docs/decisions.md, 8, 10.
+// POST /feedback and GET /v1/feedback over the whole service: the generation as its readers see it,
+// and the answer where there is no generation.
+// Source: docs/spec.md, "Feedback"; docs/decisions.md, 10, 20.2.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";

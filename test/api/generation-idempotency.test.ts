@@ -21,7 +21,7 @@ let otherPool: Database;
 let here: TestTransport;
 let there: TestTransport;
 
-/** How many times a model was run, and what the runs wait for that begin now. */
+/** Counts the runs of a model, and holds back the runs that begin from now on. */
 let runs = 0;
 let gate: PromiseWithResolvers<undefined> | undefined;
 

@@ -154,7 +154,7 @@ describe("credentials of one name", () => {
     second.clear();
 
     const answers: Answer[] = [];
-    // Two at a time, so that what is remembered of one is there when the other asks.
+    // Two at a time, so that one request finds the memory that the other left.
     for (let turn = 0; turn < 5; turn += 1) {
       answers.push(...(await Promise.all([a, b].map((caller) => call(caller, "mine/m")))));
     }

@@ -102,7 +102,7 @@ async function setStage({ given, key }: Case): Promise<Stage> {
   };
 }
 
-/** What a case says in place of an id that it cannot know. */
+/** The text that stands in a case for an id which differs from run to run. */
 const madePattern = /\{(metric_id|backfill_id)\}/g;
 
 function noteMade(made: Map<string, string>, body: unknown): void {

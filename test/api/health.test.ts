@@ -1,4 +1,4 @@
-// Health watches on a real service: how many there may be, and what they ask of the database.
+// Health watches on a real service: their limit, and their load on the database.
 
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import type { Client } from "@connectrpc/connect";

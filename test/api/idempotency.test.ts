@@ -1,4 +1,4 @@
-// Idempotency-Key over the whole service: the first answer again, whichever protocol asks.
+// Idempotency-Key over the whole service: the first answer again, over every protocol.
 
 import { randomUUID } from "node:crypto";
 import { createClient } from "@connectrpc/connect";

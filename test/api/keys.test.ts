@@ -1,4 +1,4 @@
-// API keys over HTTP: who makes which, what they may carry, and what becomes of them.
+// API keys over HTTP: who may create which key, its permissions, its use and its revocation.
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";

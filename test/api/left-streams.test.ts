@@ -62,7 +62,7 @@ afterEach(() => service.stop());
 
 const headers = { authorization: keyOf("project") };
 
-/** Opens a stream, calls `onFirst` with its first bytes, and waits for its end, whichever it is. */
+/** Opens a stream, calls `onFirst` with its first bytes, and waits until it ends or breaks. */
 type Open = (kind: Kind, onFirst: (leave: () => void) => void) => Promise<void>;
 
 type Form = { readonly path: string; readonly type: string; readonly body: (kind: Kind) => Buffer };

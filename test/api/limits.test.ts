@@ -1,4 +1,4 @@
-// Limits: body classes measured after inflating, bytes in flight, and what a bomb costs.
+// Limits: body classes measured after inflating, bytes in flight, and the memory of a bomb.
 
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";

@@ -1,5 +1,5 @@
-// Metrics over the whole service, with the real parser of Python: what is stored and answered, in
-// today's names and in older ones, and what is refused. Who may call is in access.test.ts.
+// Metrics over the whole service, with the real parser of Python: stored and answered fields, under
+// today's names and older ones, and refusals. access.test.ts tests permissions.
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";

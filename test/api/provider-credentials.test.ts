@@ -1,5 +1,5 @@
-// Provider credentials and model aliases over the whole service: what is answered, what is refused,
-// and that a secret that went in is found nowhere. Who may call is in access.test.ts.
+// Provider credentials and model aliases over the whole service: answers, refusals, and a search
+// that finds no stored secret in any answer or log. access.test.ts tests permissions.
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";

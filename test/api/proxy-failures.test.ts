@@ -1,5 +1,5 @@
-// Providers that fail behind the LLM proxy: what is tried again and where, what the client is told,
-// and what stands on the event. Source: docs/decisions.md, 20, 21.
+// Providers that fail behind the LLM proxy: retries, fallbacks, the answer to the client and the
+// recorded event. Source: docs/decisions.md, 20.1, 21.4.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lastOf, type OpenCall, type Proxied, startProxied, until } from "../support/proxied.ts";

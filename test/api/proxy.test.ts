@@ -1,6 +1,6 @@
-// The LLM proxy over sockets, with the whole service: what reaches the provider, what comes back,
-// what is recorded. Streams are in proxy-streams.test.ts, failures in proxy-failures.test.ts.
-// Source: docs/decisions.md, 1, 7, 20, 21.
+// The LLM proxy over sockets, with the whole service: the provider's request, the client's answer
+// and the record. proxy-streams.test.ts tests streams, proxy-failures.test.ts failures.
+// Source: docs/decisions.md, 1, 7, 21.1 and 21.2.
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";

@@ -1,4 +1,4 @@
-// `revoke_created_keys` over REST and gRPC: off unless it is asked for, and what it answers.
+// `revoke_created_keys` over REST and gRPC: off by default, and its answer.
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 afterEach(() => provider.forge({}));
 
-/** Signs in with what the provider forges; returns the answer to the browser's way back. */
+/** Signs in with a forged answer of the provider; returns Waggle's answer to the browser. */
 async function signIn(): Promise<{ readonly browser: Browser; readonly answer: BrowserAnswer }> {
   const browser = openBrowser({ addresses: { [origin]: service.url } });
   const isBack = (url: string): boolean => url.startsWith(`${origin}/auth/callback`);

@@ -1,4 +1,4 @@
-// What a sign-in session allows, and everything that ends one.
+// Sign-in sessions: their permissions, and every way in which they end.
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

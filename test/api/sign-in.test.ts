@@ -1,5 +1,5 @@
-// Sign-in through a real identity provider, over real HTTP: the way there and back, what a session
-// is, and who is refused on the way.
+// Sign-in through a real identity provider, over real HTTP: redirects there and back, the session
+// that follows, and sign-ins that are refused.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadManifest } from "../../src/access/roles/manifest.ts";

@@ -1,5 +1,5 @@
-// GET /v1/metrics/{id}/events/{event_id}/why over the whole service: what a metric did with an
-// event, or why it does nothing. Runs are committed as a worker would.
+// GET /v1/metrics/{id}/events/{event_id}/why over the whole service: the run of a metric on an
+// event, or the reason why there is none. The tests commit runs as a worker would.
 // Source: docs/decisions.md, 10, 26; docs/evaluators.md, "Why".
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -23,7 +23,7 @@ export type CompareOptions = {
 type Send = (service: BenchService, round: number) => Promise<Sent>;
 type Sent = { readonly events: number; readonly seconds: number };
 
-/** What one round measured: events a second, and microseconds of processor an event. */
+/** Results of one round: events per second, and microseconds of processor time per event. */
 type Round = { readonly speed: number; readonly serviceCpu: number; readonly postgresCpu: number };
 
 const connections = 8;

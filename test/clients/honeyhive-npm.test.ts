@@ -1,5 +1,5 @@
-// npm honeyhive 1.0.42 as its users write it: what it sends is readable through its own client,
-// which validates every answer. Source: the published client; docs/decisions.md, 3 and 11.
+// npm honeyhive 1.0.42 as its users write it: its events are readable through its own client, which
+// validates every answer. Source: the published client; docs/decisions.md, 3 and 11.
 
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

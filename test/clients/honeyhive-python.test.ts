@@ -1,4 +1,4 @@
-// PyPI honeyhive 1.7.0 as its users write it: what it sends is readable, by itself and by others.
+// PyPI honeyhive 1.7.0 as its users write it: its events are readable by itself and by others.
 // Source: the published client; docs/decisions.md, 6 and 11.
 
 import { join } from "node:path";

@@ -1,6 +1,6 @@
-// npm openai pointed at the proxy by its base URL alone, over every kind of provider: what it reads
-// is what it would read from OpenAI, and every call is a model event.
-// Source: the published client; docs/decisions.md, 20, 21.
+// npm openai pointed at the proxy by its base URL alone, over every kind of provider: it reads the
+// same answers as from OpenAI, and every call is a model event.
+// Source: the published client; docs/decisions.md, 20.1, 21.1.
 
 import { OpenAI } from "openai";
 import type { ChatCompletionFunctionTool } from "openai/resources/chat/completions";

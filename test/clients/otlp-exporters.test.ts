@@ -1,5 +1,5 @@
-// The published OpenTelemetry exporters against the service: what they send is read back by API.
-// Source: OTLP specification; docs/decisions.md, 37.
+// The published OpenTelemetry exporters against the service: their spans are read back by API.
+// Source: OTLP specification; docs/decisions.md, 37.1.
 
 import {
   context,

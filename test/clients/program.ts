@@ -1,5 +1,4 @@
-// Runs a client's program and reads its last line, a JSON report of what it saw. Called by the
-// tests of clients that are no TypeScript.
+// Runs a client's program in another language and reads its last line, a JSON report.
 
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,6 +1,5 @@
 // OpenTelemetry as the demo's program sets it up: the published instrumentation of the OpenAI
-// client and the standard OTLP exporter. Keeps the spans it sent, to compare them with what is read
-// back. Called by main.ts.
+// client and the standard OTLP exporter. Keeps the sent spans for comparison with the stored ones.
 
 import { createRequire } from "node:module";
 import { context, diag, DiagLogLevel, trace, type Tracer } from "@opentelemetry/api";
@@ -21,7 +20,7 @@ export type Telemetry = {
   readonly tracer: Tracer;
   /** The OpenAI client's module, instrumented. */
   readonly openai: typeof OpenAiModule;
-  /** Sends what waits; returns every span that ended and what the exporter complained about. */
+  /** Sends buffered spans; returns every span that ended and the exporter's complaints. */
   finish(): Promise<{ spans: readonly ReadableSpan[]; complaints: readonly string[] }>;
 };
 

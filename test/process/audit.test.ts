@@ -1,4 +1,4 @@
-// `waggle audit verify` and what the other commands say of clusters, on a running service.
+// `waggle audit verify`, and how other commands show clusters, on a running service.
 
 import { describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";

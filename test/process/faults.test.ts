@@ -1,5 +1,5 @@
 // kill -9 of the service, of Postgres and of both, in the middle of batches, single events and
-// updates: what was acknowledged is there once, no batch is there by half, and totals are exact.
+// updates: acknowledged data is there once, no batch is there by half, and totals are exact.
 // Source: docs/decisions.md, 7.
 
 import { createUuid } from "../../src/base/ids.ts";

@@ -73,7 +73,7 @@ test(
       ...(await everyTable(own.database)),
     };
     expect(findIn(where, secrets.flatMap(formsOf))).toEqual([]);
-    // What was looked through is what there is: the calls are in it, and providers had the secrets.
+    // The searched texts are complete: the calls are in them, and providers had the secrets.
     const told = expect.arrayContaining(["answers", "events"]) as string[];
     expect(findIn(where, ["leak-key-429"])).toEqual(told);
     expect(findIn(where, ["Incorrect API key provided: [redacted]"])).toEqual(told);
@@ -116,7 +116,7 @@ async function serve(
   return { url, process };
 }
 
-/** Sends JSON, and keeps what is answered, in whatever way it ends. */
+/** Sends JSON, and keeps the answer or the error. */
 function sender(url: string, headers: Readonly<Record<string, string>>, answers: string[]): Send {
   return async (method, path, body) => {
     const answer: string[] = [];

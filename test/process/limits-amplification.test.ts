@@ -115,7 +115,7 @@ test("60 kB that 2,000 spans share are stored a few times", { timeout: timeoutMs
 
   const answers = await attack(otlpRows(60_000), 2);
 
-  // Of 120 MB that the spans of a request would have, 16 are stored.
+  // The spans of a request would take 120 MB; 16 MB of them are stored.
   expect(othersThanRejections(answers, /more than 16000000/)).toEqual([]);
   const stored = answers.length * 16_000_000;
   expect((await databaseBytes()) - before).toBeLessThan(2 * stored);

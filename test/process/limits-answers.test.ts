@@ -129,7 +129,7 @@ test("answers over their limit are refused by name", { timeout: timeoutMs }, asy
   const answers = await underAttack(service, async () => {
     const all: (readonly [string, readonly Answer[]])[] = [];
     for (const read of reads) {
-      // What is read is the same behind every protocol: one of the reads is sent over all.
+      // Every protocol reads the same answer; only one of the reads is sent over all protocols.
       for (const protocol of read === reads[0] ? protocolNames : someProtocols) {
         const call = { ...read, protocol, body: bodyOf(read, protocol), key };
         all.push([`${read.name} over ${protocol}`, await floodAndAsk(service, call, 5)]);

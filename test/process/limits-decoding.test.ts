@@ -91,7 +91,7 @@ test("200 streams of unknown fields with a key are dropped", { timeout: timeoutM
     ...{ protocol, method: create, body: unknownFields },
   }));
 
-  // What is left without the unknown fields is an empty message.
+  // Without its unknown fields the message is empty.
   const limit = /^event: value is required/;
   await expectRefusals(rows, { count: 200, limit, key: service.attacker.ingestionKey });
 });

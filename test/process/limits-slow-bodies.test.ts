@@ -1,5 +1,5 @@
-// Attacks by bodies that come slowly: each is given up by name, what it holds meanwhile is what has
-// come of it, and a second tenant does not notice. Source: docs/limits.md.
+// Attacks by slow bodies: each is refused by name, holds only the bytes that have arrived, and a
+// second tenant does not notice. Source: docs/limits.md.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";

@@ -1,4 +1,4 @@
-// `waggle members` beside a running service, and what a start says of a faulty roles manifest.
+// `waggle members` beside a running service, and a start with a faulty roles manifest.
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// `waggle prices recost`: what it prints, what it changes, where, and what it asks for.
+// `waggle prices recost`: its output, its changes, and the confirmation that it asks for.
 
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";

@@ -1,5 +1,5 @@
-// What the escape suite has in common: evaluators that try what each event tells them, in Python,
-// in JavaScript and in a worker of their own, and a neighbour who has to be answered meanwhile.
+// Shared by the escape suite: evaluators that try the attack written in each event, in Python, in
+// JavaScript and in a worker of their own, and a neighbour who must be answered meanwhile.
 
 import { afterAll, beforeAll, expect } from "vitest";
 import type {
@@ -13,7 +13,7 @@ import { anOwner, startMs, startSandbox } from "./start-sandbox.ts";
 /** Deno's words for a permission that is not there. */
 export const refused = /NotCapable|Requires \w+ access|denied/;
 
-/** Tries what the event says; what it gets hold of is its result. */
+/** Runs the attack of an event; the loot is the evaluator's result. */
 const evaluator = `
 from pyodide.code import run_js
 
@@ -125,7 +125,7 @@ function inWorker(body: string): string {
     return new TextDecoder().decode(said);`;
 }
 
-/** What a failure says, for looking into it; the empty text for a value. */
+/** Returns the text of a failure, for diagnosis; the empty text for a value. */
 export function messageOf(outcome: PythonOutcome): string {
   return outcome.kind === "failure" ? outcome.message : "";
 }

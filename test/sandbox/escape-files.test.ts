@@ -1,5 +1,5 @@
-// Escapes to files, the environment and processes: what an evaluator may try with Python and with
-// all of JavaScript, and that nothing comes of it. Source: docs/sandbox.md, "What is tried".
+// Escapes to files, the environment and processes, from Python and from all of JavaScript; none
+// succeeds. Source: docs/sandbox.md, "What is tried".
 
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

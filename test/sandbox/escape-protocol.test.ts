@@ -1,5 +1,5 @@
-// Escapes to other evaluations: forged answers, the next message, and traces left for whoever comes
-// after. Source: docs/sandbox.md, "What is tried".
+// Escapes to other evaluations: forged answers, the next message, and traces left for the next
+// event. Source: docs/sandbox.md, "What is tried".
 
 import { describe, expect, test } from "vitest";
 import { messageOf, useArena } from "./attack.ts";

@@ -1,5 +1,5 @@
-// What an evaluator's code means: which part of it is called, what is in scope, what counts as a
-// score, and what is said when there is none. Decision 22.
+// The result of an evaluator's code: the function that is called, the names in scope, the values
+// that are scores, and the errors for all others. Source: docs/decisions.md, 22.3 and 22.4.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";

@@ -1,5 +1,5 @@
-// A sandbox as the service has it, for tests. Its snapshot is shared by all of them, since making
-// it takes seconds; it is named by what it is made of, so a changed guest has another.
+// A sandbox as the service has it, for tests. All tests share its snapshot, which takes seconds to
+// make; its name is a hash of its inputs, so a changed guest has another snapshot.
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// The log of access changes on a real Postgres: what servers forget, when, and what is known of
-// how far they are, also when notifications and Postgres itself fail.
+// The log of access changes on a real Postgres: callers that servers forget, and how far each
+// server has read, also when notifications and Postgres itself fail.
 
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { everything } from "../../src/access/caller-memory.ts";

@@ -1,4 +1,4 @@
-// Moving events into the archive: each once, whatever else goes on.
+// Moving events into the archive: each event once, also beside other writes.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";

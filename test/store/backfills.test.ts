@@ -1,6 +1,6 @@
-// Backfills against Postgres, step by step as their workflow asks: chunks, pauses, ends, and what
-// is left when a workflow dies between two steps. The scores are committed by hand.
-// Source: docs/decisions.md, 24; docs/evaluators.md, "Backfills".
+// Backfills against Postgres, step by step as their workflow asks: chunks, pauses, ends, and
+// recovery when a workflow dies between two steps. The tests commit scores by hand.
+// Source: docs/decisions.md, 24.6 and 24.7; docs/evaluators.md, "Backfills".
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";

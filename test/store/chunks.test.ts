@@ -1,5 +1,5 @@
-// A chunk of events in steps: what is committed, when it is over, and what becomes of the rest.
-// What a judge would answer, each test says; its runs and its chunk are in a real database.
+// A chunk of events in steps, against Postgres: commits, the chunk's end, and events that go back
+// to the queue. Each test gives the judge's answers.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
@@ -280,7 +280,7 @@ describe("a chunk ends early", () => {
 
     const got = await step(chunks, input);
 
-    // What the evaluator says may be an event's text, which is not Temporal's to keep.
+    // The evaluator's message may be the text of an event, which Temporal must not store.
     const reason = "disabled after 10 failures in a row";
     expect(got.end).toEqual({ kind: "disabled", reason });
     const evaluator = await own.metrics.get(project.projectId, input.evaluatorId);

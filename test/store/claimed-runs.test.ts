@@ -1,6 +1,6 @@
-// Idempotency-Key on long work against Postgres: one run of many tries, what it changed together
-// with its answer, and what becomes of a run that never came back.
-// Source: docs/decisions.md, 8.
+// Idempotency-Key on long work against Postgres: one run for many tries, its changes committed
+// together with its answer, and runs that never came back.
+// Source: docs/decisions.md, 8.2.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { HandOver } from "../../src/access/idempotency/claimed-runs.ts";
@@ -249,7 +249,7 @@ describe("a run that never came back", () => {
     const meanwhile = await outcomeOf(idempotency.runLong(claimOf("slow"), claimMs, never));
     second.release();
 
-    // The model has run: what it did is stored, though nobody waits for the answer any more.
+    // The model has run, so its event is stored, though the caller has left.
     expect([firstOutcome, await isStored("slow first")]).toEqual(["IDEMPOTENCY_IN_FLIGHT", true]);
     expect(meanwhile).toBe("IDEMPOTENCY_IN_FLIGHT");
     expect(await outcomeOf(secondRun)).toBe("slow second");

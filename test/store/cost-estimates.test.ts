@@ -1,5 +1,5 @@
-// Estimates of cost on stored events: made when an event is written, whoever writes it, kept when
-// it is moved, and made anew by recost. Source: docs/decisions.md, 18.
+// Estimates of cost on stored events: made at every write, kept when the event is moved, and made
+// anew by recost. Source: docs/decisions.md, 18.2.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";

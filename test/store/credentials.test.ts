@@ -1,5 +1,5 @@
-// credentials.json beside its database: what the first start's keys may do, and what a later start
-// makes good.
+// credentials.json beside its database: permissions of the first start's keys, and repairs by a
+// later start.
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,6 +1,5 @@
-// The way from the commit of an event to the workflow that evaluates it, against Postgres: what is
-// queued, for which evaluators, in which chunks; nothing lost and nothing twice with many
-// dispatchers.
+// The way from the commit of an event to the workflow that evaluates it, against Postgres: queued
+// rows, their evaluators and chunks; nothing is lost or doubled with many dispatchers.
 
 import { AsyncResource } from "node:async_hooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -330,7 +329,7 @@ describe("routing", () => {
   test("keeps nobody from writing the events meanwhile", async () => {
     const evaluator = given({ definition: { filters: isTool } });
     const [id = ""] = await write(1);
-    // Of another connection than the one that holds the event.
+    // Sent over another connection than the one that holds the event.
     const update = AsyncResource.bind(() =>
       tracing.of(place).events.update(project.projectId, id, { outputs: { text: "x" } }),
     );

@@ -1,5 +1,5 @@
-// Metrics on a real database: what runs, what servers remember and forget, who disables what,
-// and what the audit log says.
+// Metrics on a real database: which of them run, the memory of servers, disabling after failures,
+// and audit rows.
 
 import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -7,7 +7,7 @@ import { createTestDatabase, databaseUrl } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 
 let testDatabase: TestDatabase;
-/** Of the same server, to close the tested database to everybody from. */
+/** Connects to the same server, in order to close the tested database to all connections. */
 let closedUrl: string;
 
 beforeAll(async () => {

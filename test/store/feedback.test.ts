@@ -1,4 +1,4 @@
-// Feedback against Postgres: record and event change together or not at all, whoever writes beside.
+// Feedback against Postgres: record and event change together or not at all, beside other writers.
 
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";

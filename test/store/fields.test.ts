@@ -1,4 +1,4 @@
-// The field catalogue: what it records, remembers and refuses to record.
+// The field catalogue: recorded fields, remembered fields and fields past the limits.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";

@@ -1,4 +1,4 @@
-// What one tenant learns of people whom others know, and what it can do to them by giving roles.
+// What one tenant can learn of another tenant's people and change for them by giving roles.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { People } from "../../src/access/people.ts";

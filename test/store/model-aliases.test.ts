@@ -1,4 +1,4 @@
-// Model aliases on a real database: whose they are, what they may say, and their pages.
+// Model aliases on a real database: their owners, their fields and their pages.
 
 import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

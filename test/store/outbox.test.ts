@@ -1,4 +1,4 @@
-// The outbox and its relay: what is asked for is started once, whatever dies in between.
+// The outbox and its relay: each requested workflow starts once, also when a process dies between.
 
 import {
   afterAll,

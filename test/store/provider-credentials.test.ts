@@ -1,5 +1,5 @@
-// Provider credentials on a real database: whose they are, what is stored of them, and what a
-// change asks for.
+// Provider credentials on a real database: owners, stored columns, and fields that a change
+// requires.
 
 import type { Actor } from "../../src/base/actor.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// Writes that cannot be stored are refused alone, whatever they arrive with.
-// Source: docs/decisions.md, 5, 9 and 37.
+// An event that cannot be stored is refused alone; the other events of its request are stored.
+// Source: docs/decisions.md, 5, 9 and 37.1.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";

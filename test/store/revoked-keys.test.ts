@@ -1,5 +1,5 @@
-// Revocation of a key together with the keys that it created, on a real database: how far it
-// reaches, what is written down, and keys that are created at the same moment.
+// Revocation of a key together with the keys that it created, on a real database: its reach, its
+// audit rows, and keys that are created at the same moment.
 
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";

@@ -1,5 +1,5 @@
-// Rotation of the encryption keys on a real database: what is sealed again, what is left, and what
-// happens when it is cut off.
+// Rotation of the encryption keys on a real database: secrets that are sealed again, secrets that
+// are left, and recovery after an interruption.
 
 import type { Actor } from "../../src/base/actor.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// Reads within bounds of bytes, whichever columns hold them: rows are measured exactly, answers
-// past their bounds are refused, and no more is fetched than was taken from the call's memory.
+// Reads within bounds of bytes, for rows of any columns: rows are measured exactly, answers past
+// their bounds are refused, and a read fetches only the bytes reserved in the call's memory.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createByteBudget, type Reservation } from "../../src/base/byte-budget.ts";
@@ -114,7 +114,7 @@ describe("an answer past its bytes", () => {
     const gotTree = sessions.tree(projectId, "s", { memory: tree });
     await expect(gotTree).rejects.toMatchObject(tooLarge);
 
-    // The bound of the answer, and what one more statement may send.
+    // The bound of the answer plus the bytes of one more statement.
     expect(page.peak()).toBeLessThan(81 * MB);
     expect(tree.peak()).toBeLessThan(81 * MB);
   });

@@ -6,8 +6,8 @@ import { createUuid } from "../../src/base/ids.ts";
 import { isSampled, samplingNumber } from "../../src/evaluation/online/sampling.ts";
 
 describe("isSampled", () => {
-  // Four standard deviations of what a fair draw of 100,000 gives, and so 1 failure in 15,000 at
-  // random; the ids below are made from numbers, so the draw is always the same.
+  // Four standard deviations of a fair draw of 100,000, which fails 1 time in 15,000 at random; the
+  // ids below are made from numbers, so the draw is always the same.
   test.each([0.1, 1, 10, 25, 50, 90, 99.9])("takes %s percent of 100,000 ids", (percentage) => {
     const ids = Array.from({ length: 100_000 }, (_, index) => `event-${index}`);
     const share = percentage / 100;

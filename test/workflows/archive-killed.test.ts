@@ -173,7 +173,7 @@ async function countDerived(projectIds: readonly string[]): Promise<number> {
   return row?.count ?? -1;
 }
 
-/** What is inside and not marked, and keys that are not revoked. */
+/** Scopes inside that are not marked, and keys that are not revoked. */
 async function countActive({ dataplaneId, projects }: TestDataplane): Promise<number> {
   const projectIds = projects.map(({ projectId }) => projectId);
   const [row] = await service.database.sql()<{ count: number }[]>`
@@ -200,7 +200,7 @@ async function countAuditRows({ dataplaneId, workspaceIds, projects }: TestDatap
     from audit_log
     where target_id = any(${ids}) and action like '%.archive'
     group by target_type`;
-  // All in the name of whoever called.
+  // Every audit row names the caller as its actor.
   expect(new Set(rows.map(({ actors }) => actors))).toEqual(new Set([1]));
   return Object.fromEntries(rows.map(({ level, count }) => [level, count]));
 }

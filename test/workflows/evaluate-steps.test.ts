@@ -1,5 +1,5 @@
-// What the workflows of evaluators do about each answer of the services, on a real Temporal: the
-// answers are written down here, the services themselves are in evaluate.test.ts.
+// Reactions of the evaluators' workflows to each answer of the services, on a real Temporal. The
+// test gives the answers; evaluate.test.ts runs the services themselves.
 
 import {
   afterAll,

@@ -8,7 +8,7 @@ import { temporal } from "@temporalio/proto";
 const { History } = temporal.api.history.v1;
 
 export type SavedHistory = {
-  /** Of the file. */
+  /** Name of the file. */
   readonly name: string;
   readonly workflowId: string;
   readonly history: temporal.api.history.v1.History;

@@ -1,5 +1,5 @@
-// With Temporal away: archiving and revoking answer and end access, and what is left of them is
-// done when Temporal is back. What runs on an archived project is ended.
+// With Temporal away: archiving and revoking answer and end access at once, and finish when
+// Temporal is back. Work that runs on an archived project ends.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
-// Workflows that are under way outlive a release: what they have done so far must come out the same
-// when new code goes through it.
+// Workflows outlive a release: new code replays the saved histories to the same commands.
 
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { beforeAll, describe, expect, test } from "vitest";

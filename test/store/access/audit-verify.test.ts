@@ -66,7 +66,7 @@ type Tampering = {
   readonly what: string;
 };
 
-/** One for each column: what a row of the middle is set to. */
+/** One entry per column: the value that the middle row gets. */
 const columns: readonly (readonly [column: string, value: string])[] = [
   ["at", "at + interval '1 microsecond'"],
   ["at", "at - interval '4052 years'"],

@@ -1,4 +1,4 @@
-// The audit log's chain: what a change writes down, and that every way to tamper with it is found.
+// The audit log's chain: the row of each change, and detection of every way to tamper with it.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAudit } from "../../../src/access/audit/audit.ts";

@@ -1,5 +1,5 @@
-// Archiving against a real Postgres: when it is refused, what one transaction writes, and that
-// nothing can be put into what is archived at the same moment.
+// Archiving against a real Postgres: refusals, the rows of one transaction, and a lock that keeps
+// new children out of a scope while it is archived.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemScope } from "../../../src/access/scope.ts";
@@ -220,7 +220,7 @@ describe("archiving while something is made inside", () => {
 
     await expect(creating).resolves.toMatchObject({ name: "p" });
     const [inside, above] = await Promise.allSettled([archiving, archivingAbove]);
-    // Whichever came first: never archived as if it were empty.
+    // Either order is right: the scope is never archived as if it were empty.
     expect(inside.status).toBe("rejected");
     expect(above.status).toBe("fulfilled");
   });

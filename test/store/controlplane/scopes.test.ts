@@ -1,5 +1,5 @@
-// Organizations, data planes, workspaces and projects against a real Postgres: what they may be
-// named, where they are placed, who becomes administrator, and in which pages they are listed.
+// Organizations, data planes, workspaces and projects against a real Postgres: their names, their
+// place in the tree, their first administrator, and their pages.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

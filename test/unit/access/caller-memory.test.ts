@@ -1,4 +1,4 @@
-// What a server remembers of callers, with a database that answers when the test says.
+// The memory of callers, with a database that answers when the test says.
 
 import { describe, expect, test } from "vitest";
 import { createCallerMemory } from "../../../src/access/caller-memory.ts";

@@ -24,7 +24,7 @@ const world = ["org", "project"].flatMap((level) =>
   [...words, ...pairs, ...triples].map((rest) => `${level}.${rest}`),
 );
 
-/** What a pattern holds, found by comparing it part by part with every permission. */
+/** Returns the permissions that a pattern covers, by comparing part by part with each of them. */
 function held(pattern: string): readonly string[] {
   const wanted = pattern.split(".");
   const isOpen = wanted.at(-1) === "*";
@@ -47,7 +47,7 @@ const pattern = fc.oneof(
 );
 const permission = fc.constantFrom(...world);
 
-/** What is wider than a pattern by one step: its last name becomes `*`. */
+/** Returns the pattern that is one step wider: its last name becomes `*`. */
 function widen(one: string): string {
   const parts = one.split(".");
   const names = parts.at(-1) === "*" ? parts.slice(0, -1) : parts;
@@ -225,7 +225,7 @@ describe("listPowers", () => {
       .filter((method) => classic.some((kind) => accessRuleOf(method).keyKinds?.has(kind)))
       .filter((method) => accessRuleOf(method).scope !== "any")
       .flatMap((method) => permissionsOf(method))
-      // Their scope is their project, whatever else the call can be about.
+      // The scope of these callers is their project, also where the call is about another scope.
       .filter((name) => name.startsWith("project."));
 
     expect(ofClassicKeys.length).toBeGreaterThan(20);

@@ -1,4 +1,4 @@
-// What a map that is bounded in bytes keeps, and of which owner.
+// A cache that is bounded in bytes: the entries that it keeps, by owner.
 
 import { describe, expect, test } from "vitest";
 import { createByteCache } from "../../../src/base/byte-cache.ts";

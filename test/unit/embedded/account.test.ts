@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isReachable } from "../../../src/base/account.ts";
 
-/** Nobody that owns a file of this test. */
+/** An account that owns no file of this test. */
 const stranger = { uid: 4_000_000, gid: 4_000_000 };
 
 let folder: string;

@@ -1,5 +1,5 @@
-// What a server remembers of the evaluators that run by themselves, with a clock and a list of the
-// test's own.
+// A server's memory of the evaluators that run by themselves, with a clock and a list of the test's
+// own.
 
 import { describe, expect, test } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";

@@ -1,4 +1,4 @@
-// Tests what is read from the answers of judges, and what is not.
+// Reading scores from the answers of judges.
 
 import { describe, expect, test } from "vitest";
 import { parseAnswer } from "../../../src/evaluation/runner/judge/parse-answer.ts";
@@ -42,7 +42,7 @@ const scores: readonly ScoreRow[] = [
     score: 2,
     explanation: "The answer  is short",
   },
-  // The last counts: the others are of parts, or of what the judge thought first.
+  // The last one counts: earlier ones are scores of parts, or first thoughts of the judge.
   { answer: "Style [[1]], sense [[3]]", rule: ofFive, score: 3, explanation: "Style [[1]], sense" },
   { answer: "[[5]] no, rather [[2]]", rule: ofFive, score: 2, explanation: "[[5]] no, rather" },
   { answer: "[[ 3 ]]", rule: ofFive, score: 3 },
@@ -97,7 +97,7 @@ const scores: readonly ScoreRow[] = [
     score: 3,
     explanation: "so so",
   },
-  // What is no JSON all over is read for its brackets first.
+  // An answer that is not JSON as a whole is read for its brackets first.
   {
     answer: '{"score": 1} was my first thought, but [[2]]',
     rule: ofFive,

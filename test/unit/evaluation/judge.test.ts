@@ -1,5 +1,5 @@
-// Tests judges before stand-ins of every kind of provider: what they send, what they make of
-// answers, and which failures are theirs.
+// Judges before stand-ins of every kind of provider: requests, reading of answers, and failures
+// that count as the judge's.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ProjectScope } from "../../../src/access/scope.ts";

@@ -1,5 +1,5 @@
-// What is waited for when an evaluator runs on an event, what becomes the event's failure, and what
-// has to be tried again from outside.
+// One evaluator on one event: time limits, failures that are the event's, and failures that the
+// caller has to retry.
 
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/base/errors.ts";

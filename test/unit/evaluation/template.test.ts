@@ -52,7 +52,7 @@ describe("fillTemplate", () => {
     { prompt: "{{ inputs.user name }}", want: "Ada" },
     { prompt: "{{ inputs.a.b.c }}", want: "longest key" },
     { prompt: "{{ inputs.a.b.d }}", want: "only nested" },
-    // What an event says is no prompt.
+    // The text of an event is not a prompt.
     { prompt: "{{ inputs.braces }}", want: "{{ outputs.content }}" },
     // Braces around a placeholder, and JSON.
     { prompt: '{"q": {"x": "{{ inputs.question }}"}}', want: '{"q": {"x": "Why?"}}' },
@@ -94,7 +94,7 @@ test("gives up on an event made to be looked through for ever", () => {
   const inputs = everyWay(13);
   const placeholder = `{{ inputs${".a".repeat(13)}.b }}`;
 
-  // Two thousand of them would take 8 s, in which nobody else is served.
+  // Two thousand of them would block the event loop for 8 s.
   expect(fillTemplate(templateOf(placeholder.repeat(2_000)), { inputs })).toBeUndefined();
   expect(fillTemplate(templateOf(placeholder), { inputs })?.text).toBe("");
 });

@@ -1,4 +1,4 @@
-// The time that a sandbox process has: what it is kept waiting for a processor does not count.
+// The time limit of a sandbox process: waiting for a processor does not count.
 
 import { existsSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";

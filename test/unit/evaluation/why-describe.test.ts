@@ -10,7 +10,7 @@ describe("describeFilter", () => {
     { filter: { operator: "greater than", value: 2.5 }, want: "metadata.env greater than 2.5" },
     { filter: { operator: "is", value: false }, want: "metadata.env is false" },
     { filter: { operator: "not exists" }, want: "metadata.env not exists" },
-    // Clients send a value with these too, which nobody reads.
+    // Clients send a value with these operators too; it is ignored.
     { filter: { operator: "exists", value: "" }, want: "metadata.env exists" },
   ])("says $want", ({ filter, want }) => {
     expect(describeFilter({ field: "metadata.env", ...filter })).toBe(want);

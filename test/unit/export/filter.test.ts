@@ -1,4 +1,4 @@
-// Filters and times as requests give them: what they are parsed to, and what is refused.
+// Parsing of filters and times of requests, and refusals.
 
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/base/errors.ts";

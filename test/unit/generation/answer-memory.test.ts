@@ -1,4 +1,4 @@
-// What a generation keeps of its answer.
+// The memory that a generation takes for its answer.
 
 import { describe, expect, test } from "vitest";
 import type { ServiceError } from "../../../src/base/errors.ts";

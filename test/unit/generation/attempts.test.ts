@@ -1,4 +1,4 @@
-// Retries and fallbacks, without a provider: what is tried, how often, and what is told.
+// Retries and fallbacks, without a provider: targets, attempts and the error that is told.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

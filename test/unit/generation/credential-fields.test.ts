@@ -1,4 +1,4 @@
-// What may be said of each provider, and what a refusal says.
+// Fields of each provider's credentials, and texts of refusals.
 
 import { describe, expect, test } from "vitest";
 import {

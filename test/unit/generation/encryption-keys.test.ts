@@ -1,4 +1,4 @@
-// Sealing of providers' secrets: which key, which place, and what is said when it fails.
+// Sealing of providers' secrets: choice of the key, bound data, and errors.
 
 import { describe, expect, test } from "vitest";
 import { variableOf } from "../../../src/config.ts";

@@ -9,7 +9,7 @@ import { connectionOf } from "./connections.ts";
 
 type Sent = { readonly url: string; readonly text: string };
 
-/** What the operator's process has in its environment, which no tenant's call may use. */
+/** Secrets in the environment of the service, which no tenant's call may use. */
 const operatorsOwn = {
   OPENAI_API_KEY: "operator-secret",
   OPENAI_BASE_URL: "https://operator.example/v1",

@@ -1,4 +1,4 @@
-// What the names of models stand for, and what routing remembers.
+// Routing of model names to targets, and its cache.
 
 import { describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../../src/access/scope.ts";

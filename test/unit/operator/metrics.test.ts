@@ -1,4 +1,4 @@
-// What the operator port says of evaluators: what waits, what was scored, what failed.
+// Prometheus metrics of evaluators: waiting events and runs, scores, failures.
 
 import { describe, expect, test } from "vitest";
 import { createMetrics } from "../../../src/observability/metrics.ts";

@@ -1,5 +1,5 @@
-// Streams of the OpenAI API: what passes, what is held back, what is recorded, and what is no
-// answer.
+// Streams of the OpenAI API: parts that pass, the end that is held back, the record, and answers
+// that are not streams.
 
 import { describe, expect, test } from "vitest";
 import type { Keep } from "../../../src/generation/calls/answer-memory.ts";

@@ -1,4 +1,4 @@
-// What is recorded of requests and whole answers, their tokens, and what headers say of it.
+// Records of requests and whole answers: fields, tokens, and fields set by headers.
 
 import { describe, expect, test } from "vitest";
 import { isAnswer, readWholeAnswer } from "../../../src/generation/openai/answer.ts";

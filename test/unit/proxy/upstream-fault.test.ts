@@ -1,4 +1,4 @@
-// What a provider's error becomes, however it writes the secret it was sent.
+// Errors of providers as callers see them; secrets are removed in every spelling.
 
 import { expect, test } from "vitest";
 import { statusFault } from "../../../src/generation/openai/error.ts";

@@ -1,4 +1,4 @@
-// Ids of events, parents and sessions: stable under retries and whatever order spans arrive in.
+// Ids of events, parents and sessions: the same under retries and in every order of spans.
 
 import { describe, expect, test } from "vitest";
 import { isUuid } from "../../../src/base/ids.ts";

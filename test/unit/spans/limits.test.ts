@@ -1,4 +1,4 @@
-// What spans may hold: names, keys, and what is copied into many of them.
+// Limits of spans: names, keys, and attributes that are copied into many of them.
 
 import { describe, expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
@@ -223,7 +223,7 @@ describe("attributes of a resource and a scope", () => {
 
     expect(taken[0]).toBeGreaterThan(1_000_000);
     expect(taken[0]).toBeLessThan(1_100_000);
-    // And those of the events, span by span.
+    // The limits of events hold too, span by span.
     expect(taken.length).toBe(101);
   });
 });

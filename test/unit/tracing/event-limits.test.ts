@@ -1,4 +1,4 @@
-// What an event may hold, at each limit and one past it.
+// Limits of an event, each at the limit and one past it.
 
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";

@@ -1,4 +1,4 @@
-// What is read of an event that is there: all that totals and the estimate of its cost depend on.
+// Reading a stored event: every field that totals and the estimate of its cost depend on.
 
 import { expect, test } from "vitest";
 import {

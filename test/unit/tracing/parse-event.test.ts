@@ -1,4 +1,4 @@
-// What an event may hold, and how a refusal names the field. Source: docs/decisions.md, 2, 4 and 5.
+// Parsing of events; refusals name the field. Source: docs/decisions.md, 2, 4 and 5.
 
 import { describe, expect, test } from "vitest";
 import { nestingDepthMax } from "../../../src/base/limits.ts";

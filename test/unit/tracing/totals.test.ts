@@ -1,4 +1,4 @@
-// What an event adds to its session. Source: docs/spec.md, "Event record"; docs/decisions.md, 18.
+// The totals of a session. Source: docs/spec.md, "Event record"; docs/decisions.md, 18.1.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -52,7 +52,7 @@ type Streamed = {
   readonly usage: Usage | undefined;
 };
 
-/** Reads a stream as a chat does, to its end, or to what it fails with. */
+/** Reads a stream as a chat does, until its end or its error. */
 async function readAll(stream: StreamAnswer): Promise<Streamed> {
   const gatherer = createAnswerGatherer(1, () => undefined);
   const { connection } = targetAt(standIn, "openai", "m");

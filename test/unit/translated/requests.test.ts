@@ -1,4 +1,4 @@
-// What of a request reaches each provider, and what is refused by name instead of being left out.
+// Requests as each provider gets them; a field that a provider lacks is refused by name.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "../../../src/base/json.ts";

@@ -1,5 +1,5 @@
-// Bodies as they are read: whole whatever parts they come in, and counted with what their decoder
-// holds.
+// Bodies as they are read: complete for any division into parts, and counted with the memory of
+// their decoder.
 
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,4 +1,4 @@
-// What a finished call is counted as.
+// The outcome under which a finished call is counted.
 
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
