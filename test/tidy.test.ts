@@ -267,6 +267,39 @@ describe("imports", () => {
   });
 });
 
+/** Wording that readers of other languages stumble over; CONTRIBUTING.md gives the words to use. */
+const riddles: readonly RegExp[] = [
+  /(?<!`)\b(whoever|nobody|somebody)\b/i,
+  /(^|[,.;:(] |\b(of|for|to|with|by|from|in|and|or|than) )what (is|are|was|has|have|comes?)\b/i,
+  /^(Of|Told|And)\b/,
+  /\bCalled by [a-z]/,
+];
+
+/** Returns the comments of a text, each on one line; `//` lines that follow one another are one. */
+function commentsOf(text: string): string[] {
+  const comments: string[] = [];
+  let isInside = false;
+  for (const line of text.split("\n")) {
+    const words = /^\s*(?:\/\/|\/\*\*?|\*)\s?(.*?)(?:\*\/)?$/.exec(line)?.[1];
+    if (words !== undefined) comments.push(isInside ? `${comments.pop()} ${words}`.trim() : words);
+    isInside = words !== undefined;
+  }
+  return comments;
+}
+
+describe("comments", () => {
+  test("are in plain English, subject first", () => {
+    const files = [...code, ...listFiles("proto/waggle", ".proto")];
+    const got = files.flatMap(({ path, text }) =>
+      commentsOf(text)
+        .filter((comment) => riddles.some((riddle) => riddle.test(comment)))
+        .map((comment) => `${path}: ${comment}`),
+    );
+
+    expect(got).toEqual([]);
+  });
+});
+
 describe("SQL", () => {
   test("stands in stores, migrations and src/postgres only", () => {
     const statement = /`\s*(select (?!1`)|insert into |update |delete from |with \w+ as )/;

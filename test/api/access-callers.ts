@@ -1,5 +1,5 @@
 // The callers of the access matrix: every kind of key at every root, signed-in people, and all who
-// must be refused. Called by access.test.ts.
+// must be refused.
 
 import type { KeyKind } from "../../src/access/principal.ts";
 import type { ScopeLevel } from "../../src/access/scope.ts";

@@ -1,6 +1,5 @@
 // Installs what clients in other languages need, once per list of packages, under
 // node_modules/.cache. Where a tool or its registry is absent, says so for the test to skip with.
-// Called by the tests of those clients.
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile, cp } from "node:fs/promises";

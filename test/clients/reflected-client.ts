@@ -1,5 +1,5 @@
 // A gRPC client built from server reflection alone: only the reflection protocol itself is known
-// before the first call. Called by reflection.test.ts.
+// before the first call.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {

@@ -1,6 +1,6 @@
 // The demo's program: a small weather agent on the official OpenAI client, as its author would
 // write it. It keeps its own notes of each step, which rest-run.ts logs; OpenTelemetry sees the
-// rest. Called by main.ts.
+// rest.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Span, Tracer } from "@opentelemetry/api";

@@ -1,4 +1,4 @@
-// Compares what was sent with the session that is read back. Called by main.ts.
+// Compares what was sent with the session that is read back.
 
 /** A node of GET /v1/sessions/{session_id}, as far as the demo looks at it. */
 export type Node = {

@@ -1,5 +1,5 @@
 // Logs the agent's notes over REST, as a program without OpenTelemetry would: session start, one
-// batch, session update. Called by main.ts.
+// batch, session update.
 
 import { randomUUID } from "node:crypto";
 import { callRest, type ReadAccess } from "../support/read-back.ts";

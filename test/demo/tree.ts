@@ -1,4 +1,4 @@
-// Prints a session as a tree with times, tokens and errors. Called by main.ts.
+// Prints a session as a tree with times, tokens and errors.
 
 import { styleText } from "node:util";
 import type { Node, Session } from "./compare.ts";

@@ -77,7 +77,7 @@ export declare type ApiKey = Message<"waggle.v1.ApiKey"> & {
   rootScopeId: string;
 
   /**
-   * Of fine-grained keys.
+   * Set for fine-grained keys only.
    *
    * @generated from field: repeated string permissions = 9;
    */
@@ -195,7 +195,7 @@ export declare type CreatedApiKey = Message<"waggle.v1.CreatedApiKey"> & {
   rootScopeId: string;
 
   /**
-   * Of fine-grained keys.
+   * Set for fine-grained keys only.
    *
    * @generated from field: repeated string permissions = 7;
    */
@@ -1353,8 +1353,8 @@ export declare const ApiKeyService: GenService<{
     output: typeof ApiKeyResponseSchema;
   },
   /**
-   * Creates a classic key of a project, with full access to it. Unknown fields are refused: whoever asks
-   * for less, by `read_only` or an end, must not get all of it.
+   * Creates a classic key of a project, with full access to it. Unknown fields are refused: a
+   * caller who asks for less, by `read_only` or an end, must not get full access.
    *
    * @generated from rpc waggle.v1.ApiKeyService.CreateProjectApiKey
    */
@@ -1536,8 +1536,8 @@ export declare const ApiKeyService: GenService<{
     output: typeof GetApiKeyPolicyResponseSchema;
   },
   /**
-   * Replaces the policy. Keys that carry more keep only what it leaves, at once, save that a key which
-   * may read or replace the policy still may, so that nobody shuts everybody out.
+   * Replaces the policy. Keys that carry more keep only what it leaves, at once, except that a key which
+   * may read or replace the policy still may, so that a policy cannot lock out every key.
    *
    * @generated from rpc waggle.v1.ApiKeyService.UpdateApiKeyPolicy
    */

@@ -56,7 +56,7 @@ export declare type AuditEntry = Message<"waggle.v1.AuditEntry"> & {
   actorName: string;
 
   /**
-   * What was done, for example `workspace.archive`.
+   * The action, for example `workspace.archive`.
    *
    * @generated from field: string action = 6;
    */
@@ -77,14 +77,14 @@ export declare type AuditEntry = Message<"waggle.v1.AuditEntry"> & {
   scopeId: string;
 
   /**
-   * What was changed: `org`, `dataplane`, `workspace`, `project`, `member`, `api_key`, …
+   * Kind of the changed resource: `org`, `dataplane`, `workspace`, `project`, `member`, `api_key`, …
    *
    * @generated from field: string target_type = 9;
    */
   targetType: string;
 
   /**
-   * Id of what was changed.
+   * Id of the changed resource.
    *
    * @generated from field: string target_id = 10;
    */
@@ -194,7 +194,7 @@ export declare type ListAuditLogResponse = Message<"waggle.v1.ListAuditLogRespon
 export declare const ListAuditLogResponseSchema: GenMessage<ListAuditLogResponse>;
 
 /**
- * Reads the audit log, which nobody writes by hand.
+ * Reads the audit log, which only the service writes.
  *
  * @generated from service waggle.v1.AuditService
  */

@@ -39,7 +39,7 @@ export const ListAuditLogResponseSchema = /*@__PURE__*/
   messageDesc(file_waggle_v1_audit, 2);
 
 /**
- * Reads the audit log, which nobody writes by hand.
+ * Reads the audit log, which only the service writes.
  *
  * @generated from service waggle.v1.AuditService
  */

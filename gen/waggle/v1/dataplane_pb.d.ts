@@ -126,7 +126,7 @@ export declare type CreateDataPlaneResponse = Message<"waggle.v1.CreateDataPlane
   success: boolean;
 
   /**
-   * What was created.
+   * The created record.
    *
    * @generated from field: waggle.v1.DataPlane data = 2;
    */
@@ -322,7 +322,7 @@ export declare type ArchiveDataPlaneRequest = Message<"waggle.v1.ArchiveDataPlan
   virtualDataplaneId: string;
 
   /**
-   * Archives what is inside too; without it, active children are a 409.
+   * Archives its children too; without it, active children are a 409.
    *
    * @generated from field: bool dangerously_delete_child_scopes = 2;
    */
@@ -349,7 +349,7 @@ export declare type ArchiveDataPlaneResponse = Message<"waggle.v1.ArchiveDataPla
   success: boolean;
 
   /**
-   * What was archived.
+   * The archived record.
    *
    * @generated from field: waggle.v1.ArchivedScope data = 2;
    */
@@ -412,7 +412,7 @@ export declare const DataPlaneService: GenService<{
     output: typeof UpdateDataPlaneResponseSchema;
   },
   /**
-   * Archives a data plane: access ends at once, a workflow archives what is inside.
+   * Archives a data plane: access ends at once, a workflow archives its children.
    * Fails with SCOPE_NOT_EMPTY when it has active workspaces and the flag is not set.
    *
    * @generated from rpc waggle.v1.DataPlaneService.ArchiveDataPlane

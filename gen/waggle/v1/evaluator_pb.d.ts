@@ -15,7 +15,7 @@ import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 export declare const file_waggle_v1_evaluator: GenFile;
 
 /**
- * What is run: a definition, with the fields of a metric that matter for a run.
+ * The definition to run, with the fields of a metric that matter for a run.
  *
  * @generated from message waggle.v1.RunnableMetric
  */
@@ -696,7 +696,7 @@ export declare const EvaluatorService: GenService<{
     output: typeof ExplainMetricResponseSchema;
   },
   /**
-   * Says how a metric fares: what waits, what was scored, what failed. Fails with NOT_FOUND.
+   * Returns the status of a metric: counts of waiting, scored and failed runs. Fails with NOT_FOUND.
    *
    * @generated from rpc waggle.v1.EvaluatorService.GetMetricStatus
    */

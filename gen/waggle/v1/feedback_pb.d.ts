@@ -42,7 +42,7 @@ export declare type Feedback = Message<"waggle.v1.Feedback"> & {
   generationId: string;
 
   /**
-   * What the answer should have been; null where nobody said.
+   * What the answer should have been; null where it was not given.
    *
    * @generated from field: optional string ground_truth = 4;
    */

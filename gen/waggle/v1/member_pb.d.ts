@@ -567,7 +567,7 @@ export declare const MemberService: GenService<{
   },
   /**
    * Gives a member another role and ends the member's sign-ins. Fails as AddMember does, and with
-   * LAST_ADMIN when nobody would be left who may manage the organization's members.
+   * LAST_ADMIN when the organization would have no member left who may manage its members.
    *
    * @generated from rpc waggle.v1.MemberService.UpdateMember
    */

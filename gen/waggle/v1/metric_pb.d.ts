@@ -835,8 +835,8 @@ export declare const MetricService: GenService<{
     output: typeof MetricSchema;
   },
   /**
-   * Changes what is given of a metric, as a new version that is deployed at once; what is given as it was
-   * makes none. Fails as CreateMetric does, and with NOT_FOUND.
+   * Changes the given fields of a metric, as a new version that is deployed at once; equal values make no
+   * version. Fails as CreateMetric does, and with NOT_FOUND.
    *
    * @generated from rpc waggle.v1.MetricService.UpdateMetric
    */

@@ -97,7 +97,7 @@ export declare type CreateOrganizationResponse = Message<"waggle.v1.CreateOrgani
   success: boolean;
 
   /**
-   * What was created.
+   * The created record.
    *
    * @generated from field: waggle.v1.Organization data = 2;
    */
@@ -286,7 +286,7 @@ export declare type ArchiveOrganizationRequest = Message<"waggle.v1.ArchiveOrgan
   orgId: string;
 
   /**
-   * Archives what is inside too; without it, active children are a 409.
+   * Archives its children too; without it, active children are a 409.
    *
    * @generated from field: bool dangerously_delete_child_scopes = 2;
    */
@@ -313,7 +313,7 @@ export declare type ArchiveOrganizationResponse = Message<"waggle.v1.ArchiveOrga
   success: boolean;
 
   /**
-   * What was archived.
+   * The archived record.
    *
    * @generated from field: waggle.v1.ArchivedScope data = 2;
    */
@@ -375,7 +375,7 @@ export declare const OrganizationService: GenService<{
     output: typeof UpdateOrganizationResponseSchema;
   },
   /**
-   * Archives an organization: access ends at once, a workflow archives what is inside.
+   * Archives an organization: access ends at once, a workflow archives its children.
    * Fails with SCOPE_NOT_EMPTY when it has active data planes and the flag is not set.
    *
    * @generated from rpc waggle.v1.OrganizationService.ArchiveOrganization

@@ -132,7 +132,7 @@ export declare type CreateProjectResponse = Message<"waggle.v1.CreateProjectResp
   success: boolean;
 
   /**
-   * What was created.
+   * The created record.
    *
    * @generated from field: waggle.v1.Project data = 2;
    */
@@ -335,7 +335,7 @@ export declare type ArchiveProjectRequest = Message<"waggle.v1.ArchiveProjectReq
   projectId: string;
 
   /**
-   * Archives what is inside too; without it, active children are a 409.
+   * Archives its children too; without it, active children are a 409.
    *
    * @generated from field: bool dangerously_delete_child_scopes = 2;
    */
@@ -362,7 +362,7 @@ export declare type ArchiveProjectResponse = Message<"waggle.v1.ArchiveProjectRe
   success: boolean;
 
   /**
-   * What was archived.
+   * The archived record.
    *
    * @generated from field: waggle.v1.ArchivedScope data = 2;
    */

@@ -578,7 +578,7 @@ export declare const ProviderCredentialService: GenService<{
   /**
    * Stores credentials. Fails with NAME_TAKEN when the scope has some of this name, with
    * INVALID_ARGUMENT when the base URL leads to a private address or a field does not fit the provider.
-   * Unknown fields are refused: a secret that nobody reads must not seem stored.
+   * Unknown fields are refused: a secret in a misspelled field must not seem stored.
    *
    * @generated from rpc waggle.v1.ProviderCredentialService.CreateProviderCredential
    */
@@ -609,7 +609,7 @@ export declare const ProviderCredentialService: GenService<{
   },
   /**
    * Replaces credentials whole, name and provider excepted. A change of where requests go asks for the
-   * secrets again, so that nobody sends a stored secret to another host.
+   * secrets again, so that a stored secret cannot be sent to another host.
    *
    * @generated from rpc waggle.v1.ProviderCredentialService.UpdateProviderCredential
    */

@@ -15,7 +15,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_waggle_v1_scope: GenFile;
 
 /**
- * A scope that was archived just now. Access to it has ended; a workflow archives what is inside.
+ * A scope that was archived just now. Access to it has ended; a workflow archives its children.
  *
  * @generated from message waggle.v1.ArchivedScope
  */

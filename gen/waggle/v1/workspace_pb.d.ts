@@ -132,7 +132,7 @@ export declare type CreateWorkspaceResponse = Message<"waggle.v1.CreateWorkspace
   success: boolean;
 
   /**
-   * What was created.
+   * The created record.
    *
    * @generated from field: waggle.v1.Workspace data = 2;
    */
@@ -335,7 +335,7 @@ export declare type ArchiveWorkspaceRequest = Message<"waggle.v1.ArchiveWorkspac
   workspaceId: string;
 
   /**
-   * Archives what is inside too; without it, active children are a 409.
+   * Archives its children too; without it, active children are a 409.
    *
    * @generated from field: bool dangerously_delete_child_scopes = 2;
    */
@@ -362,7 +362,7 @@ export declare type ArchiveWorkspaceResponse = Message<"waggle.v1.ArchiveWorkspa
   success: boolean;
 
   /**
-   * What was archived.
+   * The archived record.
    *
    * @generated from field: waggle.v1.ArchivedScope data = 2;
    */
@@ -424,7 +424,7 @@ export declare const WorkspaceService: GenService<{
     output: typeof UpdateWorkspaceResponseSchema;
   },
   /**
-   * Archives a workspace: access ends at once, a workflow archives what is inside.
+   * Archives a workspace: access ends at once, a workflow archives its children.
    * Fails with SCOPE_NOT_EMPTY when it has active projects and the flag is not set.
    *
    * @generated from rpc waggle.v1.WorkspaceService.ArchiveWorkspace
