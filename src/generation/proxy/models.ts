@@ -4,12 +4,14 @@
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { createByteCache } from "../../base/byte-cache.ts";
+import { ServiceError } from "../../base/errors.ts";
 import { createFairPlaces } from "../../base/fair-places.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { memoryOf } from "../../base/json-memory.ts";
 import { providerModelsBytesMax, providerModelsMax } from "../../base/tenant-limits.ts";
 import { type AnswerMemory, currentAnswer } from "../calls/answer-memory.ts";
+import { toNetworkError } from "../providers/network-error.ts";
 import type { Outbound } from "../providers/outbound.ts";
 import type { Connection, ProviderType } from "../provider.ts";
 import { baseUrlOf } from "../providers/base-url.ts";
@@ -82,19 +84,16 @@ export function createModels({ routing, outbound, answerMemory }: ModelsOptions)
   }
 
   async function begin(connection: Connection, project: ProjectScope): Listed {
-    const { id, isOperators } = connection;
-    const models = await askInTurn(connection, project).catch(() => undefined);
-    known.set(
-      id,
-      { models },
-      {
-        ownerId: isOperators ? "operator" : project.orgId,
-        bytes: memoryOf(models ?? []),
-        goodUntil: Date.now() + (models ? rememberedMs : failureRememberedMs),
-      },
-    );
-    running.delete(id);
-    return models;
+    try {
+      const models = await askInTurn(connection, project);
+      remember(connection, project, models);
+      return models;
+    } catch (error) {
+      if (!isOwnRefusal(error, connection)) remember(connection, project, undefined);
+      return undefined;
+    } finally {
+      running.delete(connection.id);
+    }
   }
 
   async function askInTurn(
@@ -109,6 +108,16 @@ export function createModels({ routing, outbound, answerMemory }: ModelsOptions)
       memory.release();
       leave();
     }
+  }
+
+  function remember(
+    { id, isOperators }: Connection,
+    { orgId }: ProjectScope,
+    models: readonly Model[] | undefined,
+  ): void {
+    const goodUntil = Date.now() + (models ? rememberedMs : failureRememberedMs);
+    const ownerId = isOperators ? "operator" : orgId;
+    known.set(id, { models }, { ownerId, bytes: memoryOf(models ?? []), goodUntil });
   }
 
   async function ask(connection: Connection): Promise<readonly Model[]> {
@@ -144,6 +153,15 @@ export function createModels({ routing, outbound, answerMemory }: ModelsOptions)
       return { models, unavailable };
     },
   };
+}
+
+/**
+ * Returns whether the service refused the request itself, for lack of a place or of memory: another
+ * project, or the next request, may find room for the same provider.
+ */
+function isOwnRefusal(error: unknown, connection: Connection): boolean {
+  if (error instanceof ServiceError) return true;
+  return toNetworkError(error, connection, "body")?.failure === "overloaded";
 }
 
 async function readList(body: AsyncIterable<Buffer>): Promise<Buffer> {

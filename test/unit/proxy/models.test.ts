@@ -38,7 +38,8 @@ async function givenModels({ answer, providers = 1, bytesMax = 100_000_000 }: Gi
   const routing = { list: () => Promise.resolve({ connections, aliases: [] }) };
   const answerMemory = createAnswerMemory(bytesMax);
   const models = createModels({ routing, outbound, answerMemory });
-  return { list: () => models.list({ orgId: "o", projectId: "p" } as ProjectScope), seen };
+  const project = { orgId: "o", projectId: "p" } as ProjectScope;
+  return { list: () => models.list(project), seen, answerMemory, project };
 }
 
 async function listOf(answer: string) {
@@ -88,4 +89,18 @@ test("lists count in the memory of calls while they come in", async () => {
   const { list } = await givenModels({ answer, bytesMax: 1_000 });
 
   expect(await list()).toEqual({ models: [], unavailable: ["up"] });
+});
+
+test("a list that was refused for lack of memory is asked for again at once", async () => {
+  const answer = toList("x".repeat(500));
+  const { list, answerMemory, project } = await givenModels({ answer, bytesMax: 10_000 });
+  const others = answerMemory.open(project);
+  others.grow(4_900);
+
+  const refused = await list();
+  others.release();
+  const answered = await list();
+
+  expect(refused).toEqual({ models: [], unavailable: ["up"] });
+  expect(answered.unavailable).toEqual([]);
 });
