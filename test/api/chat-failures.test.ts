@@ -98,6 +98,21 @@ describe("a provider of POST /chat that fails", () => {
     },
   );
 
+  test.each(["openai", "anthropic", "google", "bedrock"])(
+    "of type %s is asked again where its stream begins with an error",
+    async (provider) => {
+      const sessionId = createUuid();
+      const model = `${provider}/${provider}-flaky-event-2`;
+
+      const response = await chats.chat({ model, session_id: sessionId, stream: true });
+
+      expect((await readEventStream(response)).isWhole).toBe(true);
+      const { error, metadata } = await chats.findEvent(sessionId);
+      expect([error ?? null, metadata["attempts"]]).toEqual([null, expect.any(Array)]);
+      expect(metadata["attempts"]).toHaveLength(3);
+    },
+  );
+
   test("gives nobody the key that it repeats", async () => {
     for (const model of ["leak-key", "leak-key-400", "leak-key-event"]) {
       for (const stream of [false, true]) {

@@ -49,10 +49,29 @@ export type StreamAnswer = {
   readonly parts: AsyncIterable<readonly StreamPart[]>;
 };
 
+/**
+ * Waits for the first parts of a stream: until then a failure is one of the attempt, after which
+ * the next may follow. Fails like `parts`.
+ */
+export async function toStreamAnswer(
+  parts: AsyncGenerator<readonly StreamPart[]>,
+): Promise<StreamAnswer> {
+  let first: IteratorResult<readonly StreamPart[]> | undefined = await parts.next();
+  const iterator = {
+    next() {
+      const taken = first;
+      first = undefined;
+      return taken ? Promise.resolve(taken) : parts.next();
+    },
+    return: () => parts.return(undefined),
+  };
+  return { kind: "stream", parts: { [Symbol.asyncIterator]: () => iterator } };
+}
+
 export type ModelAnswer = WholeAnswer | StreamAnswer;
 
 /**
- * Calls a target. Resolves with the first byte of a stream, or with the whole of another answer.
+ * Calls a target. Resolves with the first parts of a stream, or with the whole of another answer.
  *
  * Fails with a ProviderError if the provider fails, with INVALID_ARGUMENT if this provider cannot
  * take the request, and with the signal's reason if it is aborted.

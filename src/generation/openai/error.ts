@@ -34,6 +34,11 @@ export function statusFault(
   });
 }
 
+/** Creates the error of a failed request that a provider answered with status 200. */
+export function failedAnswer(connection: Connection, body: Uint8Array): ProviderError {
+  return statusFault(connection, 502, undefined, body.subarray(0, errorBytesMax));
+}
+
 /** Returns the body for the client, formatted again if JSON escapes hid a secret in it. */
 function relayedBody(bytes: Uint8Array, json: JsonValue | undefined, clean: Redactor): Uint8Array {
   const anew = Buffer.from(JSON.stringify(json));

@@ -8,7 +8,7 @@ import { isSound } from "../../tracing/events/parse-event.ts";
 import type { StreamPart } from "../calls/model-call.ts";
 import { ProviderError } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
-import { brokenOff, malformedFault, streamErrorFault } from "./error.ts";
+import { brokenOff, failedAnswer, malformedFault, streamErrorFault } from "./error.ts";
 import { createSseReader, type SseEvent } from "./sse-reader.ts";
 
 const done = "[DONE]";
@@ -36,17 +36,17 @@ export async function* readParts(
 ): AsyncGenerator<readonly StreamPart[]> {
   const { chunks, close } = source;
   const sse = createSseReader();
+  let hasBegun = false;
   try {
     for (;;) {
       const next = await chunks.next();
       const last = next.done ? sse.end() : undefined;
       const events = next.done ? (last ? [last] : []) : sse.push(next.value);
       const doneAt = events.findIndex(isDoneEvent);
-      const { parts, fault } = toParts(
-        doneAt === -1 ? events : events.slice(0, doneAt),
-        connection,
-      );
+      const answered = doneAt === -1 ? events : events.slice(0, doneAt);
+      const { parts, fault } = toParts(answered, connection, hasBegun);
       const isCut = fault && last !== undefined && isHalf(last);
+      hasBegun ||= parts.length > 0;
       if (parts.length > 0) yield parts;
       if (fault) throw isCut ? brokenOff(connection) : fault;
       if (doneAt !== -1) {
@@ -90,21 +90,25 @@ function isDoneEvent({ data }: SseEvent): boolean {
 
 type Read = { readonly parts: readonly StreamPart[]; readonly fault: ProviderError | undefined };
 
-/** Returns the parts before the first fault. */
-function toParts(events: readonly SseEvent[], connection: Connection): Read {
+/** Returns the parts before the first fault. `hasBegun`: earlier events of the stream passed. */
+function toParts(events: readonly SseEvent[], connection: Connection, hasBegun: boolean): Read {
   const parts: StreamPart[] = [];
   for (const event of events) {
-    const part = toPart(event, connection);
+    const part = toPart(event, connection, hasBegun || parts.length > 0);
     if (part instanceof ProviderError) return { parts, fault: part };
     parts.push(part);
   }
   return { parts, fault: undefined };
 }
 
-function toPart({ bytes, data, name }: SseEvent, connection: Connection) {
+function toPart({ bytes, data, name }: SseEvent, connection: Connection, hasBegun: boolean) {
   if (data === undefined || data === "") return { bytes };
   const chunk = hasMoreContainers(bytes, containersMax) ? undefined : tryParseJson(data);
-  if (isError(chunk, name)) return streamErrorFault(connection, chunk);
+  if (isError(chunk, name)) {
+    // An answer that begins with an error is one with a wrong status: a retry may help.
+    if (!hasBegun) return failedAnswer(connection, Buffer.from(data));
+    return streamErrorFault(connection, chunk);
+  }
   if (isJsonObject(chunk) && isSound(chunk, chunkDepthMax)) return { bytes, chunk };
   return malformedFault(connection, "with an event that is none");
 }

@@ -12,9 +12,15 @@ import type { Outbound } from "./outbound.ts";
 import type { Connection, Target } from "../provider.ts";
 import { azureApiVersionDefault, baseUrlOf } from "./base-url.ts";
 import { isAnswer } from "../openai/answer.ts";
-import { errorBytesMax, malformedFault, statusFault } from "../openai/error.ts";
+import { errorBytesMax, failedAnswer, malformedFault, statusFault } from "../openai/error.ts";
 import { readParts } from "../openai/event-stream.ts";
-import type { ModelAnswer, ModelRequest, StreamAnswer, WholeAnswer } from "../calls/model-call.ts";
+import {
+  type ModelAnswer,
+  type ModelRequest,
+  type StreamAnswer,
+  toStreamAnswer,
+  type WholeAnswer,
+} from "../calls/model-call.ts";
 
 type Response = Dispatcher.ResponseData;
 
@@ -136,10 +142,7 @@ async function readWhole(
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   const json = hasMoreContainers(bytes, containersMax) ? undefined : tryParseJson(text);
   if (!isAnswer(operation, json) || !isSound(json, nestingDepthMax)) {
-    if (isJsonObject(json) && isJsonObject(json["error"])) {
-      // Some providers answer a failed request with status 200.
-      throw statusFault(connection, 502, undefined, bytes.subarray(0, errorBytesMax));
-    }
+    if (isJsonObject(json) && isJsonObject(json["error"])) throw failedAnswer(connection, bytes);
     throw malformedFault(connection, `with a body that is not a valid ${operation} of its API`);
   }
   const { "content-type": type } = headers;
@@ -159,15 +162,13 @@ async function readStream(
     throw malformedFault(connection, "with a body that is not an event stream");
   }
   const arriving = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  let first: IteratorResult<Buffer> | undefined = await orFault(connection, "head", signal, () =>
-    arriving.next(),
-  );
-  if (first.done) throw malformedFault(connection, "with nothing");
+  let phase: Phase = "head";
   const next = async (): Promise<IteratorResult<Buffer>> => {
-    const begun = first;
-    first = undefined;
-    return begun ?? orFault(connection, "body", signal, () => arriving.next());
+    const result = await orFault(connection, phase, signal, () => arriving.next());
+    if (result.done && phase === "head") throw malformedFault(connection, "with nothing");
+    phase = "body";
+    return result;
   };
   const source = { chunks: { next }, close: () => void body.destroy() };
-  return { kind: "stream", parts: readParts(source, connection) };
+  return toStreamAnswer(readParts(source, connection));
 }

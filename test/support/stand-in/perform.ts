@@ -47,6 +47,11 @@ export async function performChat(
     return;
   }
   response.writeHead(200, { "content-type": dialect.streamType });
+  const [errors] = plays.flakyEvent ?? [];
+  if (errors !== undefined && failsStill(exchange, errors)) {
+    response.end(dialect.toErrorFrame("stand-in overloaded"));
+    return;
+  }
   if (plays.endless) await sendEndless(response, dialect.toFrames(ask, reply));
   else await sendFrames(exchange, dialect, dialect.toFrames(ask, reply));
 }

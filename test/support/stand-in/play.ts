@@ -14,6 +14,8 @@ const patterns = {
    * `flaky-<status>-<n>`: n such errors for a user, then a success, then again; status 0: reset.
    */
   flaky: /flaky-(\d+)-(\d+)$/,
+  /** `flaky-event-<n>`: n streams for a user begin with an error, then a success, then again. */
+  flakyEvent: /flaky-event-(\d+)$/,
   /** `retry-after-<s>`: a 429 with this header once for a user, then a success, then again. */
   retryAfter: /retry-after-(\d+)$/,
   /** `limited-<s>`: always a 429 with this header. */

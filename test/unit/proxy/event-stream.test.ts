@@ -241,6 +241,14 @@ describe("a stream of the OpenAI API", () => {
     expect(got.fault?.message).toContain("broke off with an error: no");
   });
 
+  test("that begins with an error is an answer with a wrong status", async () => {
+    const got = await pass([`: wait\n\n${toEvent({ error: { message: "no" } })}`]);
+    const first = await pass([toEvent({ error: { message: "no" } })]);
+
+    expect(got.fault).toMatchObject({ failure: "broken" });
+    expect(first).toMatchObject({ text: "", fault: { failure: "status", status: 502 } });
+  });
+
   test("takes `error: null` for no error", async () => {
     const text = toEvent({ choices: [], error: null }) + chunkOf({}, "stop");
 

@@ -2,7 +2,11 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { ProviderError } from "../../../src/generation/provider-error.ts";
+import {
+  isRetriable,
+  ProviderError,
+  toServiceError,
+} from "../../../src/generation/provider-error.ts";
 import {
   type ProviderType,
   providerTypes,
@@ -119,6 +123,15 @@ describe.each(providerTypes)("a call of %s", (type) => {
       expect(usage).toBeUndefined();
     },
   );
+
+  test("may be retried if a stream begins with an error", async () => {
+    const got = await faultOf(play(type, "flaky-event-99", streamed));
+
+    // Mistral's SDK cannot read an error event: the answer is malformed.
+    const isRead = type !== "mistral";
+    expect(got.message.includes("stand-in overloaded")).toBe(isRead);
+    expect([isRetriable(got), toServiceError(got).reason]).toEqual([isRead, "PROVIDER_FAILED"]);
+  });
 
   test.each([body, streamed])("ends with its signal", async (request) => {
     const ended = new AbortController();

@@ -43,7 +43,7 @@ export function toProviderError(
     const network = toNetworkError(error, connection, phase);
     if (network) return network;
   }
-  const fault = faultOf(error);
+  const fault = faultOf(error, isBegun);
   return new ProviderError({
     ...fault,
     message: `provider ${connection.name} ${clean.message(fault.message)}`,
@@ -73,8 +73,8 @@ const malformed = {
   message: "gave an answer that is none of its API",
 } as const;
 
-function faultOf(error: unknown): Fault {
-  if (!APICallError.isInstance(error)) return eventFaultOf(error) ?? malformed;
+function faultOf(error: unknown, isBegun: boolean): Fault {
+  if (!APICallError.isInstance(error)) return eventFaultOf(error, isBegun) ?? malformed;
   const { statusCode: status = 0, data, message, responseBody = "", responseHeaders } = error;
   if (status < 300) return malformed;
   // Without `data` the body has an undocumented form: its text says more.
@@ -88,14 +88,15 @@ function faultOf(error: unknown): Fault {
 }
 
 /** Reads an error that arrived as an event of a stream, in the provider's form. */
-function eventFaultOf(error: unknown): Fault | undefined {
+function eventFaultOf(error: unknown, isBegun: boolean): Fault | undefined {
   if (error instanceof Error) return undefined;
   const words = wordsOf(error, eventDepthMax);
   if (words === undefined) return undefined;
   const message = `ended its answer with an error: ${words}`;
   const status = (error as { readonly statusCode?: unknown }).statusCode;
-  if (typeof status !== "number" || status < 400) return { failure: "broken", message };
-  return { failure: "status", status, message };
+  if (typeof status === "number" && status >= 400) return { failure: "status", status, message };
+  // An answer that begins with an error is one with a wrong status: a retry may help.
+  return isBegun ? { failure: "broken", message } : { failure: "status", status: 502, message };
 }
 
 /** Depth of `{error: {message}}` and one level more. */

@@ -11,7 +11,7 @@ import type { Target } from "../../provider.ts";
 import { toProviderError } from "./error.ts";
 import { usageOf } from "./usage.ts";
 import type { Usage } from "../../usage.ts";
-import type { StreamAnswer, StreamPart } from "../../calls/model-call.ts";
+import { type StreamAnswer, type StreamPart, toStreamAnswer } from "../../calls/model-call.ts";
 import { brokenOff } from "../../openai/error.ts";
 import { createChoiceDeltas } from "./choice-deltas.ts";
 import { type Head, headOf, sumUsages, toOpenAiUsage } from "./completion.ts";
@@ -27,34 +27,15 @@ export type ChatCall = {
   readonly isUsageWanted: boolean;
 };
 
-const words = "broke off its answer";
-
 /** Part of one of the choices. */
 type ChoicePart = { readonly index: number; readonly part: LanguageModelV4StreamPart };
 
 /**
- * Calls the model. Resolves when the first part has arrived: a failure before it may be retried.
- * Fails with a ProviderError, or with the signal's reason if it is aborted.
+ * Calls the model. Resolves with the first chunk: a failure before it may be retried. Fails with a
+ * ProviderError, or with the signal's reason if it is aborted.
  */
-export async function streamChat(call: ChatCall, signal: AbortSignal): Promise<StreamAnswer> {
-  const ended = new AbortController();
-  const both = AbortSignal.any([signal, ended.signal]);
-  const sources = Array.from({ length: call.choices }, (_, index) => partsOf(call, index, both));
-  const parts = merge(sources);
-  try {
-    const first = await parts.next();
-    if (first.done) throw brokenOff(call.target.connection, words);
-    const rest = resume(first.value, parts);
-    return { kind: "stream", parts: toParts(rest, call, { signal, ended }) };
-  } catch (error) {
-    ended.abort();
-    throw signal.aborted ? signal.reason : toProviderError(error, call.target);
-  }
-}
-
-async function* resume<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
-  yield first;
-  yield* rest;
+export function streamChat(call: ChatCall, signal: AbortSignal): Promise<StreamAnswer> {
+  return toStreamAnswer(toParts(call, signal));
 }
 
 /** Yields the parts of a choice, including its finish. */
@@ -70,33 +51,32 @@ async function* partsOf(
     yield { index, part };
     if (part.type === "finish") return;
   }
-  throw brokenOff(target.connection, words);
+  throw brokenOff(target.connection, "broke off its answer");
 }
 
-type Run = {
-  readonly signal: AbortSignal;
-  /** Aborts the calls. */
-  readonly ended: AbortController;
-};
-
 async function* toParts(
-  choiceParts: AsyncIterable<ChoicePart>,
   call: ChatCall,
-  { signal, ended }: Run,
+  signal: AbortSignal,
 ): AsyncGenerator<readonly StreamPart[]> {
+  const ended = new AbortController();
+  const both = AbortSignal.any([signal, ended.signal]);
+  let isBegun = false;
   try {
     const chunks = createChunks(call);
     const usages: (Usage | undefined)[] = [];
-    for await (const { index, part } of choiceParts) {
+    const sources = Array.from({ length: call.choices }, (_, index) => partsOf(call, index, both));
+    for await (const { index, part } of merge(sources)) {
       if (part.type === "finish") usages.push(usageOf(part.usage));
       const parts = chunks.of(index, part).map((chunk) => ({ chunk }));
-      if (parts.length > 0) yield parts;
+      if (parts.length === 0) continue;
+      isBegun = true;
+      yield parts;
     }
     const usage = sumUsages(usages);
     if (call.isUsageWanted && usage) yield [{ chunk: chunks.ofUsage(usage) }];
     yield [{ isDone: true, usage }];
   } catch (error) {
-    throw signal.aborted ? signal.reason : toProviderError(error, call.target, { isBegun: true });
+    throw signal.aborted ? signal.reason : toProviderError(error, call.target, { isBegun });
   } finally {
     ended.abort();
   }
