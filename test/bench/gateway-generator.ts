@@ -14,6 +14,8 @@ export type GatewayJob = {
   readonly requests: number;
   /** Number of always busy connections, or requests per second. */
   readonly pace: { readonly concurrency: number } | { readonly rate: number };
+  /** Headers of every request besides those of HTTP and the key. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 export type GatewayResult = {
@@ -55,7 +57,7 @@ async function main(job: GatewayJob): Promise<GatewayResult> {
   };
 }
 
-function toRequest({ url, key, model, isStream }: GatewayJob): Buffer {
+function toRequest({ url, key, model, isStream, headers = {} }: GatewayJob): Buffer {
   const { pathname, host } = new URL(url);
   const content = "Tell me more. ".repeat(Math.ceil(promptChars / 14));
   const body = JSON.stringify({
@@ -67,9 +69,10 @@ function toRequest({ url, key, model, isStream }: GatewayJob): Buffer {
     temperature: 0.5,
     ...(isStream && { stream: true, stream_options: { include_usage: true } }),
   });
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(
     `POST ${pathname}/chat/completions HTTP/1.1\r\nhost: ${host}\r\n` +
-      `authorization: Bearer ${key}\r\ncontent-type: application/json\r\n` +
+      `authorization: Bearer ${key}\r\ncontent-type: application/json\r\n${lines.join("")}` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

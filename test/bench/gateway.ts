@@ -1,11 +1,12 @@
-// `npm run bench -- gateway`: the time that the LLM proxy adds to a chat completion, direct to a
-// stand-in and through the service in turn, with every generation stored.
+// `npm run bench -- gateway`: the time that the LLM proxy adds to a chat completion, in turn direct
+// to a stand-in, through Portkey's gateway and through the service, with every generation stored.
 
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { GatewayJob, GatewayResult } from "./gateway-generator.ts";
 import { run, standInFlags, startStandIn } from "./gateway-processes.ts";
 import { cpuSecondsOf, cpuSecondsOfTree, memoryMb, peakMemoryMb } from "./processes.ts";
 import { type BenchService, startService } from "./service.ts";
+import { type Portkey, portkeyHeaders, portkeyVersion, startPortkey } from "./portkey.ts";
 import { describeMachine, formatTable, median } from "./table.ts";
 
 export const gatewayParts = ["rate", "turns", "slow", "memory"] as const;
@@ -21,9 +22,11 @@ export type GatewayOptions = {
 
 type Load = Pick<GatewayJob, "model" | "isStream" | "pace" | "requests">;
 
-/** Results of the same load both ways, and the processor seconds of the way through the service. */
+/** Results of the same load each way, with processor seconds of each way. */
 type Round = {
   readonly direct: GatewayResult;
+  readonly portkey: GatewayResult;
+  readonly portkeyCpu: number;
   readonly through: GatewayResult;
   readonly serviceCpu: number;
   readonly postgresCpu: number;
@@ -31,9 +34,12 @@ type Round = {
 
 type Bench = {
   readonly service: BenchService;
+  readonly portkey: Portkey;
   readonly options: GatewayOptions;
   /** Sends a load to the stand-in. */
   sendDirect(load: Load): Promise<GatewayResult>;
+  /** Sends a load through Portkey's gateway, which records nothing. */
+  sendPortkey(load: Load): Promise<GatewayResult>;
   /** Sends a load through the service and counts its requests. */
   sendThrough(load: Load): Promise<GatewayResult>;
 };
@@ -42,11 +48,16 @@ export async function benchGateway(options: GatewayOptions): Promise<void> {
   console.log(describeMachine());
   const standIn = await startStandIn();
   const service = await startService(options.nodeFlags, standInFlags(standIn.url));
+  const portkey = await startPortkey();
+  console.log(`peer: @portkey-ai/gateway ${portkeyVersion}, which records nothing`);
   let sent = 0;
   const bench: Bench = {
     service,
+    portkey,
     options,
     sendDirect: (load) => run({ ...load, url: standIn.url, key: "none" }),
+    sendPortkey: (load) =>
+      run({ ...load, url: portkey.url, key: "none", headers: portkeyHeaders(standIn.url) }),
     sendThrough(load) {
       const { url, project_api_key: key } = service.credentials;
       sent += load.requests;
@@ -62,6 +73,7 @@ export async function benchGateway(options: GatewayOptions): Promise<void> {
     console.log(`\npeak resident memory of the service: ${await peakMemoryMb(service.pid)} MB`);
   } finally {
     await service.stop();
+    await portkey.stop();
     await standIn.stop();
   }
 }
@@ -98,13 +110,14 @@ async function benchTurns(bench: Bench): Promise<void> {
         `${nameOf(isStream)}, ${concurrency} at a time`,
         ...latencies(rounds),
         speed(({ direct }) => direct),
+        speed(({ portkey }) => portkey),
         speed(({ through }) => through),
         ...processor(rounds, load),
       ]);
     }
   }
   console.log("\nEach connection sends its next request when the last is answered:");
-  const head = ["", ...latencyHead, "requests/s direct", "requests/s", ...processorHead];
+  const head = ["", ...latencyHead, "requests/s direct", "Portkey", "requests/s", ...processorHead];
   console.log(formatTable(head, rows));
 }
 
@@ -142,18 +155,23 @@ async function benchMemory(bench: Bench): Promise<void> {
   console.log(formatTable(["requests", "MB"], rows));
 }
 
-/** Runs both ways in turn; the first round warms up code and caches and is not counted. */
+/** Runs the three ways in turn; the first round warms up code and caches and is not counted. */
 async function runRounds(bench: Bench, load: Load): Promise<readonly Round[]> {
-  const { service, options } = bench;
+  const { service, portkey, options } = bench;
   const rounds: Round[] = [];
   for (let number = 0; number <= options.rounds; number += 1) {
     const direct = await bench.sendDirect(load);
+    const portkeyBefore = await cpuSecondsOf(portkey.pid);
+    const peer = await bench.sendPortkey(load);
+    const portkeyCpu = (await cpuSecondsOf(portkey.pid)) - portkeyBefore;
     const [serviceBefore, postgresBefore] = await cpuOf(service);
     const through = await bench.sendThrough(load);
     const [serviceAfter, postgresAfter] = await cpuOf(service);
     const serviceCpu = serviceAfter - serviceBefore;
     const postgresCpu = postgresAfter - postgresBefore;
-    if (number > 0) rounds.push({ direct, through, serviceCpu, postgresCpu });
+    if (number > 0) {
+      rounds.push({ direct, portkey: peer, portkeyCpu, through, serviceCpu, postgresCpu });
+    }
   }
   return rounds;
 }
@@ -166,28 +184,37 @@ function nameOf(isStream: boolean): string {
   return isStream ? "stream" : "whole";
 }
 
-const latencyHead = ["direct p50 ms", "direct p99 ms", "added p50", "added p99", "added to first"];
+const latencyHead = [
+  ...["direct p50 ms", "direct p99 ms"],
+  ...["Portkey added p50", "p99", "to first"],
+  ...["added p50", "added p99", "added to first"],
+];
 
-/** Returns latencies. Differences are taken within a round, so that noise affects both ways. */
+/** Returns latencies. Differences are taken within a round, so that noise affects every way. */
 function latencies(rounds: readonly Round[]): number[] {
-  const added = (of: (result: GatewayResult) => number): number =>
-    median(rounds.map(({ direct, through }) => of(through) - of(direct)));
+  const added = (way: "portkey" | "through"): number[] =>
+    (["lastP50Ms", "lastP99Ms", "firstP50Ms"] as const).map((figure) =>
+      median(rounds.map((round) => round[way][figure] - round.direct[figure])),
+    );
   return [
     median(rounds.map(({ direct }) => direct.lastP50Ms)),
     median(rounds.map(({ direct }) => direct.lastP99Ms)),
-    added(({ lastP50Ms }) => lastP50Ms),
-    added(({ lastP99Ms }) => lastP99Ms),
-    added(({ firstP50Ms }) => firstP50Ms),
+    ...added("portkey"),
+    ...added("through"),
   ];
 }
 
-const processorHead = ["service µs", "Postgres µs"];
+const processorHead = ["Portkey µs", "service µs", "Postgres µs"];
 
 /** Returns the microseconds of processor time per request. */
 function processor(rounds: readonly Round[], { requests }: Load): number[] {
   const each = (of: (round: Round) => number): number =>
     median(rounds.map((round) => (of(round) / requests) * 1e6));
-  return [each(({ serviceCpu }) => serviceCpu), each(({ postgresCpu }) => postgresCpu)];
+  return [
+    each(({ portkeyCpu }) => portkeyCpu),
+    each(({ serviceCpu }) => serviceCpu),
+    each(({ postgresCpu }) => postgresCpu),
+  ];
 }
 
 /** Fails unless every request through the service is stored as an event. */
