@@ -2,7 +2,7 @@
 // after the last answer. Takes a Job as its argument and prints a LoadResult.
 
 import { connect } from "node:net";
-import { type LoadName, loads, newRun } from "./loads.ts";
+import { type Load, type LoadName, loads, newRun } from "./loads.ts";
 import { patch } from "./template.ts";
 
 export type Job = {
@@ -13,6 +13,8 @@ export type Job = {
   readonly requests: number;
   /** Number of the first event; each number has a different start time. */
   readonly firstEvent: number;
+  /** Ends the ids of events, so that an update finds the events of an earlier job; default: new. */
+  readonly run?: string;
 };
 
 export type LoadResult = {
@@ -29,7 +31,7 @@ type Answer = { readonly status: number; readonly body: string };
 
 async function main(job: Job): Promise<LoadResult> {
   const load = loads[job.load];
-  const run = newRun();
+  const run = job.run ?? newRun();
   const { hostname, port } = new URL(job.url);
   const latencies: number[] = [];
   let sent = 0;
@@ -39,7 +41,7 @@ async function main(job: Job): Promise<LoadResult> {
     // Separate bodies per connection, since one may still be on its way when the next is written.
     const templates = Array.from({ length: templatesEach }, (_, seed) => {
       const body = load.body(number * templatesEach + seed + 1, run);
-      return { ...body, request: withHead(job, load.contentType, load.path, body.bytes.length) };
+      return { ...body, request: withHead(job, load, body.bytes.length) };
     });
     ready += 1;
     await started;
@@ -78,16 +80,17 @@ async function main(job: Job): Promise<LoadResult> {
   };
 }
 
-function withHead(job: Job, contentType: string, path: string, length: number): Buffer {
+function withHead(job: Job, { method, path, contentType }: Load, length: number): Buffer {
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${job.key}\r\n` +
+    `${method ?? "POST"} ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${job.key}\r\n` +
       `content-type: ${contentType}\r\ncontent-length: ${length}\r\n\r\n`,
   );
 }
 
 /** Throws unless everything was stored: partly stored batches and rejected spans are errors. */
 function checkStored({ status, body }: Answer): void {
-  if (status === 200 && (body === "" || body.includes('"success":true'))) return;
+  const isStored = body === "" || /"success":true|"session_id":/.test(body);
+  if (status === 200 && isStored) return;
   throw new Error(`the service answered ${status}: ${body.slice(0, 500)}`);
 }
 

@@ -8,6 +8,7 @@ import { createRandom, payloadOf, textOf } from "./events.ts";
 import { binaryTemplate, byteMarks, type Template, textMarks, textTemplate } from "./template.ts";
 
 export type Load = {
+  readonly method?: "PUT";
   readonly path: string;
   readonly contentType: string;
   readonly events: number;
@@ -15,8 +16,10 @@ export type Load = {
   readonly body: (seed: number, run: string) => Template;
 };
 
+/** Loads that store new events; `ingest` and `compare` send them. */
 export const loadNames = ["batch-2k", "batch-20k", "otlp-2k", "single-2k"] as const;
-export type LoadName = (typeof loadNames)[number];
+/** Includes small writes that only `small` sends; an update needs the events of its run. */
+export type LoadName = (typeof loadNames)[number] | "update" | "session-start";
 
 const json = "application/json";
 
@@ -35,6 +38,32 @@ export const loads: Readonly<Record<LoadName, Load>> = {
     events: 1,
     body: (seed, run) =>
       textTemplate(JSON.stringify({ event: eventOf(createRandom(seed), 0, 2_048, run) }), 1),
+  },
+  update: {
+    method: "PUT",
+    path: "/events",
+    contentType: json,
+    events: 1,
+    body(seed, run) {
+      const { event_id } = eventOf(createRandom(seed), 0, 0, run);
+      const change = { feedback: { rating: 5 }, metadata: { checked: true, seed } };
+      return textTemplate(JSON.stringify({ event_id, ...change }), 1);
+    },
+  },
+  "session-start": {
+    path: "/session/start",
+    contentType: json,
+    events: 1,
+    body(seed, run) {
+      const random = createRandom(seed);
+      const { session_id, start_time } = eventOf(random, 0, 0, run);
+      const names = { session_name: "bench", source: "bench" };
+      const inputs = { question: textOf(random, 200) };
+      return textTemplate(
+        JSON.stringify({ session: { session_id, ...names, start_time, inputs } }),
+        1,
+      );
+    },
   },
 };
 

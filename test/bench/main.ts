@@ -1,4 +1,4 @@
-// `npm run bench -- ingest|read|access|gateway|evaluate|blocking|compare`: measures the service on
+// `npm run bench -- ingest|small|read|access|gateway|evaluate|blocking|compare`: measures the service on
 // this machine and prints tables. docs/benchmarks.md keeps results.
 
 import { parseArgs } from "node:util";
@@ -10,8 +10,10 @@ import { benchGateway, gatewayParts } from "./gateway.ts";
 import { benchIngest } from "./ingest.ts";
 import { loadNames } from "./loads.ts";
 import { benchRead } from "./read.ts";
+import { benchSmall } from "./small.ts";
 
 const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only LOAD] [--node FLAG]…
+       npm run bench -- small [--rounds N] [--events N] [--node FLAG]…
        npm run bench -- read [--runs N] [--events N] [--node FLAG]…
        npm run bench -- access [--rounds N] [--runs N]
        npm run bench -- gateway [--rounds N] [--requests N] [--only PART] [--node FLAG]…
@@ -42,6 +44,13 @@ switch (positionals[0]) {
       rounds: Number(values.rounds),
       events: Number(values.events ?? 40_000),
       only: loadNames.find((name) => name === values.only),
+      nodeFlags: values.node,
+    });
+    break;
+  case "small":
+    await benchSmall({
+      rounds: Number(values.rounds),
+      events: Number(values.events ?? 4_000),
       nodeFlags: values.node,
     });
     break;
