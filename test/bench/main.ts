@@ -1,5 +1,5 @@
-// `npm run bench -- ingest|small|read|access|gateway|evaluate|blocking|compare`: measures the service on
-// this machine and prints tables. docs/benchmarks.md keeps results.
+// `npm run bench -- PART`: measures the service on this machine and prints tables; the usage below
+// names the parts. docs/benchmarks.md keeps results.
 
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";
