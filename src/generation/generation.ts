@@ -18,9 +18,7 @@ import { type Chat, createChat } from "./chat/chat.ts";
 import { createCredentials, type Credentials } from "./connections/credentials/credentials.ts";
 import { createEncryptionKeys } from "./connections/credentials/encryption-keys.ts";
 import { createJudgeCalls, createJudgePlaces, type JudgeCalls } from "./judge/judge-calls.ts";
-import { createLanguageModels } from "./providers/ai-sdk/language-models.ts";
 import { createModels, type Models } from "./proxy/models.ts";
-import { createSendOpenAi } from "./providers/openai-api.ts";
 import { createCallModel } from "./providers/call-model.ts";
 import { createModelCalls } from "./calls/model-calls.ts";
 import { createRecordedCalls } from "./calls/recorded-calls.ts";
@@ -28,8 +26,7 @@ import { createProxy, type Proxy } from "./proxy/proxy.ts";
 import { createStoreGeneration } from "./calls/store-generation.ts";
 import type { Prices } from "./prices/prices.ts";
 import { createRunning } from "../base/running.ts";
-import { toOperatorProviders } from "./connections/routing/operator-providers.ts";
-import { createRouting } from "./connections/routing/routing.ts";
+import { createRouting, toOperatorProviders } from "./connections/routing/routing.ts";
 
 export type Generation = {
   readonly credentials: Credentials;
@@ -79,17 +76,13 @@ export function createGeneration(options: GenerationOptions): Generation {
     findScope: (level, id) => scopes.find(level, id),
     prices: options.prices,
   });
-  const callModel = createCallModel({
-    languageModels: createLanguageModels({ fetchOf: (connection) => outbound.fetch(connection) }),
-    sendOpenAi: createSendOpenAi(outbound),
-  });
   const concurrency = createConcurrency({ max: config.generationConcurrencyMax });
   const answerMemory = createAnswerMemory(config.bytesInFlightMax * modelAnswersShare);
   const calls = createModelCalls({
     routing,
     concurrency,
     answerMemory,
-    callModel,
+    callModel: createCallModel(outbound),
     attemptsMax: config.providerAttemptsMax,
     timeoutMs: config.generationTimeoutMs,
     logger,

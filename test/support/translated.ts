@@ -10,9 +10,7 @@ import { toEventBytes } from "../../src/generation/openai/event-stream.ts";
 import type { Connection, ProviderType, Target } from "../../src/generation/provider.ts";
 import { createAddressGuard } from "../../src/generation/providers/address-guard.ts";
 import { createCallModel } from "../../src/generation/providers/call-model.ts";
-import { createSendOpenAi } from "../../src/generation/providers/openai-api.ts";
 import { createOutbound } from "../../src/generation/providers/outbound.ts";
-import { createLanguageModels } from "../../src/generation/providers/ai-sdk/language-models.ts";
 import type { StandIn } from "./openai-stand-in.ts";
 
 /** Providers whose API the proxy translates; chats are translated for every provider. */
@@ -29,16 +27,13 @@ export const models = {
   openai_compatible: "llama3",
 } as const satisfies Record<ProviderType, string>;
 
-export const callModel = createCallModel({
-  languageModels: createLanguageModels({ fetchOf: () => globalThis.fetch }),
-  sendOpenAi: createSendOpenAi(
-    createOutbound({
-      addressGuard: createAddressGuard({ privateHosts: [] }),
-      firstByteTimeoutMs: 60_000,
-      idleTimeoutMs: 60_000,
-    }),
-  ),
-});
+export const callModel = createCallModel(
+  createOutbound({
+    addressGuard: createAddressGuard({ privateHosts: [] }),
+    firstByteTimeoutMs: 60_000,
+    idleTimeoutMs: 60_000,
+  }),
+);
 
 export function targetAt(standIn: StandIn, type: ProviderType, model: string): Target {
   const connection: Connection = {

@@ -2,6 +2,8 @@
 // Source: docs/decisions.md, 21.
 
 import { ServiceError } from "../../base/errors.ts";
+import { ProviderError, toServiceError } from "../provider-error.ts";
+import { AttemptsError } from "./attempts.ts";
 
 /** Error of a call whose client disconnected or stopped reading. */
 export class ClientGone extends Error {
@@ -53,4 +55,26 @@ function toClientGone(reason: unknown): unknown {
 export function clientGoneText(reason: unknown): string {
   const { message } = reason instanceof ClientGone ? reason : new ClientGone();
   return `CLIENT_GONE: ${message}`;
+}
+
+export type Failure = {
+  /** `error` of the event, in the form `REASON: text`. */
+  readonly text: string;
+  readonly thrown: unknown;
+};
+
+/** Returns the failure of a call; after an abort of the call's signal, its reason. */
+export function failureOf(error: unknown, signal: AbortSignal): Failure {
+  const cause = signal.aborted ? (signal.reason as unknown) : causeOf(error);
+  const known = cause instanceof ProviderError ? toServiceError(cause) : cause;
+  if (known instanceof ServiceError) {
+    return { text: `${known.reason}: ${known.message}`, thrown: known };
+  }
+  const isGone = signal.aborted || cause instanceof ClientGone;
+  return { text: isGone ? clientGoneText(cause) : "INTERNAL: the service failed", thrown: cause };
+}
+
+/** Returns the failure of the last attempt, if there is one. */
+export function causeOf(error: unknown): unknown {
+  return error instanceof AttemptsError ? (error.error ?? error) : error;
 }

@@ -13,8 +13,7 @@ import {
   keeperOf,
   keepPrompt,
 } from "./answer-memory.ts";
-import { runAttempts } from "./attempts.ts";
-import type { Backoff } from "./backoff.ts";
+import { type Backoff, runAttempts } from "./attempts.ts";
 import { openCallSignal } from "./call-signal.ts";
 import type { Concurrency, Release } from "./concurrency.ts";
 import type { Attempt, CallEnd } from "./generation-event.ts";

@@ -5,7 +5,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import type { Running } from "../../base/running.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
 import { AttemptsError } from "./attempts.ts";
-import { failureOf } from "./failure.ts";
+import { failureOf } from "./call-signal.ts";
 import type { CallEnd, RecordedRequest } from "./generation-event.ts";
 import { type Place, type Placement, type StoreGeneration, toPlace } from "./store-generation.ts";
 import type { CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";

@@ -10,7 +10,7 @@ import { judgeCallsMax, judgeCallsWaitingMax } from "../../base/limits.ts";
 import type { Running } from "../../base/running.ts";
 import { judgeTimeoutMsMax, judgeWaitMsMax } from "../../base/tenant-limits.ts";
 import type { Concurrency, Release } from "../calls/concurrency.ts";
-import { causeOf } from "../calls/failure.ts";
+import { causeOf } from "../calls/call-signal.ts";
 import type { Prices } from "../prices/prices.ts";
 import type { ModelCall, ModelCalls } from "../calls/model-calls.ts";
 import { type ChatAnswer, readWholeChat } from "../chat/answer.ts";

@@ -2,8 +2,7 @@
 // Source: docs/spec.md, "Event record"; docs/decisions.md, 21.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import type { Usage } from "../usage.ts";
-import { parseUsage } from "./usage.ts";
+import { parseUsage, type Usage } from "../usage.ts";
 
 /** Recorded fields of an answer. */
 export type ReadAnswer = {

@@ -4,10 +4,10 @@
 
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import ipaddr from "ipaddr.js";
 import { ServiceError } from "../../base/errors.ts";
 import { OutboundError } from "./network-error.ts";
-import { resolvePublicly, type Resolve } from "./resolve-publicly.ts";
+import { Resolver } from "node:dns/promises";
+import ipaddr from "ipaddr.js";
 
 export type AddressGuard = {
   /**
@@ -129,4 +129,34 @@ export function isPublic(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== "unicast") return false;
   return parsed.kind() === "ipv4" || (parsed as ipaddr.IPv6).match(globalUnicast);
+}
+
+/** Returns at least one address of a name; fails if it has none or no server answers. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
+/** Maximum time of one query to one name server; `allMs` limits all of them together. */
+const questionMs = 2_000;
+const allMs = 5_000;
+const tries = 2;
+/** Maximum addresses that are returned: a socket needs only a few. */
+const addressesMax = 16;
+
+export const resolvePublicly: Resolve = async (hostname) => {
+  // A new resolver each time, because the system's name servers may change while the service runs.
+  const resolver = new Resolver({ timeout: questionMs, tries });
+  const timer = setTimeout(() => resolver.cancel(), allMs);
+  try {
+    return firstOf(
+      await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]),
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+function firstOf(answers: readonly PromiseSettledResult<readonly string[]>[]): readonly string[] {
+  const addresses = answers.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  if (addresses.length > 0) return addresses.slice(0, addressesMax);
+  const failed = answers.find((one) => one.status === "rejected");
+  throw failed?.reason ?? new Error("a name without addresses");
 }

@@ -4,8 +4,10 @@
 
 import type { Dispatcher } from "undici";
 import { currentAnswer } from "../calls/answer-memory.ts";
-import { createAnswerSize, type SizeLimits } from "./answer-size.ts";
 import { OutboundError } from "./network-error.ts";
+import type { Reservation } from "../../base/byte-budget.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { containerBytes, countOpenings } from "../../base/json-memory.ts";
 
 export type AnswerLimits = SizeLimits & {
   /** Maximum time from sending, including the wait for a socket, to the first byte of the body. */
@@ -105,4 +107,103 @@ function faultOf(status: number, encoding: string | string[] | undefined): strin
 
 function endedController(reason: Error): Controller {
   return { aborted: true, paused: false, reason, abort() {}, pause() {}, resume() {} };
+}
+
+export type SizeLimits = {
+  /** Maximum bytes of an answer; of a stream, of one event. */
+  readonly bytesMax: number;
+  /** Maximum bytes of a whole stream of events, which is not kept. */
+  readonly streamBytesMax: number;
+  /** Maximum opening brackets and braces: each object or array takes many times its byte. */
+  readonly openingsMax: number;
+};
+
+export type AnswerSize = {
+  /** Sets the content type; called before the first part. */
+  begin(contentType: string | string[] | undefined): void;
+  /** Adds a part; returns an error if the answer is over a limit. */
+  add(part: Buffer): OutboundError | undefined;
+  /** Releases the memory of an answer that is not kept. */
+  drop(): void;
+};
+
+/**
+ * Minimum bytes that a part of an answer counts as. A kept part has overhead: an answer in parts of
+ * one byte would take gigabytes.
+ */
+const partBytesMin = 64;
+
+/** Maximum size of an event that is not charged; a larger one is charged until it is complete. */
+const smallEventBytesMax = 65_536;
+
+const eventStream = "text/event-stream";
+
+/** `memory` belongs to the generation that the answer is for, if there is one. */
+export function createAnswerSize(limits: SizeLimits, memory: Reservation | undefined): AnswerSize {
+  const { bytesMax, streamBytesMax, openingsMax } = limits;
+  let isStream = false;
+  let bytes = 0;
+  /** Bytes that are kept: the answer so far, or the last event. */
+  let keptBytes = 0;
+  let openings = 0;
+  let counted = 0;
+
+  function count(part: Buffer): void {
+    const end = isStream ? endOfEvents(part) : 0;
+    if (end > 0) {
+      drop();
+      keptBytes = 0;
+      openings = 0;
+    }
+    const kept = end > 0 ? part.subarray(end) : part;
+    const keptOpenings = countOpenings(kept);
+    bytes += Math.max(part.length, partBytesMin);
+    keptBytes += Math.max(kept.length, partBytesMin);
+    openings += keptOpenings;
+    if (isStream && keptBytes <= smallEventBytesMax) return;
+    // Parsed JSON takes more than its bytes.
+    const taken = Math.max(kept.length, partBytesMin) + keptOpenings * containerBytes;
+    memory?.grow(taken);
+    counted += taken;
+  }
+
+  function drop(): void {
+    memory?.shrink(counted);
+    counted = 0;
+  }
+
+  return {
+    begin(contentType) {
+      isStream = typeof contentType === "string" && contentType.startsWith(eventStream);
+    },
+
+    add(part) {
+      try {
+        count(part);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        return new OutboundError("overloaded", "answered more than there is memory for now");
+      }
+      if (keptBytes > bytesMax) return tooMuch(`${bytesMax} bytes`);
+      if (isStream && bytes > streamBytesMax) return tooMuch(`${streamBytesMax} bytes`);
+      return openings > openingsMax ? tooMuch(`${openingsMax} objects and arrays`) : undefined;
+    },
+
+    drop,
+  };
+}
+
+function tooMuch(limit: string): OutboundError {
+  return new OutboundError("malformed", `answered more than ${limit}`);
+}
+
+/**
+ * Returns the end of the last event that ends in a part, or 0. An event whose blank line is split
+ * over two parts counts as part of the next event.
+ */
+function endOfEvents(part: Buffer): number {
+  const at = part.lastIndexOf("\n\n");
+  if (at !== -1) return at + 2;
+  const wide = part.lastIndexOf("\n\r\n");
+  return wide === -1 ? 0 : wide + 3;
 }

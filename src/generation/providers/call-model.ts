@@ -15,27 +15,22 @@ import { withModel } from "../openai/model-name.ts";
 import { type Connection, type Route, speaksOpenAi } from "../provider.ts";
 import { callChat, toOpenAiBody } from "./ai-sdk/chat.ts";
 import { callEmbeddings, parallelMax } from "./ai-sdk/embeddings.ts";
-import type { LanguageModels } from "./ai-sdk/language-models.ts";
-import type { SendOpenAi } from "./openai-api.ts";
+import { sendOpenAi } from "./openai-api.ts";
+import type { Outbound } from "./outbound.ts";
 
-export type CallModelOptions = {
-  readonly languageModels: LanguageModels;
-  readonly sendOpenAi: SendOpenAi;
-};
-
-export function createCallModel({ languageModels, sendOpenAi }: CallModelOptions): CallModel {
+export function createCallModel(outbound: Pick<Outbound, "dispatcher" | "fetch">): CallModel {
   return async (target, request, signal) => {
     const { connection, model } = target;
-    const { operation, isStream, bytes } = request;
     if (!speaksOpenAi(connection.type)) {
-      const call = operation === "embedding" ? callEmbeddings : callChat;
-      return call(languageModels, target, request, signal);
+      const call = request.operation === "embedding" ? callEmbeddings : callChat;
+      return call(outbound.fetch(connection), target, request, signal);
     }
+    const { bytes } = request;
     if (bytes) {
-      return sendOpenAi(target, { operation, isStream, bytes: withModel(bytes, model) }, signal);
+      return sendOpenAi(outbound, target, { ...request, bytes: withModel(bytes, model) }, signal);
     }
     const written = await toOpenAiBody(target, request);
-    const answer = await sendOpenAi(target, { operation, isStream, bytes: written }, signal);
+    const answer = await sendOpenAi(outbound, target, { ...request, bytes: written }, signal);
     assertFinished(answer, connection);
     return answer;
   };

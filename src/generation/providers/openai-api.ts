@@ -33,36 +33,31 @@ const streamType = "text/event-stream";
 const deploymentName = /^(?!\.{1,2}$)[\w.-]+$/;
 
 /** Request in the bytes that the provider gets. */
-export type OpenAiRequest = Pick<ModelRequest, "operation" | "isStream"> & {
-  readonly bytes: Uint8Array;
-};
+type OpenAiRequest = Required<ModelRequest>;
 
 /** Sends a request. Resolves and fails like `CallModel`. */
-export type SendOpenAi = (
+export async function sendOpenAi(
+  outbound: Pick<Outbound, "dispatcher">,
   target: Target,
   request: OpenAiRequest,
   signal: AbortSignal,
-) => Promise<ModelAnswer>;
-
-export function createSendOpenAi(outbound: Pick<Outbound, "dispatcher">): SendOpenAi {
-  return async (target, request, signal) => {
-    const { connection } = target;
-    const response = await orFault(connection, "head", signal, () =>
-      outbound.dispatcher(connection).request({
-        ...addressOf(target, request),
-        method: "POST",
-        headers: headersOf(connection, request),
-        body: request.bytes,
-        signal,
-      }),
-    );
-    // Without a listener, an error of an unread body would end the process.
-    response.body.on("error", () => undefined);
-    if (response.statusCode >= 300) throw await readFault(connection, response, signal);
-    return request.isStream
-      ? readStream(connection, response, signal)
-      : readWhole(connection, request, response, signal);
-  };
+): Promise<ModelAnswer> {
+  const { connection } = target;
+  const response = await orFault(connection, "head", signal, () =>
+    outbound.dispatcher(connection).request({
+      ...addressOf(target, request),
+      method: "POST",
+      headers: headersOf(connection, request),
+      body: request.bytes,
+      signal,
+    }),
+  );
+  // Without a listener, an error of an unread body would end the process.
+  response.body.on("error", () => undefined);
+  if (response.statusCode >= 300) throw await readFault(connection, response, signal);
+  return request.isStream
+    ? readStream(connection, response, signal)
+    : readWhole(connection, request, response, signal);
 }
 
 function addressOf({ connection, model }: Target, { operation }: OpenAiRequest) {

@@ -4,7 +4,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { failureOf } from "../calls/failure.ts";
+import { failureOf } from "../calls/call-signal.ts";
 import type { Place } from "../calls/store-generation.ts";
 import { choicesAsked, type StreamAnswer } from "../calls/model-call.ts";
 import type { Asked } from "../calls/model-calls.ts";
@@ -13,9 +13,8 @@ import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
 import { readWholeAnswer } from "../openai/answer.ts";
 import { toEventBytes } from "../openai/event-stream.ts";
 import type { Target } from "../provider.ts";
-import { toRecorded } from "./recording.ts";
+import { type ProxyRequest, toRecorded } from "./request.ts";
 import type { CallHeaders } from "./request-headers.ts";
-import type { ProxyRequest } from "./request.ts";
 
 export type ProxyCall = {
   readonly request: ProxyRequest;

@@ -3,10 +3,12 @@
 
 import { modelLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { isJsonArray, isJsonObject } from "../../base/json.ts";
+import { isJsonArray, isJsonObject, type JsonObject, present } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import type { ModelRequest } from "../calls/model-call.ts";
+import type { RecordedRequest } from "../calls/generation-event.ts";
+import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
 export type ProxyRequest = Required<ModelRequest>;
@@ -40,4 +42,51 @@ const unsoundness = `may nest ${depthMax} levels, and its numbers must be finite
 
 function invalid(field: string, fault: string): ServiceError {
   return new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
+}
+
+/** Default event name of a call together with its model, as in OpenTelemetry's spans of models. */
+const operations = { chat: "chat", embedding: "embeddings" } as const;
+
+export function toRecorded(request: ProxyRequest, headers: CallHeaders): RecordedRequest {
+  return {
+    nameFor: (model) => headers.name ?? `${operations[request.operation]} ${model}`,
+    source: "proxy",
+    config: configOf(request.body),
+    inputs: inputsOf(request),
+    metadata: headers.metadata,
+    userProperties: userOf(request, headers),
+  };
+}
+
+function inputsOf({ operation, body }: ProxyRequest): JsonObject {
+  if (operation === "embedding") return { input: body["input"] ?? null };
+  return { chat_history: body["messages"] ?? [] };
+}
+
+/** Members of a request that are recorded elsewhere or do not affect the model. */
+const notParameters: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "input",
+  "stream",
+  "stream_options",
+  "metadata",
+  "user",
+]);
+
+/** Members of a request that keep their names in `config`. */
+const ownMembers = ["tools", "tool_choice", "functions", "function_call", "response_format"];
+
+function configOf(body: JsonObject): JsonObject {
+  const own = present(Object.fromEntries(ownMembers.map((name) => [name, body[name]])));
+  const rest = Object.entries(body).filter(
+    ([name]) => !notParameters.has(name) && !ownMembers.includes(name),
+  );
+  return rest.length === 0 ? own : { ...own, hyperparameters: Object.fromEntries(rest) };
+}
+
+/** Returns the user from the header, else from OpenAI's `user` member. */
+function userOf(request: ProxyRequest, headers: CallHeaders): JsonObject {
+  const user = headers.user ?? request.body["user"];
+  return typeof user === "string" && user !== "" ? { user } : {};
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../../../src/config.ts";
-import { toOperatorProviders } from "../../../src/generation/connections/routing/operator-providers.ts";
+import { toOperatorProviders } from "../../../src/generation/connections/routing/routing.ts";
 
 const nothing = {
   baseUrl: undefined,

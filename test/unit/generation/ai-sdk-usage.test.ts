@@ -1,7 +1,7 @@
 // Tokens that the Vercel AI SDK tells, in disjoint parts. Source: docs/decisions.md, 18.
 
 import { expect, test } from "vitest";
-import { usageOf } from "../../../src/generation/providers/ai-sdk/usage.ts";
+import { usageOf } from "../../../src/generation/providers/ai-sdk/completion.ts";
 
 const none = undefined;
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { createByteBudget } from "../../../src/base/byte-budget.ts";
-import { createAnswerSize } from "../../../src/generation/providers/answer-size.ts";
+import { createAnswerSize } from "../../../src/generation/providers/answer-watch.ts";
 
 const limits = { bytesMax: 200_000, streamBytesMax: 2_000_000, openingsMax: 100 };
 const event = Buffer.from(`data: {"a":"${"x".repeat(1_000)}"}\n\n`);

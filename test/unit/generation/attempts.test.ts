@@ -3,8 +3,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/base/errors.ts";
-import { AttemptsError, runAttempts } from "../../../src/generation/calls/attempts.ts";
-import { type Backoff, pauseMsAfter } from "../../../src/generation/calls/backoff.ts";
+import {
+  AttemptsError,
+  type Backoff,
+  pauseMsAfter,
+  runAttempts,
+} from "../../../src/generation/calls/attempts.ts";
 import { ProviderError, type ProviderFailure } from "../../../src/generation/provider-error.ts";
 import type { Route } from "../../../src/generation/provider.ts";
 import { routeOf } from "./connections.ts";

@@ -4,7 +4,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Connection, ProviderType } from "../../../src/generation/provider.ts";
 import { toProviderError } from "../../../src/generation/providers/ai-sdk/error.ts";
-import { createLanguageModels } from "../../../src/generation/providers/ai-sdk/language-models.ts";
+import {
+  chatModel,
+  embeddingModel,
+  type Fetch,
+} from "../../../src/generation/providers/ai-sdk/language-models.ts";
 import { connectionOf } from "./connections.ts";
 
 type Sent = { readonly url: string; readonly text: string };
@@ -41,16 +45,14 @@ function aConnection(type: ProviderType, own: Partial<Connection> = {}): Connect
 /** Calls a model of the connection, and returns what it would have sent. */
 async function sentBy(connection: Connection, model = "some-model"): Promise<Sent> {
   const sent: Sent[] = [];
-  const models = createLanguageModels({
-    fetchOf: () => (input, init) => {
-      const headers = JSON.stringify([...new Headers(init?.headers)]);
-      const url = input instanceof Request ? input.url : String(input);
-      sent.push({ url, text: `${url} ${headers}` });
-      return Promise.resolve(new Response("{}", { status: 500 }));
-    },
-  });
+  const send: Fetch = (input, init) => {
+    const headers = JSON.stringify([...new Headers(init?.headers)]);
+    const url = input instanceof Request ? input.url : String(input);
+    sent.push({ url, text: `${url} ${headers}` });
+    return Promise.resolve(new Response("{}", { status: 500 }));
+  };
   const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "hi" }] }];
-  const called = models.chat({ connection, model }).doGenerate({ prompt });
+  const called = chatModel({ connection, model }, send).doGenerate({ prompt });
   await expect(called).rejects.toThrow();
   const [first] = sent;
   if (!first) throw new Error("nothing was sent");
@@ -100,11 +102,9 @@ describe("a model of a connection", () => {
     { type: "bedrock", region: undefined },
     { type: "openai_compatible" },
   ] as const)("is refused where the connection tells no address: %o", ({ type, ...own }) => {
-    const models = createLanguageModels({ fetchOf: () => fetch });
+    const target = { connection: aConnection(type, own), model: "m" };
 
-    expect(() => models.chat({ connection: aConnection(type, own), model: "m" })).toThrow(
-      /^model: provider .* has no address/,
-    );
+    expect(() => chatModel(target, fetch)).toThrow(/^model: provider .* has no address/);
   });
 
   test.each([
@@ -116,17 +116,19 @@ describe("a model of a connection", () => {
     { type: "google", model: "models/x#y" },
     { type: "bedrock", model: ".." },
   ] as const)("cannot leave its path by a name: $type $model", ({ type, model }) => {
-    const models = createLanguageModels({ fetchOf: () => fetch });
     const connection = aConnection(type, { resourceName: "ours", region: "eu-west-1" });
 
-    expect(() => models.chat({ connection, model })).toThrow(/^model: is no name of a model of/);
+    expect(() => chatModel({ connection, model }, fetch)).toThrow(
+      /^model: is no name of a model of/,
+    );
   });
 
   test("makes no embeddings where its provider has none", () => {
-    const models = createLanguageModels({ fetchOf: () => fetch });
     const target = { connection: aConnection("anthropic"), model: "claude" };
 
-    expect(() => models.embedding(target)).toThrow("model: provider anthropic makes no embeddings");
+    expect(() => embeddingModel(target, fetch)).toThrow(
+      "model: provider anthropic makes no embeddings",
+    );
   });
 });
 
@@ -136,13 +138,11 @@ describe("toProviderError", () => {
 
   async function errorOf(response: Response | Error, type: ProviderType = "openai") {
     const own = aConnection(type, { secrets: { api_key: secret } });
-    const models = createLanguageModels({
-      fetchOf: () => () =>
-        response instanceof Error ? Promise.reject(response) : Promise.resolve(response),
-    });
+    const send: Fetch = () =>
+      response instanceof Error ? Promise.reject(response) : Promise.resolve(response);
     const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "hi" }] }];
     try {
-      await models.chat({ connection: own, model: "m" }).doGenerate({ prompt });
+      await chatModel({ connection: own, model: "m" }, send).doGenerate({ prompt });
     } catch (error) {
       return toProviderError(error, { connection: own });
     }

@@ -6,13 +6,15 @@ import { createServer as createRawServer, type AddressInfo, type Socket } from "
 import { gzipSync } from "node:zlib";
 import { request } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
-import { createAddressGuard } from "../../../src/generation/providers/address-guard.ts";
+import {
+  createAddressGuard,
+  type Resolve,
+} from "../../../src/generation/providers/address-guard.ts";
 import { toNetworkError } from "../../../src/generation/providers/network-error.ts";
 import {
   createOutbound,
   type OutboundOptions,
 } from "../../../src/generation/providers/outbound.ts";
-import type { Resolve } from "../../../src/generation/providers/resolve-publicly.ts";
 import type { Connection } from "../../../src/generation/provider.ts";
 import { connectionOf } from "./connections.ts";
 

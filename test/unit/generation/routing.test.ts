@@ -4,9 +4,12 @@ import { describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../../src/access/scope.ts";
 import { ServiceError } from "../../../src/base/errors.ts";
 import type { Connection } from "../../../src/generation/provider.ts";
-import { guessType } from "../../../src/generation/connections/routing/guess.ts";
-import { resolve } from "../../../src/generation/connections/routing/resolve.ts";
-import type { Alias, Providers } from "../../../src/generation/connections/routing/resolve.ts";
+import {
+  type Alias,
+  guessType,
+  type Providers,
+  resolve,
+} from "../../../src/generation/connections/routing/resolve.ts";
 import { createRouting } from "../../../src/generation/connections/routing/routing.ts";
 import { connectionOf } from "./connections.ts";
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { isAnswer, readWholeAnswer } from "../../../src/generation/openai/answer.ts";
-import { parseUsage } from "../../../src/generation/openai/usage.ts";
+import { parseUsage } from "../../../src/generation/usage.ts";
 import { parseCallHeaders } from "../../../src/generation/proxy/request-headers.ts";
 import { parseProxyRequest } from "../../../src/generation/proxy/request.ts";
 import { deriveEventId } from "../../../src/tracing/spans/identity.ts";

@@ -2,8 +2,13 @@
 
 import { modelLengthMax } from "../../../base/field-limits.ts";
 import { ServiceError } from "../../../base/errors.ts";
-import { type Connection, providerTypes, type Route, type Target } from "../../provider.ts";
-import { guessType } from "./guess.ts";
+import {
+  type Connection,
+  type ProviderType,
+  providerTypes,
+  type Route,
+  type Target,
+} from "../../provider.ts";
 
 /** Name for a list of models, each written as a request would name it; aliases are not nested. */
 export type Alias = {
@@ -107,4 +112,28 @@ function listed({ connections }: Providers): string {
   if (names.length === 0) return "no provider is set up for this project";
   const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : "";
   return `providers: ${names.slice(0, namesMax).join(", ")}${more}`;
+}
+
+const bedrockMakers = [
+  "ai21|amazon|anthropic|cohere|deepseek|google|luma|meta|minimax|mistral|moonshot|nvidia",
+  "openai|qwen|stability|twelvelabs|writer",
+].join("|");
+
+/** Bedrock's ids begin with the maker, or with a region group and the maker. */
+const bedrockId = new RegExp(
+  "^(?:arn:aws[\\w-]*:bedrock:" +
+    `|(?:(?:us|eu|apac|jp|au|ca|global|us-gov)\\.)?(?:${bedrockMakers})\\.)`,
+);
+
+const forms: readonly (readonly [RegExp, ProviderType])[] = [
+  [/^(?:ft:)?(?:gpt-|chatgpt-|o[134](?:$|-)|text-embedding-)/, "openai"],
+  [/^claude(?:$|-)/, "anthropic"],
+  [/^gemini(?:$|-)/, "google"],
+  [/^(?:open-)?(?:mistral|mixtral|codestral|ministral|pixtral|magistral)(?:$|-)/, "mistral"],
+  [bedrockId, "bedrock"],
+];
+
+/** Returns the type of the provider whose models have such names; undefined if none has. */
+export function guessType(model: string): ProviderType | undefined {
+  return forms.find(([form]) => form.test(model))?.[1];
 }

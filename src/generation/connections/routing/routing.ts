@@ -7,6 +7,7 @@ import { memoryOf } from "../../../base/json-memory.ts";
 import { nearest } from "../owner/owner.ts";
 import type { Connection, Route } from "../../provider.ts";
 import { type Alias, type Providers, resolve } from "./resolve.ts";
+import type { OperatorProvider } from "../../../provider-settings.ts";
 
 export type Routing = {
   /**
@@ -99,4 +100,17 @@ export function createRouting(options: RoutingOptions): Routing {
       return resolve(await list(project), model, provider);
     },
   };
+}
+
+/** Converts the operator's settings for routing. */
+export function toOperatorProviders(
+  providers: readonly OperatorProvider[],
+  aliases: readonly Alias[],
+): Providers {
+  const connections = providers.map((provider) => ({
+    ...provider,
+    id: `operator:${provider.name}`,
+    isOperators: true,
+  }));
+  return { connections, aliases };
 }

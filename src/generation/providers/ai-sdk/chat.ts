@@ -6,12 +6,11 @@ import type { ModelAnswer, ModelRequest, WholeAnswer } from "../../calls/model-c
 import { fieldsOf } from "../../openai/fields.ts";
 import type { Target } from "../../provider.ts";
 import { isUsageWanted, toCallOptions, toChoices } from "./call-options.ts";
-import { sumUsages, toCompletion } from "./completion.ts";
+import { sumUsages, toCompletion, usageOf } from "./completion.ts";
 import { dryRun, refuseUnsupported } from "./dry-run.ts";
 import { toProviderError } from "./error.ts";
-import type { LanguageModels } from "./language-models.ts";
+import { chatModel, type Fetch } from "./language-models.ts";
 import { type ChatCall, streamChat } from "./stream.ts";
-import { usageOf } from "./usage.ts";
 
 /** Checked chat request. */
 type CheckedChat = {
@@ -38,13 +37,13 @@ async function checkChat(target: Target, { body }: ModelRequest): Promise<Checke
  * ProviderError if the provider fails, and with the signal's reason if it is aborted.
  */
 export async function callChat(
-  languageModels: LanguageModels,
+  fetch: Fetch,
   target: Target,
   request: ModelRequest,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
   const checked = await checkChat(target, request);
-  const call = { ...checked, model: languageModels.chat(target), target };
+  const call = { ...checked, model: chatModel(target, fetch), target };
   return request.isStream ? streamChat(call, signal) : generate(call, signal);
 }
 

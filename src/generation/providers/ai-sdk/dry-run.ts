@@ -9,7 +9,7 @@ import {
 } from "@ai-sdk/provider";
 import { type Fields, refuse, untranslatable } from "../../openai/fields.ts";
 import type { Target } from "../../provider.ts";
-import { createLanguageModels, type Fetch } from "./language-models.ts";
+import { chatModel, type Fetch } from "./language-models.ts";
 
 export type DryRun = {
   readonly warnings: readonly SharedV4Warning[];
@@ -25,7 +25,7 @@ export async function dryRun(target: Target, options: LanguageModelV4CallOptions
     const headers = { "content-type": "text/event-stream" };
     return Promise.resolve(new Response("", { headers }));
   };
-  const model = createLanguageModels({ fetchOf: () => fetch }).chat(target);
+  const model = chatModel(target, fetch);
   try {
     const { stream } = await model.doStream(options);
     const reader = stream.getReader();

@@ -12,7 +12,7 @@ import { embeddingInputsMax } from "../../../base/tenant-limits.ts";
 import { malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "./error.ts";
-import type { LanguageModels } from "./language-models.ts";
+import { embeddingModel, type Fetch } from "./language-models.ts";
 import type { Usage } from "../../usage.ts";
 import type { ModelRequest, WholeAnswer } from "../../calls/model-call.ts";
 import { type Fields, fieldsOf, untranslatable } from "../../openai/fields.ts";
@@ -25,7 +25,7 @@ export const parallelMax = 8;
  * ProviderError if the provider fails, and with the signal's reason if it is aborted.
  */
 export async function callEmbeddings(
-  languageModels: LanguageModels,
+  fetch: Fetch,
   target: Target,
   { body }: ModelRequest,
   signal: AbortSignal,
@@ -35,7 +35,7 @@ export async function callEmbeddings(
   const values = toValues(request);
   const isBase64 = toIsBase64(request);
   const options = toDimensions(request, target);
-  const model = languageModels.embedding(target);
+  const model = embeddingModel(target, fetch);
   const results = await embedAll({ model, target, options, values, request }, signal);
   const embeddings = results.flatMap((result) => result.embeddings);
   if (embeddings.length !== values.length) {

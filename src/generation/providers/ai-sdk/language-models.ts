@@ -1,6 +1,6 @@
 // Creates the Vercel AI SDK's models for a connection. Every setting is given explicitly, because
 // the SDK reads absent ones from the operator's environment. Source: docs/generations.md;
-// docs/decisions.md, 20.
+// docs/decisions.md, 20.1.
 
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock";
 import { createAnthropic } from "@ai-sdk/anthropic";
@@ -16,35 +16,23 @@ import { azureApiVersionDefault, baseUrlOf } from "../base-url.ts";
 
 export type Fetch = typeof globalThis.fetch;
 
-export type LanguageModels = {
-  /**
-   * Returns a model for `doGenerate` and `doStream`. It does not retry; `toProviderError` converts
-   * its errors. Fails with INVALID_ARGUMENT if the provider cannot have a model of this name.
-   */
-  chat(target: Target): LanguageModelV4;
-  /** Like `chat`, but fails with INVALID_ARGUMENT also if the provider has no embeddings. */
-  embedding(target: Target): EmbeddingModelV4;
-};
+/**
+ * Returns a model for `doGenerate` and `doStream` that sends its requests by `fetch`. It does not
+ * retry; `toProviderError` converts its errors. Fails with INVALID_ARGUMENT if the provider cannot
+ * have a model of this name.
+ */
+export function chatModel({ connection, model }: Target, fetch: Fetch): LanguageModelV4 {
+  assertName(connection.type, model);
+  return providers[connection.type](connection, fetch).chat(model);
+}
 
-export type LanguageModelsOptions = {
-  /** Returns the fetch function for requests to the provider. */
-  readonly fetchOf: (connection: Connection) => Fetch;
-};
-
-export function createLanguageModels({ fetchOf }: LanguageModelsOptions): LanguageModels {
-  return {
-    chat({ connection, model }) {
-      assertName(connection.type, model);
-      return providers[connection.type](connection, fetchOf(connection)).chat(model);
-    },
-    embedding({ connection, model }) {
-      assertName(connection.type, model);
-      const provider = providers[connection.type](connection, fetchOf(connection));
-      if (provider.embedding) return provider.embedding(model);
-      const message = `model: provider ${connection.name} makes no embeddings`;
-      throw new ServiceError("INVALID_ARGUMENT", message);
-    },
-  };
+/** Like `chatModel`, but fails with INVALID_ARGUMENT also if the provider has no embeddings. */
+export function embeddingModel({ connection, model }: Target, fetch: Fetch): EmbeddingModelV4 {
+  assertName(connection.type, model);
+  const provider = providers[connection.type](connection, fetch);
+  if (provider.embedding) return provider.embedding(model);
+  const message = `model: provider ${connection.name} makes no embeddings`;
+  throw new ServiceError("INVALID_ARGUMENT", message);
 }
 
 type Provider = {

@@ -9,13 +9,11 @@ import type {
 import { type JsonObject, present } from "../../../base/json.ts";
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "./error.ts";
-import { usageOf } from "./usage.ts";
+import { type Head, headOf, sumUsages, toOpenAiUsage, usageOf } from "./completion.ts";
 import type { Usage } from "../../usage.ts";
 import { type StreamAnswer, type StreamPart, toStreamAnswer } from "../../calls/model-call.ts";
 import { brokenOff } from "../../openai/error.ts";
 import { createChoiceDeltas } from "./choice-deltas.ts";
-import { type Head, headOf, sumUsages, toOpenAiUsage } from "./completion.ts";
-import { merge } from "./merge.ts";
 
 /** Model and its request, which is sent once for each choice. */
 export type ChatCall = {
@@ -111,4 +109,42 @@ function createChunks({ target, choices, isUsageWanted }: ChatCall) {
 
     ofUsage: (usage: Usage): JsonObject => toChunk(undefined, toOpenAiUsage(usage)),
   };
+}
+
+type Pulled<T> = {
+  readonly source: AsyncGenerator<T>;
+  readonly result: IteratorResult<T, unknown>;
+};
+
+/**
+ * Yields the values of all sources, each at most one value ahead of the reader. Fails with the
+ * first source that fails. Returns all sources at the end, also after a failure.
+ */
+export async function* merge<T>(sources: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
+  const [only, ...others] = sources;
+  if (only && others.length === 0) {
+    yield* only;
+    return;
+  }
+  const pulls = new Map<AsyncGenerator<T>, Promise<Pulled<T>>>();
+  const pull = (source: AsyncGenerator<T>): void => {
+    pulls.set(
+      source,
+      source.next().then((result) => ({ source, result })),
+    );
+  };
+  try {
+    sources.forEach(pull);
+    while (pulls.size > 0) {
+      const { source, result } = await Promise.race(pulls.values());
+      pulls.delete(source);
+      if (result.done) continue;
+      yield result.value;
+      pull(source);
+    }
+  } finally {
+    // The outcome of the other sources is ignored.
+    for (const pulled of pulls.values()) pulled.catch(() => undefined);
+    for (const source of sources) source.return(undefined).catch(() => undefined);
+  }
 }
