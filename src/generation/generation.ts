@@ -23,7 +23,6 @@ import { createCallModel } from "./providers/call-model.ts";
 import { createModelCalls } from "./calls/model-calls.ts";
 import { createRecordedCalls } from "./calls/recorded-calls.ts";
 import { createProxy, type Proxy } from "./proxy/proxy.ts";
-import { createStoreGeneration } from "./calls/store-generation.ts";
 import type { Prices } from "./prices/prices.ts";
 import { createRunning } from "../base/running.ts";
 import { createRouting, toOperatorProviders } from "./connections/routing/routing.ts";
@@ -52,7 +51,7 @@ export type GenerationOptions = {
 };
 
 export function createGeneration(options: GenerationOptions): Generation {
-  const { config, scopes, changes, logger } = options;
+  const { config, changes, logger } = options;
   const addressGuard = createAddressGuard({ privateHosts: config.providerPrivateHosts });
   const outbound = createOutbound({
     addressGuard,
@@ -71,11 +70,6 @@ export function createGeneration(options: GenerationOptions): Generation {
     onForget: (listener) => changes.onForget(listener),
   });
   const running = createRunning();
-  const storeGeneration = createStoreGeneration({
-    tracingOf: options.tracingOf,
-    findScope: (level, id) => scopes.find(level, id),
-    prices: options.prices,
-  });
   const concurrency = createConcurrency({ max: config.generationConcurrencyMax });
   const answerMemory = createAnswerMemory(config.bytesInFlightMax * modelAnswersShare);
   const calls = createModelCalls({
@@ -87,7 +81,7 @@ export function createGeneration(options: GenerationOptions): Generation {
     timeoutMs: config.generationTimeoutMs,
     logger,
   });
-  const recordedCalls = createRecordedCalls({ calls, storeGeneration, running });
+  const recordedCalls = createRecordedCalls({ ...options, calls, running });
   return {
     credentials,
     aliases,

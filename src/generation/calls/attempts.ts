@@ -1,10 +1,11 @@
 // Tries the targets of a route until one answers: each one several times with growing pauses. A
-// stream counts as answered from its first byte. Source: docs/decisions.md, 20, 21.
+// stream counts as answered from its first event. Source: docs/decisions.md, 21.4.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "../../base/errors.ts";
 import { isRetriable, mayFallBack, ProviderError, toServiceError } from "../provider-error.ts";
 import type { Route, Target } from "../provider.ts";
+import { ClientGone, clientGoneText, untilAborted } from "./call-signal.ts";
 import type { Attempt } from "./generation-event.ts";
 
 export type AttemptsOptions = {
@@ -94,6 +95,7 @@ async function tryTarget<T>(
       onAttempt?.(attempt);
     };
     try {
+      // The call may notice the end late, such as while it connects.
       const value = await untilAborted(signal, () => call(target, signal));
       note();
       return { value };
@@ -119,20 +121,6 @@ async function tryTarget<T>(
       // Only the signal ends a pause early.
       throw new AttemptsError(undefined, target, attempts);
     });
-  }
-}
-
-/** Rejects as soon as the signal is aborted: work may notice it late, such as while it connects. */
-async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(new Error("aborted"));
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    // The outcome of the loser is ignored: the same signal ends it.
-    return await Promise.race([work(), aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }
 
@@ -168,4 +156,26 @@ export function pauseMsAfter(
   const askedMs = retryAfterSeconds * 1_000;
   // Never earlier than asked, and spread so that callers do not all return at that time.
   return askedMs > retryAfterMsMax ? undefined : askedMs + random() * firstMs;
+}
+
+export type Failure = {
+  /** `error` of the event, in the form `REASON: text`. */
+  readonly text: string;
+  readonly thrown: unknown;
+};
+
+/** Returns the failure of a call; after an abort of the call's signal, its reason. */
+export function failureOf(error: unknown, signal: AbortSignal): Failure {
+  const cause = signal.aborted ? (signal.reason as unknown) : causeOf(error);
+  const known = cause instanceof ProviderError ? toServiceError(cause) : cause;
+  if (known instanceof ServiceError) {
+    return { text: `${known.reason}: ${known.message}`, thrown: known };
+  }
+  const isGone = signal.aborted || cause instanceof ClientGone;
+  return { text: isGone ? clientGoneText(cause) : "INTERNAL: the service failed", thrown: cause };
+}
+
+/** Returns the failure of the last attempt, if there is one. */
+export function causeOf(error: unknown): unknown {
+  return error instanceof AttemptsError ? (error.error ?? error) : error;
 }

@@ -2,8 +2,6 @@
 // Source: docs/decisions.md, 21.
 
 import { ServiceError } from "../../base/errors.ts";
-import { ProviderError, toServiceError } from "../provider-error.ts";
-import { AttemptsError } from "./attempts.ts";
 
 /** Error of a call whose client disconnected or stopped reading. */
 export class ClientGone extends Error {
@@ -17,9 +15,9 @@ export class ClientGone extends Error {
 export type CallSignal = {
   readonly signal: AbortSignal;
   /** Ends the call; has no effect if it has ended already. */
-  end(reason: Error): void;
+  readonly end: (reason: Error) => void;
   /** Removes the listener on the client's signal and stops the timer. */
-  close(): void;
+  readonly close: () => void;
 };
 
 /**
@@ -51,30 +49,22 @@ function toClientGone(reason: unknown): unknown {
   return isUnread ? new ClientGone(reason.message, { cause: reason }) : reason;
 }
 
+/** Waits for work, but rejects with the signal's reason as soon as the signal is aborted. */
+export async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    // The outcome of the loser is ignored: the same signal ends it.
+    return await Promise.race([work(), aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
 /** Returns the error text for the event of a call whose client is gone. */
 export function clientGoneText(reason: unknown): string {
   const { message } = reason instanceof ClientGone ? reason : new ClientGone();
   return `CLIENT_GONE: ${message}`;
-}
-
-export type Failure = {
-  /** `error` of the event, in the form `REASON: text`. */
-  readonly text: string;
-  readonly thrown: unknown;
-};
-
-/** Returns the failure of a call; after an abort of the call's signal, its reason. */
-export function failureOf(error: unknown, signal: AbortSignal): Failure {
-  const cause = signal.aborted ? (signal.reason as unknown) : causeOf(error);
-  const known = cause instanceof ProviderError ? toServiceError(cause) : cause;
-  if (known instanceof ServiceError) {
-    return { text: `${known.reason}: ${known.message}`, thrown: known };
-  }
-  const isGone = signal.aborted || cause instanceof ClientGone;
-  return { text: isGone ? clientGoneText(cause) : "INTERNAL: the service failed", thrown: cause };
-}
-
-/** Returns the failure of the last attempt, if there is one. */
-export function causeOf(error: unknown): unknown {
-  return error instanceof AttemptsError ? (error.error ?? error) : error;
 }

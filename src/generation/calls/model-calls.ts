@@ -1,5 +1,5 @@
 // The one road to a model: route, concurrency limit, memory, signal and attempts. Chats, proxied
-// calls and judges differ only in the use of the answer. Source: docs/decisions.md, 20, 21.
+// calls and judges differ only in the use of the answer. Source: docs/decisions.md, 20.1, 21.1.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -17,14 +17,7 @@ import { type Backoff, runAttempts } from "./attempts.ts";
 import { openCallSignal } from "./call-signal.ts";
 import type { Concurrency, Release } from "./concurrency.ts";
 import type { Attempt, CallEnd } from "./generation-event.ts";
-import {
-  type CallModel,
-  type ModelAnswer,
-  modelOf,
-  type ModelRequest,
-  type StreamAnswer,
-  type WholeAnswer,
-} from "./model-call.ts";
+import { type CallModel, type ModelAnswer, modelOf, type ModelRequest } from "./model-call.ts";
 
 export type CallOptions = {
   readonly request: ModelRequest;
@@ -41,7 +34,9 @@ export type CallOptions = {
 };
 
 /** Answer to a call, and the attempts until it began. */
-export type Asked<A extends ModelAnswer> = Omit<CallEnd, "answer"> & { readonly answer: A };
+export type Asked<K extends ModelAnswer["kind"]> = Omit<CallEnd, "answer"> & {
+  readonly answer: Extract<ModelAnswer, { kind: K }>;
+};
 
 export type ModelCall = {
   readonly route: Route;
@@ -50,10 +45,8 @@ export type ModelCall = {
   readonly signal: AbortSignal;
   /** Counts the gathered bytes of the answer. */
   readonly keep: Keep;
-  /** Asks the targets for a whole answer. Fails like `runAttempts`. */
-  askWhole(): Promise<Asked<WholeAnswer>>;
-  /** Asks the targets for a stream. Fails like `runAttempts`. */
-  askStream(): Promise<Asked<StreamAnswer>>;
+  /** Asks the targets for the kind of answer that the request wants. Fails like `runAttempts`. */
+  ask<K extends ModelAnswer["kind"]>(kind: K): Promise<Asked<K>>;
   end(reason: Error): void;
   /** Frees the places and the memory of the call, and stops its timer. */
   close(): void;
@@ -81,8 +74,8 @@ export type ModelCallsOptions = {
 };
 
 export function createModelCalls(options: ModelCallsOptions): ModelCalls {
-  const { routing, concurrency, answerMemory, callModel, attemptsMax, backoff } = options;
-  const { logger } = options;
+  const { routing, concurrency, answerMemory, callModel, attemptsMax, backoff, logger } = options;
+  const onAttempt = (attempt: Attempt): void => logger.debug(attempt, "model call tried");
   return {
     async open(project, { request, provider, client, promptCharacters = 0, ...call }) {
       const startedAtMs = Date.now();
@@ -99,28 +92,24 @@ export function createModelCalls(options: ModelCallsOptions): ModelCalls {
       };
       try {
         keepPrompt(memory, promptCharacters);
-        const ender = openCallSignal(client, timeoutMs);
-        const { signal } = ender;
-        const ask = async <A extends ModelAnswer>(): Promise<Asked<A>> => {
-          const onAttempt = (attempt: Attempt): void => logger.debug(attempt, "model call tried");
-          const attempting = { attemptsMax, signal, onAttempt, ...(backoff && { backoff }) };
-          const { value, target, attempts } = await currentAnswer.run(memory, () =>
-            runAttempts(route, attempting, (one) => callModel(one, request, signal)),
-          );
-          if ((value.kind === "stream") !== request.isStream) throw new Error("not as asked");
-          const firstByteMs = Date.now() - startedAtMs;
-          return { answer: value as A, target, attempts, firstByteMs };
-        };
+        const { signal, end, close } = openCallSignal(client, timeoutMs);
+        const attempting = { attemptsMax, signal, onAttempt, ...(backoff && { backoff }) };
         return {
           route,
           startedAtMs,
           signal,
           keep: keeperOf(memory),
-          askWhole: () => ask<WholeAnswer>(),
-          askStream: () => ask<StreamAnswer>(),
-          end: (reason) => ender.end(reason),
+          async ask<K extends ModelAnswer["kind"]>(kind: K) {
+            const { value, target, attempts } = await currentAnswer.run(memory, () =>
+              runAttempts(route, attempting, (one) => callModel(one, request, signal)),
+            );
+            if (value.kind !== kind) throw new Error("not as asked");
+            const answer = value as Asked<K>["answer"];
+            return { answer, target, attempts, firstByteMs: Date.now() - startedAtMs };
+          },
+          end,
           close() {
-            ender.close();
+            close();
             free();
           },
         };

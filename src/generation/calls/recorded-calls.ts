@@ -1,13 +1,18 @@
 // Model calls that are stored as events: chats and proxied calls. The caller is answered after the
-// event is stored. Source: docs/decisions.md, 1, 7, 20, 21.
+// event is stored. Source: docs/decisions.md, 7, 20.1, 21.1.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import type { Running } from "../../base/running.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
-import { AttemptsError } from "./attempts.ts";
-import { failureOf } from "./call-signal.ts";
+import { AttemptsError, failureOf } from "./attempts.ts";
 import type { CallEnd, RecordedRequest } from "./generation-event.ts";
-import { type Place, type Placement, type StoreGeneration, toPlace } from "./store-generation.ts";
+import {
+  type Place,
+  type Placement,
+  storeGeneration,
+  type StoreGenerationParts,
+  toPlace,
+} from "./store-generation.ts";
 import type { CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";
 
 /** Caller of a recorded call. */
@@ -40,19 +45,18 @@ export type RecordedCalls = {
   open(project: ProjectScope, options: RecordedCallOptions): Promise<RecordedCall>;
 };
 
-export type RecordedCallsOptions = {
+export type RecordedCallsOptions = StoreGenerationParts & {
   readonly calls: ModelCalls;
-  readonly storeGeneration: StoreGeneration;
   /** Keeps the service from stopping before running calls end. */
   readonly running: Pick<Running, "run">;
 };
 
 /**
- * The asking methods of a call store a failure before they throw it. A call that could not be sent
- * to any provider is not stored.
+ * `ask` stores a failure before it throws it. A call that could not be sent to any provider is not
+ * stored.
  */
 export function createRecordedCalls(options: RecordedCallsOptions): RecordedCalls {
-  const { calls, storeGeneration, running } = options;
+  const { calls, running } = options;
   return {
     async open(project, { caller, placement, recorded, ...rest }) {
       const place = toPlace(placement);
@@ -70,11 +74,9 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
 
       async function store(end: CallEnd): Promise<CostEstimate> {
         try {
-          const { endedAtMs = Date.now() } = end;
-          const times = { startedAtMs, endedAtMs };
-          const asked = { request, askedModel: route.asked };
-          const finished = { ...recorded, ...place, ...asked, ...end, ...times };
-          const estimate = await storeGeneration(project, finished, caller.commit);
+          const asked = { request, askedModel: route.asked, startedAtMs, endedAtMs: Date.now() };
+          const finished = { ...recorded, ...place, ...asked, ...end };
+          const estimate = await storeGeneration(options, project, finished, caller.commit);
           caller.onRecorded(place);
           return estimate;
         } finally {
@@ -85,23 +87,21 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
       let stored: Promise<CostEstimate> | undefined;
       const finish: RecordedCall["finish"] = (end) => (stored ??= store(end));
 
-      const orStored = async <A>(asking: Promise<A>): Promise<A> => {
-        try {
-          return await asking;
-        } catch (error) {
-          const { text, thrown } = failureOf(error, call.signal);
-          if (error instanceof AttemptsError) {
-            await finish({ target: error.target, attempts: error.attempts, error: text });
-          } else close();
-          throw thrown;
-        }
-      };
       return {
         ...call,
         place,
         finish,
-        askWhole: () => orStored(call.askWhole()),
-        askStream: () => orStored(call.askStream()),
+        async ask(kind) {
+          try {
+            return await call.ask(kind);
+          } catch (error) {
+            const { text, thrown } = failureOf(error, call.signal);
+            if (error instanceof AttemptsError) {
+              await finish({ target: error.target, attempts: error.attempts, error: text });
+            } else close();
+            throw thrown;
+          }
+        },
       };
     },
   };

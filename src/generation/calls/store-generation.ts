@@ -1,11 +1,12 @@
 // Gives generations their ids and their place in a trace, and stores them as model events. The
-// answer is sent after `finish`. Source: docs/decisions.md, 5, 7, 18, 20, 28.
+// answer is sent after the commit. Source: docs/decisions.md, 7, 18.2, 21.2.
 
-import type { ProjectScope, Scope } from "../../access/scope.ts";
+import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import { present } from "../../base/json.ts";
 import { errorLengthMax } from "../../base/limits.ts";
+import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { Prices } from "../prices/prices.ts";
@@ -24,19 +25,10 @@ export type Place = {
   readonly parentId: string | undefined;
 };
 
-/**
- * Stores a generation and returns its cost. `commit` runs the write, at once or together with other
- * writes. Fails with NOT_FOUND if the project was archived meanwhile.
- */
-export type StoreGeneration = (
-  project: ProjectScope,
-  generation: FinishedGeneration,
-  commit: (effect: () => Promise<void>) => Promise<void>,
-) => Promise<CostEstimate>;
-
-export type StoreGenerationOptions = {
+/** Services that store a generation. */
+export type StoreGenerationParts = {
   readonly tracingOf: TracingOf;
-  readonly findScope: (level: "project", id: string) => Promise<Scope | undefined>;
+  readonly scopes: Pick<Scopes, "find">;
   readonly prices: Prices;
 };
 
@@ -46,46 +38,52 @@ export type StoreGenerationOptions = {
  */
 const activeMs = 10_000;
 
-export function createStoreGeneration(options: StoreGenerationOptions): StoreGeneration {
-  const { tracingOf, findScope, prices } = options;
+/**
+ * Stores a generation and returns its cost. `commit` runs the write, at once or together with other
+ * writes. Fails with NOT_FOUND if the project was archived meanwhile.
+ */
+export async function storeGeneration(
+  parts: StoreGenerationParts,
+  project: ProjectScope,
+  generation: FinishedGeneration,
+  commit: (effect: () => Promise<void>) => Promise<void>,
+): Promise<CostEstimate> {
+  const { target, answer, source, request } = generation;
+  const { connection, model } = target;
+  const estimate = parts.prices.estimate({
+    provider: connection.name,
+    providerType: connection.type,
+    model: answer?.responseModel ?? model,
+    requestedModel: model,
+    usage: answer?.usage,
+    atMs: generation.startedAtMs,
+    isOpenAiStream: source === "proxy" && request.isStream && generation.error === undefined,
+  });
+  await commit(() => store(parts, project, toEventWrite(generation, estimate)));
+  return estimate;
+}
 
-  async function assertActive(project: ProjectScope, sinceMs: number): Promise<void> {
-    if (Date.now() - sinceMs < activeMs) return;
-    if (await findScope("project", project.id)) return;
+async function store(
+  { tracingOf, scopes }: StoreGenerationParts,
+  project: ProjectScope,
+  write: EventWrite,
+): Promise<void> {
+  const isFresh = Date.now() - (write.start_time ?? 0) < activeMs;
+  if (!isFresh && !(await scopes.find("project", project.id))) {
     throw new ServiceError("NOT_FOUND", "the project was archived while a model ran");
   }
-
-  async function store(project: ProjectScope, write: EventWrite): Promise<void> {
-    await assertActive(project, write.start_time ?? 0);
-    const { events } = tracingOf(project);
-    let kept = write;
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await events.create(project.projectId, kept, { organization: project.orgId });
-        return;
-      } catch (error) {
-        const isRefused = error instanceof ServiceError && error.reason === "INVALID_ARGUMENT";
-        if (!isRefused || tries > storableFaults) throw error;
-        kept = withoutFault(kept, error.message);
-      }
+  const { events } = tracingOf(project);
+  let kept = write;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await events.create(project.projectId, kept, { organization: project.orgId });
+      return;
+    } catch (error) {
+      const isRefused = error instanceof ServiceError && error.reason === "INVALID_ARGUMENT";
+      if (!isRefused || tries > storableFaults) throw error;
+      kept = withoutFault(kept, error.message);
     }
   }
-
-  return async (project, generation, commit) => {
-    const { target, answer, source, request } = generation;
-    const { connection, model } = target;
-    const estimate = prices.estimate({
-      provider: connection.name,
-      providerType: connection.type,
-      model: answer?.responseModel ?? model,
-      requestedModel: model,
-      usage: answer?.usage,
-      atMs: generation.startedAtMs,
-      isOpenAiStream: source === "proxy" && request.isStream && generation.error === undefined,
-    });
-    await commit(() => store(project, toEventWrite(generation, estimate)));
-    return estimate;
-  };
 }
 
 /** Creates the ids of a generation. Fails with INVALID_ARGUMENT naming the malformed id. */

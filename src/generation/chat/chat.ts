@@ -5,7 +5,8 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { handOff } from "../../base/hand-off.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { ClientGone, type Failure, failureOf } from "../calls/call-signal.ts";
+import { type Failure, failureOf } from "../calls/attempts.ts";
+import { ClientGone, untilAborted } from "../calls/call-signal.ts";
 import type { CallEnd, RecordedRequest } from "../calls/generation-event.ts";
 import { choicesAsked, type ModelRequest } from "../calls/model-call.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
@@ -96,9 +97,13 @@ export function createChat({ recordedCalls }: { readonly recordedCalls: Recorded
 
     stream: (project, request, caller) =>
       handOff<ChatPart>(async (put) => {
-        const record = await run(project, request, caller, (delta, signal) =>
-          untilAborted(signal, put({ kind: "delta", delta })),
-        );
+        const record = await run(project, request, caller, async (delta, signal) => {
+          const passOn = (): Promise<void> => put({ kind: "delta", delta });
+          // A client that stops reading must not keep the call open.
+          await untilAborted(signal, passOn).catch((cause: unknown) => {
+            throw signal.aborted ? signal.reason : new ClientGone(undefined, { cause });
+          });
+        });
         await put({ kind: "record", record });
       }),
   };
@@ -107,13 +112,13 @@ export function createChat({ recordedCalls }: { readonly recordedCalls: Recorded
 type ChatEnd = CallEnd & { readonly answer: ChatAnswer; readonly failure?: Failure };
 
 async function readWhole(call: RecordedCall): Promise<ChatEnd> {
-  const { answer, ...asked } = await call.askWhole();
+  const { answer, ...asked } = await call.ask("whole");
   return { ...asked, answer: readWholeChat(answer) };
 }
 
 /** Reads a stream to its end or to a failure. */
 async function readStream(call: RecordedCall, choices: number, onDelta: OnDelta): Promise<ChatEnd> {
-  const { answer: stream, ...asked } = await call.askStream();
+  const { answer: stream, ...asked } = await call.ask("stream");
   const { connection } = asked.target;
   const gatherer = createAnswerGatherer(choices, call.keep);
   try {
@@ -143,18 +148,4 @@ function toRecorded(request: ChatRequest, { config, inputs }: ChatTask): Recorde
 function assertOwn({ projectId, name }: ProjectScope, given: string): void {
   if (given === projectId || given === name) return;
   throw new ServiceError("NOT_FOUND", "no such project");
-}
-
-/** Stops waiting when the call ends: a client that stops reading must not keep it open. */
-async function untilAborted(signal: AbortSignal, taken: Promise<void>): Promise<void> {
-  const ended = Promise.withResolvers<never>();
-  const onAbort = (): void => ended.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    await Promise.race([taken, ended.promise]);
-  } catch (error) {
-    throw signal.aborted ? signal.reason : new ClientGone(undefined, { cause: error });
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

@@ -1,18 +1,12 @@
 // GenerationService: a message in, a message out, no decisions.
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type {
-  CreateChatRequest,
-  Generation,
-  GenerationService,
-} from "../../../gen/waggle/v1/generation_pb.js";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Generation, GenerationService } from "../../../gen/waggle/v1/generation_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { commitEffectKey, projectOf } from "../../access/call.ts";
-import { setPlace } from "../calls/place-headers.ts";
-import type { Caller } from "../calls/recorded-calls.ts";
+import { projectOf } from "../../access/call.ts";
+import { callerOf } from "../calls/handler-caller.ts";
 import type { Chat, ChatPart, ChatRecord } from "./chat.ts";
-import type { ChatRequest } from "./request.ts";
 
 export function generationHandlers(chat: Chat): ServiceImpl<typeof GenerationService> {
   return {
@@ -22,27 +16,14 @@ export function generationHandlers(chat: Chat): ServiceImpl<typeof GenerationSer
         throw new ServiceError("INVALID_ARGUMENT", "stream: call StreamChat for a stream");
       }
       const project = projectOf(context);
-      return toGeneration(await chat.create(project, fromRequest(request), callerOf(context)));
+      return toGeneration(await chat.create(project, request, callerOf(context)));
     },
     async *streamChat(request, context) {
       const project = projectOf(context);
-      const parts = chat.stream(project, fromRequest(request), callerOf(context));
+      const parts = chat.stream(project, request, callerOf(context));
       for await (const part of parts) yield { part: toPart(part) };
     },
   };
-}
-
-function callerOf({ signal, values, responseHeader }: HandlerContext): Caller {
-  return {
-    signal,
-    commit: values.get(commitEffectKey),
-    onRecorded: (place) => setPlace(responseHeader, place),
-  };
-}
-
-/** Both types have the same fields. */
-function fromRequest(request: CreateChatRequest): ChatRequest {
-  return request;
 }
 
 type Choices = Generation["choices"];

@@ -10,7 +10,7 @@ import { judgeCallsMax, judgeCallsWaitingMax } from "../../base/limits.ts";
 import type { Running } from "../../base/running.ts";
 import { judgeTimeoutMsMax, judgeWaitMsMax } from "../../base/tenant-limits.ts";
 import type { Concurrency, Release } from "../calls/concurrency.ts";
-import { causeOf } from "../calls/call-signal.ts";
+import { causeOf } from "../calls/attempts.ts";
 import type { Prices } from "../prices/prices.ts";
 import type { ModelCall, ModelCalls } from "../calls/model-calls.ts";
 import { type ChatAnswer, readWholeChat } from "../chat/answer.ts";
@@ -114,7 +114,7 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
         promptCharacters: messages.reduce((sum, { content }) => sum + content.length, 0),
         enter: (count) => enter(options, { owner: project, count, signal: client }),
       });
-      const { answer, target } = await call.askWhole();
+      const { answer, target } = await call.ask("whole");
       return toAnswer(readWholeChat(answer), target, prices, call.startedAtMs);
     } catch (error) {
       if (call?.signal.aborted || client.aborted) throw call?.signal.reason ?? client.reason;

@@ -5,9 +5,9 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import type { LlmProxyService } from "../../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { commitEffectKey, memoryOf, parsedBodyKey, projectOf } from "../../access/call.ts";
+import { memoryOf, parsedBodyKey, projectOf } from "../../access/call.ts";
 import { decodeJson } from "../../base/decode/json.ts";
-import { setPlace } from "../calls/place-headers.ts";
+import { callerOf, setPlace } from "../calls/handler-caller.ts";
 import type { Models } from "./models.ts";
 import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
 import { parseCallHeaders } from "./request-headers.ts";
@@ -17,28 +17,28 @@ export function llmProxyHandlers(
   proxy: Proxy,
   models: Models,
 ): ServiceImpl<typeof LlmProxyService> {
+  async function create(
+    operation: "chat" | "embedding",
+    body: HttpBody | undefined,
+    context: HandlerContext,
+  ) {
+    const call = await callOf(operation, body, context);
+    if (call.request.isStream) throw notThisRpc("true is for StreamChatCompletion");
+    const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
+    setHeaders(context, answered);
+    return { contentType, data: bytes };
+  }
+
   return {
-    async createChatCompletion({ httpBody }, context) {
-      const call = await callOf("chat", httpBody, context);
-      if (call.request.isStream) throw notThisRpc("true is for StreamChatCompletion");
-      const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
-      setHeaders(context, answered);
-      return { contentType, data: bytes };
-    },
+    createChatCompletion: ({ httpBody }, context) => create("chat", httpBody, context),
+    createEmbedding: ({ httpBody }, context) => create("embedding", httpBody, context),
 
     async *streamChatCompletion({ httpBody }, context) {
       const call = await callOf("chat", httpBody, context);
       if (!call.request.isStream) throw notThisRpc("must be true here");
       const { chunks, ...answered } = await proxy.stream(projectOf(context), call);
       setHeaders(context, answered);
-      for await (const data of chunks) yield { contentType: eventStream, data };
-    },
-
-    async createEmbedding({ httpBody }, context) {
-      const call = await callOf("embedding", httpBody, context);
-      const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
-      setHeaders(context, answered);
-      return { contentType, data: bytes };
+      for await (const data of chunks) yield { contentType: "text/event-stream", data };
     },
 
     async listModels(_, context) {
@@ -52,25 +52,18 @@ export function llmProxyHandlers(
   };
 }
 
-const eventStream = "text/event-stream";
-
 async function callOf(
   operation: "chat" | "embedding",
   body: HttpBody | undefined,
   context: HandlerContext,
 ): Promise<ProxyCall> {
-  const { values, requestHeader, responseHeader, signal } = context;
   const bytes = body?.data ?? new Uint8Array();
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const json = values.get(parsedBodyKey) ?? (await decodeJson(buffer, memoryOf(context)));
+  const json = context.values.get(parsedBodyKey) ?? (await decodeJson(buffer, memoryOf(context)));
   return {
     request: parseProxyRequest(operation, bytes, json),
-    headers: parseCallHeaders(requestHeader),
-    caller: {
-      signal,
-      commit: values.get(commitEffectKey),
-      onRecorded: (place) => setPlace(responseHeader, place),
-    },
+    headers: parseCallHeaders(context.requestHeader),
+    caller: callerOf(context),
   };
 }
 

@@ -4,9 +4,9 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { failureOf } from "../calls/call-signal.ts";
+import { failureOf } from "../calls/attempts.ts";
 import type { Place } from "../calls/store-generation.ts";
-import { choicesAsked, type StreamAnswer } from "../calls/model-call.ts";
+import { choicesAsked } from "../calls/model-call.ts";
 import type { Asked } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
 import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
@@ -70,7 +70,7 @@ export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
   /** Passes a stream on and stores the generation once, however the stream ends. */
   async function* passOn(
     call: RecordedCall,
-    { answer: stream, ...asked }: Asked<StreamAnswer>,
+    { answer: stream, ...asked }: Asked<"stream">,
     choices: number,
   ): AsyncGenerator<Uint8Array> {
     const { signal } = call;
@@ -108,7 +108,7 @@ export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
   return {
     async create(project, call) {
       const run = await open(project, call);
-      const { answer, ...asked } = await run.askWhole();
+      const { answer, ...asked } = await run.ask("whole");
       const { json, bytes = Buffer.from(JSON.stringify(json)) } = answer;
       const read = readWholeAnswer(call.request.operation, json);
       await run.finish({ ...asked, answer: { ...read, usage: answer.usage ?? read.usage } });
@@ -118,7 +118,7 @@ export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
 
     async stream(project, call) {
       const run = await open(project, call);
-      const asked = await run.askStream();
+      const asked = await run.ask("stream");
       const chunks = passOn(run, asked, choicesAsked(call.request));
       return { ...answeredOf(run, asked.target), chunks };
     },
