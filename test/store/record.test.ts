@@ -168,6 +168,35 @@ describe("record", () => {
     expect(page.sessions.map(({ event }) => event.event_id)).toEqual([session_id]);
   });
 
+  test("a started session is answered as it is read", async () => {
+    const bucket = fc.dictionary(fc.constantFrom("a", "b\u0000", "__proto__"), fc.jsonValue());
+    const input = fc.record(
+      {
+        session_name: fc.string({ minLength: 1 }),
+        source: fc.string({ minLength: 1 }),
+        inputs: bucket,
+        metadata: bucket,
+        feedback: bucket,
+        user_properties: bucket,
+        start_time: fc.integer({ min: 1, max: 1e12 }),
+        duration: fc.double({ min: 0, max: 1e6, noNaN: true }),
+        error: fc.string({ minLength: 1 }),
+      },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(input, async (given) => {
+        // The second start finds its fields in the catalogue, so it is stored in one statement.
+        for (const session_id of [createUuid(), createUuid()]) {
+          const answered = await sessions.start(projectId, { session_id, ...given } as never);
+
+          expect(answered).toEqual(await sessions.get(projectId, session_id));
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   test("sessions are found by their totals, name and feedback", async () => {
     const session_id = createUuid();
     const event = anEvent({ session_id, feedback: { rating: 5 }, metadata: { cost: 3 } });

@@ -10,10 +10,11 @@ import { totalsTermsOf } from "../sessions/totals-change.ts";
 import { bytesOfRequests, type Derivations, timesOf } from "./apply-writes.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Submitted, toSubmitted } from "./entries.ts";
+import type { StoredEvent } from "./event.ts";
 import { foldEntry, rowLengthMax, type ToEvent, type WrittenChange } from "./merge-held.ts";
 import { isLong } from "./row-json.ts";
 import { type Row, toStatements } from "./row-statements.ts";
-import { toRow, toStoredEvent } from "./stored-event.ts";
+import { keyOf, toRow, toStoredEvent } from "./stored-event.ts";
 import { storeNewEvents } from "./store.ts";
 import type { WriteSet } from "./write-set.ts";
 
@@ -62,6 +63,8 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     if (clashes.size > 0) return undefined;
     const changes: WrittenChange[] = [];
     const rows: Row[] = [];
+    const isTold = submitted.some(({ set }) => set.onCreated !== undefined);
+    const created = new Map<string, StoredEvent>();
     for (const entry of entries.values()) {
       // Two writes of one id may name two sessions, and the event belongs to the second only.
       if (entry.changes.length > 1) return undefined;
@@ -69,13 +72,15 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
       const { event } = foldEntry(entry, undefined, toEvent);
       if (event === undefined || fields.unseen(projectId, event).length > 0) return undefined;
       changes.push({ projectId, before: undefined, after: event, given: event });
+      if (isTold && entry.members.length === 0)
+        created.set(keyOf(projectId, event.event_id), event);
       const row = toRow(projectId, event);
       rows.push(entry.changes.length > 0 ? row : { ...row, is_stub: true });
       if (pacer.due()) await pacer.rest();
     }
     // A session among the new events that its members make wider.
     if ((await timesOf(changes, pacer)).length > 0) return undefined;
-    return { rows, changes };
+    return { rows, changes, created };
   }
 
   /** Returns false if the statement failed for its values or for rows that exist. */
@@ -96,7 +101,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     const submitted = sets.map(toSubmitted);
     const built = await build(submitted, pacer);
     if (built === undefined) return undefined;
-    const { rows, changes } = built;
+    const { rows, changes, created } = built;
     const onTooLong = (): void => undefined;
     for await (const { text, rows: taken } of toStatements(rows, {
       ...{ pacer, rowLengthMax, onTooLong },
@@ -104,7 +109,9 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     })) {
       // A listener may have begun to want the events meanwhile.
       if (taken.length < rows.length || isWanted(sets)) return undefined;
-      return (await tryStore(text, changes)) ? submitted.map(outcomesOf) : undefined;
+      if (!(await tryStore(text, changes))) return undefined;
+      tellCreated(sets, created);
+      return submitted.map(outcomesOf);
     }
     return undefined;
   };
@@ -115,7 +122,22 @@ const existsCode = "40001";
 
 type RowsFault = { readonly code: string; readonly detail?: string };
 
-type Built = { readonly rows: readonly Row[]; readonly changes: readonly WrittenChange[] };
+type Built = {
+  readonly rows: readonly Row[];
+  readonly changes: readonly WrittenChange[];
+  /** Events alone in the commit with their id as session, by key, if a request asks for them. */
+  readonly created: ReadonlyMap<string, StoredEvent>;
+};
+
+function tellCreated(sets: readonly WriteSet[], created: Built["created"]): void {
+  for (const { projectId, writes, onCreated } of sets) {
+    if (onCreated === undefined) continue;
+    for (const { event_id } of writes) {
+      const event = created.get(keyOf(projectId, event_id));
+      if (event !== undefined) onCreated(event);
+    }
+  }
+}
 
 function outcomesOf({ changes }: Submitted): Outcomes {
   return changes.map(({ change }) => change.outcome);

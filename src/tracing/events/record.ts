@@ -37,6 +37,8 @@ export type RecordOptions = Origin & {
   readonly sessionNames?: ReadonlyMap<string, string>;
   /** Cost of each write (event-limits.ts). A request of high total cost is stored in parts. */
   readonly costs?: readonly number[];
+  /** See WriteSet. */
+  readonly onCreated?: WriteSet["onCreated"];
 };
 
 export type Recorder = {
@@ -178,8 +180,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     async record(projectId, writes, { costs = [], ...options } = {}) {
       const refused = new Map<number, string>();
-      const { sessionNames = noNames, bytes, organization } = options;
-      const request = { projectId, organization, bytes, receivedAtMs: Date.now() };
+      const { sessionNames = noNames, bytes, organization, onCreated } = options;
+      const request = { projectId, organization, bytes, onCreated, receivedAtMs: Date.now() };
       const set = { ...request, writes, kind: "create", sessionNames } as const;
       const outcomes = await submitParts(set, costs);
       for (const [index, outcome] of outcomes.entries()) {

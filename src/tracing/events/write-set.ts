@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import type { EventWrite } from "./event.ts";
+import type { EventWrite, StoredEvent } from "./event.ts";
 import type { CountedEvent } from "./held-event.ts";
 
 /**
@@ -24,6 +24,11 @@ export type WriteSet = {
   readonly bytes?: number | undefined;
   /** Bytes of memory that the whole request holds, if these are writes of a part of it. */
   readonly requestBytes?: number | undefined;
+  /**
+   * Called after the commit with an event of these writes if the commit created it as it is, with
+   * no event in a session of its id. Not called for other events.
+   */
+  readonly onCreated?: ((event: StoredEvent) => void) | undefined;
 };
 
 /** Minimum bytes that an event counts for. */

@@ -31,7 +31,7 @@ import {
 import { type Bounds, parseBounds } from "../export/instant.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import * as store from "./store.ts";
-import { emptyTotals, totalNames, type Totals } from "./totals.ts";
+import { emptyTotals, totalNames, type Totals, totalsOf as totalsOfEvent } from "./totals.ts";
 import { toTree } from "./tree.ts";
 
 /** A session event with its totals. */
@@ -75,11 +75,14 @@ export function createSessions(options: {
     { origin, ...reading }: Reading & { readonly origin?: Origin } = {},
   ): Promise<Session> {
     const write = parseSession(input, "session.");
-    const refused = await recorder.record(projectId, [write], origin);
+    let created: StoredEvent | undefined;
+    const onCreated = (event: StoredEvent): void => void (created = event);
+    const refused = await recorder.record(projectId, [write], { ...origin, onCreated });
     if (refused.size > 0) {
       const message = "session.session_id: is the id of an event that is no session";
       throw new ServiceError("INVALID_ARGUMENT", message);
     }
+    if (created !== undefined) return withTotals(created, totalsOfEvent(created));
     // Reads on the connections of commits, so that slow reads of the project do not delay its
     // writes.
     const { memory } = createReadContext(database, projectId, reading);
