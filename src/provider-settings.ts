@@ -179,16 +179,8 @@ function toProvider(
   label: (field: string) => string,
 ): OperatorProvider {
   explained(label, () => assertFields(type, fields));
-  const { baseUrl, resourceName, apiVersion, region } = settingsOf(fields);
-  return Object.freeze({
-    name,
-    type,
-    baseUrl: baseUrl ?? undefined,
-    resourceName: resourceName ?? undefined,
-    apiVersion: apiVersion ?? undefined,
-    region: region ?? undefined,
-    secrets: Object.freeze(secretsOf(fields)),
-  });
+  const secrets = Object.freeze(secretsOf(fields));
+  return Object.freeze({ name, type, ...settingsOf(fields), secrets });
 }
 
 function pickFields(find: (name: FieldName) => string | undefined): CredentialFields {

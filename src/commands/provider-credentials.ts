@@ -6,7 +6,7 @@ import { createAudit } from "../access/audit/audit.ts";
 import { ServiceError } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import { createEncryptionKeys } from "../generation/connections/credentials/encryption-keys.ts";
-import { createRotation } from "../generation/connections/credentials/rotate.ts";
+import { rotateSecrets } from "../generation/connections/credentials/rotate.ts";
 import type { RotationReport } from "../generation/connections/credentials/rotate.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
@@ -25,8 +25,9 @@ export async function runProviderCredentials(context: CommandContext): Promise<n
   const keys = createEncryptionKeys(await findEncryptionKeys(config, resolve(config.dataFolder)));
   return withDatabase(config, async (database) => {
     await assertMigrated(database);
-    const rotation = createRotation({ database, keys, audit: createAudit(database) });
-    const report = await rotation.rotate(findOperator().actor).catch(explain);
+    const { actor } = findOperator();
+    const audit = createAudit(database);
+    const report = await rotateSecrets({ database, keys, audit, actor }).catch(explain);
     printReport(report);
     return report.unopened.length === 0 ? 0 : 1;
   });

@@ -28,21 +28,25 @@ export const secretNames = [
 export type SecretName = (typeof secretNames)[number];
 export type Secrets = { readonly [Name in SecretName]?: string };
 
+/** Settings of a provider; null: the provider's default. */
+export type Settings = {
+  /** Without a trailing slash. */
+  readonly baseUrl: string | null;
+  /** Azure only. */
+  readonly resourceName: string | null;
+  /** Azure only. */
+  readonly apiVersion: string | null;
+  /** Bedrock only. */
+  readonly region: string | null;
+};
+
 /** Address, API and secrets of one provider. */
-export type Connection = {
+export type Connection = Settings & {
   /** Identity for caches and socket pools: the same id means the same settings and secrets. */
   readonly id: string;
   /** Name before the slash in a model written as `provider/model`. */
   readonly name: string;
   readonly type: ProviderType;
-  /** Base URL without a trailing slash; undefined: the provider's own address. */
-  readonly baseUrl: string | undefined;
-  /** Azure only. */
-  readonly resourceName: string | undefined;
-  /** Azure only. */
-  readonly apiVersion: string | undefined;
-  /** Bedrock only. */
-  readonly region: string | undefined;
   readonly secrets: Secrets;
   /** Whether the operator configured it: it may have a private address. */
   readonly isOperators: boolean;

@@ -1,17 +1,33 @@
 // Token counts of one model call in disjoint parts: each token is counted in exactly one.
-// Source: docs/decisions.md, 18; docs/generations.md.
+// Source: docs/decisions.md, 18.2; docs/generations.md.
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 
-export type Usage = {
+/** Parts by their names in an event's `metadata.usage`. */
+export const usageNames = {
   /** Prompt tokens that were neither read from a cache nor written to one. */
-  readonly input: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
+  input: "input",
+  cacheRead: "cache_read",
+  cacheWrite: "cache_write",
   /** Generated tokens without reasoning. */
-  readonly output: number;
-  readonly reasoning: number;
-};
+  output: "output",
+  reasoning: "reasoning",
+} as const;
+
+type UsagePart = keyof typeof usageNames;
+
+export type Usage = { readonly [Part in UsagePart]: number };
+
+/** Creates a usage from the count of each part. */
+export function usageFrom(countOf: (part: UsagePart) => number): Usage {
+  return {
+    input: countOf("input"),
+    cacheRead: countOf("cacheRead"),
+    cacheWrite: countOf("cacheWrite"),
+    output: countOf("output"),
+    reasoning: countOf("reasoning"),
+  };
+}
 
 /** Returns the number of prompt tokens, cached ones included. */
 export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {

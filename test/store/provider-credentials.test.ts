@@ -108,7 +108,7 @@ describe("connectionsFor", () => {
     const got = await credentials.connectionsFor(project);
 
     const none = {
-      ...{ baseUrl: undefined, resourceName: undefined, apiVersion: undefined, region: undefined },
+      ...{ baseUrl: null, resourceName: null, apiVersion: null, region: null },
       ...{ id: expect.any(String) as string, isOperators: false },
     };
     const { region, ...secrets } = aws;
@@ -330,7 +330,7 @@ describe("update", () => {
     expect(changed).toMatchObject({ apiVersion: null, secretNames: ["api_key"] });
     expect(changed.updatedAtUs).toBeGreaterThan(made.updatedAtUs);
     expect(await connectionOf(project, "azure")).toMatchObject({
-      ...{ apiVersion: undefined, resourceName: "ours", secrets: { api_key: "k" } },
+      ...{ apiVersion: null, resourceName: "ours", secrets: { api_key: "k" } },
     });
   });
 

@@ -8,7 +8,7 @@ import type { Audit } from "../../src/access/audit/audit.ts";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import type { EncryptionKey } from "../../src/config.ts";
 import { createEncryptionKeys } from "../../src/generation/connections/credentials/encryption-keys.ts";
-import { createRotation } from "../../src/generation/connections/credentials/rotate.ts";
+import { rotateSecrets } from "../../src/generation/connections/credentials/rotate.ts";
 import { anEncryptionKey, createTestCredentials } from "../support/credentials.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -46,12 +46,13 @@ async function given(key: EncryptionKey, names: readonly string[]): Promise<read
   return ids;
 }
 
-function rotationUnder(
+function rotateUnder(
   keys: readonly EncryptionKey[],
   audit: Pick<Audit, "append"> = createAudit(own.database),
 ) {
   const { database } = own;
-  return createRotation({ database, keys: createEncryptionKeys(keys), audit, batchMax: 2 });
+  const options = { database, keys: createEncryptionKeys(keys), audit, actor };
+  return rotateSecrets({ ...options, batchMax: 2 });
 }
 
 async function secretsUnder(...keys: readonly EncryptionKey[]) {
@@ -70,7 +71,7 @@ describe("rotate", () => {
     await credentialsUnder().create({ ...local, fields: open });
     const before = await credentialsUnder(older).connectionsFor(project);
 
-    const report = await rotationUnder([newer, older]).rotate(actor);
+    const report = await rotateUnder([newer, older]);
 
     const uses = [{ keyId: "newer", count: 5 }];
     expect(report).toEqual({ keyId: "newer", resealed: 5, unopened: [], uses });
@@ -82,9 +83,9 @@ describe("rotate", () => {
 
   test("finds nothing to do the second time", async () => {
     await given(older, names);
-    await rotationUnder([newer, older]).rotate(actor);
+    await rotateUnder([newer, older]);
 
-    const report = await rotationUnder([newer]).rotate(actor);
+    const report = await rotateUnder([newer]);
 
     expect(report).toMatchObject({ resealed: 0, unopened: [] });
   });
@@ -93,13 +94,13 @@ describe("rotate", () => {
     await given(older, ["a"]);
     await given(unused, ["b", "c"]);
 
-    const rotated = rotationUnder([newer, older]).rotate(actor);
+    const rotated = rotateUnder([newer, older]);
 
     await expect(rotated).rejects.toThrow(
       "sealed under keys that WAGGLE_ENCRYPTION_KEYS does not name: unused (2)",
     );
     expect(await secretsUnder(older, unused)).toEqual(secrets.slice(0, 3));
-    await expect(rotationUnder([]).rotate(actor)).rejects.toThrow("set WAGGLE_ENCRYPTION_KEYS");
+    await expect(rotateUnder([])).rejects.toThrow("set WAGGLE_ENCRYPTION_KEYS");
   });
 
   test("cut off, keeps what was done and goes on from there", async () => {
@@ -114,9 +115,9 @@ describe("rotate", () => {
       },
     };
 
-    await expect(rotationUnder([newer, older], failing).rotate(actor)).rejects.toThrow("cut off");
+    await expect(rotateUnder([newer, older], failing)).rejects.toThrow("cut off");
     const between = await secretsUnder(newer, older);
-    const report = await rotationUnder([newer, older]).rotate(actor);
+    const report = await rotateUnder([newer, older]);
 
     expect(between).toEqual(secrets);
     expect(report).toMatchObject({ resealed: 3, uses: [{ keyId: "newer", count: 5 }] });
@@ -129,7 +130,7 @@ describe("rotate", () => {
       update provider_credentials set base_url = 'https://thief.example.org'
       where credential_id = ${ids[1] ?? ""}`;
 
-    const report = await rotationUnder([newer, older]).rotate(actor);
+    const report = await rotateUnder([newer, older]);
 
     expect(report).toEqual({
       keyId: "newer",
@@ -149,8 +150,8 @@ describe("rotate", () => {
       credentials.update({ scope: project, id, fields: { api_key: `new-${index}` }, actor }),
     );
 
-    await Promise.all([rotationUnder([newer, older]).rotate(actor), ...changes]);
-    await rotationUnder([newer, older]).rotate(actor);
+    await Promise.all([rotateUnder([newer, older]), ...changes]);
+    await rotateUnder([newer, older]);
 
     expect(await secretsUnder(newer)).toEqual(names.map((name, index) => `${name} new-${index}`));
   });
@@ -158,10 +159,7 @@ describe("rotate", () => {
   test("by two at the same time seals everything once", async () => {
     await given(older, names);
 
-    const reports = await Promise.all([
-      rotationUnder([newer, older]).rotate(actor),
-      rotationUnder([newer, older]).rotate(actor),
-    ]);
+    const reports = await Promise.all([rotateUnder([newer, older]), rotateUnder([newer, older])]);
 
     expect(reports.map(({ resealed }) => resealed).reduce((sum, one) => sum + one)).toBe(5);
     expect(await secretsUnder(newer)).toEqual(secrets);

@@ -41,9 +41,9 @@ export function targetAt(standIn: StandIn, type: ProviderType, model: string): T
     name: type,
     type,
     baseUrl: standIn.urls[type],
-    resourceName: undefined,
-    apiVersion: undefined,
-    region: type === "bedrock" ? "eu-west-1" : undefined,
+    resourceName: null,
+    apiVersion: null,
+    region: type === "bedrock" ? "eu-west-1" : null,
     secrets:
       type === "bedrock"
         ? { access_key_id: "AKIASTANDIN", secret_access_key: "secret-of-bedrock" }

@@ -1,5 +1,5 @@
 // Converts a finished generation to the model event that is stored.
-// Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 18, 20.
+// Source: docs/spec.md, "Event record", "config"; docs/decisions.md, 18.2, 20.1.
 
 import { type JsonObject, present } from "../../base/json.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
@@ -7,7 +7,7 @@ import type { ReadAnswer } from "../openai/answer.ts";
 import type { Target } from "../provider.ts";
 import type { Place } from "./store-generation.ts";
 import type { ModelRequest } from "./model-call.ts";
-import { tokenCounts, type Usage } from "../usage.ts";
+import { tokenCounts, type Usage, usageNames } from "../usage.ts";
 
 /** One try at one provider. */
 export type Attempt = {
@@ -140,14 +140,9 @@ function attemptOf({ durationMs, ...attempt }: Attempt): JsonObject {
 }
 
 function tokensOf(usage: Usage): JsonObject {
-  return {
-    ...tokenCounts(usage),
-    usage: {
-      input: usage.input,
-      cache_read: usage.cacheRead,
-      cache_write: usage.cacheWrite,
-      output: usage.output,
-      reasoning: usage.reasoning,
-    },
-  };
+  const parts = Object.entries(usage).map(([part, count]) => [
+    usageNames[part as keyof Usage],
+    count,
+  ]);
+  return { ...tokenCounts(usage), usage: Object.fromEntries(parts) as JsonObject };
 }

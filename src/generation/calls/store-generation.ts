@@ -9,6 +9,7 @@ import { errorLengthMax } from "../../base/limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
+import { refuse } from "../openai/fields.ts";
 import type { Prices } from "../prices/prices.ts";
 import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
 
@@ -118,5 +119,5 @@ function withoutFault(write: EventWrite, fault: string): EventWrite {
 function idOf(field: string, text: string | undefined): string | undefined {
   if (text === undefined || text === "") return undefined;
   if (isRecordId(text)) return text;
-  throw new ServiceError("INVALID_ARGUMENT", `${field}: must be 1 to 128 printable characters`);
+  return refuse(field, "must be 1 to 128 printable characters");
 }

@@ -1,9 +1,9 @@
 // Placeholders of chat messages: `{{ name }}` is replaced by the value of that name.
-// Source: docs/spec.md, "config"; docs/decisions.md, 20.
+// Source: docs/spec.md, "config"; docs/decisions.md, 20.1.
 
-import { ServiceError } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { promptCharactersMax } from "../../base/limits.ts";
+import { refuse } from "../openai/fields.ts";
 
 export type FilledMessages = {
   readonly messages: readonly JsonObject[];
@@ -26,10 +26,14 @@ export function fillMessages(messages: readonly JsonObject[], values: JsonObject
   function fill(text: string, path: string): string {
     return text.replaceAll(placeholder, (_, name: string) => {
       const value = findValue(values, name);
-      if (value === undefined) throw missing(name, path);
+      if (value === undefined) {
+        return refuse(`inputs.${name}`, `is missing, and ${path} has a placeholder for it`);
+      }
       const words = typeof value === "string" ? value : JSON.stringify(value);
       filledCharacters += words.length;
-      if (filledCharacters > promptCharactersMax) throw tooLong();
+      if (filledCharacters > promptCharactersMax) {
+        refuse("messages", `the values filled in have more than ${promptCharactersMax} characters`);
+      }
       return words;
     });
   }
@@ -63,14 +67,4 @@ function findValue(values: JsonObject, name: string): JsonValue | undefined {
 function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefined {
   if (isJsonArray(value)) return /^\d+$/.test(key) ? value[Number(key)] : undefined;
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-function missing(name: string, path: string): ServiceError {
-  const message = `inputs.${name}: is missing, and ${path} has a placeholder for it`;
-  return new ServiceError("INVALID_ARGUMENT", message);
-}
-
-function tooLong(): ServiceError {
-  const message = `messages: the values filled in have more than ${promptCharactersMax} characters`;
-  return new ServiceError("INVALID_ARGUMENT", message);
 }

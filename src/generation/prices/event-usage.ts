@@ -1,11 +1,11 @@
 // Reads model and token counts of a model event from any sender, and estimates its cost.
-// Source: docs/spec.md, "Event record"; docs/decisions.md, 18.
+// Source: docs/spec.md, "Event record"; docs/decisions.md, 18.2.
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { EstimateCost } from "../../tracing/events/event.ts";
 import { countOf } from "../../tracing/sessions/totals.ts";
 import { providerTypes } from "../provider.ts";
-import type { Usage } from "../usage.ts";
+import { type Usage, usageFrom, usageNames } from "../usage.ts";
 import { type PricedCall, type Prices, unknown } from "./prices.ts";
 
 /** Keys of `config` and `metadata` that determine the cost of an event; no others are read. */
@@ -73,14 +73,8 @@ function countedOf(metadata: JsonObject): Counted | undefined {
 /** Reads the disjoint parts that the service itself writes; undefined for another form. */
 function ownUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
-  const input = countOf(value["input"]);
-  const cacheRead = countOf(value["cache_read"]);
-  const cacheWrite = countOf(value["cache_write"]);
-  const output = countOf(value["output"]);
-  const reasoning = countOf(value["reasoning"]);
-  if (input === undefined || cacheRead === undefined || cacheWrite === undefined) return undefined;
-  if (output === undefined || reasoning === undefined) return undefined;
-  return { input, cacheRead, cacheWrite, output, reasoning };
+  const usage = usageFrom((part) => countOf(value[usageNames[part]]) ?? Number.NaN);
+  return Object.values(usage).some(Number.isNaN) ? undefined : usage;
 }
 
 /**

@@ -1,10 +1,10 @@
 // Looks up a model in the price table that is installed with the service, and calculates costs from
 // its row. The table is never updated over the network.
-// Source: docs/decisions.md, 18; docs/generations.md.
+// Source: docs/decisions.md, 18.2; docs/generations.md.
 
 import { calcPrice, findProvider, type ModelInfo, type Provider } from "@pydantic/genai-prices";
 import type { ProviderType } from "../provider.ts";
-import { completionTokens, promptTokens, type Usage } from "../usage.ts";
+import { completionTokens, promptTokens, type Usage, usageFrom } from "../usage.ts";
 
 /** Name, version and date of the table; a test compares them with the installed package. */
 export const priceTableName = "genai-prices 0.1.8 (2026-09-23)";
@@ -117,9 +117,6 @@ function findRow(providerId: string | undefined, model: string): Row | undefined
   return calcPrice(noTokens, model, options) ?? undefined;
 }
 
-type Rates = Readonly<Record<keyof Usage, number>>;
-
-const parts: readonly (keyof Usage)[] = ["input", "cacheRead", "cacheWrite", "output", "reasoning"];
 const million = 1_000_000;
 
 function toPrice(provider: Provider, model: ModelInfo): Price {
@@ -152,14 +149,15 @@ function isFlat({ prices }: ModelInfo): boolean {
 }
 
 /** Returns the price of a million tokens of each part: fast to add up, with the table's results. */
-function ratesOf(costOf: (usage: Usage) => number): Rates {
-  const none = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
-  const rates = parts.map((part) => [part, costOf({ ...none, [part]: million })] as const);
-  return Object.fromEntries(rates) as Rates;
+function ratesOf(costOf: (usage: Usage) => number): Usage {
+  const none = usageFrom(() => 0);
+  return usageFrom((part) => costOf({ ...none, [part]: million }));
 }
 
-function costAt(rates: Rates, usage: Usage): number {
-  return parts.reduce((sum, part) => sum + rates[part] * usage[part], 0) / million;
+function costAt(rates: Usage, usage: Usage): number {
+  let sum = 0;
+  for (const part in rates) sum += rates[part as keyof Usage] * usage[part as keyof Usage];
+  return sum / million;
 }
 
 // Without an own price, a part is charged like input or output; so only these two are required.

@@ -4,7 +4,7 @@
 
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../openai/fields.ts";
 import { OutboundError } from "./network-error.ts";
 import { Resolver } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
@@ -61,7 +61,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
     async assertAllowed(url) {
       const { hostname, port, protocol } = new URL(url);
       if (await isAllowed(toHost(hostname), port === "" ? defaultPort(protocol) : port)) return;
-      throw new ServiceError("INVALID_ARGUMENT", `base_url: ${refusal}`);
+      refuse("base_url", refusal);
     },
 
     assertAddress(hostname, port) {

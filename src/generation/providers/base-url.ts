@@ -1,6 +1,6 @@
 // Address of a provider's API for connections without a base URL. Source: docs/generations.md.
 
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../openai/fields.ts";
 import type { Connection, ProviderType } from "../provider.ts";
 
 const own: { readonly [Type in ProviderType]?: string } = {
@@ -21,7 +21,9 @@ const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
  * Fails with INVALID_ARGUMENT if the connection lacks the setting that determines it.
  */
 export function baseUrlOf(connection: Connection): string {
-  const { baseUrl, type, name, resourceName = "", region = "" } = connection;
+  const { baseUrl, type, name } = connection;
+  const resourceName = connection.resourceName ?? "";
+  const region = connection.region ?? "";
   const known = baseUrl ?? own[type];
   if (known !== undefined) return known;
   if (type === "azure" && label.test(resourceName)) {
@@ -31,10 +33,7 @@ export function baseUrlOf(connection: Connection): string {
     const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
     return `https://bedrock-runtime.${region}.${suffix}`;
   }
-  throw new ServiceError(
-    "INVALID_ARGUMENT",
-    `model: provider ${name} has no address: ${cure[type]}`,
-  );
+  return refuse("model", `provider ${name} has no address: ${cure[type]}`);
 }
 
 const cure: { readonly [Type in ProviderType]?: string } = {

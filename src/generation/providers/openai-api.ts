@@ -2,7 +2,7 @@
 // Source: docs/decisions.md, 21; the OpenAI API reference.
 
 import type { Dispatcher } from "undici";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../openai/fields.ts";
 import { isJsonObject, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { containersMax, nestingDepthMax } from "../../base/limits.ts";
@@ -67,8 +67,7 @@ function addressOf({ connection, model }: Target, { operation }: OpenAiRequest) 
     return { origin: base.origin, path: `${folder}${paths[operation]}` };
   }
   if (!deploymentName.test(model)) {
-    const message = `model: is no name of a deployment of provider ${connection.name}`;
-    throw new ServiceError("INVALID_ARGUMENT", message);
+    refuse("model", `is no name of a deployment of provider ${connection.name}`);
   }
   const version = encodeURIComponent(connection.apiVersion ?? azureApiVersionDefault);
   const path = `${folder}/deployments/${model}${paths[operation]}?api-version=${version}`;

@@ -3,12 +3,12 @@
 
 import { callHeaderLengthMax, callTimeoutMsMax } from "../../base/field-limits.ts";
 import { isUtf8 } from "node:buffer";
-import { ServiceError } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, tryParseJson } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import { findOwnKey } from "../calls/generation-event.ts";
+import { refuse } from "../openai/fields.ts";
 import { deriveEventId, deriveSessionId } from "../../tracing/spans/identity.ts";
 
 export type CallHeaders = {
@@ -46,23 +46,23 @@ function textOf(header: string | null): string | undefined {
 
 function parseId(name: string, text: string | undefined): string | undefined {
   if (text === undefined || isRecordId(text)) return text;
-  throw invalid(name, "must be 1 to 128 printable characters");
+  return refuse(`${prefix}${name}`, "must be 1 to 128 printable characters");
 }
 
 function parseName(name: string, text: string | undefined): string | undefined {
   if (text === undefined || text.length <= callHeaderLengthMax) return text;
-  throw invalid(name, `must have at most ${callHeaderLengthMax} characters`);
+  return refuse(`${prefix}${name}`, `must have at most ${callHeaderLengthMax} characters`);
 }
 
 function parseMetadata(text: string | undefined): JsonObject {
   if (text === undefined) return {};
   const value = tryParseJson(text);
   if (!isJsonObject(value) || !isSound(value, nestingDepthMax)) {
-    throw invalid("metadata", 'must be a JSON object, such as {"release":"7"}');
+    return refuse(`${prefix}metadata`, 'must be a JSON object, such as {"release":"7"}');
   }
   const ownKey = findOwnKey(value);
   if (ownKey !== undefined) {
-    throw invalid("metadata", `must not have ${ownKey}, which the service writes`);
+    return refuse(`${prefix}metadata`, `must not have ${ownKey}, which the service writes`);
   }
   return value;
 }
@@ -71,7 +71,7 @@ function parseTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const timeoutMs = Number(text);
   if (/^\d+$/.test(text) && timeoutMs >= 1 && timeoutMs <= callTimeoutMsMax) return timeoutMs;
-  throw invalid("timeout-ms", `must be a whole number from 1 to ${callTimeoutMsMax}`);
+  return refuse(`${prefix}timeout-ms`, `must be a whole number from 1 to ${callTimeoutMsMax}`);
 }
 
 /** Later versions may append fields; version ff is invalid. */
@@ -84,8 +84,4 @@ function parseTraceparent(
   const [, traceId = "", spanId = ""] = traceparent.exec(header?.trim() ?? "") ?? [];
   if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return undefined;
   return { sessionId: deriveSessionId(traceId), parentId: deriveEventId(traceId, spanId) };
-}
-
-function invalid(name: string, fault: string): ServiceError {
-  return new ServiceError("INVALID_ARGUMENT", `${prefix}${name}: ${fault}`);
 }

@@ -2,12 +2,12 @@
 // Source: docs/decisions.md, 21.
 
 import { modelLengthMax } from "../../base/field-limits.ts";
-import { ServiceError } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, present } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import type { ModelRequest } from "../calls/model-call.ts";
 import type { RecordedRequest } from "../calls/generation-event.ts";
+import { refuse } from "../openai/fields.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
@@ -22,26 +22,22 @@ export function parseProxyRequest(
   bytes: Uint8Array,
   json: unknown,
 ): ProxyRequest {
-  if (!isJsonObject(json)) throw invalid("the body", "must be a JSON object");
+  if (!isJsonObject(json)) refuse("the body", "must be a JSON object");
   const { model, messages, input, stream = false } = json;
   if (typeof model !== "string" || model === "" || model.length > modelLengthMax) {
-    throw invalid("model", "must name a model, such as `openai/gpt-4o-mini`, or an alias");
+    refuse("model", "must name a model, such as `openai/gpt-4o-mini`, or an alias");
   }
   if (operation === "chat" && !(isJsonArray(messages) && messages.length > 0)) {
-    throw invalid("messages", "must be an array of messages, and not empty");
+    refuse("messages", "must be an array of messages, and not empty");
   }
   if (operation === "embedding" && typeof input !== "string" && !isJsonArray(input)) {
-    throw invalid("input", "must be a text, or an array of them");
+    refuse("input", "must be a text, or an array of them");
   }
-  if (typeof stream !== "boolean" && stream !== null) throw invalid("stream", "must be a boolean");
-  if (!isSound(json, depthMax)) throw invalid("the body", unsoundness);
+  if (typeof stream !== "boolean" && stream !== null) refuse("stream", "must be a boolean");
+  if (!isSound(json, depthMax)) {
+    refuse("the body", `may nest ${depthMax} levels, and its numbers must be finite`);
+  }
   return { operation, body: json, bytes, isStream: operation === "chat" && stream === true };
-}
-
-const unsoundness = `may nest ${depthMax} levels, and its numbers must be finite`;
-
-function invalid(field: string, fault: string): ServiceError {
-  return new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
 }
 
 /** Default event name of a call together with its model, as in OpenTelemetry's spans of models. */

@@ -5,10 +5,10 @@ import { readConfig } from "../../../src/config.ts";
 import { toOperatorProviders } from "../../../src/generation/connections/routing/routing.ts";
 
 const nothing = {
-  baseUrl: undefined,
-  resourceName: undefined,
-  apiVersion: undefined,
-  region: undefined,
+  baseUrl: null,
+  resourceName: null,
+  apiVersion: null,
+  region: null,
 };
 
 const names = (environment: Readonly<Record<string, string>>) =>

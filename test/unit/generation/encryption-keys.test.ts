@@ -3,12 +3,12 @@
 import { describe, expect, test } from "vitest";
 import { variableOf } from "../../../src/config.ts";
 import { createEncryptionKeys } from "../../../src/generation/connections/credentials/encryption-keys.ts";
-import type { Place } from "../../../src/generation/connections/credentials/encryption-keys.ts";
+import type { Binding } from "../../../src/generation/connections/credentials/encryption-keys.ts";
 import { anEncryptionKey } from "../../support/credentials.ts";
 
 const secrets = { api_key: "sk-of-a-test", session_token: "séance" };
 
-const place: Place = {
+const place: Binding = {
   id: "c1",
   level: "project",
   scopeId: "p1",
@@ -49,7 +49,7 @@ describe("createEncryptionKeys", () => {
     expect(keys.open(before, place)).toEqual(secrets);
   });
 
-  test.each<{ name: string; elsewhere: Partial<Place> }>([
+  test.each<{ name: string; elsewhere: Partial<Binding> }>([
     { name: "another row", elsewhere: { id: "c2" } },
     { name: "another scope", elsewhere: { scopeId: "p2" } },
     { name: "another level", elsewhere: { level: "org" } },

@@ -39,7 +39,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 /** Returns a tenant's connection, with what `own` says and nothing else. */
 function aConnection(type: ProviderType, own: Partial<Connection> = {}): Connection {
-  return connectionOf({ name: type, type, baseUrl: undefined, isOperators: false, ...own });
+  return connectionOf({ name: type, type, baseUrl: null, isOperators: false, ...own });
 }
 
 /** Calls a model of the connection, and returns what it would have sent. */
@@ -99,7 +99,7 @@ describe("a model of a connection", () => {
   test.each([
     { type: "azure", resourceName: "ours.evil.example/#" },
     { type: "bedrock", region: "evil.example/#" },
-    { type: "bedrock", region: undefined },
+    { type: "bedrock", region: null },
     { type: "openai_compatible" },
   ] as const)("is refused where the connection tells no address: %o", ({ type, ...own }) => {
     const target = { connection: aConnection(type, own), model: "m" };

@@ -9,7 +9,7 @@ const target: Target = {
   model: "m",
   connection: {
     ...{ id: "1", name: "mine", type: "anthropic", secrets: {}, isOperators: false },
-    ...{ baseUrl: undefined, resourceName: undefined, apiVersion: undefined, region: undefined },
+    ...{ baseUrl: null, resourceName: null, apiVersion: null, region: null },
   },
 };
 

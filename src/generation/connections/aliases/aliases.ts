@@ -1,5 +1,5 @@
 // Model aliases of an organization, workspace or project: names for a list of models, which are
-// tried in order. Source: docs/decisions.md, 21, 28, 34; docs/generations.md.
+// tried in order. Source: docs/decisions.md, 21.3, 34.2; docs/generations.md.
 
 import { type Actor, describeActor } from "../../../base/actor.ts";
 import { savedModelLengthMax } from "../../../base/field-limits.ts";
@@ -11,10 +11,12 @@ import { createUuid } from "../../../base/ids.ts";
 import { formatKeyCursor, parseKeyCursor, parsePageLimit, toPageBy } from "../../../base/pages.ts";
 import type { Page, PageRequest } from "../../../base/pages.ts";
 import { aliasTargetsMax, modelAliasesMax } from "../../../base/tenant-limits.ts";
-import type { Database } from "../../../postgres/database.ts";
+import type { Sql } from "../../../postgres/database.ts";
+import { refuse } from "../../openai/fields.ts";
 import { isCredentialName } from "../credentials/fields.ts";
 import { changeOf, nearest, toOwner } from "../owner/owner.ts";
 import type { Owner } from "../owner/owner.ts";
+import { lockCount } from "../owner/store.ts";
 import { isModelName } from "../routing/resolve.ts";
 import * as store from "./store.ts";
 import type { AliasRow } from "./store.ts";
@@ -68,13 +70,13 @@ export function createAliases(options: ChangeParts): Aliases {
       return toPageBy(rows, limit, ({ name }) => formatKeyCursor(name));
     },
 
-    get: (scope, name) => get(database, toOwner(scope), name),
+    get: (scope, name) => get(database.sql(), toOwner(scope), name),
 
     delete: (scope, name, actor) =>
       change(options, { scope, actor }, async (sql) => {
         const owner = toOwner(scope);
-        await store.lockCount(sql, owner);
-        const result = await get(database, owner, name);
+        await lockCount(sql, "model_aliases", owner);
+        const result = await get(sql, owner, name);
         await store.deleteAlias(sql, result.id);
         const before = stateOf(result);
         const audit = { action: "model_alias.delete", targetId: result.id, before };
@@ -95,15 +97,13 @@ async function put(
   assertAlias(name, targets);
   return changeInside(options, { scope, actor }, async (sql, held) => {
     const owner = toOwner(held);
-    const count = await store.lockCount(sql, owner);
+    const count = await lockCount(sql, "model_aliases", owner);
     const before = await store.findAlias(sql, owner, name);
     const row = { id: before?.id ?? createUuid(), targets, updatedBy: describeActor(actor) };
     if (before) await store.updateAlias(sql, row);
-    else {
-      assertRoom(count);
-      await store.insertAlias(sql, { ...row, owner, name });
-    }
-    const result = await get(options.database, owner, name);
+    else if (count < modelAliasesMax) await store.insertAlias(sql, { ...row, owner, name });
+    else refuse("name", `a scope has at most ${modelAliasesMax} aliases`);
+    const result = await get(sql, owner, name);
     const audit = {
       action: "model_alias.put",
       targetId: row.id,
@@ -114,26 +114,15 @@ async function put(
   });
 }
 
-async function get(database: Database, owner: Owner, name: string): Promise<AliasRow> {
+async function get(sql: Sql, owner: Owner, name: string): Promise<AliasRow> {
   // Other text is not sent to Postgres, which refuses NUL.
-  const isName = namePattern.test(name);
-  const row = isName && (await store.findAlias(database.sql(), owner, name));
+  const row = namePattern.test(name) && (await store.findAlias(sql, owner, name));
   if (!row) throw new ServiceError("NOT_FOUND", "no such alias");
   return row;
 }
 
-function assertRoom(count: number): void {
-  if (count < modelAliasesMax) return;
-  throw new ServiceError(
-    "INVALID_ARGUMENT",
-    `name: a scope has at most ${modelAliasesMax} aliases`,
-  );
-}
-
 function assertAlias(name: string, targets: readonly string[]): void {
-  if (!namePattern.test(name)) {
-    refuse("name", "must be 1 to 64 letters, digits, ., - and _");
-  }
+  if (!namePattern.test(name)) refuse("name", "must be 1 to 64 letters, digits, ., - and _");
   if (targets.length === 0 || targets.length > aliasTargetsMax) {
     refuse("targets", `must be 1 to ${aliasTargetsMax}`);
   }
@@ -149,10 +138,6 @@ function isTarget(target: string): boolean {
   const model = target.slice(slash + 1);
   const isModel = model.length <= savedModelLengthMax && isModelName(model);
   return isCredentialName(target.slice(0, Math.max(slash, 0))) && isModel;
-}
-
-function refuse(field: string, fault: string): never {
-  throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
 }
 
 function parseName(text: string): string | undefined {

@@ -31,17 +31,6 @@ function selectAliases(sql: Sql): Fragment {
     from model_aliases`;
 }
 
-/** Key of the advisory lock for changing an owner's aliases; an arbitrary constant. */
-const changeLockKey = 730_512;
-
-/** Waits until no other transaction changes the owner's aliases, and returns their number. */
-export async function lockCount(sql: Sql, owner: Owner): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${owner.id}))`;
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from model_aliases where ${isOf(sql, owner)}`;
-  return row?.count ?? 0;
-}
-
 export async function insertAlias(
   sql: Sql,
   row: WrittenRow & { readonly owner: Owner; readonly name: string },

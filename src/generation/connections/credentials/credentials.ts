@@ -1,5 +1,5 @@
 // Provider credentials of an organization, workspace or project: address, settings and secrets. The
-// secrets are encrypted and never shown again. Source: docs/decisions.md, 12, 28, 34;
+// secrets are encrypted and never shown again. Source: docs/decisions.md, 21.6, 34.2;
 // docs/generations.md.
 
 import { type Actor, describeActor } from "../../../base/actor.ts";
@@ -12,14 +12,15 @@ import type { Logger } from "../../../base/logger.ts";
 import { toPage } from "../../../base/pages.ts";
 import type { Page, PageOptions } from "../../../base/pages.ts";
 import { providerCredentialsMax } from "../../../base/tenant-limits.ts";
-import type { Database } from "../../../postgres/database.ts";
+import type { Sql } from "../../../postgres/database.ts";
 import type { AddressGuard } from "../../providers/address-guard.ts";
 import { changeOf, nearest, toOwner } from "../owner/owner.ts";
 import type { Owner } from "../owner/owner.ts";
-import type { Connection, Secrets } from "../../provider.ts";
+import { lockCount } from "../owner/store.ts";
+import type { Connection, Secrets, Settings } from "../../provider.ts";
 import type { EncryptionKeys } from "./encryption-keys.ts";
 import { assertFields, parseName, parseProvider, secretsOf, settingsOf } from "./fields.ts";
-import type { CredentialFields, Settings } from "./fields.ts";
+import type { CredentialFields } from "./fields.ts";
 import {
   assertNotMoved,
   keptOf,
@@ -110,11 +111,19 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       return toPage(rows, page.limit);
     },
 
-    get: (scope, id) => get(database, toOwner(scope), id),
+    get: (scope, id) => get(database.sql(), toOwner(scope), id),
 
     update: (asked) => update(options, asked),
 
-    delete: (scope, id, actor) => remove(options, { scope, id, actor }),
+    delete: (scope, id, actor) =>
+      change(options, { scope, actor }, async (sql) => {
+        const owner = toOwner(scope);
+        const result = await get(sql, owner, id, "for update");
+        await store.deleteCredential(sql, id);
+        const before = stateOf(result);
+        const audit = { action: "provider_credential.delete", targetId: id, before };
+        return { result, audit, forget: changeOf(owner) };
+      }),
 
     async connectionsFor(project) {
       const rows = await store.listUsable(database.sql(), project);
@@ -134,7 +143,7 @@ async function create(
   options: CredentialsOptions,
   { scope, name: asked, provider: type, fields, actor }: CreateCredentialOptions,
 ): Promise<Credential> {
-  const { database, keys } = options;
+  const { keys } = options;
   const provider = parseProvider(type);
   const name = parseName(asked ?? provider);
   assertFields(provider, fields);
@@ -142,22 +151,22 @@ async function create(
   await assertAllowed(options, settings);
   return changeInside(options, { scope, actor }, async (sql, held) => {
     const owner = toOwner(held);
-    if ((await store.lockCount(sql, owner)) >= providerCredentialsMax) {
+    if ((await lockCount(sql, "provider_credentials", owner)) >= providerCredentialsMax) {
       throw new ServiceError(
         "INVALID_ARGUMENT",
         `at most ${providerCredentialsMax} credentials a scope`,
       );
     }
     const id = createUuid();
-    const place = { ...settings, id, provider, level: owner.level, scopeId: owner.id };
-    const written = { ...settings, id, ...sealAll(keys, secretsOf(fields), place) };
+    const binding = { ...settings, id, provider, level: owner.level, scopeId: owner.id };
+    const written = { ...settings, id, ...sealAll(keys, secretsOf(fields), binding) };
     const createdBy = describeActor(actor);
     const row = { ...written, owner, name, provider, createdBy };
     if (!(await store.insertCredential(sql, row))) {
       const fault = "there are credentials of this name; change those, or choose another name";
       throw new ServiceError("NAME_TAKEN", `name: ${fault}`);
     }
-    const result = await get(database, owner, id);
+    const result = await get(sql, owner, id);
     const after = stateOf(result);
     const audit = { action: "provider_credential.create", targetId: id, after };
     return { result, audit, forget: changeOf(owner) };
@@ -168,21 +177,20 @@ async function update(
   options: CredentialsOptions,
   { scope, id, fields, actor }: UpdateCredentialOptions,
 ): Promise<Credential> {
-  const { database, keys } = options;
-  const known = await get(database, toOwner(scope), id);
+  const { keys } = options;
+  const known = await get(options.database.sql(), toOwner(scope), id);
   assertFields(known.provider, fields, keptOf(known, fields));
   const settings = settingsOf(fields);
   await assertAllowed(options, settings);
   return changeInside(options, { scope, actor }, async (sql, held) => {
     const owner = toOwner(held);
-    const before = await store.lockCredential(sql, owner, id);
-    if (!before) throw noSuchCredentials();
+    const before = await get(sql, owner, id, "for update");
     // The kept secrets may have changed since the check without the lock.
     assertFields(before.provider, fields, keptOf(before, fields));
     assertNotMoved(before, settings, keptOf(before, fields));
     const seal = sealAgain(keys, { before, settings, fields });
     await store.updateCredential(sql, { ...settings, id, ...seal });
-    const result = await get(database, owner, id);
+    const result = await get(sql, owner, id);
     const audit = {
       action: "provider_credential.update",
       targetId: id,
@@ -193,31 +201,15 @@ async function update(
   });
 }
 
-type RemoveOptions = { readonly scope: Scope; readonly id: string; readonly actor: Actor };
-
-function remove(
-  options: CredentialsOptions,
-  { scope, id, actor }: RemoveOptions,
-): Promise<Credential> {
-  return change(options, { scope, actor }, async (sql) => {
-    const owner = toOwner(scope);
-    const result = isUuid(id) && (await store.lockCredential(sql, owner, id));
-    if (!result) throw noSuchCredentials();
-    await store.deleteCredential(sql, id);
-    const before = stateOf(result);
-    const audit = { action: "provider_credential.delete", targetId: id, before };
-    return { result, audit, forget: changeOf(owner) };
-  });
-}
-
-async function get(database: Database, owner: Owner, id: string): Promise<Credential> {
-  const row = isUuid(id) && (await store.findCredential(database.sql(), owner, id));
-  if (!row) throw noSuchCredentials();
+async function get(
+  sql: Sql,
+  owner: Owner,
+  id: string,
+  lock?: "for update",
+): Promise<CredentialRow> {
+  const row = isUuid(id) && (await store.findCredential(sql, owner, id, lock));
+  if (!row) throw new ServiceError("NOT_FOUND", "no such provider credentials");
   return row;
-}
-
-function noSuchCredentials(): ServiceError {
-  return new ServiceError("NOT_FOUND", "no such provider credentials");
 }
 
 async function assertAllowed(
@@ -228,14 +220,15 @@ async function assertAllowed(
 }
 
 function toConnection(row: CredentialRow, secrets: Secrets): Connection {
+  const { baseUrl, resourceName, apiVersion, region } = row;
   return {
     id: `${row.id} ${row.updatedAtUs}`,
     name: row.name,
     type: row.provider,
-    baseUrl: row.baseUrl ?? undefined,
-    resourceName: row.resourceName ?? undefined,
-    apiVersion: row.apiVersion ?? undefined,
-    region: row.region ?? undefined,
+    baseUrl,
+    resourceName,
+    apiVersion,
+    region,
     secrets,
     isOperators: false,
   };

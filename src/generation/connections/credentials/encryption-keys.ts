@@ -3,18 +3,15 @@
 
 import { ServiceError } from "../../../base/errors.ts";
 import type { EncryptionKey } from "../../../config.ts";
-import type { Secrets } from "../../provider.ts";
+import type { Secrets, Settings } from "../../provider.ts";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
-/** Row and destination that secrets are bound to: in another place they do not decrypt. */
-export type Place = {
+/** Row and destination that secrets are bound to: with another binding they do not decrypt. */
+export type Binding = Omit<Settings, "apiVersion"> & {
   readonly id: string;
   readonly level: string;
   readonly scopeId: string;
   readonly provider: string;
-  readonly baseUrl: string | null;
-  readonly resourceName: string | null;
-  readonly region: string | null;
 };
 
 export type Sealed = { readonly sealed: Uint8Array; readonly keyId: string };
@@ -24,9 +21,9 @@ export type EncryptionKeys = {
   readonly sealingKeyId: string | undefined;
   has(keyId: string): boolean;
   /** Fails with ENCRYPTION_KEY_ABSENT without keys. */
-  seal(secrets: Secrets, place: Place): Sealed;
+  seal(secrets: Secrets, binding: Binding): Sealed;
   /** Throws an Error that tells, without secrets, why the secrets cannot be decrypted. */
-  open(sealed: Sealed, place: Place): Secrets;
+  open(sealed: Sealed, binding: Binding): Secrets;
 };
 
 const absentMessage =
@@ -41,17 +38,17 @@ export function createEncryptionKeys(keys: readonly EncryptionKey[]): Encryption
 
     has: (keyId) => byId.has(keyId),
 
-    seal(secrets, place) {
+    seal(secrets, binding) {
       if (!first) throw new ServiceError("ENCRYPTION_KEY_ABSENT", absentMessage);
       const plain = Buffer.from(JSON.stringify(secrets));
-      return { sealed: seal(plain, first.key, textOf(place)), keyId: first.id };
+      return { sealed: seal(plain, first.key, textOf(binding)), keyId: first.id };
     },
 
-    open({ sealed, keyId }, place) {
+    open({ sealed, keyId }, binding) {
       const key = byId.get(keyId);
       if (!key) throw new Error(`no encryption key ${keyId} is configured`);
       try {
-        return JSON.parse(open(sealed, key, textOf(place)).toString()) as Secrets;
+        return JSON.parse(open(sealed, key, textOf(binding)).toString()) as Secrets;
       } catch {
         // Messages of the cipher or of the JSON parser may contain parts of the plain text.
         throw new Error(`the encryption key ${keyId} does not open them`);
@@ -60,7 +57,7 @@ export function createEncryptionKeys(keys: readonly EncryptionKey[]): Encryption
   };
 }
 
-function textOf({ id, level, scopeId, provider, baseUrl, resourceName, region }: Place): string {
+function textOf({ id, level, scopeId, provider, baseUrl, resourceName, region }: Binding): string {
   const parts = [id, level, scopeId, provider, baseUrl, resourceName, region];
   return JSON.stringify(["provider credentials", ...parts]);
 }
@@ -69,21 +66,21 @@ const cipher = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Returns nonce, tag and ciphertext joined. `place` is not included: decryption needs it again. */
-export function seal(plain: Uint8Array, key: Uint8Array, place: string): Buffer {
+/** Returns nonce, tag and ciphertext joined. `binding` is not included: decryption needs it again. */
+export function seal(plain: Uint8Array, key: Uint8Array, binding: string): Buffer {
   // A random nonce is safe for up to 2^32 texts for each key; far fewer are encrypted.
   const nonce = randomBytes(nonceBytes);
   const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
-  sealing.setAAD(Buffer.from(place));
+  sealing.setAAD(Buffer.from(binding));
   const sealed = Buffer.concat([sealing.update(plain), sealing.final()]);
   return Buffer.concat([nonce, sealing.getAuthTag(), sealed]);
 }
 
-/** Throws if key or place differ from those of `seal`, or if the bytes were changed. */
-export function open(sealed: Uint8Array, key: Uint8Array, place: string): Buffer {
+/** Throws if key or binding differ from those of `seal`, or if the bytes were changed. */
+export function open(sealed: Uint8Array, key: Uint8Array, binding: string): Buffer {
   const nonce = sealed.subarray(0, nonceBytes);
   const opening = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes });
-  opening.setAAD(Buffer.from(place));
+  opening.setAAD(Buffer.from(binding));
   opening.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
   return Buffer.concat([opening.update(sealed.subarray(nonceBytes + tagBytes)), opening.final()]);
 }

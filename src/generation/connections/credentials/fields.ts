@@ -2,9 +2,9 @@
 // Source: docs/generations.md; the providers' own documentation.
 
 import { baseUrlLengthMax } from "../../../base/field-limits.ts";
-import { ServiceError } from "../../../base/errors.ts";
+import { refuse } from "../../openai/fields.ts";
 import { providerTypes, secretNames } from "../../provider.ts";
-import type { ProviderType, SecretName, Secrets } from "../../provider.ts";
+import type { ProviderType, SecretName, Secrets, Settings } from "../../provider.ts";
 
 const settingNames = ["base_url", "resource_name", "api_version", "region"] as const;
 type SettingName = (typeof settingNames)[number];
@@ -12,14 +12,6 @@ type FieldName = SettingName | SecretName;
 
 /** Fields of a request by name; undefined if absent. */
 export type CredentialFields = { readonly [Name in FieldName]?: string | undefined };
-
-/** Settings as stored; null: the provider's default. */
-export type Settings = {
-  readonly baseUrl: string | null;
-  readonly resourceName: string | null;
-  readonly apiVersion: string | null;
-  readonly region: string | null;
-};
 
 type ProviderForm = {
   readonly takes: readonly FieldName[];
@@ -152,8 +144,4 @@ function parseBaseUrl(text: string): string {
   if (url.username + url.password !== "") refuse("base_url", "must not hold a user or password");
   if (/[?#]/.test(text)) refuse("base_url", "must have neither a query nor a fragment");
   return url.href.replace(/\/+$/, "");
-}
-
-function refuse(field: FieldName | "name" | "provider", fault: string): never {
-  throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
 }

@@ -1,6 +1,5 @@
 // Encrypts all provider secrets again with the first encryption key, so that older keys can be
-// removed.
-// Source: docs/generations.md.
+// removed. Source: docs/decisions.md, 21.6; docs/generations.md.
 
 import type { Actor } from "../../../base/actor.ts";
 import type { Audit } from "../../../access/audit/audit.ts";
@@ -25,47 +24,40 @@ export type RotationReport = {
   readonly uses: readonly KeyUse[];
 };
 
-export type Rotation = {
-  /**
-   * Encrypts again all secrets under other keys than the first, in batches that commit one by one:
-   * a second run continues after an interrupted one. Servers may run at the same time.
-   *
-   * Fails with ENCRYPTION_KEY_ABSENT without a key. Fails with CREDENTIAL_UNREADABLE, naming them,
-   * if secrets are under keys that are not configured; then nothing is changed.
-   */
-  rotate(actor: Actor): Promise<RotationReport>;
-};
-
 export type RotationOptions = {
   readonly database: Database;
   readonly keys: EncryptionKeys;
   readonly audit: Pick<Audit, "append">;
+  readonly actor: Actor;
   readonly batchMax?: number;
 };
 
 /** Maximum credentials of a batch; their rows are locked until the batch commits. */
 const batchMaxDefault = 100;
 
-export function createRotation(options: RotationOptions): Rotation {
+/**
+ * Encrypts again all secrets under other keys than the first, in batches that commit one by one: a
+ * second run continues after an interrupted one. Servers may run at the same time.
+ *
+ * Fails with ENCRYPTION_KEY_ABSENT without a key. Fails with CREDENTIAL_UNREADABLE, naming them, if
+ * secrets are under keys that are not configured; then nothing is changed.
+ */
+export async function rotateSecrets(options: RotationOptions): Promise<RotationReport> {
   const { database, keys } = options;
-  return {
-    async rotate(actor) {
-      const keyId = keys.sealingKeyId;
-      if (keyId === undefined) {
-        throw new ServiceError("ENCRYPTION_KEY_ABSENT", "set WAGGLE_ENCRYPTION_KEYS");
-      }
-      assertKnown(keys, await store.countByKey(database.sql()));
-      let resealed = 0;
-      const unopened: UnopenedCredential[] = [];
-      for (let afterId: string | undefined = systemScopeId; afterId !== undefined;) {
-        const batch: Batch = await rotateBatch(options, { keyId, afterId, actor });
-        resealed += batch.resealed;
-        unopened.push(...batch.unopened);
-        afterId = batch.lastId;
-      }
-      return { keyId, resealed, unopened, uses: await store.countByKey(database.sql()) };
-    },
-  };
+  const keyId = keys.sealingKeyId;
+  if (keyId === undefined) {
+    throw new ServiceError("ENCRYPTION_KEY_ABSENT", "set WAGGLE_ENCRYPTION_KEYS");
+  }
+  assertKnown(keys, await store.countByKey(database.sql()));
+  let resealed = 0;
+  const unopened: UnopenedCredential[] = [];
+  for (let afterId: string | undefined = systemScopeId; afterId !== undefined;) {
+    const batch: Batch = await rotateBatch(options, keyId, afterId);
+    resealed += batch.resealed;
+    unopened.push(...batch.unopened);
+    afterId = batch.lastId;
+  }
+  return { keyId, resealed, unopened, uses: await store.countByKey(database.sql()) };
 }
 
 function assertKnown(keys: EncryptionKeys, uses: readonly KeyUse[]): void {
@@ -85,11 +77,10 @@ type Batch = {
   readonly lastId: string | undefined;
 };
 
-type BatchOptions = { readonly keyId: string; readonly afterId: string; readonly actor: Actor };
-
 function rotateBatch(
-  { database, keys, audit, batchMax = batchMaxDefault }: RotationOptions,
-  { keyId, afterId, actor }: BatchOptions,
+  { database, keys, audit, actor, batchMax = batchMaxDefault }: RotationOptions,
+  keyId: string,
+  afterId: string,
 ): Promise<Batch> {
   return database.transaction(async (sql) => {
     const rows = await store.lockOthersThan(sql, keyId, { afterId, limit: batchMax });

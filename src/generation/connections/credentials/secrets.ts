@@ -2,13 +2,14 @@
 // Source: docs/generations.md.
 
 import { ServiceError } from "../../../base/errors.ts";
-import type { SecretName, Secrets } from "../../provider.ts";
-import type { EncryptionKeys, Place } from "./encryption-keys.ts";
+import { refuse } from "../../openai/fields.ts";
+import type { SecretName, Secrets, Settings } from "../../provider.ts";
+import type { EncryptionKeys, Binding } from "./encryption-keys.ts";
 import { secretsOf } from "./fields.ts";
-import type { CredentialFields, Settings } from "./fields.ts";
+import type { CredentialFields } from "./fields.ts";
 import type { CredentialRow } from "./store.ts";
 
-/** Returns the secrets that are kept when fields replace some. AWS's three change together. */
+/** Returns the secrets that are kept when fields rebinding some. AWS's three change together. */
 export function keptOf(
   { secretNames }: Pick<CredentialRow, "secretNames">,
   fields: CredentialFields,
@@ -26,23 +27,25 @@ export function assertNotMoved(
   settings: Settings,
   kept: readonly SecretName[],
 ): void {
-  const moved = (["baseUrl", "resourceName", "region"] as const).find(
-    (name) => before[name] !== settings[name],
-  );
+  const moved = destinations.find(([name]) => before[name] !== settings[name]);
   if (moved === undefined || kept.length === 0) return;
-  const field = { baseUrl: "base_url", resourceName: "resource_name", region: "region" }[moved];
-  throw new ServiceError(
-    "INVALID_ARGUMENT",
-    `${field}: requests would go elsewhere than before, so give ${kept.join(", ")} again`,
-  );
+  const [, field] = moved;
+  refuse(field, `requests would go elsewhere than before, so give ${kept.join(", ")} again`);
 }
+
+/** Settings that tell where requests go, and their fields. */
+const destinations = [
+  ["baseUrl", "base_url"],
+  ["resourceName", "resource_name"],
+  ["region", "region"],
+] as const;
 
 type Seal = Pick<CredentialRow, "secretNames" | "sealed" | "encryptionKeyId">;
 
-export function sealAll(keys: EncryptionKeys, secrets: Secrets, place: Place): Seal {
+export function sealAll(keys: EncryptionKeys, secrets: Secrets, binding: Binding): Seal {
   const secretNames = namesOf(secrets);
   if (secretNames.length === 0) return { secretNames, sealed: null, encryptionKeyId: null };
-  const { sealed, keyId } = keys.seal(secrets, place);
+  const { sealed, keyId } = keys.seal(secrets, binding);
   return { secretNames, sealed, encryptionKeyId: keyId };
 }
 
@@ -52,7 +55,7 @@ type SealAgain = {
   readonly fields: CredentialFields;
 };
 
-/** Decrypts the stored secrets only if some are kept: new secrets can replace unreadable ones. */
+/** Decrypts the stored secrets only if some are kept: new secrets can rebinding unreadable ones. */
 export function sealAgain(keys: EncryptionKeys, { before, settings, fields }: SealAgain): Seal {
   const given = secretsOf(fields);
   if (namesOf(given).length === 0) {
@@ -60,9 +63,9 @@ export function sealAgain(keys: EncryptionKeys, { before, settings, fields }: Se
     return { secretNames, sealed, encryptionKeyId };
   }
   const kept = keptOf(before, fields);
-  const place = { ...before, ...settings };
-  if (kept.length === 0) return sealAll(keys, given, place);
-  return sealAll(keys, { ...openForChange(keys, before), ...given }, place);
+  const binding = { ...before, ...settings };
+  if (kept.length === 0) return sealAll(keys, given, binding);
+  return sealAll(keys, { ...openForChange(keys, before), ...given }, binding);
 }
 
 function openForChange(keys: EncryptionKeys, before: CredentialRow): Secrets {

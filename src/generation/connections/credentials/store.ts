@@ -6,8 +6,7 @@ import type { Sql } from "../../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../../postgres/keyset.ts";
 import type { Heirs, Owner, OwnerLevel } from "../owner/owner.ts";
 import { isOf, isUsableBy, ownerValues, selectOwner } from "../owner/store.ts";
-import type { ProviderType, SecretName } from "../../provider.ts";
-import type { Settings } from "./fields.ts";
+import type { ProviderType, SecretName, Settings } from "../../provider.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
@@ -57,17 +56,6 @@ function selectCredentials(sql: Sql): Fragment {
     from provider_credentials`;
 }
 
-/** Key of the advisory lock for adding credentials to an owner; an arbitrary constant. */
-const addLockKey = 730_511;
-
-/** Waits until no other transaction adds credentials to the owner, and returns their number. */
-export async function lockCount(sql: Sql, owner: Owner): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${addLockKey}, hashtext(${owner.id}))`;
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from provider_credentials where ${isOf(sql, owner)}`;
-  return row?.count ?? 0;
-}
-
 /** Returns false if the owner already has credentials of the name. */
 export async function insertCredential(sql: Sql, row: NewCredentialRow): Promise<boolean> {
   const result = await sql`
@@ -86,24 +74,17 @@ export async function insertCredential(sql: Sql, row: NewCredentialRow): Promise
   return result.count > 0;
 }
 
+/** Returns credentials of an owner; with `lock` they are locked until the transaction ends. */
 export async function findCredential(
   sql: Sql,
   owner: Owner,
   id: string,
+  lock?: "for update",
 ): Promise<CredentialRow | undefined> {
   const [row] = await sql<CredentialRow[]>`
-    ${selectCredentials(sql)} where credential_id = ${id} and ${isOf(sql, owner)}`;
-  return row;
-}
-
-/** Like findCredential, but locks the row until the transaction ends. */
-export async function lockCredential(
-  sql: Sql,
-  owner: Owner,
-  id: string,
-): Promise<CredentialRow | undefined> {
-  const [row] = await sql<CredentialRow[]>`
-    ${selectCredentials(sql)} where credential_id = ${id} and ${isOf(sql, owner)} for update`;
+    ${selectCredentials(sql)}
+    where credential_id = ${id} and ${isOf(sql, owner)}
+    ${lock === undefined ? sql`` : sql`for update`}`;
   return row;
 }
 

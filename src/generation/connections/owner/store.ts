@@ -39,3 +39,18 @@ export function ownerValues(sql: Sql, { level, id }: Owner): Fragment {
   const idAt = (one: OwnerLevel) => (one === level ? id : null);
   return sql`${idAt("org")}, ${idAt("workspace")}, ${idAt("project")}`;
 }
+
+/** Keys of the advisory locks for changing an owner's rows; arbitrary constants. */
+const changeLockKeys = { provider_credentials: 730_511, model_aliases: 730_512 } as const;
+
+/** Waits until no other transaction changes the owner's rows, and returns their number. */
+export async function lockCount(
+  sql: Sql,
+  table: keyof typeof changeLockKeys,
+  owner: Owner,
+): Promise<number> {
+  await sql`select pg_advisory_xact_lock(${changeLockKeys[table]}, hashtext(${owner.id}))`;
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from ${sql(table)} where ${isOf(sql, owner)}`;
+  return row?.count ?? 0;
+}

@@ -1,7 +1,7 @@
-// Resolves a model name among the providers of a project. Source: docs/decisions.md, 20, 21.
+// Resolves a model name among the providers of a project. Source: docs/decisions.md, 21.3.
 
+import { refuse } from "../../openai/fields.ts";
 import { modelLengthMax } from "../../../base/field-limits.ts";
-import { ServiceError } from "../../../base/errors.ts";
 import {
   type Connection,
   type ProviderType,
@@ -43,7 +43,7 @@ export function resolve(providers: Providers, model: string, provider?: string):
   const names = alias?.targets ?? [model];
   const targets = names.flatMap((name) => findTarget(providers, name) ?? []);
   const [first, ...rest] = targets;
-  if (!first) throw new ServiceError("INVALID_ARGUMENT", unresolved(providers, alias));
+  if (!first) return refuse("model", unresolved(providers, alias));
   return { asked: model, alias: alias?.name, targets: usable([first, ...rest]) };
 }
 
@@ -61,16 +61,14 @@ export function isModelName(text: string): boolean {
 
 function assertName(field: string, text: string): void {
   if (isModelName(text)) return;
-  const wanted = `1 to ${modelLengthMax} visible ASCII characters`;
-  throw new ServiceError("INVALID_ARGUMENT", `${field}: must be ${wanted}`);
+  refuse(field, `must be 1 to ${modelLengthMax} visible ASCII characters`);
 }
 
 function findNamed(providers: Providers, model: string, provider: string): Target {
   assertName("provider", provider);
   const connection = providers.connections.find(({ name }) => name === provider);
   if (connection) return { connection, model };
-  const message = `provider: there is none of this name; ${listed(providers)}`;
-  throw new ServiceError("INVALID_ARGUMENT", message);
+  return refuse("provider", `there is none of this name; ${listed(providers)}`);
 }
 
 function findTarget({ connections }: Providers, model: string): Target | undefined {
@@ -104,7 +102,7 @@ function findOnly(connections: readonly Connection[], before: string): Connectio
 function unresolved(providers: Providers, alias: Alias | undefined): string {
   const what = alias ? `no provider is known for what ${alias.name} stands for` : "";
   const way = "name it as provider/model, such as openai/gpt-4o-mini";
-  return `model: ${what || `no provider is known for it; ${way}`}; ${listed(providers)}`;
+  return `${what || `no provider is known for it; ${way}`}; ${listed(providers)}`;
 }
 
 function listed({ connections }: Providers): string {

@@ -1,5 +1,5 @@
 // Converts answers of the Vercel AI SDK's language models to OpenAI's chat completions.
-// Source: docs/decisions.md, 18, 21; docs/generations.md.
+// Source: docs/decisions.md, 18.2, 21.1; docs/generations.md.
 
 import type {
   LanguageModelV4Content,
@@ -12,7 +12,7 @@ import { createUuid } from "../../../base/ids.ts";
 import { type JsonObject, present } from "../../../base/json.ts";
 import { brokenOff, malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
-import { tokenCounts, type Usage } from "../../usage.ts";
+import { tokenCounts, type Usage, usageFrom } from "../../usage.ts";
 
 /** Metadata of the first of several answers. */
 type ResponseHead = LanguageModelV4GenerateResult["response"];
@@ -131,18 +131,9 @@ export function toOpenAiUsage(usage: Usage): JsonObject {
 
 /** Returns the sum of several calls; undefined if the usage of one is unknown. */
 export function sumUsages(usages: readonly (Usage | undefined)[]): Usage | undefined {
-  let sum: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
-  for (const usage of usages) {
-    if (!usage) return undefined;
-    sum = {
-      input: sum.input + usage.input,
-      cacheRead: sum.cacheRead + usage.cacheRead,
-      cacheWrite: sum.cacheWrite + usage.cacheWrite,
-      output: sum.output + usage.output,
-      reasoning: sum.reasoning + usage.reasoning,
-    };
-  }
-  return sum;
+  const known = usages.filter((usage) => usage !== undefined);
+  if (known.length < usages.length) return undefined;
+  return usageFrom((part) => known.reduce((sum, usage) => sum + usage[part], 0));
 }
 
 /** Returns the tokens in disjoint parts; undefined if the provider reported none. */

@@ -13,7 +13,7 @@ import { malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "./error.ts";
 import { embeddingModel, type Fetch } from "./language-models.ts";
-import type { Usage } from "../../usage.ts";
+import { type Usage, usageFrom } from "../../usage.ts";
 import type { ModelRequest, WholeAnswer } from "../../calls/model-call.ts";
 import { type Fields, fieldsOf, untranslatable } from "../../openai/fields.ts";
 
@@ -156,7 +156,7 @@ function usageOf(results: readonly EmbeddingModelV4Result[]): Usage | undefined 
   const counts = results.map(({ usage, response }) => usage?.tokens ?? toldIn(response?.body));
   const input = counts.reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0);
   if (!Number.isFinite(input)) return undefined;
-  return { input, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+  return usageFrom((part) => (part === "input" ? input : 0));
 }
 
 /** Returns the tokens of Google's models, which the SDK does not read. */

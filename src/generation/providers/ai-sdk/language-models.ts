@@ -10,7 +10,7 @@ import { createMistral } from "@ai-sdk/mistral";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { EmbeddingModelV4, LanguageModelV4 } from "@ai-sdk/provider";
-import { ServiceError } from "../../../base/errors.ts";
+import { refuse } from "../../openai/fields.ts";
 import type { Connection, ProviderType, Target } from "../../provider.ts";
 import { azureApiVersionDefault, baseUrlOf } from "../base-url.ts";
 
@@ -31,8 +31,7 @@ export function embeddingModel({ connection, model }: Target, fetch: Fetch): Emb
   assertName(connection.type, model);
   const provider = providers[connection.type](connection, fetch);
   if (provider.embedding) return provider.embedding(model);
-  const message = `model: provider ${connection.name} makes no embeddings`;
-  throw new ServiceError("INVALID_ARGUMENT", message);
+  return refuse("model", `provider ${connection.name} makes no embeddings`);
 }
 
 type Provider = {
@@ -106,5 +105,5 @@ function assertName(type: ProviderType, model: string): void {
   if (!pattern) return;
   const hasDots = model.split("/").some((part) => part === "." || part === "..");
   if (pattern.test(model) && !hasDots) return;
-  throw new ServiceError("INVALID_ARGUMENT", `model: is no name of a model of ${type}`);
+  refuse("model", `is no name of a model of ${type}`);
 }
