@@ -1,5 +1,5 @@
 // Error of a failed provider call: the kind of failure, whether a retry may help, and the answer
-// that each kind of caller gets. Source: docs/decisions.md, 20, 21.
+// that each kind of caller gets. Source: docs/decisions.md, 21.1, 21.4.
 
 import { type RelayedAnswer, ServiceError } from "../base/errors.ts";
 

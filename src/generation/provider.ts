@@ -65,8 +65,6 @@ export type Target = {
 export type Route = {
   /** Model name from the request. */
   readonly asked: string;
-  /** Name of the alias; undefined if the request names a model directly. */
-  readonly alias: string | undefined;
   /** At least one target, in the order in which they are tried. */
   readonly targets: readonly [Target, ...Target[]];
 };

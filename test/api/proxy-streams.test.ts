@@ -154,7 +154,7 @@ describe("a stream that is no answer", () => {
     {
       name: "cannot be read",
       model: "malformed-stream",
-      error: /^PROVIDER_FAILED: .* an event that is none/,
+      error: /^PROVIDER_FAILED: .* an invalid event/,
     },
     {
       name: "says that it failed",

@@ -1,5 +1,5 @@
 // Memory of a generation until it is stored: its answer and its filled-in prompt. Limited for each
-// generation and for all together. Source: docs/decisions.md, 21.
+// generation and for all together. Source: docs/decisions.md, 21.7.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Reservation } from "../../base/byte-budget.ts";

@@ -1,5 +1,5 @@
 // Signal that ends a model call: the client disconnected, the time is up, or the call ended itself.
-// Source: docs/decisions.md, 21.
+// Source: docs/decisions.md, 20.1, 21.4.
 
 import { ServiceError } from "../../base/errors.ts";
 

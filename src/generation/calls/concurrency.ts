@@ -1,5 +1,5 @@
 // Limits the concurrent model calls of a project, an organization and the process.
-// Source: docs/decisions.md, 21.
+// Source: docs/generations.md, "What happens to a call".
 
 import { ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";

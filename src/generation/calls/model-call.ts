@@ -1,5 +1,5 @@
 // Request to a model and its answer, in the form of the OpenAI API also for providers with another
-// API. Source: docs/decisions.md, 21.
+// API. Source: docs/decisions.md, 20.1, 21.1.
 
 import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../provider.ts";

@@ -1,5 +1,5 @@
 // Reads the answer of a model to a chat into choices of one form for all providers.
-// Source: docs/decisions.md, 20.
+// Source: docs/decisions.md, 20.1.
 
 import { createUuid } from "../../base/ids.ts";
 import {

@@ -1,5 +1,5 @@
 // Chats: runs a model on a list of messages, and answers after the model event is stored.
-// Source: docs/spec.md, "POST /chat"; docs/decisions.md, 1, 7, 20.
+// Source: docs/spec.md, "POST /chat"; docs/decisions.md, 7, 20.1.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";

@@ -1,12 +1,12 @@
 // Checks a request of /chat, and converts it to a chat completion of the OpenAI API and to the
 // recorded fields. Messages are checked later, when they become a prompt.
-// Source: docs/spec.md, "POST /chat", "config"; docs/decisions.md, 20.
+// Source: docs/spec.md, "POST /chat", "config"; docs/decisions.md, 20.1.
 
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import { nameLengthMax, nestingDepthMax } from "../../base/limits.ts";
 import { chatChoicesMax } from "../../base/tenant-limits.ts";
 import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
-import { type Fields, fieldsOf, itemFields, refuse } from "../openai/fields.ts";
+import { type Fields, fieldsOf, refuse } from "../openai/fields.ts";
 import { findOwnKey } from "../calls/generation-event.ts";
 import { fillMessages } from "./template.ts";
 
@@ -91,17 +91,27 @@ function assertItems(items: readonly JsonObject[], name: string, depthMax: numbe
   refuse(`${name}[${at}]`, `may nest ${depthMax} levels, and its numbers must be finite`);
 }
 
+const number = (fields: Fields, name: string) => fields.number(name);
+
+const integer =
+  (max: number) =>
+  (fields: Fields, name: string): number | undefined => {
+    const value = fields.integer(name);
+    if (value === undefined || (value >= 1 && value <= max)) return value;
+    const range = max === Number.MAX_SAFE_INTEGER ? "at least 1" : `1 to ${max}`;
+    return fields.refuse(name, `must be ${range}`);
+  };
+
 type Checker = (fields: Fields, name: string) => JsonValue | undefined;
 
 const hyperparameterChecks: Readonly<Record<string, Checker>> = {
-  temperature: (fields, name) => fields.number(name),
-  top_p: (fields, name) => fields.number(name),
-  presence_penalty: (fields, name) => fields.number(name),
-  frequency_penalty: (fields, name) => fields.number(name),
-  max_tokens: (fields, name) =>
-    within(fields.integer(name), 1, Number.MAX_SAFE_INTEGER, fields, name),
-  stop: toStops,
-  n: (fields, name) => within(fields.integer(name), 1, chatChoicesMax, fields, name),
+  temperature: number,
+  top_p: number,
+  presence_penalty: number,
+  frequency_penalty: number,
+  max_tokens: integer(Number.MAX_SAFE_INTEGER),
+  stop: (fields, name) => fields.texts(name),
+  n: integer(chatChoicesMax),
 };
 
 /** Returns the given hyperparameters by name; `num_samples` sets `n`. */
@@ -124,30 +134,9 @@ function hyperparametersOf({ hyperparameters = {}, numSamples }: ChatRequest): J
   return { ...given, n: numSamples };
 }
 
-function within(
-  value: number | undefined,
-  min: number,
-  max: number,
-  fields: Fields,
-  name: string,
-): number | undefined {
-  if (value === undefined || (value >= min && value <= max)) return value;
-  const range = max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `${min} to ${max}`;
-  return fields.refuse(name, `must be ${range}`);
-}
-
-function toStops(fields: Fields, name: string): JsonValue | undefined {
-  return fields.list(name)?.map(({ path, value }) => {
-    return typeof value === "string" ? value : refuse(path, "must be text");
-  });
-}
-
 /** Returns `tools` and `tool_choice` if the request has functions. */
 function toTools({ functions, functionCall }: ChatRequest): JsonObject {
-  const names = functions.map((one, index) => {
-    const fields = itemFields({ path: `functions[${index}]`, value: one });
-    return checkFunction(fields);
-  });
+  const names = functions.map((one, index) => checkFunction(fieldsOf(one, `functions[${index}]`)));
   return present({
     tools: functions.length > 0 ? functions.map(toTool) : undefined,
     tool_choice: toToolChoice(functionCall, names),

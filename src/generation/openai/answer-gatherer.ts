@@ -1,4 +1,4 @@
-// Gathers a streamed answer while its parts pass. Source: docs/decisions.md, 20, 21.
+// Gathers a streamed answer while its parts pass. Source: docs/decisions.md, 21.1, 21.7.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Keep } from "../calls/answer-memory.ts";
@@ -32,9 +32,9 @@ export type AnswerGatherer = {
 
 /** `choices` is the number that the request asks for; `keep` counts the gathered bytes. */
 export function createAnswerGatherer(choices: number, keep: Keep): AnswerGatherer {
-  const gatherer = createDeltaGatherer(keep);
+  const gathered = new Map<number, Gathered>();
   let isDone = false;
-  let told: JsonValue | undefined;
+  let reported: JsonValue | undefined;
   let usage: Usage | undefined;
   let model: string | undefined;
   let id: string | undefined;
@@ -46,14 +46,34 @@ export function createAnswerGatherer(choices: number, keep: Keep): AnswerGathere
     if (!chunk) return true;
     model ??= textOf(chunk["model"]);
     id ??= textOf(chunk["id"]);
-    if (isJsonObject(chunk["usage"])) told = chunk["usage"];
-    return gatherer.add(chunk["choices"]);
+    if (isJsonObject(chunk["usage"])) reported = chunk["usage"];
+    const { choices: came } = chunk;
+    return !isJsonArray(came) || came.every((choice) => !isJsonObject(choice) || addChoice(choice));
   }
 
-  /** Whether at least this number of choices came, and all of them are finished. */
+  function addChoice(choice: JsonObject): boolean {
+    const index = typeof choice["index"] === "number" ? choice["index"] : 0;
+    let one = gathered.get(index);
+    if (!one) {
+      if (gathered.size === choicesMax) return false;
+      one = { message: {}, toolCalls: new Map(), finishReason: undefined };
+      gathered.set(index, one);
+    }
+    one.finishReason = textOf(choice["finish_reason"]) ?? one.finishReason;
+    return !isJsonObject(choice["delta"]) || addDelta(one, choice["delta"], keep);
+  }
+
+  /** Returns whether at least this number of choices came, and all of them are finished. */
   function areFinished(count: number): boolean {
-    const came = gatherer.choices();
+    const came = [...gathered.values()];
     return came.length >= count && came.every(({ finishReason }) => finishReason !== undefined);
+  }
+
+  function choicesSoFar(): readonly Choice[] {
+    const sorted = [...gathered].toSorted(([a], [b]) => a - b);
+    return sorted.map(([index, one]) => {
+      return { index, message: toMessage(one), finishReason: one.finishReason };
+    });
   }
 
   const isComplete = (): boolean => isDone || areFinished(choices);
@@ -67,37 +87,27 @@ export function createAnswerGatherer(choices: number, keep: Keep): AnswerGathere
           continue;
         }
         if (bad > 0) yield batch.slice(0, bad);
-        throw malformedFault(connection, "with an event that is none");
+        throw malformedFault(connection, "with an invalid event");
       }
       if (!isComplete() || (needsFinish && !areFinished(1))) throw brokenOff(connection);
     },
 
     isComplete,
     isDone: () => isDone,
-    choices: () => gatherer.choices(),
+    choices: choicesSoFar,
 
     answer() {
-      const came = gatherer.choices();
+      const came = choicesSoFar();
       return {
         outputs: toOutputs(came),
         finishReasons: reasonsOf(came),
         responseModel: model,
         responseId: id,
-        usage: usage ?? parseUsage(told),
+        usage: usage ?? parseUsage(reported),
       };
     },
   };
 }
-
-export type DeltaGatherer = {
-  /**
-   * Adds the choices of one chunk. Returns false if there are more than an answer may have; fails
-   * if they do not fit into memory.
-   */
-  add(choices: JsonValue | undefined): boolean;
-  /** Returns the choices so far, sorted by index. */
-  choices(): Choice[];
-};
 
 /** Maximum choices of the OpenAI API; an answer with more is malformed. */
 const choicesMax = 128;
@@ -119,37 +129,6 @@ type Gathered = {
   readonly toolCalls: Map<number, Record<string, JsonValue>>;
   finishReason: string | undefined;
 };
-
-/** Creates a gatherer; `keep` counts the gathered bytes. */
-export function createDeltaGatherer(keep: Keep): DeltaGatherer {
-  const gathered = new Map<number, Gathered>();
-
-  function addChoice(choice: JsonObject): boolean {
-    const index = typeof choice["index"] === "number" ? choice["index"] : 0;
-    let one = gathered.get(index);
-    if (!one) {
-      if (gathered.size === choicesMax) return false;
-      one = { message: {}, toolCalls: new Map(), finishReason: undefined };
-      gathered.set(index, one);
-    }
-    one.finishReason = textOf(choice["finish_reason"]) ?? one.finishReason;
-    return !isJsonObject(choice["delta"]) || addDelta(one, choice["delta"], keep);
-  }
-
-  return {
-    add: (choices) =>
-      !isJsonArray(choices) ||
-      choices.every((choice) => !isJsonObject(choice) || addChoice(choice)),
-    choices: () =>
-      [...gathered]
-        .toSorted(([a], [b]) => a - b)
-        .map(([index, one]) => ({
-          index,
-          message: toMessage(one),
-          finishReason: one.finishReason,
-        })),
-  };
-}
 
 function addDelta(to: Gathered, delta: JsonObject, keep: Keep): boolean {
   const { tool_calls: toolCalls, ...rest } = delta;

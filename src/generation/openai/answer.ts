@@ -1,5 +1,5 @@
 // Reads whole answers of the OpenAI API into the fields that are recorded.
-// Source: docs/spec.md, "Event record"; docs/decisions.md, 21.
+// Source: docs/spec.md, "Event record"; docs/decisions.md, 21.1.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { parseUsage, type Usage } from "../usage.ts";

@@ -1,5 +1,5 @@
 // Converts error answers of the OpenAI API to ProviderError, without secrets.
-// Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 20, 21.
+// Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 21.1, 21.6.
 
 import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { type Redactor, redactor } from "../providers/redact.ts";

@@ -1,5 +1,5 @@
 // Server-sent events of the OpenAI API to parts of a stream and back. Only well-formed events pass.
-// Source: the OpenAI API reference, "Streaming"; docs/decisions.md, 20, 21.
+// Source: the OpenAI API reference, "Streaming"; docs/decisions.md, 21.1, 21.4.
 
 import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
@@ -110,7 +110,7 @@ function toPart({ bytes, data, name }: SseEvent, connection: Connection, hasBegu
     return streamErrorFault(connection, chunk);
   }
   if (isJsonObject(chunk) && isSound(chunk, chunkDepthMax)) return { bytes, chunk };
-  return malformedFault(connection, "with an event that is none");
+  return malformedFault(connection, "with an invalid event");
 }
 
 /** Returns whether a stream ended within an event; a missing blank line alone does not count. */

@@ -1,5 +1,5 @@
 // Reads members of an OpenAI request with their paths, so that an untranslatable member is refused
-// by name. null counts as absent. Source: docs/decisions.md, 21; docs/generations.md.
+// by name. null counts as absent. Source: docs/decisions.md, 20.1, 21.1; docs/generations.md.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
@@ -18,8 +18,11 @@ export type Fields = {
   readonly boolean: (name: string) => boolean | undefined;
   readonly fields: (name: string) => Fields | undefined;
   readonly list: (name: string) => readonly Item[] | undefined;
-  /** Like `text`, but refuses an absent member. */
+  /** Reads a list of texts. */
+  readonly texts: (name: string) => string[] | undefined;
+  /** Like `text` and `fields`, but refuse an absent member. */
   readonly needText: (name: string) => string;
+  readonly needFields: (name: string) => Fields;
   readonly refuse: (name: string, why: string) => never;
   /** Refuses every present member that is not listed. */
   readonly only: (...names: readonly string[]) => void;
@@ -48,6 +51,16 @@ export function fieldsOf(object: JsonObject, path = ""): Fields {
     return refuseAt(name, `must be ${what}`);
   }
 
+  function fields(name: string): Fields | undefined {
+    const found = read(name, isJsonObject, "an object");
+    return found && fieldsOf(found, at(name));
+  }
+
+  function list(name: string): readonly Item[] | undefined {
+    const items = read(name, isJsonArray, "a list");
+    return items?.map((item, index) => ({ path: `${at(name)}[${index}]`, value: item }));
+  }
+
   return {
     path,
     object,
@@ -56,12 +69,14 @@ export function fieldsOf(object: JsonObject, path = ""): Fields {
     number: (name) => read(name, isNumber, "a number"),
     integer: (name) => read(name, isInteger, "a whole number"),
     boolean: (name) => read(name, isBoolean, "true or false"),
-    fields(name) {
-      const found = read(name, isJsonObject, "an object");
-      return found && fieldsOf(found, at(name));
-    },
-    list: (name) => itemsOf(read(name, isJsonArray, "a list"), at(name)),
+    fields,
+    list,
+    texts: (name) =>
+      list(name)?.map(({ path: itemPath, value: item }) =>
+        isText(item) ? item : refuse(itemPath, "must be text"),
+      ),
     needText: (name) => read(name, isText, "text") ?? refuseAt(name, "must be given"),
+    needFields: (name) => fields(name) ?? refuseAt(name, "must be given"),
     refuse: refuseAt,
     only(...names) {
       const other = Object.keys(object).find(
@@ -75,13 +90,6 @@ export function fieldsOf(object: JsonObject, path = ""): Fields {
 /** Reads an item that must be an object. */
 export function itemFields({ path, value }: Item): Fields {
   return isJsonObject(value) ? fieldsOf(value, path) : refuse(path, "must be an object");
-}
-
-function itemsOf(
-  values: readonly JsonValue[] | undefined,
-  path: string,
-): readonly Item[] | undefined {
-  return values?.map((value, index) => ({ path: `${path}[${index}]`, value }));
 }
 
 function isText(value: JsonValue): value is string {

@@ -1,6 +1,6 @@
 // Replaces the model name in the bytes of a request. All other bytes stay: parsing and formatting
 // would change number forms, order and duplicate keys.
-// Source: docs/decisions.md, 21; RFC 8259.
+// Source: docs/decisions.md, 21.1; RFC 8259.
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -1,4 +1,4 @@
-// Estimates the cost of model calls with the price table. Source: docs/decisions.md, 18;
+// Estimates the cost of model calls with the price table. Source: docs/decisions.md, 18.2;
 // docs/generations.md.
 
 import { LRUCache } from "lru-cache";

@@ -1,5 +1,5 @@
 // Estimates the costs of a project's stored model events again with the installed price table,
-// reports the changes, and stores them if asked to. Source: docs/decisions.md, 18;
+// reports the changes, and stores them if asked to. Source: docs/decisions.md, 18.2;
 // docs/generations.md.
 
 import { isDeepStrictEqual } from "node:util";

@@ -1,6 +1,6 @@
 // Limits requests of tenants to public addresses and to hosts that the operator allows. The socket
 // connects to the same address that was checked, so a second DNS answer cannot bypass the check.
-// Source: docs/decisions.md, 21; RFC 6890; RFC 6761.
+// Source: docs/decisions.md, 21.5; RFC 6890; RFC 6761.
 
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";

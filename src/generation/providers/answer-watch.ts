@@ -1,6 +1,6 @@
 // Watches the answers of providers as they arrive, and aborts the request if the answer is late,
 // too large, a redirect or encoded. Kept answers are charged to the memory of their call.
-// Source: docs/decisions.md, 21.
+// Source: docs/decisions.md, 21.4, 21.7.
 
 import type { Dispatcher } from "undici";
 import { currentAnswer } from "../calls/answer-memory.ts";
@@ -118,15 +118,6 @@ export type SizeLimits = {
   readonly openingsMax: number;
 };
 
-export type AnswerSize = {
-  /** Sets the content type; called before the first part. */
-  begin(contentType: string | string[] | undefined): void;
-  /** Adds a part; returns an error if the answer is over a limit. */
-  add(part: Buffer): OutboundError | undefined;
-  /** Releases the memory of an answer that is not kept. */
-  drop(): void;
-};
-
 /**
  * Minimum bytes that a part of an answer counts as. A kept part has overhead: an answer in parts of
  * one byte would take gigabytes.
@@ -139,7 +130,7 @@ const smallEventBytesMax = 65_536;
 const eventStream = "text/event-stream";
 
 /** `memory` belongs to the generation that the answer is for, if there is one. */
-export function createAnswerSize(limits: SizeLimits, memory: Reservation | undefined): AnswerSize {
+export function createAnswerSize(limits: SizeLimits, memory: Reservation | undefined) {
   const { bytesMax, streamBytesMax, openingsMax } = limits;
   let isStream = false;
   let bytes = 0;
@@ -173,11 +164,13 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
   }
 
   return {
-    begin(contentType) {
+    /** Sets the content type; called before the first part. */
+    begin(contentType: string | string[] | undefined): void {
       isStream = typeof contentType === "string" && contentType.startsWith(eventStream);
     },
 
-    add(part) {
+    /** Adds a part; returns an error if the answer is over a limit. */
+    add(part: Buffer): OutboundError | undefined {
       try {
         count(part);
       } catch (error) {
@@ -189,6 +182,7 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
       return openings > openingsMax ? tooMuch(`${openingsMax} objects and arrays`) : undefined;
     },
 
+    /** Releases the memory of an answer that is not kept. */
     drop,
   };
 }

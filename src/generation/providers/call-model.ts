@@ -1,5 +1,5 @@
 // Calls the model of a target: providers with the OpenAI API directly, others through the Vercel AI
-// SDK. Source: docs/decisions.md, 20, 21; docs/generations.md.
+// SDK. Source: docs/decisions.md, 20.1, 21.1; docs/generations.md.
 
 import { isJsonArray } from "../../base/json.ts";
 import { chatChoicesMax } from "../../base/tenant-limits.ts";

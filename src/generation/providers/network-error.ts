@@ -1,5 +1,5 @@
 // Converts errors of sockets, of undici and of our own watch over answers to ProviderError.
-// Source: docs/decisions.md, 20, 21.
+// Source: docs/decisions.md, 21.4.
 
 import { ProviderError, type ProviderFailure } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
@@ -76,7 +76,7 @@ type NetworkFailure = "timeout" | "malformed" | "connection";
 
 const words: Readonly<Record<NetworkFailure, string>> = {
   timeout: "did not answer in time",
-  malformed: "answered with what is no HTTP",
+  malformed: "answered with something other than HTTP",
   connection: "cannot be reached",
 };
 

@@ -1,5 +1,5 @@
 // Sends requests to providers with the OpenAI API. No header of the caller is sent.
-// Source: docs/decisions.md, 21; the OpenAI API reference.
+// Source: docs/decisions.md, 21.1; the OpenAI API reference.
 
 import type { Dispatcher } from "undici";
 import { refuse } from "../openai/fields.ts";
@@ -67,7 +67,7 @@ function addressOf({ connection, model }: Target, { operation }: OpenAiRequest) 
     return { origin: base.origin, path: `${folder}${paths[operation]}` };
   }
   if (!deploymentName.test(model)) {
-    refuse("model", `is no name of a deployment of provider ${connection.name}`);
+    refuse("model", `is not a valid deployment name of provider ${connection.name}`);
   }
   const version = encodeURIComponent(connection.apiVersion ?? azureApiVersionDefault);
   const path = `${folder}/deployments/${model}${paths[operation]}?api-version=${version}`;

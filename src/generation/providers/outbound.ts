@@ -1,5 +1,5 @@
 // Requests to providers: one socket pool of limited size for each connection, public addresses only
-// for tenants, time-outs, no redirects. Source: docs/decisions.md, 21.
+// for tenants, time-outs, no redirects. Source: docs/decisions.md, 21.5, 21.7.
 
 import { LRUCache } from "lru-cache";
 import { Agent, buildConnector, fetch as undiciFetch, Pool } from "undici";

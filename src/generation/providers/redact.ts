@@ -1,5 +1,5 @@
 // Removes a connection's secrets from the text of a provider before it is shown or stored.
-// Source: docs/decisions.md, 20, 21.
+// Source: docs/decisions.md, 21.6.
 
 import type { Connection, Secrets } from "../provider.ts";
 

@@ -1,6 +1,6 @@
 // Lists the model names that requests may use: the aliases, and all models of the project's
 // providers. Azure and Bedrock do not list models with the keys that run them.
-// Source: docs/decisions.md, 21; the providers' API references, "List models".
+// Source: docs/decisions.md, 21.3; the providers' API references, "List models".
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { createByteCache } from "../../base/byte-cache.ts";
@@ -26,14 +26,12 @@ export type Model = {
   readonly ownedBy: string;
 };
 
-export type ModelList = {
-  readonly models: readonly Model[];
-  /** Names of providers that did not answer in time, or whose models do not fit into the answer. */
-  readonly unavailable: readonly string[];
-};
-
 export type Models = {
-  list(project: ProjectScope): Promise<ModelList>;
+  /** `unavailable`: providers that did not answer in time, or whose models are too many. */
+  list(project: ProjectScope): Promise<{
+    readonly models: readonly Model[];
+    readonly unavailable: readonly string[];
+  }>;
 };
 
 export type ModelsOptions = {
@@ -63,36 +61,40 @@ const asking = {
 /** Owner of the aliases in the list. */
 const ownName = "waggle";
 
-/** Undefined if the provider did not answer. */
-type Listed = Promise<readonly Model[] | undefined>;
+/** Models of a provider; undefined if it did not answer. */
+type Listed = readonly Model[] | undefined;
 
 export function createModels({ routing, outbound, answerMemory }: ModelsOptions): Models {
-  const known = createByteCache<{ readonly models: readonly Model[] | undefined }>({
+  const known = createByteCache<{ readonly models: Listed }>({
     bytesMax: rememberedBytesMax,
     now: Date.now,
   });
-  const running = new Map<string, Listed>();
+  const running = new Map<string, Promise<Listed>>();
   const places = createFairPlaces(asking);
 
-  function listOf(connection: Connection, project: ProjectScope): Listed {
+  async function listOf(connection: Connection, project: ProjectScope): Promise<Listed> {
     const { id } = connection;
     const list = known.find(id);
-    if (list) return Promise.resolve(list.models);
+    if (list) return list.models;
     const begun = running.get(id) ?? begin(connection, project);
     running.set(id, begun);
     return begun;
   }
 
-  async function begin(connection: Connection, project: ProjectScope): Listed {
-    try {
-      const models = await askInTurn(connection, project);
-      remember(connection, project, models);
+  async function begin(connection: Connection, project: ProjectScope): Promise<Listed> {
+    const { id, isOperators } = connection;
+    const remember = (models: Listed): Listed => {
+      const ownerId = isOperators ? "operator" : project.orgId;
+      const goodUntil = Date.now() + (models ? rememberedMs : failureRememberedMs);
+      known.set(id, { models }, { ownerId, bytes: memoryOf(models ?? []), goodUntil });
       return models;
+    };
+    try {
+      return remember(await askInTurn(connection, project));
     } catch (error) {
-      if (!isOwnRefusal(error, connection)) remember(connection, project, undefined);
-      return undefined;
+      return isOwnRefusal(error, connection) ? undefined : remember(undefined);
     } finally {
-      running.delete(connection.id);
+      running.delete(id);
     }
   }
 
@@ -103,40 +105,11 @@ export function createModels({ routing, outbound, answerMemory }: ModelsOptions)
     const leave = await places.enter(project);
     const memory = answerMemory.open(project);
     try {
-      return await currentAnswer.run(memory, () => ask(connection));
+      return await currentAnswer.run(memory, () => askForModels(outbound, connection));
     } finally {
       memory.release();
       leave();
     }
-  }
-
-  function remember(
-    { id, isOperators }: Connection,
-    { orgId }: ProjectScope,
-    models: readonly Model[] | undefined,
-  ): void {
-    const goodUntil = Date.now() + (models ? rememberedMs : failureRememberedMs);
-    const ownerId = isOperators ? "operator" : orgId;
-    known.set(id, { models }, { ownerId, bytes: memoryOf(models ?? []), goodUntil });
-  }
-
-  async function ask(connection: Connection): Promise<readonly Model[]> {
-    if (connection.fault) throw connection.fault;
-    const api = apis[connection.type];
-    if (!api) return [];
-    const { origin, pathname } = new URL(`${baseUrlOf(connection)}/models`);
-    const { statusCode, body } = await outbound.dispatcher(connection).request({
-      origin,
-      path: `${pathname}${api.query ?? ""}`,
-      method: "GET",
-      headers: { ...api.headers(connection), accept: "application/json", "user-agent": ownName },
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    const answer = parseList(await readList(body));
-    const items = isJsonObject(answer) ? answer[api.member ?? "data"] : undefined;
-    if (statusCode !== 200 || !isJsonArray(items)) throw new Error("no list of models");
-    const models = items.slice(0, providerModelsMax).filter(isJsonObject);
-    return models.flatMap((model) => toModel(connection, model));
   }
 
   return {
@@ -153,6 +126,28 @@ export function createModels({ routing, outbound, answerMemory }: ModelsOptions)
       return { models, unavailable };
     },
   };
+}
+
+async function askForModels(
+  outbound: Pick<Outbound, "dispatcher">,
+  connection: Connection,
+): Promise<readonly Model[]> {
+  if (connection.fault) throw connection.fault;
+  const api = apis[connection.type];
+  if (!api) return [];
+  const { origin, pathname } = new URL(`${baseUrlOf(connection)}/models`);
+  const { statusCode, body } = await outbound.dispatcher(connection).request({
+    origin,
+    path: `${pathname}${api.query ?? ""}`,
+    method: "GET",
+    headers: { ...api.headers(connection), accept: "application/json", "user-agent": ownName },
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const answer = parseList(await readList(body));
+  const items = isJsonObject(answer) ? answer[api.member ?? "data"] : undefined;
+  if (statusCode !== 200 || !isJsonArray(items)) throw new Error("no list of models");
+  const models = items.slice(0, providerModelsMax).filter(isJsonObject);
+  return models.flatMap((model) => toModel(connection, model));
 }
 
 /**

@@ -1,5 +1,5 @@
 // LLM proxy: finds the provider of a request's model, calls it, stores the generation and passes
-// the answer on unchanged. Source: docs/decisions.md, 1, 7, 20, 21.
+// the answer on unchanged. Source: docs/decisions.md, 7, 21.1.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -100,7 +100,7 @@ export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
       await finish(text);
       throw thrown;
     } finally {
-      if (isLeft) call.end(new DOMException("nobody reads the answer", "AbortError"));
+      if (isLeft) call.end(new DOMException("the answer is not read", "AbortError"));
       await finish();
     }
   }

@@ -1,5 +1,5 @@
 // Reads the headers of a proxy call that affect its recording and its time-out.
-// Source: docs/decisions.md, 21; W3C Trace Context, 3.2 (traceparent).
+// Source: docs/decisions.md, 21.2; W3C Trace Context, 3.2 (traceparent).
 
 import { callHeaderLengthMax, callTimeoutMsMax } from "../../base/field-limits.ts";
 import { isUtf8 } from "node:buffer";

@@ -1,5 +1,5 @@
 // Checks the fields of a request that the proxy needs; the provider checks the others.
-// Source: docs/decisions.md, 21.
+// Source: docs/decisions.md, 21.1.
 
 import { modelLengthMax } from "../../base/field-limits.ts";
 import { isJsonArray, isJsonObject, type JsonObject, present } from "../../base/json.ts";

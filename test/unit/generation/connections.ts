@@ -26,5 +26,5 @@ export function routeOf(first: string, ...rest: readonly string[]): Route {
     const [name = "", model = ""] = text.split("/");
     return { connection: connectionOf({ name }), model };
   };
-  return { asked: "asked", alias: "asked", targets: [toTarget(first), ...rest.map(toTarget)] };
+  return { asked: "asked", targets: [toTarget(first), ...rest.map(toTarget)] };
 }

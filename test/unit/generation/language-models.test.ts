@@ -119,7 +119,7 @@ describe("a model of a connection", () => {
     const connection = aConnection(type, { resourceName: "ours", region: "eu-west-1" });
 
     expect(() => chatModel({ connection, model }, fetch)).toThrow(
-      /^model: is no name of a model of/,
+      /^model: is not a valid model name of/,
     );
   });
 
@@ -201,7 +201,7 @@ describe("toProviderError", () => {
     async (body) => {
       expect(await errorOf(new Response(body))).toMatchObject({
         failure: "malformed",
-        message: "provider openai gave an answer that is none of its API",
+        message: "provider openai answered in a form that its API does not have",
       });
     },
   );

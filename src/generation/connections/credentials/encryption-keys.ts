@@ -1,5 +1,5 @@
 // Encryption keys of provider secrets by id: the first one encrypts, all of them decrypt.
-// Source: docs/decisions.md, 34; docs/generations.md.
+// Source: docs/decisions.md, 21.6; docs/generations.md.
 
 import { ServiceError } from "../../../base/errors.ts";
 import type { EncryptionKey } from "../../../config.ts";
@@ -66,7 +66,7 @@ const cipher = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Returns nonce, tag and ciphertext joined. `binding` is not included: decryption needs it again. */
+/** Returns nonce, tag and ciphertext joined, without the binding. */
 export function seal(plain: Uint8Array, key: Uint8Array, binding: string): Buffer {
   // A random nonce is safe for up to 2^32 texts for each key; far fewer are encrypted.
   const nonce = randomBytes(nonceBytes);

@@ -36,15 +36,14 @@ const namesMax = 20;
 export function resolve(providers: Providers, model: string, provider?: string): Route {
   assertName("model", model);
   if (provider !== undefined) {
-    const targets = usable([findNamed(providers, model, provider)]);
-    return { asked: model, alias: undefined, targets };
+    return { asked: model, targets: usable([findNamed(providers, model, provider)]) };
   }
   const alias = providers.aliases.find(({ name }) => name === model);
   const names = alias?.targets ?? [model];
   const targets = names.flatMap((name) => findTarget(providers, name) ?? []);
   const [first, ...rest] = targets;
   if (!first) return refuse("model", unresolved(providers, alias));
-  return { asked: model, alias: alias?.name, targets: usable([first, ...rest]) };
+  return { asked: model, targets: usable([first, ...rest]) };
 }
 
 /** Omits unusable targets if at least one is usable; else throws the fault of the first. */
@@ -100,7 +99,7 @@ function findOnly(connections: readonly Connection[], before: string): Connectio
 }
 
 function unresolved(providers: Providers, alias: Alias | undefined): string {
-  const what = alias ? `no provider is known for what ${alias.name} stands for` : "";
+  const what = alias ? `no provider is known for any model of alias ${alias.name}` : "";
   const way = "name it as provider/model, such as openai/gpt-4o-mini";
   return `${what || `no provider is known for it; ${way}`}; ${listed(providers)}`;
 }

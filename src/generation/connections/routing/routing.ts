@@ -1,5 +1,5 @@
 // Lists the providers of a project, and resolves the `model` of a request among them.
-// Source: docs/decisions.md, 20, 21, 32.
+// Source: docs/decisions.md, 21.3, 32.
 
 import type { ProjectScope } from "../../../access/scope.ts";
 import { createByteCache } from "../../../base/byte-cache.ts";

@@ -1,6 +1,6 @@
 // Converts a chat request of the OpenAI API to options of the Vercel AI SDK. A member without an
 // equivalent is refused by name, unless its value has no effect.
-// Source: docs/decisions.md, 21; docs/generations.md.
+// Source: docs/decisions.md, 20.1; docs/generations.md.
 
 import type {
   LanguageModelV4CallOptions,
@@ -129,10 +129,7 @@ function toSampling(request: Fields, { connection }: Target): Undefinable<Sampli
 function toStops(request: Fields): string[] | undefined {
   const stop = request.value("stop");
   if (typeof stop === "string") return [stop];
-  return request.list("stop")?.map(({ path, value }) => {
-    if (typeof value === "string") return value;
-    return request.refuse(path, "must be text");
-  });
+  return request.texts("stop");
 }
 
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
@@ -152,7 +149,7 @@ function toResponseFormat(
   if (!format || type === "text") return undefined;
   if (type === "json_object") return { type: "json" };
   if (type !== "json_schema") return format.refuse("type", untranslatable);
-  const asked = format.fields("json_schema") ?? format.refuse("json_schema", "must be given");
+  const asked = format.needFields("json_schema");
   asked.only("name", "description", "schema", "strict");
   return {
     type: "json",
@@ -200,7 +197,7 @@ export function toTools(request: Fields): LanguageModelV4FunctionTool[] | undefi
 function toTool(tool: Fields): LanguageModelV4FunctionTool {
   if (tool.needText("type") !== "function") tool.refuse("type", untranslatable);
   tool.only("type", "function");
-  const declared = tool.fields("function") ?? tool.refuse("function", "must be given");
+  const declared = tool.needFields("function");
   declared.only("name", "description", "parameters", "strict");
   const description = declared.text("description");
   return {

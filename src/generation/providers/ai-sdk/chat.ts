@@ -1,5 +1,5 @@
 // Chat completions through the language models of the Vercel AI SDK.
-// Source: docs/decisions.md, 21; docs/generations.md.
+// Source: docs/decisions.md, 20.1; docs/generations.md.
 
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ModelAnswer, ModelRequest, WholeAnswer } from "../../calls/model-call.ts";

@@ -9,18 +9,13 @@ import { assertNothingLost, toFinishReason, toReasoning, toReasoningExtra } from
 
 export type ChoiceDelta = { readonly delta: JsonObject; readonly finish_reason: string | null };
 
-export type ChoiceDeltas = {
-  /** Returns the deltas of a part. Fails with a ProviderError if the model ended with a failure. */
-  of(part: LanguageModelV4StreamPart): readonly ChoiceDelta[];
-};
-
 /** Maximum tool calls, and reasoning blocks, of one answer; an answer with more is malformed. */
 const partsMax = 1_024;
 
 /** Tool call that has begun. */
 type Call = { readonly index: number; hasArguments: boolean };
 
-export function createChoiceDeltas(target: Target): ChoiceDeltas {
+export function createChoiceDeltas(target: Target) {
   const calls = new Map<string, Call>();
   const reasoning = createReasoning(target);
 
@@ -49,7 +44,8 @@ export function createChoiceDeltas(target: Target): ChoiceDeltas {
   }
 
   return {
-    of(part) {
+    /** Returns the deltas of a part. Fails with a ProviderError if the model failed at its end. */
+    of(part: LanguageModelV4StreamPart): readonly ChoiceDelta[] {
       switch (part.type) {
         case "text-delta":
           return part.delta === "" ? [] : [toDelta({ content: part.delta })];

@@ -51,7 +51,7 @@ const converters: Readonly<Record<string, (part: Fields, type: ProviderType) => 
 };
 
 function toImagePart(part: Fields, type: ProviderType): UserPart {
-  const image = part.fields("image_url") ?? part.refuse("image_url", "must be given");
+  const image = part.needFields("image_url");
   image.only("url", "detail");
   const file = toImageFile(image, type);
   const detail = image.text("detail") ?? "auto";
@@ -87,14 +87,14 @@ function toUrl(text: string, path: string, type: ProviderType): URL {
 }
 
 function toAudioPart(part: Fields): UserPart {
-  const audio = part.fields("input_audio") ?? part.refuse("input_audio", "must be given");
+  const audio = part.needFields("input_audio");
   audio.only("data", "format");
   const mediaType = audio.needText("format") === "mp3" ? "audio/mpeg" : "audio/wav";
   return { type: "file", mediaType, data: { type: "data", data: audio.needText("data") } };
 }
 
 function toFilePart(part: Fields): UserPart {
-  const file = part.fields("file") ?? part.refuse("file", "must be given");
+  const file = part.needFields("file");
   file.only("file_data", "filename");
   const inline = inlineFile(file.needText("file_data"), `${file.path}.file_data`);
   const filename = file.text("filename");

@@ -1,6 +1,6 @@
 // Runs a request through the Vercel AI SDK without sending it, to find members that the model does
 // not accept: otherwise the SDK would omit them and warn only with the paid answer.
-// Source: docs/decisions.md, 21; docs/generations.md.
+// Source: docs/decisions.md, 20.1; docs/generations.md.
 
 import {
   type LanguageModelV4CallOptions,
@@ -68,7 +68,7 @@ function nameOf(feature: string, request: Fields): string {
   return isNewer ? "max_completion_tokens" : name;
 }
 
-/** Returns the SDK's reason without the part on what it does instead. */
+/** Returns the SDK's reason without the description of its workaround. */
 function whyOf({ details }: { readonly details?: string }): string {
   const reason = details?.split(/\. |\.$/)[0]?.replace(" and will be ignored", "");
   return reason === undefined ? untranslatable : `${untranslatable} (${reason})`;

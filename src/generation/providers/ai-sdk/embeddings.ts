@@ -1,5 +1,5 @@
 // Embeddings of the OpenAI API through the embedding models of other providers.
-// Source: docs/decisions.md, 21; docs/generations.md.
+// Source: docs/decisions.md, 21.1; docs/generations.md.
 
 import {
   type EmbeddingModelV4,

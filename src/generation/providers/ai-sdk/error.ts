@@ -1,5 +1,5 @@
 // Converts errors of the Vercel AI SDK to ProviderError. The SDK's errors contain the request's
-// headers and body, so only their text is kept. Source: docs/decisions.md, 20, 21.
+// headers and body, so only their text is kept. Source: docs/decisions.md, 21.4, 21.6.
 
 import {
   APICallError,
@@ -70,7 +70,7 @@ type Fault = Pick<ProviderErrorOptions, "failure" | "status" | "retryAfterSecond
 
 const malformed = {
   failure: "malformed",
-  message: "gave an answer that is none of its API",
+  message: "answered in a form that its API does not have",
 } as const;
 
 function faultOf(error: unknown, isBegun: boolean): Fault {

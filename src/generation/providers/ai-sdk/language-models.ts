@@ -105,5 +105,5 @@ function assertName(type: ProviderType, model: string): void {
   if (!pattern) return;
   const hasDots = model.split("/").some((part) => part === "." || part === "..");
   if (pattern.test(model) && !hasDots) return;
-  refuse("model", `is no name of a model of ${type}`);
+  refuse("model", `is not a valid model name of ${type}`);
 }

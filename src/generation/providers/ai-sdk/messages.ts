@@ -96,7 +96,7 @@ function toReasoningParts(message: Fields): AssistantParts {
 function toToolCall(call: Fields): LanguageModelV4ToolCallPart {
   if ((call.text("type") ?? "function") !== "function") call.refuse("type", untranslatable);
   call.only("id", "type", "function", "extra_content");
-  const called = call.fields("function") ?? call.refuse("function", "must be given");
+  const called = call.needFields("function");
   return {
     type: "tool-call",
     toolCallId: call.needText("id"),

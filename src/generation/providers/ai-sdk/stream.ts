@@ -1,5 +1,5 @@
 // Converts streams of the Vercel AI SDK, one for each choice, to chunks of a chat completion of the
-// OpenAI API. Source: docs/decisions.md, 21; docs/generations.md.
+// OpenAI API. Source: docs/decisions.md, 21.1, 21.4; docs/generations.md.
 
 import type {
   LanguageModelV4,
