@@ -21,10 +21,10 @@ export type ProviderFailure =
 
 export type ProviderErrorOptions = {
   readonly failure: ProviderFailure;
-  /** Text for people, without secrets; includes the provider's own text if there is any. */
-  readonly message: string;
   /** Name of the connection. */
   readonly provider: string;
+  /** What the provider did, without secrets: the message after the provider's name. */
+  readonly what: string;
   readonly status?: number | undefined;
   /** Whole seconds that the provider asks to wait. */
   readonly retryAfterSeconds?: number | undefined;
@@ -41,7 +41,7 @@ export class ProviderError extends Error {
   readonly body: Uint8Array | undefined;
 
   constructor(options: ProviderErrorOptions) {
-    super(options.message, { cause: options.cause });
+    super(`provider ${options.provider} ${options.what}`, { cause: options.cause });
     this.name = "ProviderError";
     this.failure = options.failure;
     this.provider = options.provider;
@@ -103,4 +103,15 @@ function relayedOf(error: ProviderError): RelayedAnswer | undefined {
     contentType: "application/json",
     body: body === undefined || isDenied ? Buffer.from(JSON.stringify(own)) : body,
   };
+}
+
+const retryAfterSecondsMax = 3_600;
+
+/** Reads `Retry-After`, which is a number of seconds or a date. */
+export function retryAfterOf(text: string | undefined): number | undefined {
+  if (text === undefined || text.trim() === "") return undefined;
+  const given = Number(text);
+  const seconds = Number.isNaN(given) ? (Date.parse(text) - Date.now()) / 1_000 : given;
+  if (!Number.isFinite(seconds) || seconds <= 0) return undefined;
+  return Math.min(Math.ceil(seconds), retryAfterSecondsMax);
 }

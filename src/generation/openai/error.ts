@@ -3,8 +3,7 @@
 
 import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { type Redactor, redactor } from "../providers/redact.ts";
-import { retryAfterOf } from "../providers/ai-sdk/error.ts";
-import { ProviderError } from "../provider-error.ts";
+import { ProviderError, retryAfterOf } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
 
 /** Maximum bytes of an error body that are read. */
@@ -27,7 +26,7 @@ export function statusFault(
   return new ProviderError({
     failure: "status",
     status,
-    message: `provider ${connection.name} answered ${status}${words === "" ? "" : `: ${words}`}`,
+    what: `answered ${status}${words === "" ? "" : `: ${words}`}`,
     provider: connection.name,
     retryAfterSeconds: retryAfterOf(retryAfter),
     ...(isOpenAi && { body: relayedBody(cleansed, json, clean) }),
@@ -48,14 +47,12 @@ function relayedBody(bytes: Uint8Array, json: JsonValue | undefined, clean: Reda
 
 /** Creates the error of an unusable answer; `what` continues "answered". */
 export function malformedFault({ name }: Connection, what: string): ProviderError {
-  const message = `provider ${name} answered ${what}`;
-  return new ProviderError({ failure: "malformed", message, provider: name });
+  return new ProviderError({ failure: "malformed", provider: name, what: `answered ${what}` });
 }
 
 /** Creates the error of a stream or answer that ends in its middle. */
 export function brokenOff({ name }: Connection, what = "broke off"): ProviderError {
-  const message = `provider ${name} ${what}`;
-  return new ProviderError({ failure: "broken", message, provider: name });
+  return new ProviderError({ failure: "broken", provider: name, what });
 }
 
 /** Creates the error of a stream that ends with an event that reports a failure. */

@@ -33,26 +33,21 @@ export function toNetworkError(
   connection: Connection,
   phase: Phase,
 ): ProviderError | undefined {
-  for (const one of chainOf(error)) {
-    if (one instanceof OutboundError) return faultOf(connection, one.failure, one.message);
+  const provider = connection.name;
+  for (const one of causesOf(error)) {
+    if (one instanceof OutboundError) {
+      return new ProviderError({ failure: one.failure, provider, what: one.message });
+    }
     const code = codeOf(one);
     const kind = code === undefined ? undefined : kindOf(code);
     if (code === undefined || kind === undefined) continue;
     const isBroken = phase === "body" && kind === "connection";
-    const what = isBroken ? "broke off" : words[kind];
+    const failure = isBroken ? "broken" : kind;
+    const what = `${isBroken ? "broke off" : words[kind]} (${code})`;
     const cause = new Error(`${code}: ${one.message}`);
-    return faultOf(connection, isBroken ? "broken" : kind, `${what} (${code})`, cause);
+    return new ProviderError({ failure, provider, what, cause });
   }
   return undefined;
-}
-
-function faultOf(
-  { name }: Connection,
-  failure: ProviderFailure,
-  what: string,
-  cause?: Error,
-): ProviderError {
-  return new ProviderError({ failure, provider: name, message: `provider ${name} ${what}`, cause });
 }
 
 /** Returns the code of an error. Errors of undici without one are recognized by name or message. */
@@ -64,12 +59,13 @@ function codeOf(error: Error): string | undefined {
   return error.message === "bad port" ? "BAD_PORT" : undefined;
 }
 
-function* chainOf(error: unknown): Generator<Error> {
-  let one = error;
-  for (let count = 0; one instanceof Error && count < causesMax; count += 1) {
-    yield one;
-    one = one.cause;
+/** Returns an error and its chain of causes. */
+export function causesOf(error: unknown): readonly Error[] {
+  const chain: Error[] = [];
+  for (let one = error; one instanceof Error && chain.length < causesMax; one = one.cause) {
+    chain.push(one);
   }
+  return chain;
 }
 
 type NetworkFailure = "timeout" | "malformed" | "connection";

@@ -23,7 +23,7 @@ type Failed = {
 
 function failure({ failure = "status", status, retryAfterSeconds }: Failed): ProviderError {
   const rest = { status, retryAfterSeconds };
-  return new ProviderError({ failure, provider: "p", message: "it said no", ...rest });
+  return new ProviderError({ failure, provider: "p", what: "said no", ...rest });
 }
 
 /** Calls a script of outcomes in order, and tells what was called. */
@@ -116,8 +116,8 @@ describe("runAttempts", () => {
     expect(error?.status).toBe(500);
     expect(target.connection.name).toBe("b");
     expect(attempts.map((one) => one.error)).toEqual([
-      "PROVIDER_LIMITED: it said no",
-      "PROVIDER_FAILED: it said no",
+      "PROVIDER_LIMITED: provider p said no",
+      "PROVIDER_FAILED: provider p said no",
     ]);
   });
 
@@ -158,7 +158,7 @@ describe("runAttempts", () => {
 
     expect(error?.status).toBe(503);
     expect(attempts.map((attempt) => attempt.error)).toEqual([
-      expect.stringContaining("it said no"),
+      expect.stringContaining("provider p said no"),
       "OVERLOADED: no place is free",
     ]);
   });

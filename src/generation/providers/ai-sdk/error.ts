@@ -8,29 +8,26 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { ServiceError } from "../../../base/errors.ts";
-import { toNetworkError } from "../network-error.ts";
+import { causesOf, toNetworkError } from "../network-error.ts";
 import { type Redactor, redactor } from "../redact.ts";
-import { ProviderError, type ProviderErrorOptions } from "../../provider-error.ts";
+import { ProviderError, type ProviderErrorOptions, retryAfterOf } from "../../provider-error.ts";
 import type { Target } from "../../provider.ts";
-
-export type ToProviderErrorOptions = {
-  /** Whether a part of the answer has arrived: the request must not be sent again. */
-  readonly isBegun?: boolean;
-};
 
 /**
  * Converts the errors that `doGenerate` and `doStream` throw, the errors of their streams, and the
  * `error` of a stream's error part. Returns, without secrets, a ProviderError, or INVALID_ARGUMENT
  * if the SDK says that this provider cannot take the request. A ProviderError or ServiceError that
- * passed through the SDK is returned unchanged.
+ * passed through the SDK is returned unchanged. `isBegun`: a part of the answer has arrived, so the
+ * request must not be sent again.
  */
 export function toProviderError(
   error: unknown,
   { connection }: Pick<Target, "connection">,
-  { isBegun = false }: ToProviderErrorOptions = {},
+  { isBegun = false }: { readonly isBegun?: boolean } = {},
 ): ProviderError | ServiceError {
-  const own = chainOf(error).find((one) => isOurs(one));
-  if (own) return own;
+  for (const one of causesOf(error)) {
+    if (one instanceof ProviderError || one instanceof ServiceError) return one;
+  }
   const clean = redactor(connection);
   if (isRefusal(error)) {
     const words = clean.message(error.message);
@@ -44,16 +41,13 @@ export function toProviderError(
     if (network) return network;
   }
   const fault = faultOf(error, isBegun);
+  const what = clean.message(fault.what);
   return new ProviderError({
     ...fault,
-    message: `provider ${connection.name} ${clean.message(fault.message)}`,
+    what,
     provider: connection.name,
     cause: causeOf(error, clean),
   });
-}
-
-function isOurs(error: unknown): error is ProviderError | ServiceError {
-  return error instanceof ProviderError || error instanceof ServiceError;
 }
 
 /** Returns whether the SDK refused the request because the provider lacks a feature. */
@@ -65,12 +59,11 @@ function isRefusal(error: unknown): error is Error {
   );
 }
 
-/** Failure; the message continues after the provider's name. */
-type Fault = Pick<ProviderErrorOptions, "failure" | "status" | "retryAfterSeconds" | "message">;
+type Fault = Omit<ProviderErrorOptions, "provider" | "body" | "cause">;
 
 const malformed = {
   failure: "malformed",
-  message: "answered in a form that its API does not have",
+  what: "answered in a form that its API does not have",
 } as const;
 
 function faultOf(error: unknown, isBegun: boolean): Fault {
@@ -83,7 +76,7 @@ function faultOf(error: unknown, isBegun: boolean): Fault {
     failure: "status",
     status,
     retryAfterSeconds: retryAfterOf(responseHeaders?.["retry-after"]),
-    message: `answered ${status}: ${words}`,
+    what: `answered ${status}: ${words}`,
   };
 }
 
@@ -92,11 +85,11 @@ function eventFaultOf(error: unknown, isBegun: boolean): Fault | undefined {
   if (error instanceof Error) return undefined;
   const words = wordsOf(error, eventDepthMax);
   if (words === undefined) return undefined;
-  const message = `ended its answer with an error: ${words}`;
+  const what = `ended its answer with an error: ${words}`;
   const status = (error as { readonly statusCode?: unknown }).statusCode;
-  if (typeof status === "number" && status >= 400) return { failure: "status", status, message };
+  if (typeof status === "number" && status >= 400) return { failure: "status", status, what };
   // An answer that begins with an error is one with a wrong status: a retry may help.
-  return isBegun ? { failure: "broken", message } : { failure: "status", status: 502, message };
+  return isBegun ? { failure: "broken", what } : { failure: "status", status: 502, what };
 }
 
 /** Depth of `{error: {message}}` and one level more. */
@@ -109,32 +102,9 @@ function wordsOf(value: unknown, depth: number): string | undefined {
   return typeof message === "string" ? message : wordsOf(error, depth - 1);
 }
 
-const chainMax = 8;
-
-function chainOf(error: unknown): readonly Error[] {
-  const chain: Error[] = [];
-  let one = error;
-  while (one instanceof Error && chain.length < chainMax) {
-    chain.push(one);
-    one = one.cause;
-  }
-  return chain;
-}
-
 /** Returns the error for the log: the innermost text, unless it cites the model's answer. */
 function causeOf(error: unknown, clean: Redactor): Error | undefined {
-  const inner = chainOf(error).at(-1);
+  const inner = causesOf(error).at(-1);
   if (!inner || inner instanceof SyntaxError) return undefined;
   return new Error(clean.message(`${inner.name}: ${inner.message}`));
-}
-
-const retryAfterSecondsMax = 3_600;
-
-/** Reads `Retry-After`, which is a number of seconds or a date. */
-export function retryAfterOf(text: string | undefined): number | undefined {
-  if (text === undefined || text.trim() === "") return undefined;
-  const given = Number(text);
-  const seconds = Number.isNaN(given) ? (Date.parse(text) - Date.now()) / 1_000 : given;
-  if (!Number.isFinite(seconds) || seconds <= 0) return undefined;
-  return Math.min(Math.ceil(seconds), retryAfterSecondsMax);
 }
