@@ -5,7 +5,7 @@ import { type JsonObject, present } from "../../base/json.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { ReadAnswer } from "../openai/answer.ts";
 import type { Target } from "../provider.ts";
-import type { Place } from "./store-generation.ts";
+import type { GenerationIds } from "./store-generation.ts";
 import type { ModelRequest } from "./model-call.ts";
 import { tokenCounts, type Usage, usageNames } from "../usage.ts";
 
@@ -48,7 +48,7 @@ export type CallEnd = {
 };
 
 /** Generation that succeeded or failed. */
-export type FinishedGeneration = Place &
+export type FinishedGeneration = GenerationIds &
   RecordedRequest &
   CallEnd & {
     readonly request: ModelRequest;

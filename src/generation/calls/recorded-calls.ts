@@ -7,11 +7,11 @@ import type { CostEstimate } from "../../tracing/events/event.ts";
 import { AttemptsError, failureOf } from "./attempts.ts";
 import type { CallEnd, RecordedRequest } from "./generation-event.ts";
 import {
-  type Place,
-  type Placement,
+  type GenerationIds,
+  type TraceIds,
   storeGeneration,
   type StoreGenerationParts,
-  toPlace,
+  createGenerationIds,
 } from "./store-generation.ts";
 import type { CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";
 
@@ -21,18 +21,18 @@ export type Caller = {
   readonly signal: AbortSignal;
   /** Runs the effect that stores the generation, at once or together with other writes. */
   readonly commit: (effect: () => Promise<void>) => Promise<void>;
-  /** Called with the place of the call after it is stored, also if it failed. */
-  readonly onRecorded: (place: Place) => void;
+  /** Called with the ids of the call after it is stored, also if it failed. */
+  readonly onRecorded: (ids: GenerationIds) => void;
 };
 
 export type RecordedCallOptions = Omit<CallOptions, "client" | "enter"> & {
   readonly caller: Caller;
-  readonly placement: Placement;
+  readonly traceIds: TraceIds;
   readonly recorded: RecordedRequest;
 };
 
 export type RecordedCall = Omit<ModelCall, "close"> & {
-  readonly place: Place;
+  readonly ids: GenerationIds;
   /**
    * Stores the result, also a failure, and frees the call; `endedAtMs` defaults to now. Only the
    * first call has an effect; the others return its result.
@@ -58,8 +58,8 @@ export type RecordedCallsOptions = StoreGenerationParts & {
 export function createRecordedCalls(options: RecordedCallsOptions): RecordedCalls {
   const { calls, running } = options;
   return {
-    async open(project, { caller, placement, recorded, ...rest }) {
-      const place = toPlace(placement);
+    async open(project, { caller, traceIds, recorded, ...rest }) {
+      const ids = createGenerationIds(traceIds);
       const call = await calls.open(project, { ...rest, client: caller.signal });
       const { request } = rest;
       const { route, startedAtMs } = call;
@@ -75,9 +75,9 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
       async function store(end: CallEnd): Promise<CostEstimate> {
         try {
           const asked = { request, askedModel: route.asked, startedAtMs, endedAtMs: Date.now() };
-          const finished = { ...recorded, ...place, ...asked, ...end };
+          const finished = { ...recorded, ...ids, ...asked, ...end };
           const estimate = await storeGeneration(options, project, finished, caller.commit);
-          caller.onRecorded(place);
+          caller.onRecorded(ids);
           return estimate;
         } finally {
           close();
@@ -89,7 +89,7 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
 
       return {
         ...call,
-        place,
+        ids,
         finish,
         async ask(kind) {
           try {

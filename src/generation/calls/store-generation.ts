@@ -1,5 +1,5 @@
-// Gives generations their ids and their place in a trace, and stores them as model events. The
-// answer is sent after the commit. Source: docs/decisions.md, 7, 18.2, 21.2.
+// Gives generations their ids, and stores them as model events. The answer is sent after the
+// commit. Source: docs/decisions.md, 7, 18.2, 21.2.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -13,14 +13,14 @@ import { refuse } from "../openai/fields.ts";
 import type { Prices } from "../prices/prices.ts";
 import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
 
-/** Place in a trace from the request; ids have 1 to 128 printable characters. */
-export type Placement = {
+/** Ids in a trace from the request; they have 1 to 128 printable characters. */
+export type TraceIds = {
   readonly sessionId?: string | undefined;
   readonly parentId?: string | undefined;
 };
 
 /** Ids of a running generation. */
-export type Place = {
+export type GenerationIds = {
   readonly generationId: string;
   readonly sessionId: string;
   readonly parentId: string | undefined;
@@ -88,7 +88,7 @@ async function store(
 }
 
 /** Creates the ids of a generation. Fails with INVALID_ARGUMENT naming the malformed id. */
-export function toPlace({ sessionId, parentId }: Placement): Place {
+export function createGenerationIds({ sessionId, parentId }: TraceIds): GenerationIds {
   const session = idOf("session_id", sessionId);
   const parent = idOf("parent_id", parentId);
   return { generationId: createUuid(), sessionId: session ?? createUuid(), parentId: parent };

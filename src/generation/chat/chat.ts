@@ -68,7 +68,7 @@ export function createChat({ recordedCalls }: { readonly recordedCalls: Recorded
       provider: request.provider,
       promptCharacters: task.filledCharacters,
       caller,
-      placement: request,
+      traceIds: request,
       recorded: toRecorded(request, task),
     });
     const { failure, answer, ...end } = onDelta
@@ -84,9 +84,9 @@ export function createChat({ recordedCalls }: { readonly recordedCalls: Recorded
         finish_reason: finishReason ?? null,
       })),
       cost,
-      generationId: call.place.generationId,
+      generationId: call.ids.generationId,
       latencyMs: endedAtMs - call.startedAtMs,
-      sessionId: call.place.sessionId,
+      sessionId: call.ids.sessionId,
       isStream,
       startedAtMs: call.startedAtMs,
     };

@@ -1,5 +1,5 @@
 // LlmProxyService: request and answer are bodies of the OpenAI API; response headers contain the
-// place of the recorded call.
+// ids of the recorded call.
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
@@ -7,7 +7,7 @@ import type { LlmProxyService } from "../../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { memoryOf, parsedBodyKey, projectOf } from "../../access/call.ts";
 import { decodeJson } from "../../base/decode/json.ts";
-import { callerOf, setPlace } from "../calls/handler-caller.ts";
+import { callerOf, setIdHeaders } from "../calls/handler-caller.ts";
 import type { Models } from "./models.ts";
 import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
 import { parseCallHeaders } from "./request-headers.ts";
@@ -72,7 +72,7 @@ function notThisRpc(fault: string): ServiceError {
 }
 
 function setHeaders({ responseHeader }: HandlerContext, answered: Answered): void {
-  setPlace(responseHeader, answered);
+  setIdHeaders(responseHeader, answered);
   responseHeader.set("x-waggle-provider", answered.provider);
   responseHeader.set("x-waggle-model", answered.model);
 }

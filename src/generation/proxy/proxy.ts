@@ -5,7 +5,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { failureOf } from "../calls/attempts.ts";
-import type { Place } from "../calls/store-generation.ts";
+import type { GenerationIds } from "../calls/store-generation.ts";
 import { choicesAsked } from "../calls/model-call.ts";
 import type { Asked } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
@@ -23,7 +23,7 @@ export type ProxyCall = {
 };
 
 /** Contents of the response headers. */
-export type Answered = Omit<Place, "parentId"> & {
+export type Answered = Omit<GenerationIds, "parentId"> & {
   readonly provider: string;
   readonly model: string;
 };
@@ -62,7 +62,7 @@ export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
       request,
       timeoutMs,
       caller,
-      placement: headers,
+      traceIds: headers,
       recorded,
     });
   }
@@ -125,7 +125,7 @@ export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
   };
 }
 
-function answeredOf({ place }: RecordedCall, { connection, model }: Target): Answered {
-  const { generationId, sessionId } = place;
+function answeredOf({ ids }: RecordedCall, { connection, model }: Target): Answered {
+  const { generationId, sessionId } = ids;
   return { generationId, sessionId, provider: connection.name, model };
 }

@@ -63,7 +63,9 @@ async function* toParts(
     const chunks = createChunks(call);
     const usages: (Usage | undefined)[] = [];
     const sources = Array.from({ length: call.choices }, (_, index) => partsOf(call, index, both));
-    for await (const { index, part } of merge(sources)) {
+    const [only, ...others] = sources;
+    const merged = only && others.length === 0 ? only : merge(sources);
+    for await (const { index, part } of merged) {
       if (part.type === "finish") usages.push(usageOf(part.usage));
       const parts = chunks.of(index, part).map((chunk) => ({ chunk }));
       if (parts.length === 0) continue;
@@ -121,11 +123,6 @@ type Pulled<T> = {
  * first source that fails. Returns all sources at the end, also after a failure.
  */
 export async function* merge<T>(sources: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
-  const [only, ...others] = sources;
-  if (only && others.length === 0) {
-    yield* only;
-    return;
-  }
   const pulls = new Map<AsyncGenerator<T>, Promise<Pulled<T>>>();
   const pull = (source: AsyncGenerator<T>): void => {
     pulls.set(
