@@ -40,7 +40,6 @@ export type Generation = {
 
 export type GenerationOptions = {
   readonly config: Config;
-  /** The control database. */
   readonly database: Database;
   readonly scopes: Pick<Scopes, "find" | "hold">;
   readonly audit: Pick<Audit, "append">;

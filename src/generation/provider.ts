@@ -11,7 +11,6 @@ export const providerTypes = [
   "mistral",
   "openai_compatible",
 ] as const;
-/** API of a provider. */
 export type ProviderType = (typeof providerTypes)[number];
 
 /** Returns whether the provider has OpenAI's API: request and answer bodies pass unchanged. */
@@ -54,16 +53,13 @@ export type Connection = Settings & {
   readonly fault?: ServiceError;
 };
 
-/** A model of a provider. */
 export type Target = {
   readonly connection: Connection;
-  /** Name of the model at the provider. */
   readonly model: string;
 };
 
 /** Result of resolving a request's `model`. */
 export type Route = {
-  /** Model name from the request. */
   readonly asked: string;
   /** At least one target, in the order in which they are tried. */
   readonly targets: readonly [Target, ...Target[]];

@@ -16,17 +16,13 @@ export type Concurrency = {
 /** Frees the places; only the first call has an effect. */
 export type Release = () => void;
 
-export type ConcurrencyOptions = {
-  /** Maximum calls of one project. */
-  readonly max: number;
-};
-
 /** Returns the maximum calls of all projects together for a maximum of one project. */
 export function processCallsMax(projectCallsMax: number): number {
   return callsOfProcessFactor * projectCallsMax;
 }
 
-export function createConcurrency({ max }: ConcurrencyOptions): Concurrency {
+/** `max` is the maximum of one project. */
+export function createConcurrency({ max }: { readonly max: number }): Concurrency {
   /** Number of running calls by organization or project id. */
   const running = new Map<string, number>();
   const service = "service";

@@ -34,7 +34,6 @@ export type RecordedRequest = {
   readonly userProperties: JsonObject;
 };
 
-/** Result of a call. */
 export type CallEnd = {
   /** Target that answered, or the last one tried. */
   readonly target: Target;

@@ -15,7 +15,6 @@ import {
 } from "./store-generation.ts";
 import type { CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";
 
-/** Caller of a recorded call. */
 export type Caller = {
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;

@@ -30,7 +30,6 @@ export type ChatRequest = {
   readonly userProperties?: JsonObject | undefined;
 };
 
-/** Result of a checked request. */
 export type ChatTask = {
   /** Request body for chat completions of the OpenAI API. */
   readonly body: JsonObject;

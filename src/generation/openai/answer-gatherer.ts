@@ -22,11 +22,8 @@ export type AnswerGatherer = {
   ): AsyncGenerator<readonly StreamPart[]>;
   /** Whether the stream is complete: it sent its end, or every choice is finished. */
   isComplete(): boolean;
-  /** Whether the stream sent its end. */
   isDone(): boolean;
-  /** Returns the choices so far, sorted by index. */
   choices(): readonly Choice[];
-  /** Returns the answer so far. */
   answer(): ReadAnswer;
 };
 

@@ -4,7 +4,6 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { parseUsage, type Usage } from "../usage.ts";
 
-/** Recorded fields of an answer. */
 export type ReadAnswer = {
   readonly outputs: JsonObject;
   /** Finish reasons of the choices that have one. */
@@ -15,7 +14,6 @@ export type ReadAnswer = {
   readonly usage: Usage | undefined;
 };
 
-/** Complete choice of an answer. */
 export type Choice = {
   readonly index: number;
   readonly message: JsonObject;

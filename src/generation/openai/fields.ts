@@ -18,7 +18,6 @@ export type Fields = {
   readonly boolean: (name: string) => boolean | undefined;
   readonly fields: (name: string) => Fields | undefined;
   readonly list: (name: string) => readonly Item[] | undefined;
-  /** Reads a list of texts. */
   readonly texts: (name: string) => string[] | undefined;
   /** Like `text` and `fields`, but refuse an absent member. */
   readonly needText: (name: string) => string;

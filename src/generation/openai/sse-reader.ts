@@ -54,7 +54,6 @@ function tailOf(chunks: readonly Buffer[]): Buffer {
   return Buffer.concat(tails).subarray(-overlapBytes);
 }
 
-/** Returns the positions after each event. */
 function endsOf(bytes: Buffer): number[] {
   const ends: number[] = [];
   if (bytes.includes(carriageReturn)) {

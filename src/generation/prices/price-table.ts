@@ -9,7 +9,6 @@ import { completionTokens, promptTokens, type Usage, usageFrom } from "../usage.
 /** Name, version and date of the table; a test compares them with the installed package. */
 export const priceTableName = "genai-prices 0.1.8 (2026-09-23)";
 
-/** Row of the table. */
 export type Price = {
   /** Provider and model as named in the table. */
   readonly name: string;

@@ -13,7 +13,6 @@ import {
   priceTableName,
 } from "./price-table.ts";
 
-/** Model call to be priced. */
 export type PricedCall = {
   /** Name of the connection: a known provider's name or any other. */
   readonly provider: string;

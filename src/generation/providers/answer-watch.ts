@@ -28,7 +28,6 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
   const { firstByteTimeoutMs, idleTimeoutMs } = limits;
   const size = createAnswerSize(limits, currentAnswer.getStore());
   let controller: Controller | undefined;
-  /** Reason for an abort before the request began. */
   let reason: Error | undefined;
   let hasBegun = false;
   let timer = setTimeout(onTimeout, firstByteTimeoutMs);

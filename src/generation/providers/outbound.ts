@@ -27,15 +27,12 @@ export type OutboundOptions = {
   readonly addressGuard: Pick<AddressGuard, "assertAddress" | "lookupFor">;
   /** Maximum time from sending a request to the first byte of the answer's body. */
   readonly firstByteTimeoutMs: number;
-  /** Maximum time between two parts of an answer. */
   readonly idleTimeoutMs: number;
   readonly connectTimeoutMs?: number;
   /** Maximum bytes of an answer, or of one event of a stream; a larger one is malformed. */
   readonly bytesMax?: number;
   readonly streamBytesMax?: number;
-  /** Maximum sockets to one provider. */
   readonly socketsMax?: number;
-  /** Maximum number of connections whose sockets are kept. */
   readonly agentsMax?: number;
 };
 

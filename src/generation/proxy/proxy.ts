@@ -22,28 +22,25 @@ export type ProxyCall = {
   readonly caller: Caller;
 };
 
-/** Contents of the response headers. */
 export type Answered = Omit<GenerationIds, "parentId"> & {
   readonly provider: string;
   readonly model: string;
 };
 
-export type AnsweredWhole = Answered & {
-  readonly bytes: Uint8Array;
-  readonly contentType: string;
-};
-
-export type AnsweredStream = Answered & { readonly chunks: AsyncIterable<Uint8Array> };
-
 export type Proxy = {
-  /** Runs a call to its end. */
-  create(project: ProjectScope, call: ProxyCall): Promise<AnsweredWhole>;
+  create(
+    project: ProjectScope,
+    call: ProxyCall,
+  ): Promise<Answered & { readonly bytes: Uint8Array; readonly contentType: string }>;
   /**
    * Runs a call to the first byte of its answer. The last bytes follow after the generation is
    * stored; the stream fails if the answer is incomplete. The generation is also stored if the
    * client stops reading.
    */
-  stream(project: ProjectScope, call: ProxyCall): Promise<AnsweredStream>;
+  stream(
+    project: ProjectScope,
+    call: ProxyCall,
+  ): Promise<Answered & { readonly chunks: AsyncIterable<Uint8Array> }>;
 };
 
 export type ProxyOptions = {

@@ -144,7 +144,6 @@ function parseName(text: string): string | undefined {
   return namePattern.test(text) ? text : undefined;
 }
 
-/** Returns the state for the audit log. */
 function stateOf({ name, targets }: Alias) {
   return { name, targets };
 }

@@ -234,7 +234,6 @@ function toConnection(row: CredentialRow, secrets: Secrets): Connection {
   };
 }
 
-/** Returns the state for the audit log. */
 function stateOf(row: Credential) {
   return {
     name: row.name,

@@ -22,7 +22,6 @@ export type Providers = {
   readonly aliases: readonly Alias[];
 };
 
-/** Maximum names in a message. */
 const namesMax = 20;
 
 /**

@@ -185,7 +185,6 @@ function defined<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[N
 
 type Schema = LanguageModelV4FunctionTool["inputSchema"];
 
-/** Schema of a function without parameters, which providers require. */
 const noParameters: Schema = { type: "object", properties: {} };
 
 export function toTools(request: Fields): LanguageModelV4FunctionTool[] | undefined {

@@ -12,7 +12,6 @@ import { toProviderError } from "./error.ts";
 import { chatModel, type Fetch } from "./language-models.ts";
 import { type ChatCall, streamChat } from "./stream.ts";
 
-/** Checked chat request. */
 type CheckedChat = {
   readonly options: LanguageModelV4CallOptions;
   readonly choices: number;

@@ -12,7 +12,6 @@ export type ChoiceDelta = { readonly delta: JsonObject; readonly finish_reason: 
 /** Maximum tool calls, and reasoning blocks, of one answer; an answer with more is malformed. */
 const partsMax = 1_024;
 
-/** Tool call that has begun. */
 type Call = { readonly index: number; hasArguments: boolean };
 
 export function createChoiceDeltas(target: Target) {

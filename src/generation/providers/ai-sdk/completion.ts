@@ -14,7 +14,6 @@ import { brokenOff, malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
 import { tokenCounts, type Usage, usageFrom } from "../../usage.ts";
 
-/** Metadata of the first of several answers. */
 type ResponseHead = LanguageModelV4GenerateResult["response"];
 
 export type Head = { readonly id: string; readonly created: number; readonly model: string };

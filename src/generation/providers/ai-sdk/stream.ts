@@ -15,7 +15,6 @@ import { type StreamAnswer, type StreamPart, toStreamAnswer } from "../../calls/
 import { brokenOff } from "../../openai/error.ts";
 import { createChoiceDeltas } from "./choice-deltas.ts";
 
-/** Model and its request, which is sent once for each choice. */
 export type ChatCall = {
   readonly model: LanguageModelV4;
   readonly target: Target;
@@ -25,7 +24,6 @@ export type ChatCall = {
   readonly isUsageWanted: boolean;
 };
 
-/** Part of one of the choices. */
 type ChoicePart = { readonly index: number; readonly part: LanguageModelV4StreamPart };
 
 /**
