@@ -10,25 +10,19 @@ export type SseEvent = {
   readonly name: string;
 };
 
-export type SseReader = {
-  /** Adds bytes, and returns the events that they complete. */
-  push(chunk: Uint8Array): readonly SseEvent[];
-  /** Returns the rest at the end of the stream: an event without its blank line. */
-  end(): SseEvent | undefined;
-};
-
-const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
+const twoLineFeeds = Buffer.from("\n\n");
 const blankLine = /(?:\r\n|\n|\r(?!\n)){2}/g;
 /** Maximum bytes of a blank line that may precede a chunk: the longest blank line less one. */
 const overlapBytes = 3;
 
-export function createSseReader(): SseReader {
+export function createSseReader() {
   // Joined only when an event is complete: joining at each chunk would cost quadratic time.
   let waiting: Buffer[] = [];
 
   return {
-    push(chunk) {
+    /** Adds bytes, and returns the events that they complete. */
+    push(chunk: Uint8Array): readonly SseEvent[] {
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       const last = waiting.at(-1);
       if (last && endsOf(Buffer.concat([tailOf(waiting), bytes])).length === 0) {
@@ -41,7 +35,8 @@ export function createSseReader(): SseReader {
       waiting = rest.length > 0 ? [rest] : [];
       return ends.map((end, index) => readEvent(all.subarray(ends[index - 1] ?? 0, end)));
     },
-    end() {
+    /** Returns the rest at the end of the stream: an event without its blank line. */
+    end(): SseEvent | undefined {
       const bytes = Buffer.concat(waiting);
       waiting = [];
       return bytes.length > 0 ? readEvent(bytes) : undefined;
@@ -63,19 +58,18 @@ function endsOf(bytes: Buffer): number[] {
     }
     return ends;
   }
-  let at = bytes.indexOf("\n\n");
-  while (at !== -1) {
+  for (let at = bytes.indexOf(twoLineFeeds); at !== -1; at = bytes.indexOf(twoLineFeeds, at + 2)) {
     ends.push(at + 2);
-    at = bytes.indexOf("\n\n", at + 2);
   }
   return ends;
 }
 
 function readEvent(bytes: Buffer): SseEvent {
+  const decoded = bytes.toString("utf8");
   // A stream may begin with a byte order mark, which is ignored.
-  const text = bytes.toString("utf8").replace(/^\uFEFF/, "");
+  const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded;
   // Fast path for the most frequent form: one line of data.
-  const isPlain = bytes.indexOf(lineFeed) === bytes.length - 2 && !bytes.includes(carriageReturn);
+  const isPlain = text.indexOf("\n") === text.length - 2 && !text.includes("\r");
   if (isPlain && text.startsWith("data: ")) {
     return { bytes, data: text.slice("data: ".length, -2), name: "" };
   }
