@@ -8,7 +8,7 @@ import { hasMoreContainers } from "../../base/json-containers.ts";
 import { containersMax, nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import { type Phase, toNetworkError } from "./network-error.ts";
-import type { Outbound } from "./outbound.ts";
+import { type Outbound, readUpTo } from "./outbound.ts";
 import type { Connection, Target } from "../provider.ts";
 import { azureApiVersionDefault, baseUrlOf } from "./base-url.ts";
 import { isAnswer } from "../openai/answer.ts";
@@ -111,16 +111,7 @@ async function readFault(
   { statusCode, headers, body }: Response,
   signal: AbortSignal,
 ): Promise<Error> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  await orFault(connection, "head", signal, async () => {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= errorBytesMax) break;
-    }
-  });
-  const text = Buffer.concat(chunks).subarray(0, errorBytesMax);
+  const text = await orFault(connection, "head", signal, () => readUpTo(body, errorBytesMax));
   const { "retry-after": retryAfter } = headers;
   const asked = typeof retryAfter === "string" ? retryAfter : undefined;
   return statusFault(connection, statusCode, asked, text);

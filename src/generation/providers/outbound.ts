@@ -140,3 +140,15 @@ async function sendWith(
   // undici's own fetch, so that fetch and dispatcher have one version; their types differ by name.
   return undiciFetch(input, sent as UndiciRequestInit);
 }
+
+/** Reads an answer's body up to `bytesMax` bytes, and ends a longer one. */
+export async function readUpTo(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= bytesMax) break;
+  }
+  return Buffer.concat(chunks).subarray(0, bytesMax);
+}

@@ -12,7 +12,7 @@ import { memoryOf } from "../../base/json-memory.ts";
 import { providerModelsBytesMax, providerModelsMax } from "../../base/tenant-limits.ts";
 import { type AnswerMemory, currentAnswer } from "../calls/answer-memory.ts";
 import { toNetworkError } from "../providers/network-error.ts";
-import type { Outbound } from "../providers/outbound.ts";
+import { type Outbound, readUpTo } from "../providers/outbound.ts";
 import type { Connection, ProviderType } from "../provider.ts";
 import { baseUrlOf } from "../providers/base-url.ts";
 import { isModelName } from "../connections/routing/resolve.ts";
@@ -143,7 +143,7 @@ async function askForModels(
     headers: { ...api.headers(connection), accept: "application/json", "user-agent": ownName },
     signal: AbortSignal.timeout(timeoutMs),
   });
-  const answer = parseList(await readList(body));
+  const answer = parseList(await readUpTo(body, providerModelsBytesMax + 1));
   const items = isJsonObject(answer) ? answer[api.member ?? "data"] : undefined;
   if (statusCode !== 200 || !isJsonArray(items)) throw new Error("no list of models");
   const models = items.slice(0, providerModelsMax).filter(isJsonObject);
@@ -159,19 +159,9 @@ function isOwnRefusal(error: unknown, connection: Connection): boolean {
   return toNetworkError(error, connection, "body")?.failure === "overloaded";
 }
 
-async function readList(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > providerModelsBytesMax) throw new Error("no list of models: it is too long");
-  }
-  return Buffer.concat(chunks);
-}
-
 function parseList(bytes: Buffer): JsonValue {
-  if (hasMoreContainers(bytes, containersMax)) throw new Error("no list of models");
+  const isTooLong = bytes.length > providerModelsBytesMax;
+  if (isTooLong || hasMoreContainers(bytes, containersMax)) throw new Error("no list of models");
   return JSON.parse(bytes.toString()) as JsonValue;
 }
 

@@ -1,8 +1,9 @@
 // SQL of model aliases.
 
 import type { PendingQuery, Row } from "postgres";
+import type { ProjectScope } from "../../../access/scope.ts";
 import type { Sql } from "../../../postgres/database.ts";
-import type { Heirs, Owner, OwnerLevel } from "../owner/owner.ts";
+import type { Owner, OwnerLevel } from "../owner/owner.ts";
 import { isOf, isUsableBy, ownerValues, selectOwner } from "../owner/store.ts";
 
 type Fragment = PendingQuery<Row[]>;
@@ -80,9 +81,9 @@ export async function listAliases(
 }
 
 /** Returns the aliases that a project may use: its own, its workspace's, its organization's. */
-export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly AliasRow[]> {
+export async function listUsable(sql: Sql, project: ProjectScope): Promise<readonly AliasRow[]> {
   return sql<AliasRow[]>`
     ${selectAliases(sql)}
-    where ${isUsableBy(sql, heirs)}
+    where ${isUsableBy(sql, project)}
     order by project_id nulls last, workspace_id nulls last, name collate "C"`;
 }

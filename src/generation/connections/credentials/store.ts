@@ -2,9 +2,10 @@
 
 import type { PendingQuery, Row } from "postgres";
 import type { PageOptions, Position } from "../../../base/pages.ts";
+import type { ProjectScope } from "../../../access/scope.ts";
 import type { Sql } from "../../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../../postgres/keyset.ts";
-import type { Heirs, Owner, OwnerLevel } from "../owner/owner.ts";
+import type { Owner, OwnerLevel } from "../owner/owner.ts";
 import { isOf, isUsableBy, ownerValues, selectOwner } from "../owner/store.ts";
 import type { ProviderType, SecretName, Settings } from "../../provider.ts";
 
@@ -102,10 +103,13 @@ export async function listCredentials(
 }
 
 /** Returns the credentials that a project may use: its own, its workspace's, its organization's. */
-export async function listUsable(sql: Sql, heirs: Heirs): Promise<readonly CredentialRow[]> {
+export async function listUsable(
+  sql: Sql,
+  project: ProjectScope,
+): Promise<readonly CredentialRow[]> {
   return sql<CredentialRow[]>`
     ${selectCredentials(sql)}
-    where ${isUsableBy(sql, heirs)}
+    where ${isUsableBy(sql, project)}
     order by project_id nulls last, workspace_id nulls last, created_at, credential_id`;
 }
 

@@ -1,7 +1,7 @@
 // Owners of credentials and aliases (an organization, workspace or project), and the inheritance by
 // projects. Source: docs/generations.md.
 
-import type { ProjectScope, Scope } from "../../../access/scope.ts";
+import type { Scope } from "../../../access/scope.ts";
 
 export type OwnerLevel = "org" | "workspace" | "project";
 
@@ -12,9 +12,6 @@ export function toOwner({ level, id }: Pick<Scope, "level" | "id">): Owner {
   if (level === "system" || level === "dataplane") throw new Error(`${level} owns nothing here`);
   return { level, id };
 }
-
-/** Ids of the owners whose credentials and aliases a project may use. */
-export type Heirs = Pick<ProjectScope, "projectId" | "workspaceId" | "orgId">;
 
 /** Returns the subject to forget when an owner's rows change (access/changes/changes.ts). */
 export function changeOf({ id }: Owner): string {

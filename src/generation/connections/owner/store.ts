@@ -1,8 +1,9 @@
 // SQL of the columns that hold the owner of a row of credentials or aliases.
 
 import type { PendingQuery, Row } from "postgres";
+import type { ProjectScope } from "../../../access/scope.ts";
 import type { Sql } from "../../../postgres/database.ts";
-import type { Heirs, Owner, OwnerLevel } from "./owner.ts";
+import type { Owner, OwnerLevel } from "./owner.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
@@ -30,7 +31,7 @@ export function isOf(sql: Sql, { level, id }: Owner): Fragment {
 }
 
 /** Selects the rows that a project may use. */
-export function isUsableBy(sql: Sql, { projectId, workspaceId, orgId }: Heirs): Fragment {
+export function isUsableBy(sql: Sql, { projectId, workspaceId, orgId }: ProjectScope): Fragment {
   return sql`(project_id = ${projectId} or workspace_id = ${workspaceId} or org_id = ${orgId})`;
 }
 
