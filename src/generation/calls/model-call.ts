@@ -49,10 +49,7 @@ export type StreamAnswer = {
   readonly parts: AsyncIterable<readonly StreamPart[]>;
 };
 
-/**
- * Waits for the first parts of a stream: until then a failure is one of the attempt, after which
- * the next may follow. Fails like `parts`.
- */
+/** Waits for the first parts of a stream, because a failure before them may be retried. */
 export async function toStreamAnswer(
   parts: AsyncGenerator<readonly StreamPart[]>,
 ): Promise<StreamAnswer> {

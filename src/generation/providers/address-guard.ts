@@ -4,10 +4,10 @@
 
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { refuse } from "../openai/fields.ts";
-import { OutboundError } from "./network-error.ts";
 import { Resolver } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
+import { refuse } from "../openai/fields.ts";
+import { OutboundError } from "./network-error.ts";
 
 export type AddressGuard = {
   /**

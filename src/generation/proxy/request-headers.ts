@@ -1,8 +1,8 @@
 // Reads the headers of a proxy call that affect its recording and its time-out.
 // Source: docs/decisions.md, 21.2; W3C Trace Context, 3.2 (traceparent).
 
-import { callHeaderLengthMax, callTimeoutMsMax } from "../../base/field-limits.ts";
 import { isUtf8 } from "node:buffer";
+import { callHeaderLengthMax, callTimeoutMsMax } from "../../base/field-limits.ts";
 import { isRecordId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, tryParseJson } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";

@@ -1,10 +1,10 @@
 // Encryption keys of provider secrets by id: the first one encrypts, all of them decrypt.
 // Source: docs/decisions.md, 21.6; docs/generations.md.
 
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { ServiceError } from "../../../base/errors.ts";
 import type { EncryptionKey } from "../../../config.ts";
 import type { Secrets, Settings } from "../../provider.ts";
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
 /** Row and destination that secrets are bound to: with another binding they do not decrypt. */
 export type Binding = Omit<Settings, "apiVersion"> & {
