@@ -84,15 +84,14 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
   }
 
   /** Returns false if the statement failed for its values or for rows that exist. */
-  async function tryStore(rows: string, changes: readonly WrittenChange[]): Promise<boolean> {
-    try {
-      await storeNewEvents(database.sql(), rows, toTotalsJson(totalsTermsOf(changes)));
-      return true;
-    } catch (error) {
-      if (!isAboutRows(error)) throw error;
-      if (error.code === existsCode && error.detail) merging.set(error.detail, true);
-      return false;
-    }
+  function tryStore(rows: string, changes: readonly WrittenChange[]): Promise<boolean> {
+    const totals = toTotalsJson(totalsTermsOf(changes));
+    return tryStatement(
+      () => storeNewEvents(database.sql(), rows, totals),
+      ({ code, detail }) => {
+        if (code === existsCode && detail) merging.set(detail, true);
+      },
+    );
   }
 
   return async (sets) => {
@@ -139,7 +138,26 @@ function tellCreated(sets: readonly WriteSet[], created: Built["created"]): void
   }
 }
 
-function outcomesOf({ changes }: Submitted): Outcomes {
+/**
+ * Runs a statement of a commit. Returns false, after `onFault`, if it stored nothing because of its
+ * rows; throws other errors.
+ */
+export async function tryStatement(
+  run: () => Promise<void>,
+  onFault: (fault: RowsFault) => void = () => undefined,
+): Promise<boolean> {
+  try {
+    await run();
+    return true;
+  } catch (error) {
+    if (!isAboutRows(error)) throw error;
+    onFault(error);
+    return false;
+  }
+}
+
+/** Returns the outcomes of a request's writes. */
+export function outcomesOf({ changes }: Submitted): Outcomes {
   return changes.map(({ change }) => change.outcome);
 }
 

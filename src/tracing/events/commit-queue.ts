@@ -96,8 +96,10 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
           bytes: room.bytes - next.bytes,
         };
         const isOver = left.events < 0 || left.bytes < 0;
+        // New events and updates are stored by different statements.
+        const isOther = group[0] !== undefined && isCreate(group[0]) !== isCreate(next);
         // A request larger than a group forms a group by itself.
-        if ((isOver && group.length > 0) || !place.join(id, organization)) return false;
+        if ((isOver && group.length > 0) || isOther || !place.join(id, organization)) return false;
         room = left;
         group.push(next);
         remove(id, next);
@@ -154,6 +156,10 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
     drain: () =>
       workers === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(() => resolve())),
   };
+}
+
+function isCreate({ set }: Waiting): boolean {
+  return set.kind === "create";
 }
 
 /** Waiting bytes of the project and of all projects, and the bytes of the new request. */

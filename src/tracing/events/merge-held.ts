@@ -59,7 +59,7 @@ export type Merged = Faults & { readonly changes: readonly WrittenChange[] };
 const portionEvents = 500;
 
 /** Maximum ratio of a value's size to its compressed size, that of LZ4. */
-const compressionMax = 255;
+export const compressionMax = 255;
 
 /**
  * Maximum stored bytes of waiting updates, or of lists of children, read at a time: 64 MB of text.
@@ -69,7 +69,8 @@ const portionBytes = 250_000;
 /** Maximum length of a row's JSON: the event's buckets, and its names, error and children. */
 export const rowLengthMax = eventBytesMax + 32_000_000;
 
-type Merging = Faults & {
+/** State of merging a commit. */
+export type Merging = Faults & {
   readonly sql: Sql;
   readonly options: MergeOptions;
   readonly refusals: Map<Change, Refusal>;
@@ -240,7 +241,7 @@ export function foldEntry(
 /**
  * Returns the row that merges an entry's changes into its event; undefined if they change nothing.
  */
-async function mergePair(
+export async function mergePair(
   merging: Merging,
   { entry, held }: Pair,
   heldType: StoredEvent["event_type"],

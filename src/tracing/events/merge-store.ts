@@ -28,6 +28,7 @@ type HeldRow = {
   readonly metadata: string | null;
   readonly bucket_bytes: number;
   readonly children_bytes: number;
+  readonly version: string;
 };
 
 /**
@@ -40,6 +41,27 @@ export async function lockHeld(
   eventIds: readonly string[],
 ): Promise<HeldEvent[]> {
   const rows = await sql<HeldRow[]>`
+    ${selectHeld(sql, projectId, eventIds)}
+    order by e.event_id
+    for no key update`;
+  return rows.map(toHeldEvent);
+}
+
+/** A stored event with its xmin, which every change of the event changes. */
+export type VersionedEvent = HeldEvent & { readonly version: string };
+
+/** Returns events like `lockHeld`, without locking them. */
+export async function readHeld(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<VersionedEvent[]> {
+  const rows = await sql<HeldRow[]>`${selectHeld(sql, projectId, eventIds)}`;
+  return rows.map((row) => ({ ...toHeldEvent(row), version: row.version }));
+}
+
+function selectHeld(sql: Sql, projectId: string, eventIds: readonly string[]): Fragment {
+  return sql`
     select
       e.event_id, e.event_type, e.session_id, e.event_name, e.source, e.parent_id,
       e.error is not null as has_error, e.feedback <> '{}' as has_feedback,
@@ -47,12 +69,9 @@ export async function lockHeld(
       ${countedIn(sql, sql`e.config`, countedKeys.config)} as config,
       ${countedIn(sql, sql`e.metadata`, countedKeys.metadata)} as metadata,
       ${bucketBytes(sql)} as bucket_bytes,
-      pg_column_size(e.children_ids) as children_bytes
+      pg_column_size(e.children_ids) as children_bytes, e.xmin::text as version
     from events as e
-    where e.project_id = ${projectId} and e.event_id = any(${eventIds.map(escapeText)})
-    order by e.event_id
-    for no key update`;
-  return rows.map(toHeldEvent);
+    where e.project_id = ${projectId} and e.event_id = any(${eventIds.map(escapeText)})`;
 }
 
 function countedIn(sql: Sql, bucket: Fragment, keys: readonly string[]): Fragment {
@@ -173,6 +192,14 @@ export async function mergeRows(
     from merged
     where bytes > ${bytesMax}`;
   return tooLarge.map((row) => unescapeText(row.event_id));
+}
+
+/**
+ * Merges rows (migration 0019) and adds to totals in one statement. Fails with
+ * serialization_failure if an event is no longer of the row's `version`.
+ */
+export async function mergeUnchanged(sql: Sql, rows: string, totals: string): Promise<void> {
+  await sql`select merge_events(${rows}::text::jsonb, ${totals}::text::jsonb)`;
 }
 
 // A bucket without given keys keeps its stored value, which Postgres does not read for that.

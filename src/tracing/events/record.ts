@@ -12,6 +12,7 @@ import { createTurns, type Turns } from "../../postgres/turns.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyApart } from "./apply-apart.ts";
 import { createApplyNew } from "./apply-new.ts";
+import { createApplyUpdates } from "./apply-updates.ts";
 import { applyWrites, runsAlone } from "./apply-writes.ts";
 import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
 import type { EstimateCost, EventWrite } from "./event.ts";
@@ -102,6 +103,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const running = createRunning();
   const derivations = { fields, estimateCost, listener, logger };
   const applyNew = createApplyNew(database, derivations);
+  const applyUpdates = createApplyUpdates(database, derivations);
   const queue = createCommitQueue({ commit, turns: options.turns ?? database.turns() });
   // Changes of large events run one at a time: this bounds their memory in Postgres, and other
   // requests do not wait for them.
@@ -109,9 +111,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   // The queue retries a failed request alone, and only then is it split to find its bad writes.
   async function commit(sets: readonly WriteSet[]): Promise<readonly Outcomes[]> {
-    const stored = await applyNew(sets);
+    const stored = (await applyNew(sets)) ?? (await applyUpdates(sets));
     const events = sets.reduce((sum, { writes }) => sum + writes.length, 0);
-    logger?.debug({ requests: sets.length, events, isNew: stored !== undefined }, "commit");
+    logger?.debug(
+      { requests: sets.length, events, isOneStatement: stored !== undefined },
+      "commit",
+    );
     if (stored !== undefined) return stored;
     const [set] = sets;
     if (set === undefined || sets.length > 1) return applyWrites(database, derivations, sets);

@@ -1,0 +1,209 @@
+// Commits of small updates in two round trips (apply-updates.ts) leave what the general way leaves.
+
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import { createApplyUpdates } from "../../src/tracing/events/apply-updates.ts";
+import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
+import type { EventWrite } from "../../src/tracing/events/event.ts";
+import type { WriteKind, WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
+import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { type Database, openDatabase } from "../../src/postgres/database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestProject } from "../support/project.ts";
+
+let testDatabase: TestDatabase;
+let fields: FieldCatalogue;
+let other: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  fields = createFieldCatalogue({ database: testDatabase.database });
+  other = openDatabase({ url: testDatabase.url, connectionsMax: 1 });
+});
+
+afterAll(async () => {
+  await other.close();
+  await testDatabase.drop();
+});
+
+/** Estimates by a field that updates change. */
+const estimateCost = ({ metadata }: { readonly metadata: Readonly<Record<string, unknown>> }) =>
+  typeof metadata["total_tokens"] === "number"
+    ? { cost: metadata["total_tokens"] / 1_000, price_table: "test" }
+    : null;
+
+const derivations = () => ({ fields, estimateCost: estimateCost as never });
+
+function setOf(
+  projectId: ProjectId,
+  writes: readonly EventWrite[],
+  kind: WriteKind = "update",
+): WriteSet {
+  return { projectId, writes, kind, sessionNames: new Map(), receivedAtMs: 2_000, bytes: 2_000 };
+}
+
+const given: readonly EventWrite[] = [
+  { event_id: "model", session_id: "session", event_type: "model", metadata: { total_tokens: 5 } },
+  { event_id: "tool", session_id: "session", event_type: "tool", error: "broken" },
+].map(
+  (event) => ({ ...event, event_name: "a", source: "test", start_time: 1, end_time: 9 }) as never,
+);
+
+/** Creates a project with two events in a session, whose catalogue knows the fields of updates. */
+async function givenProject(): Promise<ProjectId> {
+  const project = await createTestProject(testDatabase.database);
+  const known = { a: 1, cost: 1.5, total_tokens: 1, "b\u0000": "text" };
+  const buckets = { config: known, inputs: known, metadata: known, feedback: known };
+  const rest = {
+    session_id: "session",
+    parent_id: "session",
+    duration: 1,
+    source: "x",
+    error: "x",
+  };
+  const writes = ["model", "tool", "session"].map((event_type) => {
+    const event_id = event_type === "session" ? "session" : `known-${event_type}`;
+    return { event_id, event_type, ...rest, ...buckets } as never;
+  });
+  await applyWrites(testDatabase.database, derivations(), [
+    setOf(project, writes, "create"),
+    setOf(project, given, "create"),
+  ]);
+  return project;
+}
+
+async function readAll(project: ProjectId): Promise<unknown> {
+  const sql = testDatabase.database.sql();
+  const stored = await sql`
+    select to_jsonb(events) - 'project_id' as event
+    from events
+    where project_id = ${project}
+    order by event_id`;
+  const totals = await sql`
+    select to_jsonb(session_totals) - 'project_id' as totals
+    from session_totals
+    where project_id = ${project}
+    order by session_id`;
+  return [...stored, ...totals];
+}
+
+const bucket = fc.record(
+  {
+    a: fc.nat(9),
+    cost: fc.constantFrom(0.1, 0.25, 2.5),
+    total_tokens: fc.nat(9),
+    "b\u0000": fc.string(),
+  },
+  { requiredKeys: [] },
+);
+
+const plain = {
+  event_id: fc.constantFrom("model", "tool", "session"),
+  event_name: fc.constantFrom("a", "b\u0000"),
+  source: fc.constantFrom("test", "other"),
+  parent_id: fc.constantFrom("tool", "session"),
+  error: fc.constantFrom("", "broken"),
+  duration: fc.constantFrom(1.5, 2.5),
+  config: bucket,
+  inputs: bucket,
+  metadata: bucket,
+  feedback: bucket,
+};
+
+const requiredKeys: ["event_id"] = ["event_id"];
+const aPlainUpdate = fc.record(plain, { requiredKeys });
+const anUpdate = fc.record(
+  {
+    ...plain,
+    event_id: fc.constantFrom("model", "tool", "session", "absent"),
+    event_type: fc.constantFrom("model", "tool", "session"),
+    session_id: fc.constantFrom("session", "other"),
+    children_ids: fc.subarray(["tool", "other"]),
+    start_time: fc.constantFrom(1, 2),
+    end_time: fc.constantFrom(9, 20),
+    metadata: fc.dictionary(fc.string(), fc.jsonValue()),
+  },
+  { requiredKeys },
+);
+const aRequest = fc.oneof(
+  { arbitrary: fc.array(aPlainUpdate, { minLength: 1, maxLength: 3 }), weight: 3 },
+  { arbitrary: fc.array(anUpdate, { minLength: 1, maxLength: 3 }), weight: 1 },
+);
+
+/** Returns the database for work outside the transaction that calls it. */
+function anotherConnection(): Database {
+  const { database } = testDatabase;
+  return { ...database, sql: () => other.sql(), isInTransaction: () => false };
+}
+
+describe("applyUpdates", () => {
+  test("leaves what the general way leaves", async () => {
+    let applied = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(aRequest, { maxLength: 6 }),
+        fc.constantFrom("update" as const, "enrich" as const),
+        async (requests, kind) => {
+          const [ours, general] = [await givenProject(), await givenProject()];
+          const applyUpdates = createApplyUpdates(testDatabase.database, derivations());
+          for (const request of requests) {
+            const sets = (project: ProjectId) =>
+              request.map((write) => setOf(project, [write as EventWrite], kind));
+            const want = await applyWrites(testDatabase.database, derivations(), sets(general));
+            const outcomes = await applyUpdates(sets(ours));
+            if (outcomes === undefined) {
+              await applyWrites(testDatabase.database, derivations(), sets(ours));
+            } else {
+              applied += 1;
+              expect(outcomes).toEqual(want);
+            }
+          }
+
+          expect(await readAll(ours)).toEqual(await readAll(general));
+        },
+      ),
+      { numRuns: 60 },
+    );
+    expect(applied).toBeGreaterThan(20);
+  });
+
+  test("stores nothing where an event changes between the read and the merge", async () => {
+    const project = await givenProject();
+    const { database } = testDatabase;
+    const update: EventWrite = { event_id: "model", metadata: { cost: 7.5 } };
+    let updating: Promise<unknown> | undefined;
+
+    await database.transaction(async (sql) => {
+      await sql`
+        update events set source = 'changed'
+        where project_id = ${project} and event_id = 'model'`;
+      const applyUpdates = createApplyUpdates(anotherConnection(), derivations());
+      updating = applyUpdates([setOf(project, [update])]);
+      await vi.waitUntil(async () => {
+        const [row] = await sql<{ count: number }[]>`
+          select count(*)::integer as count
+          from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`;
+        return row?.count === 1;
+      });
+    });
+    expect(await updating).toBeUndefined();
+
+    const [row] = await database.sql()`
+      select source, metadata ->> 'cost' as cost
+      from events
+      where project_id = ${project} and event_id = 'model'`;
+    expect(row).toMatchObject({ source: "changed" });
+    expect(row?.["cost"]).not.toBe("7.5");
+  });
+
+  test("leaves projects with a listener to the general way", async () => {
+    const project = await givenProject();
+    const listener: WrittenListener = { wants: () => true, onWritten: async () => undefined };
+    const applyUpdates = createApplyUpdates(testDatabase.database, { ...derivations(), listener });
+    const update: EventWrite = { event_id: "model", event_name: createUuid() };
+
+    expect(await applyUpdates([setOf(project, [update])])).toBeUndefined();
+  });
+});
