@@ -173,6 +173,7 @@ describe("applyUpdates", () => {
     const { database } = testDatabase;
     const update: EventWrite = { event_id: "model", metadata: { cost: 7.5 } };
     let updating: Promise<unknown> | undefined;
+    const [backend] = await other.sql()<{ pid: number }[]>`select pg_backend_pid() as pid`;
 
     await database.transaction(async (sql) => {
       await sql`
@@ -183,8 +184,8 @@ describe("applyUpdates", () => {
       await vi.waitUntil(async () => {
         const [row] = await sql<{ count: number }[]>`
           select count(*)::integer as count
-          from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`;
+          from pg_locks
+          where pid = ${backend?.pid ?? 0} and not granted`;
         return row?.count === 1;
       });
     });
