@@ -1,6 +1,6 @@
 // Parses the operator's settings of model providers: the usual variables of each provider, and the
 // settings as JSON. They contain secrets, which no error repeats.
-// Source: docs/decisions.md, 21; docs/generations.md.
+// Source: docs/decisions.md, 21.3; docs/generations.md.
 
 import { ServiceError } from "./base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "./base/json.ts";

@@ -300,6 +300,31 @@ describe("comments", () => {
   });
 });
 
+describe("decisions", () => {
+  const text = readFileSync(join(root, "docs/decisions.md"), "utf8");
+  const numbers = [...text.matchAll(/^\| (D?\d+(?:\.\d+)?) \|/gm)].map(([, number]) => number);
+
+  test("have a number of their own", () => {
+    const got = numbers.filter((number, index) => numbers.indexOf(number) !== index);
+
+    expect(got).toEqual([]);
+  });
+
+  test("are cited by the number of one row", () => {
+    const citation = /[Dd]ecisions?(?:\.md)?,? ((?:D?\d[\d.]*(?:,? and |, | to )?)+)/g;
+    const protos = listFiles("proto/waggle", ".proto");
+    const got = [...code, ...protos].flatMap(({ path, text }) =>
+      commentsOf(text)
+        .flatMap((comment) => [...comment.matchAll(citation)])
+        .flatMap(([, list = ""]) => list.match(/D?\d+(?:\.\d+)?/g) ?? [])
+        .filter((number) => !numbers.includes(number))
+        .map((number) => `${path}: ${number}`),
+    );
+
+    expect(got).toEqual([]);
+  });
+});
+
 describe("SQL", () => {
   test("stands in stores, migrations and src/postgres only", () => {
     const statement = /`\s*(select (?!1`)|insert into |update |delete from |with \w+ as )/;

@@ -1,5 +1,5 @@
 // One change of a resource: a transaction that keeps its scope active, the audit row, and the news
-// for every server. Source: docs/decisions.md, 28, 34.
+// for every server. Source: docs/decisions.md, 28, 34.2.
 
 import type { Actor } from "../base/actor.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";

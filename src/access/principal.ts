@@ -1,5 +1,5 @@
 // The caller of a request, after its key or sign-in is verified. Source: docs/spec.md,
-// Authentication; docs/decisions.md, 33 to 35.
+// Authentication; docs/decisions.md, 33, 34.2, 35.
 
 import type { Actor } from "../base/actor.ts";
 import type { Scope, ScopeLevel } from "./scope.ts";

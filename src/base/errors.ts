@@ -1,6 +1,6 @@
 // Error reasons, and the one table of their RPC codes and HTTP statuses. Services throw
 // ServiceError; transport/interceptors/errors.ts and transport/rest/error-body.ts read the table.
-// Source: docs/spec.md, "Errors"; docs/decisions.md, 8 to 10.
+// Source: docs/spec.md, "Errors"; docs/decisions.md, 8.1, 9, 10.
 
 import { Code } from "@connectrpc/connect";
 

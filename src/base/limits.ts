@@ -1,10 +1,10 @@
 // Limits that hold everywhere, with their reasons. Limits that an operator may change are defaults
-// in config.ts. Source: docs/spec.md, "Limits"; docs/decisions.md, 15, 36.
+// in config.ts. Source: docs/spec.md, "Limits"; docs/decisions.md, 15.1, 36.1.
 
 const MB = 1_000_000;
 const MIB = 1_048_576;
 
-/** Maximum body bytes after inflating, by class (docs/decisions.md, 36). */
+/** Maximum body bytes after inflating, by class (docs/decisions.md, 36.1). */
 export const bodyBytesMaxDefault = {
   record: 7 * MIB,
   batch: 64 * MB,

@@ -1,5 +1,5 @@
 // `waggle keys create | list | revoke` on the database of the running service or of a data folder.
-// Source: docs/decisions.md, 31 to 33.
+// Source: docs/decisions.md, 31, 32, 33.
 
 import { toRoot } from "../access/keys/keys.ts";
 import type { Key, Keys } from "../access/keys/keys.ts";

@@ -1,6 +1,6 @@
 // `waggle prices recost`: estimates the costs of a project's stored model events with the installed
 // price table, and reports costs before and after.
-// Source: docs/decisions.md, 18; docs/generations.md.
+// Source: docs/decisions.md, 18.2; docs/generations.md.
 
 import { isProject, type ProjectScope } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";

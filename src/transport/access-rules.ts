@@ -1,6 +1,6 @@
 // The access rule of each rpc: callers and body size. Read from the `(waggle.v1.access)` option of
 // our protos and, for third-party services, from the table below.
-// Source: docs/decisions.md, 35, 36.
+// Source: docs/decisions.md, 35, 36.1.
 
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { access, BodyClass, KeyKind as ProtoKeyKind } from "../../gen/waggle/v1/options_pb.js";

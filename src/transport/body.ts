@@ -1,6 +1,6 @@
 // Reads a request body: inflates it through a counter, stops at the limit of its class, refuses it
 // when too many bytes are in flight, and gives up when it arrives too slowly.
-// Source: docs/limits.md; docs/decisions.md, 36.
+// Source: docs/limits.md; docs/decisions.md, 36.1.
 
 import type { Readable, Transform } from "node:stream";
 import {

@@ -1,6 +1,6 @@
 // Memory of requests and answers: one budget for callers with a key or a sign-in, with a share for
 // each project, and a small separate one for anonymous callers.
-// Source: docs/limits.md; docs/decisions.md, 36.
+// Source: docs/limits.md; docs/decisions.md, 36.1.
 
 import type { Principal } from "../access/principal.ts";
 import { createSharedBudget, type Reservation, type Share } from "../base/byte-budget.ts";

@@ -1,5 +1,5 @@
 // Plain HTTP pages beside the rpcs: sign-in. A page takes and returns records, so that its code
-// does not depend on Node's http. Source: docs/decisions.md, 10, 36.
+// does not depend on Node's http. Source: docs/decisions.md, 10, 36.1.
 
 import type { ServiceError } from "../base/errors.ts";
 import { readBody } from "./body.ts";

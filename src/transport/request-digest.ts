@@ -1,5 +1,5 @@
 // Digest of a request with an Idempotency-Key, from its bytes while the transport has them.
-// Source: docs/decisions.md, 8.
+// Source: docs/decisions.md, 8.1.
 
 import { createHash } from "node:crypto";
 import type { ContextValues } from "@connectrpc/connect";

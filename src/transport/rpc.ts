@@ -1,6 +1,6 @@
 // gRPC, gRPC-Web and Connect: the router's handlers behind our limits. rpc-request.ts reads and
 // decodes the request, an interceptor passes the message on, and Connect frames the answer.
-// Source: docs/limits.md; docs/decisions.md, 36.
+// Source: docs/limits.md; docs/decisions.md, 36.1.
 
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {

@@ -1,6 +1,6 @@
 // One port for HTTP/1.1 and HTTP/2 without TLS, told apart by the first bytes of a connection. Owns
 // the sockets, their time-outs, and the graceful end.
-// Source: RFC 9113, 3.3 and 3.4; docs/decisions.md, 36.
+// Source: RFC 9113, 3.3 and 3.4; docs/decisions.md, 36.1.
 
 import { createServer as createHttp1, type Server as Http1Server } from "node:http";
 import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from "node:http2";

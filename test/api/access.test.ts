@@ -1,6 +1,6 @@
 // Every route × every kind of caller: who may call which route; every denial is the same bytes.
 // The rows of access-rows.ts give the expected answers; a route without a row fails here.
-// Source: docs/spec.md, "Authentication"; docs/decisions.md, 10, 14, 33.1 and 35.1.
+// Source: docs/spec.md, "Authentication"; docs/decisions.md, 10, 14, 33 and 35.
 
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

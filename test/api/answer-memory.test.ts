@@ -1,5 +1,5 @@
 // Answers of models that all together are more than there is memory for: refused with 503 and
-// recorded, and room again when they are stored. Source: docs/decisions.md, 21.
+// recorded, and room again when they are stored. Source: docs/decisions.md, 21.7.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, type Proxied, startProxied } from "../support/proxied.ts";

@@ -1,6 +1,6 @@
 // Organizations, data planes, workspaces and projects over HTTP: documented paths, bodies as they
 // are on the wire, and the errors byte by byte where they are fixed.
-// Source: docs/spec.md, "Control plane"; docs/decisions.md, 10, 12, 13, 28 to 30.
+// Source: docs/spec.md, "Control plane"; docs/decisions.md, 10, 12, 13, 28, 29, 30.
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";

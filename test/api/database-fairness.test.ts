@@ -1,5 +1,5 @@
 // One tenant's slow reads and unread streams beside another tenant's calls, over real sockets.
-// Source: docs/decisions.md, 15, 36.
+// Source: docs/decisions.md, 15.1, 36.1.
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";

@@ -1,6 +1,6 @@
 // The transport of calls that run models: one path for a whole answer and for server-sent events,
 // bodies that pass as they are, and errors in OpenAI's form.
-// Source: docs/decisions.md, 20, 21; proto/waggle/v1/options.proto.
+// Source: docs/decisions.md, 20.1, 21.1; proto/waggle/v1/options.proto.
 
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";

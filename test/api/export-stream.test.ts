@@ -1,5 +1,5 @@
 // POST /v1/events/stream over real sockets: JSON Lines, Parquet, and clients that go.
-// Source: docs/decisions.md, 15.
+// Source: docs/decisions.md, 15.2.
 
 import { parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";

@@ -1,5 +1,5 @@
 // Idempotency-Key on calls that run models, over two servers on one database: hand-written models
-// behind the real transport and records. Source: docs/decisions.md, 8, 20.
+// behind the real transport and records. Source: docs/decisions.md, 8.2, 20.1.
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";

@@ -1,6 +1,6 @@
 // Tenants that run models side by side: the credentials, aliases, sessions, answers and limits of
 // one are never another's. Who may call at all is in access.test.ts.
-// Source: docs/decisions.md, 12, 20, 21, 28.
+// Source: docs/decisions.md, 12, 20.1, 21.3, 28.
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ProjectId } from "../../src/base/ids.ts";

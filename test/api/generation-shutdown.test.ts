@@ -1,5 +1,5 @@
 // Calls of models that still run when the drain time of a shutdown is over: each is told so, none
-// ends as if it were whole. Source: docs/decisions.md, 21, 36.
+// ends as if it were whole. Source: docs/decisions.md, 21.1, 36.2.
 
 import { expect, test } from "vitest";
 import { startProxied, until } from "../support/proxied.ts";

@@ -1,6 +1,6 @@
 // The cases of golden.test.ts: what docs/spec.md "Logging" and the /v1 forms answer. Each runs on a
 // project of its own, first its `given` calls, then its request, by REST and by the equal rpc.
-// Source: docs/spec.md, "Logging", "Errors"; docs/decisions.md, 3, 9 to 16.
+// Source: docs/spec.md, "Logging", "Errors"; docs/decisions.md, 3, 9, 10, 11, 12, 13, 14, 15.1, 16.
 
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";

@@ -1,5 +1,5 @@
 // GET /v1/metrics/{id}/status over the whole service: how a metric fares. Runs are committed as a
-// worker would. Source: docs/decisions.md, 25; docs/evaluators.md.
+// worker would. Source: docs/decisions.md, 25.1; docs/evaluators.md.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";

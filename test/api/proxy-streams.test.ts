@@ -1,5 +1,5 @@
 // Streams through the LLM proxy: byte for byte, ended only once the generation is stored, and never
-// ended cleanly where the provider broke off. Source: docs/decisions.md, 7, 20, 21.
+// ended cleanly where the provider broke off. Source: docs/decisions.md, 7, 20.1, 21.1.
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

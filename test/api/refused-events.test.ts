@@ -1,5 +1,5 @@
 // Events that cannot be stored, over every way in: each is refused alone, with its cause.
-// Source: docs/decisions.md, 5, 9 and 37.
+// Source: docs/decisions.md, 5, 9 and 37.1.
 
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,6 @@
 // POST /v1/metrics/run and its other path over the whole service: an evaluator run on one event by
-// hand. Source: docs/spec.md, "Metrics and evaluations" and "Errors"; docs/decisions.md, 8, 22, 23.
+// hand. Source: docs/spec.md, "Metrics and evaluations" and "Errors"; docs/decisions.md, 8.2, 22.1,
+// 23.
 
 import { ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";

@@ -1,6 +1,6 @@
 // Streamed answers of models whose client stops reading: the provider is stopped, and its call is
 // ended and recorded, over every protocol and on every way to a provider.
-// Source: docs/limits.md, "Answers and reads"; docs/decisions.md, 20, 21.
+// Source: docs/limits.md, "Answers and reads"; docs/decisions.md, 20.1, 21.1.
 
 import {
   type ClientHttp2Session,

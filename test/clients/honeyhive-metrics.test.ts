@@ -1,6 +1,6 @@
 // Metrics as users of npm honeyhive 1.0.42 and of PyPI honeyhive 1.7.0 keep and run them; both
 // clients refuse answers that are not as they were published.
-// Source: the published clients; docs/decisions.md, 22 and 23.
+// Source: the published clients; docs/decisions.md, 22.1 and 23.
 
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

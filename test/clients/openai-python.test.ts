@@ -1,5 +1,5 @@
 // PyPI openai 3.54.0 pointed at the proxy by its base URL alone, over every kind of provider.
-// Source: the published client; docs/decisions.md, 20, 21.
+// Source: the published client; docs/decisions.md, 20.1, 21.1.
 
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,7 +1,7 @@
 // The secrets of providers in the real service with its fullest log: after calls of every kind that
 // end in every way, they stand in no answer, no event, no column of any table and no line of the
 // log.
-// Source: docs/decisions.md, 20, 21.
+// Source: docs/decisions.md, 20.1, 21.6.
 
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";

@@ -1,5 +1,5 @@
 // Events of many megabytes: what changes them costs what it changes, and others do not wait for it.
-// Source: docs/decisions.md, 6 and 36.
+// Source: docs/decisions.md, 6 and 36.3.
 
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -177,7 +177,7 @@ export declare type Event = Message<"waggle.v1.Event"> & {
 export declare const EventSchema: GenMessage<Event>;
 
 /**
- * What a price table says that a model's call cost (docs/decisions.md, 18).
+ * What a price table says that a model's call cost (docs/decisions.md, 18.1).
  *
  * @generated from message waggle.v1.CostEstimate
  */

@@ -190,7 +190,7 @@ export enum KeyKind {
 export declare const KeyKindSchema: GenEnum<KeyKind>;
 
 /**
- * Class of request body, which sets its size limit (docs/decisions.md, 36).
+ * Class of request body, which sets its size limit (docs/decisions.md, 36.1).
  *
  * @generated from enum waggle.v1.BodyClass
  */

@@ -49,7 +49,7 @@ export const BodyClassSchema = /*@__PURE__*/
   enumDesc(file_waggle_v1_options, 1);
 
 /**
- * Class of request body, which sets its size limit (docs/decisions.md, 36).
+ * Class of request body, which sets its size limit (docs/decisions.md, 36.1).
  *
  * @generated from enum waggle.v1.BodyClass
  */

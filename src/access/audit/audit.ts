@@ -1,5 +1,5 @@
 // The audit log: one row for every change, each with the hash of the previous row. Source:
-// docs/decisions.md, 34; docs/audit.md.
+// docs/decisions.md, 34.2; docs/audit.md.
 
 import type { Actor } from "../../base/actor.ts";
 import { isUuid } from "../../base/ids.ts";

@@ -1,6 +1,6 @@
 // The hash of an audit row: over the previous row's hash and the text of its own columns.
 // docs/audit.md describes it for people who verify a log without this code. Source:
-// docs/decisions.md, 34.
+// docs/decisions.md, 34.2.
 
 import { createHash } from "node:crypto";
 

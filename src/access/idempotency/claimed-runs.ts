@@ -1,6 +1,6 @@
 // Idempotency-Key on calls that run a model, sometimes for minutes: the key is claimed first, no
 // transaction is open while the model runs, and one transaction stores the effects and the answer.
-// Source: docs/decisions.md, 8, 20.
+// Source: docs/decisions.md, 8.2, 20.1.
 
 import { createRunning } from "../../base/running.ts";
 import type { Database, Sql } from "../../postgres/database.ts";

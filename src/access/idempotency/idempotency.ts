@@ -1,5 +1,5 @@
 // Idempotency-Key: the first answer to a write is stored with its effect and returned again on
-// retries. Source: docs/decisions.md, 8.
+// retries. Source: docs/decisions.md, 8.1.
 
 import type { ServiceError } from "../../base/errors.ts";
 import type { Database, Sql } from "../../postgres/database.ts";

@@ -1,4 +1,4 @@
-// Turns a record into the answer of a repeated call. Source: docs/decisions.md, 8.
+// Turns a record into the answer of a repeated call. Source: docs/decisions.md, 8.1.
 
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
 import { smallKeptAnswerBytesMax } from "../../base/tenant-limits.ts";

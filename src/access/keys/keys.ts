@@ -1,5 +1,5 @@
 // API keys of every kind: verification, creation, lists and revocation. Source: docs/spec.md, "API
-// keys", Authentication; docs/decisions.md, 14, 31 to 34.
+// keys", Authentication; docs/decisions.md, 14, 31, 32, 33, 34.2.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";

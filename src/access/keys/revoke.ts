@@ -1,6 +1,6 @@
 // Revocation of keys: one, one with all keys that it created, or all inside a scope. Each is one
 // transaction with an audit row per key and the access change for every server. Source:
-// docs/spec.md, "States and transitions"; docs/decisions.md, 29, 32, 33, 34.
+// docs/spec.md, "States and transitions"; docs/decisions.md, 29, 32, 33, 34.2.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";

@@ -149,7 +149,7 @@ function membershipsWithScopes(sql: Sql) {
 
 /**
  * Returns every role of a person. Roles in archived scopes remain for the 24 hours in which the
- * archiving call's answer can be repeated (docs/decisions.md, 8).
+ * archiving call's answer can be repeated (docs/decisions.md, 8.1).
  */
 export async function listRolesOf(sql: Sql, userId: string): Promise<readonly RoleInScope[]> {
   return sql<RoleInScope[]>`

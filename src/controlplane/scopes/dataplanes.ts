@@ -1,5 +1,5 @@
 // Data planes: the cluster that holds the events of an organization's workspaces. Source:
-// docs/spec.md, "Control plane"; docs/decisions.md, 12, 13, 28 to 30.
+// docs/spec.md, "Control plane"; docs/decisions.md, 12, 13, 28, 29, 30.
 
 import type { Actor } from "../../base/actor.ts";
 import { change, changeInside } from "../../access/change.ts";

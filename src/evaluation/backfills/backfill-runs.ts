@@ -1,6 +1,6 @@
 // Steps of a backfill for its workflow: the next chunk of events, whether to continue, its end.
 // Safe in any process and any number of times.
-// Source: docs/decisions.md, 24; docs/evaluators.md, "Backfills".
+// Source: docs/decisions.md, 24.6; docs/evaluators.md, "Backfills".
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { isProject } from "../../access/scope.ts";

@@ -1,5 +1,5 @@
 // Backfills: a version of an evaluator run over stored events. This file has the users' requests,
-// backfill-runs.ts the workflow's steps. Source: docs/decisions.md, 24, 34; docs/evaluators.md,
+// backfill-runs.ts the workflow's steps. Source: docs/decisions.md, 24.6, 34.1; docs/evaluators.md,
 // "Backfills".
 
 import { type Actor, describeActor } from "../../base/actor.ts";

@@ -1,5 +1,6 @@
 // Changes of an evaluator: a version, its deployment, the audit row and the invalidation of caches,
-// in one transaction. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
+// in one transaction. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25.3 and
+// 34.1.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";

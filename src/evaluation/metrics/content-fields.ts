@@ -1,5 +1,5 @@
 // Reads the content of a new version: free JSON with the fields of a metric, or only the code or
-// prompt. Source: docs/decisions.md, 25.
+// prompt. Source: docs/decisions.md, 25.3.
 
 import { isJsonArray, isJsonObject } from "../../base/json.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";

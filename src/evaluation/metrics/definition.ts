@@ -1,5 +1,5 @@
 // The definition of an evaluator, as users write it, and its running version.
-// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22 and 23.
+// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.2 and 23.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";

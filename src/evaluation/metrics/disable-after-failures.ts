@@ -1,5 +1,5 @@
 // Disables a metric after too many failures in a row: counts them as results are committed,
-// decides, and records the version that says why. Source: docs/decisions.md, 25.
+// decides, and records the version that says why. Source: docs/decisions.md, 25.1.
 
 import type { Actor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";

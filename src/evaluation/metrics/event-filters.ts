@@ -1,5 +1,5 @@
 // Filters of the events that an evaluator runs on, including the older request fields for type and
-// name of events. Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.
+// name of events. Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.2.
 
 import { metricEventNameLengthMax } from "../../base/field-limits.ts";
 import { metricFilterBytesMax } from "../../base/tenant-limits.ts";

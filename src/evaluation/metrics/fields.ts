@@ -1,5 +1,5 @@
 // Fields of a definition in requests, before validation, and readers of their names, types and
-// texts, older forms included. Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
+// texts, older forms included. Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.1.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";

@@ -1,5 +1,5 @@
 // Parses the code or prompt of an evaluator when it is saved: finds faults, and whether it reads
-// ground truth. Source: docs/decisions.md, 22 and 23.
+// ground truth. Source: docs/decisions.md, 22.3 and 23.
 
 import type { Owner } from "../../base/fair-places.ts";
 import type { PythonSandbox } from "../runner/python/sandbox.ts";

@@ -1,5 +1,5 @@
 // Metrics, which score events, with a version for each change. Source: docs/spec.md, "Metric
-// definition", "Metrics and evaluations"; docs/decisions.md, 22 to 25, 34.
+// definition", "Metrics and evaluations"; docs/decisions.md, 22.2, 23, 24.1, 25.1, 34.1.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";

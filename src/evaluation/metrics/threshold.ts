@@ -1,5 +1,5 @@
 // Thresholds and categories of requests, checked against the return type.
-// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
+// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.2.
 
 import { categoriesMax, categoryLengthMax } from "../../base/field-limits.ts";
 import { isDeepStrictEqual } from "node:util";

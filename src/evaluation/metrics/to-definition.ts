@@ -1,5 +1,5 @@
 // Builds a definition from the fields of a request and the previous definition, or names the wrong
-// field. Pure. Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22 and 23.
+// field. Pure. Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.2 and 23.
 
 import {
   metricDescriptionLengthMax,

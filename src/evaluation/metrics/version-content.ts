@@ -1,5 +1,5 @@
 // The content of a version in its hashed, compared and shown forms. Pure.
-// Source: docs/decisions.md, 25.
+// Source: docs/decisions.md, 25.3.
 
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";

@@ -1,5 +1,5 @@
 // Versions of evaluators: listing, comparing, deploying and restoring them.
-// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25 and 34.
+// Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25.3 and 34.1.
 
 import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";

@@ -1,5 +1,5 @@
 // Conditions, other than sampling, for an evaluator to run online on an event.
-// Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22, 23.
+// Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22.2, 23.
 
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { RoutedEvaluator } from "../metrics/definition.ts";

@@ -1,6 +1,6 @@
 // The dispatcher: routes written events to evaluators, creates chunks of them and has their
 // workflows started, repeatedly. Every worker runs it; workers take turns at a project.
-// Source: docs/evaluators.md; docs/decisions.md, 22 to 26.
+// Source: docs/evaluators.md; docs/decisions.md, 22.2, 23, 24.1, 25.1, 26.
 
 import { LRUCache } from "lru-cache";
 import { isProject, type ProjectScope, systemScopeId } from "../../access/scope.ts";

@@ -1,6 +1,6 @@
 // The evaluation queue: written events to route. Filled in the commit of the events, so that none
 // is lost. Costs ingestion one small statement per commit, and nothing if no evaluator may run.
-// Source: docs/evaluators.md; docs/decisions.md, 22.
+// Source: docs/evaluators.md; docs/decisions.md, 22.2.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid } from "../../base/ids.ts";

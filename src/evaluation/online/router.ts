@@ -1,6 +1,6 @@
 // The router: takes events off the queue and queues runs of the evaluators that match them, with
 // the current state of events and evaluators.
-// Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22, 23, 26.
+// Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22.2, 23, 26.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";

@@ -1,5 +1,5 @@
 // Sampling: selects the share of events that an evaluator runs on.
-// Source: docs/decisions.md, 22.
+// Source: docs/decisions.md, 22.2.
 
 import { hash } from "node:crypto";
 

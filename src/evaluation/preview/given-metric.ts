@@ -1,5 +1,5 @@
 // Parses the definition of a run request. Source: docs/spec.md, "Metrics and evaluations";
-// docs/decisions.md, 22.
+// docs/decisions.md, 22.2.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";

@@ -1,5 +1,5 @@
 // Manual runs of an evaluator on one event; nothing is stored.
-// Source: docs/spec.md, "POST /v1/metrics/run" and "Errors"; docs/decisions.md, 22, 23.
+// Source: docs/spec.md, "POST /v1/metrics/run" and "Errors"; docs/decisions.md, 22.2, 23.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";

@@ -1,5 +1,5 @@
 // Runs a version of an evaluator on events, for every type: code in the sandbox, a prompt at a
-// model. Source: docs/evaluators.md; docs/decisions.md, 22, 24.
+// model. Source: docs/evaluators.md; docs/decisions.md, 22.3, 24.2.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { assertNever, ServiceError } from "../../base/errors.ts";

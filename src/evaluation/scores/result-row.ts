@@ -1,5 +1,5 @@
 // Stored form of a result: the row of its run, and the metrics of its event.
-// Source: docs/decisions.md, 24.
+// Source: docs/decisions.md, 24.1.
 
 import type { JsonObject } from "../../base/json.ts";
 import type { MetricsMerge } from "../../tracing/events/metrics.ts";

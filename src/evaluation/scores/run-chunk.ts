@@ -1,6 +1,6 @@
 // Runs one version of an evaluator on the events of a chunk, for some seconds per step: reads the
 // unfinished runs, runs them, and commits results as they come.
-// Source: docs/decisions.md, 24 and 25; docs/workflows.md.
+// Source: docs/decisions.md, 24.1 and 25.1; docs/workflows.md.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { isProject } from "../../access/scope.ts";

@@ -1,5 +1,5 @@
 // Runs an evaluator on one event until there is a score or a failure, and waits out temporary
-// faults of a provider or the service itself. Source: docs/decisions.md, 24.
+// faults of a provider or the service itself. Source: docs/decisions.md, 24.2.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { outcomes, ServiceError } from "../../base/errors.ts";

@@ -1,5 +1,5 @@
 // Scores: checks a value against the definition, and whether it passes.
-// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.
+// Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.4.
 
 import type { JsonValue } from "../../base/json.ts";
 import { scoreCharactersMax } from "../../base/tenant-limits.ts";

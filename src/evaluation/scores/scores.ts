@@ -1,5 +1,5 @@
 // Scores: results of evaluators on events, one per version and event, together with the events'
-// metrics. Source: docs/decisions.md, 22, 24 to 26; docs/evaluators.md.
+// metrics. Source: docs/decisions.md, 22.4, 24.1, 25.1, 26; docs/evaluators.md.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import type { Clusters } from "../../postgres/clusters.ts";

@@ -1,5 +1,5 @@
 // Explains why an evaluator scored an event or did not, and shows an evaluator's status.
-// Source: docs/decisions.md, 25, 26; docs/evaluators.md, "Why".
+// Source: docs/decisions.md, 25.1, 26; docs/evaluators.md, "Why".
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";

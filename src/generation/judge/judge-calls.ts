@@ -1,5 +1,5 @@
 // Model calls of judges: not streamed, and without an event. The answer contains tokens and cost.
-// Source: docs/evaluators.md; docs/decisions.md, 20, 22.
+// Source: docs/evaluators.md; docs/decisions.md, 20.1, 22.6.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProjectScope } from "../../access/scope.ts";

@@ -1,5 +1,5 @@
 // Reads the events of one answer (page, list, tree or skeleton) into memory, within its bounds.
-// Source: docs/decisions.md, 15.
+// Source: docs/decisions.md, 15.1.
 
 import { ServiceError } from "../../base/errors.ts";
 import { answerBytesMax, answerContainersMax } from "../../base/limits.ts";

@@ -1,6 +1,6 @@
 // Applies the writes of one commit in one transaction: inserts, merges, early updates, sessions,
 // totals and field catalogue. An unstorable write is refused alone.
-// Source: docs/decisions.md, 5, 6, 9, 17 and 18.
+// Source: docs/decisions.md, 5, 6, 9, 17 and 18.1.
 
 import { commitGroupBytesMax } from "../../base/limits.ts";
 import type { Logger } from "../../base/logger.ts";

@@ -1,5 +1,5 @@
 // Limits of an event, the same for every protocol: lengths of texts and keys, number of values,
-// depth, bytes. Source: docs/decisions.md, 4, 5, 9 and 36.
+// depth, bytes. Source: docs/decisions.md, 4, 5, 9 and 36.3.
 
 import { isJsonArray, type JsonObject, type JsonValue } from "../../base/json.ts";
 import {

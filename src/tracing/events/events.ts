@@ -1,5 +1,5 @@
 // Events: create, batch, enrich, update, get and delete, with their rules.
-// Source: docs/spec.md, "Logging"; docs/decisions.md, 4 to 9.
+// Source: docs/spec.md, "Logging"; docs/decisions.md, 4, 5, 6, 7, 8.1, 9.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId, type ProjectId } from "../../base/ids.ts";

@@ -1,5 +1,5 @@
 // Stored events as a commit reads them: without payload. The payload is merged inside Postgres, so
-// that a small update of a large event costs little. Source: docs/decisions.md, 6 and 18.
+// that a small update of a large event costs little. Source: docs/decisions.md, 6 and 18.1.
 
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { amountKeys, amountLengthMax } from "../sessions/totals.ts";

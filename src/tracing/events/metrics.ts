@@ -1,5 +1,5 @@
 // Metrics that the service itself gives to events: merged by the law of buckets, without reading or
-// writing other parts of the event, however large. Source: docs/decisions.md, 6, 17, 24.
+// writing other parts of the event, however large. Source: docs/decisions.md, 6, 17, 24.1.
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";

@@ -1,6 +1,6 @@
 // Records writes: the only way for events into the store, for every protocol. Writes of concurrent
 // requests share a statement and a commit (commit-queue.ts); a caller is answered after its commit.
-// Source: docs/decisions.md, 5 to 7, 9 and 18.
+// Source: docs/decisions.md, 5, 6, 7, 9 and 18.1.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";

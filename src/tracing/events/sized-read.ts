@@ -1,6 +1,6 @@
 // Reads events within bounds of bytes: Postgres computes sizes before rows are fetched, the bytes
 // are reserved in the call's memory first, and rows come in portions.
-// Source: docs/decisions.md, 15.
+// Source: docs/decisions.md, 15.1.
 
 import type { PendingQuery } from "postgres";
 import { createByteBudget, type Reservation } from "../../base/byte-budget.ts";

@@ -1,6 +1,6 @@
 // Export: the events of a project that match filters and dates, in pages (by number or cursor) or
 // as one unbounded stream.
-// Source: docs/spec.md, POST /events/export; docs/decisions.md, 15 to 17.
+// Source: docs/spec.md, POST /events/export; docs/decisions.md, 15.1, 16, 17.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";

@@ -1,5 +1,5 @@
 // Pages and counts of events by conditions. Every statement names its project and skips waiting
-// updates (`pending`). Source: docs/decisions.md, 15.
+// updates (`pending`). Source: docs/decisions.md, 15.1.
 
 import type { Read } from "../../postgres/database.ts";
 import type { RowSource } from "../events/sized-store.ts";

@@ -1,5 +1,5 @@
 // Unbounded streams of events, read in chunks by place: a slow client holds no transaction and no
-// connection. Source: docs/decisions.md, 15.
+// connection. Source: docs/decisions.md, 15.2.
 
 import { ServiceError } from "../../base/errors.ts";
 import { streamsMax, streamsOfProjectMax } from "../../base/limits.ts";

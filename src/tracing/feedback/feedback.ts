@@ -1,5 +1,5 @@
 // Feedback on generations: stores each record and applies it to the generation's event.
-// Source: docs/spec.md, "Feedback"; docs/decisions.md, 6, 20, 23.
+// Source: docs/spec.md, "Feedback"; docs/decisions.md, 6, 20.2, 23.
 
 import { taskLengthMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";

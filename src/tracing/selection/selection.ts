@@ -1,5 +1,5 @@
 // Selects a project's events by stored conditions, which may be older than any event with the
-// fields they name. Source: docs/decisions.md, 16, 22, 26.
+// fields they name. Source: docs/decisions.md, 16, 22.2, 26.
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";

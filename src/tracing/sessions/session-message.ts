@@ -1,4 +1,4 @@
-// Converts sessions and their trees to messages. Source: docs/decisions.md, 11, 18 and 19.
+// Converts sessions and their trees to messages. Source: docs/decisions.md, 11, 18.1 and 19.
 
 import { create } from "@bufbuild/protobuf";
 import {

@@ -1,5 +1,5 @@
 // Sessions: start, update, read with totals, list, tree, delete.
-// Source: docs/spec.md, "Logging"; docs/decisions.md, 5, 11, 15, 18 and 19.
+// Source: docs/spec.md, "Logging"; docs/decisions.md, 5, 11, 15.1, 18.1 and 19.
 
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId, type ProjectId } from "../../base/ids.ts";

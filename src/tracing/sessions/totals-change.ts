@@ -1,5 +1,5 @@
 // Converts the events that a commit changed to the change of their sessions' totals.
-// Source: docs/decisions.md, 18.
+// Source: docs/decisions.md, 18.1.
 
 import type { Sql } from "../../postgres/database.ts";
 import type { CountedEvent } from "../events/held-event.ts";

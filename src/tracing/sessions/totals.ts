@@ -1,5 +1,5 @@
 // Session totals: the amounts that one event adds to its session, and their sums.
-// Source: docs/spec.md, "Event record", rules 1 and 2; docs/decisions.md, 18.
+// Source: docs/spec.md, "Event record", rules 1 and 2; docs/decisions.md, 18.1.
 
 import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { EventType } from "../events/event.ts";

@@ -1,5 +1,5 @@
 // Records the spans of one request as events: first ids, then the event of each span, then the
-// names of sessions. Source: docs/spec.md, "Logging"; docs/decisions.md, 5 to 7 and 37.
+// names of sessions. Source: docs/spec.md, "Logging"; docs/decisions.md, 5, 6, 7 and 37.1.
 
 import type { Reservation } from "../../base/byte-budget.ts";
 import type { ProjectId } from "../../base/ids.ts";

@@ -1,5 +1,5 @@
 // Limits of spans in addition to those of every event (events/event-limits.ts), checked before
-// mapping, because mapping itself takes memory and time. Source: docs/decisions.md, 36 and 37.
+// mapping, because mapping itself takes memory and time. Source: docs/decisions.md, 36.3 and 37.2.
 
 import { isJsonArray, type JsonValue } from "../../base/json.ts";
 import { copiedBytesMax, eventValuesMax, keyLengthMax, nameLengthMax } from "../../base/limits.ts";

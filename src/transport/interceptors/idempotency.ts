@@ -1,5 +1,6 @@
 // Idempotency-Key on every write: a retry gets the first answer, over any protocol. The rule is in
-// access/idempotency; this file converts messages to bytes and back. Source: docs/decisions.md, 8.
+// access/idempotency; this file converts messages to bytes and back. Source: docs/decisions.md,
+// 8.1.
 
 import { createHash } from "node:crypto";
 import { type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";

@@ -1,6 +1,6 @@
 // Checks request messages against the `buf.validate` rules of their protos. Messages without a rule
 // at any level are skipped, so that batches have no cost.
-// Source: docs/decisions.md, 4, 15; proto/third_party/buf/validate/validate.proto.
+// Source: docs/decisions.md, 4, 15.1; proto/third_party/buf/validate/validate.proto.
 
 import { type DescMessage, hasOption, type Message } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";

@@ -1,5 +1,5 @@
 // Converts OTLP attribute values to JSON values. Source: OpenTelemetry protocol, common.proto;
-// docs/decisions.md, 37.
+// docs/decisions.md, 37.1.
 
 import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import { type JsonValue, setOwn, type MutableObject } from "../../base/json.ts";

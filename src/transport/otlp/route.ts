@@ -1,6 +1,6 @@
 // OTLP over HTTP: serves the exporters' paths and calls TraceService.Export as gRPC does. http.ts
-// reads and writes the bodies. Source: OTLP specification, OTLP/HTTP; docs/decisions.md, 14, 36,
-// 37.
+// reads and writes the bodies. Source: OTLP specification, OTLP/HTTP; docs/decisions.md, 14, 36.1,
+// 37.1.
 
 import type { ContextValues } from "@connectrpc/connect";
 import type { ExportTraceServiceResponse } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";

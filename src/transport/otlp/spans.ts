@@ -1,6 +1,6 @@
 // Converts OTLP messages to spans: ids to hex, nanoseconds to milliseconds, typed attribute values
 // to JSON. A span that cannot be stored is left out, with its reason.
-// Source: OpenTelemetry protocol, trace.proto; docs/decisions.md, 37.
+// Source: OpenTelemetry protocol, trace.proto; docs/decisions.md, 37.1.
 
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type {

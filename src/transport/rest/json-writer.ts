@@ -1,5 +1,5 @@
 // Converts messages to plain JSON values, with closures compiled once per message from the
-// descriptor. Source: proto/waggle/v1/options.proto; docs/decisions.md, 3, 10, 15.
+// descriptor. Source: proto/waggle/v1/options.proto; docs/decisions.md, 3, 10, 15.1.
 
 import {
   type DescEnum,

@@ -1,6 +1,6 @@
 // The OpenAI API's form of errors, for routes with clients of that API. A denied or absent resource
 // is the fixed 404 here too.
-// Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 10, 21.
+// Source: the OpenAI API reference, "Error codes"; docs/decisions.md, 10, 21.1.
 
 import { outcomes, type ServiceError } from "../../base/errors.ts";
 import { headersOf, publicMessageOf } from "../interceptors/errors.ts";

@@ -1,6 +1,6 @@
 // Encodes streams as server-sent events: one JSON value per event, and `[DONE]` at the end. A
 // failed stream ends with an error event.
-// Source: docs/decisions.md, 20; HTML Standard, 9.2 (Server-sent events).
+// Source: docs/decisions.md, 20.1; HTML Standard, 9.2 (Server-sent events).
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { messageLines } from "./stream.ts";

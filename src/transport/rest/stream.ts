@@ -1,6 +1,6 @@
 // Server streams over REST: encodes messages by their type or by Accept, writes with backpressure,
 // stops when the client leaves, and never ends cleanly after an error. Source: docs/decisions.md,
-// 15.
+// 15.2.
 
 import type { Writable } from "node:stream";
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";

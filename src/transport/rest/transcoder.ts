@@ -1,6 +1,6 @@
 // REST as a protocol beside Connect, gRPC and gRPC-Web: converts an HTTP request to the message of
 // an RPC client, for the same gate, interceptors and implementation.
-// Source: docs/decisions.md, 3, 9, 10, 36.
+// Source: docs/decisions.md, 3, 9, 10, 36.1.
 
 import { getOption, type Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";

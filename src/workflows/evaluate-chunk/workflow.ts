@@ -1,5 +1,5 @@
 // Runs a version of an evaluator on a chunk of events, each once. Started through the outbox, or by
-// the workflow of a backfill. Source: docs/decisions.md, 24; docs/workflows.md.
+// the workflow of a backfill. Source: docs/decisions.md, 24.1; docs/workflows.md.
 
 import {
   CancellationScope,

@@ -1,4 +1,4 @@
-// Tokens that the Vercel AI SDK tells, in disjoint parts. Source: docs/decisions.md, 18.
+// Tokens that the Vercel AI SDK tells, in disjoint parts. Source: docs/decisions.md, 18.2.
 
 import { expect, test } from "vitest";
 import { usageOf } from "../../../src/generation/providers/ai-sdk/completion.ts";

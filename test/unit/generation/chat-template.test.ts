@@ -1,4 +1,4 @@
-// Placeholders of chat messages. Source: docs/spec.md, "config"; docs/decisions.md, 20.
+// Placeholders of chat messages. Source: docs/spec.md, "config"; docs/decisions.md, 20.1.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

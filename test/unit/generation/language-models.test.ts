@@ -1,5 +1,5 @@
 // Models of the Vercel AI SDK: bound to their connection and to nothing of the process's own
-// settings. Source: docs/decisions.md, 20, 21.
+// settings. Source: docs/decisions.md, 20.1, 21.1.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Connection, ProviderType } from "../../../src/generation/provider.ts";

@@ -18,7 +18,7 @@ const methods: readonly DescMethod[] = [
 ].flatMap((service) => service.methods);
 
 describe("access rules", () => {
-  // docs/decisions.md, 36.
+  // docs/decisions.md, 36.1.
   test("take 7 MiB for single records and 64 MB for batches and /v1 forms", () => {
     const bodies = methods.flatMap((method) =>
       bindingsOf(method)

@@ -1,4 +1,4 @@
-// Whose an Idempotency-Key is, and where its answer is kept. Source: docs/decisions.md, 8.
+// Whose an Idempotency-Key is, and where its answer is kept. Source: docs/decisions.md, 8.1.
 
 import { create } from "@bufbuild/protobuf";
 import { createContextValues, type UnaryRequest } from "@connectrpc/connect";

@@ -1,5 +1,5 @@
 // Judges: prompts that a model answers with a score. Source: docs/spec.md, "What the service does",
-// 6; docs/evaluators.md; docs/decisions.md, 22.
+// 6; docs/evaluators.md; docs/decisions.md, 22.6.
 
 import type { ProjectScope } from "../../../access/scope.ts";
 import { type JsonObject, present } from "../../../base/json.ts";

@@ -1,5 +1,5 @@
 // Parses a judge's answer into the score and its explanation.
-// Source: docs/evaluators.md; docs/decisions.md, 22.
+// Source: docs/evaluators.md; docs/decisions.md, 22.5.
 
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../../base/json.ts";
 import { checkScore, type Score, type ScoreRule } from "../../scores/score.ts";

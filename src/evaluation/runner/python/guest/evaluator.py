@@ -2,7 +2,7 @@
 # says what came of it. Imported when the memory snapshot is made; guest/main.js calls `inspect` and
 # `run`, one at a time, and passes their JSON on. Evaluators share this interpreter and can change
 # anything here, so nobody outside believes more of an answer than that this process wrote it.
-# Source: docs/sandbox.md; decisions 22 and 23.
+# Source: docs/sandbox.md; decisions 22.3 and 23.
 
 import ast
 import asyncio
