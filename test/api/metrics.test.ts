@@ -69,6 +69,15 @@ describe("POST /v1/metrics", () => {
     expect(got.json).toMatchObject(said);
   });
 
+  test("keeps the scale of a Python metric, which published clients send", async () => {
+    const project = await givenAMetricProject(service);
+    const id = await project.make({ ...anEvaluator, scale: 5 });
+
+    const got = await project.call(`GET /v1/metrics/${id}`);
+
+    expect(got.json).toMatchObject({ type: "PYTHON", scale: 5 });
+  });
+
   test("shows each filter with a value and a type, as clients want them", async () => {
     const project = await givenAMetricProject(service);
     const given = [
@@ -144,7 +153,7 @@ describe("POST /v1/metrics", () => {
     { body: llm({ model_name: null }), want: "model_name: is required for type LLM" },
     { body: llm({ scale: 0 }), want: "scale: must be a whole number from 1 to 1000" },
     { body: llm({ scale: 2.5 }), want: "scale" },
-    { body: python({ scale: 5 }), want: "scale: is only for type LLM" },
+    { body: python({ scale: 0 }), want: "scale: must be a whole number from 1 to 1000" },
     { body: python({ return_type: "int" }), want: "return_type: must be float, boolean, string" },
     { body: python({ sampling_percentage: 101 }), want: "sampling_percentage: must be from 0" },
     { body: python({ sampling_percentage: "all" }), want: "sampling_percentage" },
@@ -293,7 +302,7 @@ describe("PUT /v1/metrics", () => {
 
     expect(asCode.json["message"]).toContain("criteria: line 1, column");
     expect(asQuestion.status).toBe(200);
-    expect(got.json).toMatchObject({ type: "HUMAN", model_provider: null, scale: null });
+    expect(got.json).toMatchObject({ type: "HUMAN", model_provider: null, scale: 5 });
   });
 
   test.each([

@@ -293,6 +293,19 @@ describe.each(["/v1/traces", "/opentelemetry/v1/traces"])("/openapi.json on %s",
   });
 });
 
+describe("/openapi.json on routes of OpenAI's API", () => {
+  test.each(["/v1/chat/completions", "/v1/embeddings"])(
+    "is true of a refusal of %s",
+    async (path) => {
+      const got = await call("POST", path, {}, { "content-type": jsonType });
+
+      expect(got.status).toBe(400);
+      expect(JSON.parse(got.text)).toHaveProperty("error.message");
+      expect(faults(answerSchema("POST", path, 400), JSON.parse(got.text))).toEqual([]);
+    },
+  );
+});
+
 describe("/openapi.json without a database", () => {
   let away: TestService;
   beforeAll(async () => {

@@ -57,6 +57,7 @@ export function toDefinition(
       before?.sampling_percentage ??
       samplingDefault,
     ...toJudge(fields, before, type),
+    scale: parseScale(orBefore(fields.scale, before?.scale) ?? null),
     filters: toFilters(fields, before),
   };
   return { definition, criteriaField: criteria.field };
@@ -134,7 +135,7 @@ function orBefore<T>(given: T | undefined, before: T | undefined): T | undefined
   return given === undefined ? before : given;
 }
 
-type JudgeFields = Pick<Definition, "model_provider" | "model_name" | "scale">;
+type JudgeFields = Pick<Definition, "model_provider" | "model_name">;
 
 function toJudge(
   fields: DefinitionFields,
@@ -142,15 +143,14 @@ function toJudge(
   type: MetricType,
 ): JudgeFields {
   if (type !== "LLM") {
-    for (const field of ["model_provider", "model_name", "scale"] as const) {
+    for (const field of ["model_provider", "model_name"] as const) {
       if (fields[field]) refuse(field, "is only for type LLM");
     }
-    return { model_provider: null, model_name: null, scale: null };
+    return { model_provider: null, model_name: null };
   }
   return {
     model_provider: parseModel("model_provider", fields, before),
     model_name: parseModel("model_name", fields, before),
-    scale: parseScale(orBefore(fields.scale, before?.scale) ?? null),
   };
 }
 

@@ -39,7 +39,7 @@ const checks: { readonly [Type in ScoreType]: Check } = {
       return mismatch(value, "a number");
     }
     const number = Number(value);
-    // Only judges have a scale.
+    // Other types keep a scale for the clients that send one.
     if (type !== "LLM" || scale === null) return { score: number };
     if (number >= 0 && number <= scale) return { score: number };
     return { fault: `the score is ${number}, which is not within 0 to ${scale}` };

@@ -1,6 +1,7 @@
 // Records the spans of one request as events: first ids, then the event of each span, then the
 // names of sessions. Source: docs/spec.md, "Logging"; docs/decisions.md, 5, 6, 7 and 37.1.
 
+import { quoteText } from "../../base/errors.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { createPacer } from "../../base/pacer.ts";
@@ -10,7 +11,7 @@ import { weighFields } from "../events/event-limits.ts";
 import type { Recorder } from "../events/record.ts";
 import { firstText, identifySpans, type Identity } from "./identity.ts";
 import { mapSpan } from "./map-span.ts";
-import { quoteName, type RejectedSpan, type Span } from "./span.ts";
+import { type RejectedSpan, type Span } from "./span.ts";
 import { limitCopies, nameFaultOf, spanFaultOf } from "./span-limits.ts";
 
 export type Traces = {
@@ -52,7 +53,7 @@ export function createTraces({
         // A session is not a span; if the session is refused, its spans are refused too.
         if (index < sessionCount) continue;
         const name = writes[index]?.event_name ?? "";
-        unstored.push({ reason: `span ${quoteName(name)}: ${cause}` });
+        unstored.push({ reason: `span ${quoteText(name)}: ${cause}` });
       }
       return [...rejected, ...unstored];
     },
@@ -90,7 +91,7 @@ export function* toWrites(
     if (ids === undefined) continue;
     const mapped = mapWithin(span, ids, { source, excess: copies.rejected.get(span) });
     if ("fault" in mapped) {
-      rejected.push({ reason: `span ${quoteName(span.name)}: ${mapped.fault}` });
+      rejected.push({ reason: `span ${quoteText(span.name)}: ${mapped.fault}` });
     } else {
       memory.grow(mapped.values * valueBytes);
       writes.push(mapped.write);

@@ -58,9 +58,3 @@ export type Span = {
 
 /** Reason why a span cannot be stored; it names the span. */
 export type RejectedSpan = { readonly reason: string };
-
-/** Quotes a span's name, shortened so that a reason stays readable. */
-export function quoteName(name: string): string {
-  const nameLengthMax = 80;
-  return JSON.stringify(name.length > nameLengthMax ? `${name.slice(0, nameLengthMax)}…` : name);
-}

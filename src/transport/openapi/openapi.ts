@@ -70,6 +70,7 @@ export function createOpenApiDocument(
         ...Object.fromEntries(components),
         ...fixedSchemas,
         Error: errorSchema,
+        OpenAiError: openAiErrorSchema,
         NotFound: notFoundSchema,
       },
     },
@@ -87,6 +88,7 @@ function operation(
   const description = commentOf(`${method.parent.typeName}.${method.name}`);
   const suffix = index === 0 ? "" : `_${index + 1}`;
   const body = requestBody(binding, components);
+  const errors = binding.form.openaiErrors ? openAiErrors : ownErrors;
   return {
     operationId: `${method.parent.name}_${method.name}${suffix}`,
     tags: [method.parent.name],
@@ -97,9 +99,9 @@ function operation(
     ...(body ? { requestBody: body } : {}),
     responses: {
       200: answerOf(binding, components),
-      400: { $ref: "#/components/responses/BadRequest" },
+      400: { $ref: `#/components/responses/${errors.badRequest}` },
       404: { $ref: "#/components/responses/NotFound" },
-      default: { $ref: "#/components/responses/Error" },
+      default: { $ref: `#/components/responses/${errors.other}` },
     },
     "x-permission": accessRuleOf(method).permission,
     ...(body ? { "x-body-bytes-max": bodyLimits[bodyClassAt(method, path)] } : {}),
@@ -234,6 +236,28 @@ const errorSchema: Schema = {
   required: ["success"],
 };
 
+/** Form of rest/openai-error.ts; a provider's own answer has at least `error`. */
+const openAiErrorSchema: Schema = {
+  type: "object",
+  properties: {
+    error: {
+      type: "object",
+      properties: {
+        message: { type: "string" },
+        type: { type: ["string", "null"] },
+        param: { type: ["string", "null"] },
+        code: { type: ["string", "integer", "null"] },
+      },
+      required: ["message"],
+    },
+  },
+  required: ["error"],
+};
+
+/** Names of the error answers of a route, by the form of its errors. */
+const ownErrors = { badRequest: "BadRequest", other: "Error" };
+const openAiErrors = { badRequest: "OpenAiBadRequest", other: "OpenAiError" };
+
 const notFoundSchema: Schema = {
   const: { success: false, statusCode: 404, errorCode: "NOT_FOUND", message: "Not found" },
 };
@@ -242,6 +266,8 @@ const errorResponses = {
   BadRequest: errorResponse("What was wrong, with the field's name", "Error"),
   NotFound: errorResponse("Absent, or not for this key; always this one body", "NotFound"),
   Error: errorResponse("Any other failure; a 5xx has no message, a 503 has Retry-After", "Error"),
+  OpenAiBadRequest: errorResponse("What was wrong, in the form of OpenAI's API", "OpenAiError"),
+  OpenAiError: errorResponse("Any other failure, in the form of OpenAI's API", "OpenAiError"),
 };
 
 function errorResponse(description: string, schema: string): Schema {

@@ -23,12 +23,12 @@ import {
   type Status,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import type { Reservation } from "../../base/byte-budget.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { quoteText, ServiceError } from "../../base/errors.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { messageBytesOf } from "../decode/json-message.ts";
 import { reserveDecoded } from "../../base/decode/tally.ts";
-import { quoteName, type RejectedSpan } from "../../tracing/spans/span.ts";
+import { type RejectedSpan } from "../../tracing/spans/span.ts";
 import {
   FieldError,
   pick,
@@ -127,7 +127,7 @@ async function readScopeSpans(item: JsonValue, reading: Reading): Promise<ScopeS
 
 function nameOf(span: JsonValue): string {
   const name = isJsonObject(span) ? span["name"] : undefined;
-  return quoteName(typeof name === "string" ? name : "");
+  return quoteText(typeof name === "string" ? name : "");
 }
 
 function readScope(source: JsonObject): InstrumentationScope {

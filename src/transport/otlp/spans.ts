@@ -2,6 +2,7 @@
 // to JSON. A span that cannot be stored is left out, with its reason.
 // Source: OpenTelemetry protocol, trace.proto; docs/decisions.md, 37.1.
 
+import { quoteText } from "../../base/errors.ts";
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type {
   InstrumentationScope,
@@ -15,12 +16,7 @@ import {
 import type { Span as OtlpSpan } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import { listItemsMax, sharedAttributesBytesMax } from "../../base/limits.ts";
 import type { Steps } from "../../base/paced.ts";
-import {
-  quoteName,
-  type Attributes,
-  type RejectedSpan,
-  type Span,
-} from "../../tracing/spans/span.ts";
+import { type Attributes, type RejectedSpan, type Span } from "../../tracing/spans/span.ts";
 import { AttributeError, createValueCount, readAttributes, takeLength } from "./attributes.ts";
 
 const traceIdBytes = 16;
@@ -48,7 +44,7 @@ export function* readSpans(request: ExportTraceServiceRequest): Steps<{
       for (const span of otlpSpans) {
         const read = "reason" in shared ? shared : readSpan(span, shared);
         if ("reason" in read) {
-          rejected.push({ reason: `span ${quoteName(span.name)}: ${read.reason}` });
+          rejected.push({ reason: `span ${quoteText(span.name)}: ${read.reason}` });
         } else spans.push(read);
         yield;
       }
