@@ -293,8 +293,8 @@ describe("an invalid request", () => {
       says: "metric.model_name:",
     },
     {
-      name: "a scale of code",
-      body: { metric: { ...one, scale: 5 }, event },
+      name: "a scale of zero",
+      body: { metric: { ...one, scale: 0 }, event },
       says: "metric.scale:",
     },
     {
