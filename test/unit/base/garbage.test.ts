@@ -1,7 +1,11 @@
 // When the garbage of large requests is collected, and that V8 does collect it.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createGarbageCounter, createHeapWatch } from "../../../src/base/garbage.ts";
+import {
+  createCollector,
+  createGarbageCounter,
+  createHeapWatch,
+} from "../../../src/base/garbage.ts";
 
 describe("createGarbageCounter", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -92,6 +96,34 @@ describe("createHeapWatch", () => {
     }
 
     expect(seen).toEqual([0, 0, 0, 1, 1, 2, 3]);
+  });
+});
+
+describe("createCollector", () => {
+  test("returns freed pages to the system when there are many", async () => {
+    const heap = { bytes: 0, bytesAfter: 0 };
+    const collectGarbage = vi.fn(() => {
+      heap.bytes = heap.bytesAfter;
+      return Promise.resolve();
+    });
+    const collect = createCollector(collectGarbage, () => heap.bytes);
+    const seen: number[] = [];
+
+    for (const [before, after] of [
+      [100, 50],
+      [90, 40],
+      [103, 40],
+      [105, 40],
+      [103, 40],
+    ] as const) {
+      Object.assign(heap, { bytes: before * 1_000_000, bytesAfter: after * 1_000_000 });
+      await collect();
+      seen.push(collectGarbage.mock.calls.length);
+    }
+
+    expect(seen).toEqual([1, 2, 3, 5, 6]);
+    const lastResort = { type: "major", execution: "async", flavor: "last-resort" };
+    expect(collectGarbage).toHaveBeenNthCalledWith(5, lastResort);
   });
 });
 
