@@ -202,6 +202,18 @@ describe("why, without a run,", () => {
       says: /source playground/,
     },
     {
+      outcome: "source_excluded",
+      metric: {},
+      event: { source: "evaluation" },
+      says: /source evaluation.*experiment run/,
+    },
+    {
+      outcome: "not_queued",
+      metric: { sampling_percentage: 0 },
+      event: { source: "evaluation", metadata: { run_id: "a run" } },
+      says: /backfill/,
+    },
+    {
       outcome: "filtered_out",
       metric: { filters: { filterArray: [hasTopic, isProd] } },
       event: { inputs: { topic: "bees" }, metadata: { env: "test" } },

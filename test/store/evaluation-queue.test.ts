@@ -164,9 +164,9 @@ describe("the queue", () => {
     expect(await queuedRows()).toBe(0);
   });
 
-  test.each(["evaluation", "playground"])("has no event of source %s", async (source) => {
+  test("has no event of source playground", async () => {
     given();
-    await write(3, { source });
+    await write(3, { source: "playground" });
 
     expect(await queuedRows()).toBe(0);
   });
@@ -218,6 +218,22 @@ describe("routing", () => {
     await aDispatcher().turn();
 
     expect(await runsOf(evaluator)).toEqual(ids.filter((id) => isSampled(id, 30)).toSorted());
+  });
+
+  test("queues all matching events of an experiment run, whatever the sampling", async () => {
+    const evaluator = given({ definition: { filters: isTool, sampling_percentage: 0 } });
+    const isFailed = { field: "error", operator: "exists" };
+    const other = given({ definition: { filters: { filterArray: [isFailed] } } });
+    const ofRun = await write(5, { source: "evaluation", metadata: { run_id: createUuid() } });
+    await write(5, { source: "evaluation" });
+    await write(5, { source: "playground", metadata: { run_id: createUuid() } });
+    await write(5, { metadata: { run_id: createUuid() } });
+
+    await aDispatcher().turn();
+
+    expect(await runsOf(evaluator)).toEqual(ofRun.toSorted());
+    expect(await runsOf(other)).toEqual([]);
+    expect(await queuedRows()).toBe(0);
   });
 
   test("looks again at an event that is written again, and runs on it once", async () => {

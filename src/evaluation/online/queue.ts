@@ -7,7 +7,7 @@ import { createUuid } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { WrittenListener } from "../../tracing/events/write-set.ts";
 import type { Scores } from "../scores/scores.ts";
-import { excludedSources } from "./conditions.ts";
+import { isNeverEvaluated } from "./conditions.ts";
 import * as queueStore from "./queue-store.ts";
 
 /** Waiting work in all clusters that are up. */
@@ -45,7 +45,7 @@ export function createEvaluationQueue(options: EvaluationQueueOptions): Evaluati
       const rows: queueStore.QueueRow[] = [];
       for (const [projectId, events] of Map.groupBy(written, (event) => event.projectId)) {
         if (!metrics.mayHaveEnabled(projectId)) continue;
-        const routed = events.filter(({ after }) => !excludedSources.includes(after.source));
+        const routed = events.filter(({ after }) => !isNeverEvaluated(after.source));
         for (let at = 0; at < routed.length; at += eventsPerRowMax) {
           const part = routed.slice(at, at + eventsPerRowMax);
           const eventIds = part.map(({ after }) => after.event_id);

@@ -9,10 +9,11 @@ import { metricFilterMsMax, projectFilterMsMax } from "../../base/tenant-limits.
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { codeOf } from "../../postgres/faults.ts";
+import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RoutedEvaluator } from "../metrics/definition.ts";
 import type { QueuedEvent, Scores } from "../scores/scores.ts";
-import { onlineFilters } from "./conditions.ts";
+import { onlineFilters, runFilters, sourceFilters } from "./conditions.ts";
 import { isSampled } from "./sampling.ts";
 import * as queueStore from "./queue-store.ts";
 
@@ -43,6 +44,12 @@ const taken = { rowsMax: 500, eventsMax: 2_000 };
 const pairsMax = 200_000;
 const hurriedMsMax = 50;
 
+/** An event of the queue that evaluators may run on. */
+type Candidate = QueuedEvent & {
+  /** Whether it belongs to an experiment run, which is evaluated without sampling. */
+  readonly isOfRun: boolean;
+};
+
 /** Events that an evaluator has to run on. */
 type Matched = {
   readonly evaluator: RoutedEvaluator;
@@ -64,20 +71,43 @@ export function createRouter(options: RouterOptions): Router {
     logger.warn(about, "the filters of an evaluator cannot be applied; it does not run");
   }
 
+  /** Returns the ids of events that meet filters. */
+  async function matching(
+    project: ProjectScope,
+    events: readonly QueuedEvent[],
+    filters: readonly FilterInput[],
+  ): Promise<ReadonlySet<string>> {
+    const ids = events.map(({ eventId }) => eventId);
+    const found = await clusters
+      .database(project.clusterId)
+      .step(() => tracingOf(project).selection.matching(project.projectId, ids, filters));
+    return new Set(found);
+  }
+
+  /** Returns the events whose source, or experiment run, lets evaluators run on them. */
+  async function toCandidates(
+    project: ProjectScope,
+    events: readonly QueuedEvent[],
+  ): Promise<readonly Candidate[]> {
+    const online = await matching(project, events, sourceFilters);
+    const others = events.filter(({ eventId }) => !online.has(eventId));
+    const ofRuns = await matching(project, others, runFilters);
+    return events
+      .filter(({ eventId }) => online.has(eventId) || ofRuns.has(eventId))
+      .map((event) => ({ ...event, isOfRun: ofRuns.has(event.eventId) }));
+  }
+
   async function match(
     project: ProjectScope,
     evaluator: RoutedEvaluator,
-    events: readonly QueuedEvent[],
+    candidates: readonly Candidate[],
   ): Promise<Matched> {
     const { sampling_percentage: percentage } = evaluator.definition;
-    const sampled = events.filter(({ eventId }) => isSampled(eventId, percentage));
+    const sampled = candidates.filter(
+      ({ eventId, isOfRun }) => isOfRun || isSampled(eventId, percentage),
+    );
     if (sampled.length === 0) return { evaluator, events: [] };
-    const ids = sampled.map(({ eventId }) => eventId);
-    const matching = await clusters.database(project.clusterId).step(async () => {
-      const { selection } = tracingOf(project);
-      return selection.matching(project.projectId, ids, onlineFilters(evaluator));
-    });
-    const matched = new Set(matching);
+    const matched = await matching(project, sampled, onlineFilters(evaluator));
     return { evaluator, events: sampled.filter(({ eventId }) => matched.has(eventId)) };
   }
 
@@ -97,9 +127,10 @@ export function createRouter(options: RouterOptions): Router {
     let isHurried = false;
     const all: Matched[] = [];
     await queueStore.limitStatements(sql, filterMsMax);
+    const candidates = await toCandidates(project, events);
     for (const evaluator of enabled) {
       try {
-        all.push(await match(project, evaluator, events));
+        all.push(await match(project, evaluator, candidates));
       } catch (error) {
         if (!isAboutFilters(error)) throw error;
         // The other evaluators and later events must not wait for this evaluator.

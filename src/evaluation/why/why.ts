@@ -7,7 +7,12 @@ import { isRecordId } from "../../base/ids.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import { formatVersion } from "../metrics/definition.ts";
 import type { Evaluator, Metrics } from "../metrics/metrics.ts";
-import { excludedSources, hasGroundTruthFilter, sourceFilters } from "../online/conditions.ts";
+import {
+  excludedSources,
+  hasGroundTruthFilter,
+  runFilters,
+  sourceFilters,
+} from "../online/conditions.ts";
 import type { EvaluationQueue } from "../online/queue.ts";
 import { samplingNumber } from "../online/sampling.ts";
 import type { MetricCounts, RunRecord, Scores } from "../scores/scores.ts";
@@ -81,7 +86,10 @@ export function createWhy(options: WhyOptions): Why {
       const runs = await scores.runsOf(project, { evaluatorId: id, version: deployed }, eventId);
       const run = runs.find(({ version }) => version === deployed) ?? runs[0];
       if (run) return { ...explainRun(evaluator, run), run, runs };
-      const facts = { evaluator, eventId, project, source: excludedSources[excluded] };
+      const isOfRun =
+        excluded >= 0 && (await selection.explain(project.projectId, eventId, runFilters)) === -1;
+      const source = isOfRun ? undefined : excludedSources[excluded];
+      const facts = { evaluator, eventId, project, source, isOfRun };
       return { ...(await explainNoRun(options, facts)), version: evaluator.version, runs };
     },
 
@@ -112,6 +120,8 @@ type Facts = {
   readonly eventId: string;
   /** Source of the event, if events of it are not scored online. */
   readonly source: string | undefined;
+  /** Whether the event belongs to an experiment run, which is scored without sampling. */
+  readonly isOfRun: boolean;
 };
 
 type Reason = Pick<WhyAnswer, "outcome" | "message" | "filter" | "queuedAt">;
@@ -150,8 +160,8 @@ function explainEvaluator({ definition, disabledReason }: Evaluator): Reason | u
 function explainSource(source: string | undefined): Reason | undefined {
   if (source === undefined) return undefined;
   const message =
-    `Events of source ${source} are not scored by themselves; a backfill or POST ` +
-    "/v1/metrics/run runs the metric on them.";
+    `Events of source ${source} are not scored by themselves, unless they belong to an experiment ` +
+    "run (metadata.run_id); a backfill or POST /v1/metrics/run runs the metric on them.";
   return { outcome: "source_excluded", message };
 }
 
@@ -171,7 +181,8 @@ async function explainFilters(
   return { outcome: "filtered_out", message, filter };
 }
 
-function explainSampling({ evaluator, eventId }: Facts): Reason | undefined {
+function explainSampling({ evaluator, eventId, isOfRun }: Facts): Reason | undefined {
+  if (isOfRun) return undefined;
   const { sampling_percentage: percentage } = evaluator.definition;
   const number = samplingNumber(eventId);
   if (number < percentage) return undefined;
