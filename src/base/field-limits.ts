@@ -66,3 +66,9 @@ export const fieldPathLengthMax = 500;
 
 /** Maximum depth of a path in the catalogue of fields; a deeper one is not recorded. */
 export const fieldPathDepthMax = 32;
+
+/** Maximum characters of the name of a dataset. */
+export const datasetNameLengthMax = 256;
+
+/** Maximum characters of the description of a dataset. */
+export const datasetDescriptionLengthMax = 10_000;

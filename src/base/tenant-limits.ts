@@ -207,3 +207,19 @@ export const keptAnswerGrowthMax = 8;
 
 /** Maximum bytes of a kept answer to a small request, and of a kept refusal. */
 export const smallKeptAnswerBytesMax = 1_000_000;
+
+/** Maximum datasets of a project. */
+export const datasetsOfProjectMax = 10_000;
+
+/** Maximum datapoints of a dataset, and of one call that creates or lists them. */
+export const datapointsOfDatasetMax = 100_000;
+export const datapointsOfCallMax = 10_000;
+
+/** Maximum bytes of a datapoint as JSON. */
+export const datapointBytesMax = 8 * MB;
+
+/** Maximum messages in the history of a datapoint. */
+export const historyLengthMax = 10_000;
+
+/** Maximum datasets that one call links to a datapoint. */
+export const linkedDatasetsMax = 100;

@@ -5,6 +5,8 @@ import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
 import { DataPlaneService } from "../../gen/waggle/v1/dataplane_pb.js";
+import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
+import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
 import { BackfillService } from "../../gen/waggle/v1/backfill_pb.js";
 import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
@@ -14,6 +16,7 @@ import { GenerationService, StreamChatResponseSchema } from "../../gen/waggle/v1
 import { LlmProxyService } from "../../gen/waggle/v1/llm_proxy_pb.js";
 import { MetricService } from "../../gen/waggle/v1/metric_pb.js";
 import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
+import { OldDatasetService } from "../../gen/waggle/compat/v0/dataset_pb.js";
 import { OldMetricService } from "../../gen/waggle/compat/v0/metric_pb.js";
 import { MeService } from "../../gen/waggle/v1/me_pb.js";
 import { MemberService } from "../../gen/waggle/v1/member_pb.js";
@@ -47,6 +50,11 @@ import {
   workspaceHandlers,
 } from "../controlplane/scopes/handlers.ts";
 import { backfillHandlers } from "../evaluation/backfills/handlers.ts";
+import {
+  datapointHandlers,
+  datasetHandlers,
+  oldDatasetHandlers,
+} from "../evaluation/datasets/handlers.ts";
 import type { Evaluation } from "../evaluation/evaluation.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
 import { metricHandlers } from "../evaluation/metrics/handlers.ts";
@@ -216,12 +224,15 @@ function addGenerationServices(router: ServiceRouter, generation: Generation): v
 }
 
 function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): void {
-  const { metrics, versions, backfills } = evaluation;
+  const { metrics, versions, backfills, datasets, datapoints } = evaluation;
   router.service(MetricService, metricHandlers(metrics));
   router.service(MetricVersionService, metricVersionHandlers(versions));
   router.service(OldMetricService, oldMetricHandlers(metrics));
   router.service(EvaluatorService, evaluatorHandlers(evaluation));
   router.service(BackfillService, backfillHandlers(backfills));
+  router.service(DatasetService, datasetHandlers(datasets, datapoints));
+  router.service(DatapointService, datapointHandlers(datapoints));
+  router.service(OldDatasetService, oldDatasetHandlers(datasets, datapoints));
 }
 
 function packageVersion(): string {

@@ -19,6 +19,8 @@ import type { TracingOf } from "../tracing/tracing.ts";
 import { type BackfillRuns, createBackfillRuns } from "./backfills/backfill-runs.ts";
 import { watchBackfills } from "./backfills/backfill-watch.ts";
 import { type Backfills, createBackfills } from "./backfills/backfills.ts";
+import { createDatapoints, type Datapoints } from "./datasets/datapoints.ts";
+import { createDatasets, type Datasets } from "./datasets/datasets.ts";
 import { type Chunks, createChunks } from "./scores/run-chunk.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { createMetricVersions, type MetricVersions } from "./metrics/versions.ts";
@@ -55,6 +57,8 @@ export type Evaluation = {
   readonly preview: Preview;
   readonly why: Why;
   readonly backfills: Backfills;
+  readonly datasets: Datasets;
+  readonly datapoints: Datapoints;
   readonly runner: Runner;
   readonly eventMemory: EventMemory;
   readonly scores: Scores;
@@ -81,6 +85,8 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     metrics,
     scores,
     backfills,
+    datasets: createDatasets({ clusters }),
+    datapoints: createDatapoints({ clusters, tracingOf }),
     runner,
     eventMemory,
     versions: createMetricVersions({ ...options, codeBytesMax }),

@@ -12,6 +12,7 @@ export type Need =
   | "metric and event"
   | "judge"
   | "backfill"
+  | "dataset"
   | "member"
   | "credential"
   | "alias"
@@ -436,8 +437,68 @@ function aliasRows(root: string): readonly Row[] {
   ];
 }
 
+const dataset: Rest = { need: "dataset" };
+const oneDataset = "/v1/datasets/{dataset_id}";
+const inBody = { dataset_id: "{dataset_id}", ...named };
+
+function datasetRow(route: string, rpc: string, action: string, rest: Rest = {}): Row {
+  const isReading = action === "get" || action === "list";
+  return row(route, rpc, `project.dataset.${action}`, isReading ? readers : owner, rest);
+}
+
+const newDatapoints = { body: { data: [{ a: 1 }], mapping: { inputs: ["a"] } }, ...dataset };
+
+const datasetRows: readonly Row[] = [
+  datasetRow("POST /v1/datasets", "CreateDataset", "create", { body: named }),
+  datasetRow("POST /datasets", "CreateDataset", "create", { body: named }),
+  datasetRow("GET /v1/datasets", "ListDatasets", "list"),
+  datasetRow("GET /datasets", "ListOldDatasets", "list"),
+  datasetRow(`GET ${oneDataset}`, "GetDataset", "get", dataset),
+  datasetRow(`PUT ${oneDataset}`, "UpdateDataset", "update", { body: named, ...dataset }),
+  datasetRow("PUT /v1/datasets", "UpdateDataset", "update", { body: inBody, ...dataset }),
+  datasetRow("PUT /datasets", "UpdateDataset", "update", { body: inBody, ...dataset }),
+  ...[
+    `DELETE ${oneDataset}`,
+    "DELETE /v1/datasets?dataset_id={dataset_id}",
+    "DELETE /datasets?dataset_id={dataset_id}",
+  ].map((route) => datasetRow(route, "DeleteDataset", "delete", dataset)),
+  datasetRow(`POST ${oneDataset}/datapoints`, "AddDatapoints", "update", newDatapoints),
+  datasetRow("POST /datasets/{dataset_id}/datapoints", "AddDatapoints", "update", newDatapoints),
+  ...[`DELETE ${oneDataset}/datapoints/{datapoint_id}`, `DELETE ${oneDataset}/{datapoint_id}`].map(
+    (route) => datasetRow(route, "RemoveDatapoint", "update", dataset),
+  ),
+  datasetRow(`GET ${oneDataset}/versions`, "ListDatasetVersions", "list", dataset),
+];
+
+function datapointRow(route: string, rpc: string, action: string, rest: Rest = {}): Row {
+  const isReading = action === "get" || action === "list";
+  return row(route, rpc, `project.datapoint.${action}`, isReading ? readers : owner, rest);
+}
+
+const datapointRows: readonly Row[] = [
+  ...["POST /v1/datapoints", "POST /datapoints"].map((route) =>
+    datapointRow(route, "CreateDatapoint", "create", { body: { inputs: { a: 1 } } }),
+  ),
+  datapointRow("POST /v1/datapoints/batch", "CreateDatapointsFromEvents", "create", {
+    body: { selectAll: true },
+    ...session,
+  }),
+  datapointRow("GET /v1/datapoints", "ListDatapoints", "list"),
+  datapointRow("GET /datapoints", "ListOldDatapoints", "list"),
+  datapointRow("GET /v1/datapoints/{id}", "GetDatapoint", "get", dataset),
+  datapointRow("GET /datapoints/{id}", "GetOldDatapoint", "get", dataset),
+  ...["PUT /v1/datapoints/{id}", "PUT /datapoints/{id}"].map((route) =>
+    datapointRow(route, "UpdateDatapoint", "update", { body: { inputs: { a: 2 } }, ...dataset }),
+  ),
+  ...["DELETE /v1/datapoints/{id}", "DELETE /datapoints/{id}"].map((route) =>
+    datapointRow(route, "DeleteDatapoint", "delete", dataset),
+  ),
+];
+
 export const contractRows: readonly Row[] = [
   ...tracingRows,
+  ...datasetRows,
+  ...datapointRows,
   ...generationRows,
   ...metricRows,
   ...runRows,

@@ -11,6 +11,7 @@ import { keyKinds } from "../../src/access/principal.ts";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
 import { addAlias, addCredential, anEncryptionKey } from "../support/credentials.ts";
+import { addDataset } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
@@ -109,6 +110,10 @@ async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Fille
     const id = await addMetric(service.database, tenant, aJudge);
     ids["id"] = id;
     if (need === "backfill") ids["backfill_id"] = await addBackfill(service.database, tenant, id);
+  } else if (need === "dataset") {
+    const { datasetId, datapointId } = await addDataset(service, tenant);
+    ids["dataset_id"] = datasetId;
+    ids["datapoint_id"] = ids["id"] = datapointId;
   } else if (need === "alias") {
     ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {

@@ -160,8 +160,8 @@ function explainEvaluator({ definition, disabledReason }: Evaluator): Reason | u
 function explainSource(source: string | undefined): Reason | undefined {
   if (source === undefined) return undefined;
   const message =
-    `Events of source ${source} are not scored by themselves, unless they belong to an experiment ` +
-    "run (metadata.run_id); a backfill or POST /v1/metrics/run runs the metric on them.";
+    `Events of source ${source} are not scored by themselves, unless they belong to an ` +
+    "experiment run (metadata.run_id); a backfill or POST /v1/metrics/run runs the metric on them.";
   return { outcome: "source_excluded", message };
 }
 

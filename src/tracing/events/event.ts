@@ -18,6 +18,11 @@ export const buckets = [
 ] as const;
 export type Bucket = (typeof buckets)[number];
 
+/** Returns whether a text is the name of a bucket. */
+export function isBucket(text: string): text is Bucket {
+  return buckets.some((bucket) => bucket === text);
+}
+
 /**
  * Fields of an event from a writer; an absent field changes nothing. Field names are those of the
  * wire and of the columns. Times are Unix milliseconds with fractions to the microsecond,
