@@ -25,7 +25,7 @@ export const baseUrlLengthMax = 2_048;
 /** Maximum length of a model's name in a call. */
 export const modelLengthMax = 512;
 
-/** Maximum length of a model's name in an alias or a metric. */
+/** Maximum length of a model's name in an alias or a metric, and of a configuration's provider. */
 export const savedModelLengthMax = 256;
 
 /** Maximum length of the headers of a proxied call that name its event and its user. */
@@ -43,7 +43,7 @@ export const metricNameLengthMax = 200;
 /** Maximum length of a metric's description. */
 export const metricDescriptionLengthMax = 10_000;
 
-/** Maximum length of the message of a metric's version. */
+/** Maximum length of the message of a version of a metric or a configuration. */
 export const versionMessageLengthMax = 1_000;
 
 /** Maximum `scale` of a metric. */
@@ -57,6 +57,13 @@ export const categoryLengthMax = 200;
 
 /** Maximum length of the event name that a metric of an older client filters by. */
 export const metricEventNameLengthMax = 1_000;
+
+/** Maximum length of a configuration's name. */
+export const configurationNameLengthMax = 200;
+
+/** Maximum tags of a configuration, and length of a tag. */
+export const configurationTagsMax = 100;
+export const configurationTagLengthMax = 200;
 
 /** Maximum keys on a path of a judge's prompt. Each key with a dot doubles the ways to read it. */
 export const promptPathKeysMax = 16;

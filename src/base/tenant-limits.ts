@@ -88,6 +88,20 @@ export const metricsOfProjectMax = 1_000;
 export const metricVersionsMax = 10_000;
 
 /**
+ * Maximum configurations of a project, which one page holds; then versions of one, and bytes of its
+ * content as JSON.
+ */
+export const configurationsOfProjectMax = 1_000;
+export const configurationVersionsMax = 10_000;
+export const configurationBytesMax = 1 * MB;
+
+/**
+ * Maximum product of the numbers of differing lines of two templates: comparing them takes one step
+ * a pair, and all other requests wait for it.
+ */
+export const templateDiffCellsMax = 1_000_000;
+
+/**
  * Maximum bytes as JSON of a metric's filters, which are read with each event; then of a
  * backfill's.
  */

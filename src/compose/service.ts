@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
+import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
 import { DataPlaneService } from "../../gen/waggle/v1/dataplane_pb.js";
 import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
@@ -61,6 +62,7 @@ import { metricHandlers } from "../evaluation/metrics/handlers.ts";
 import { oldMetricHandlers } from "../evaluation/metrics/old-handlers.ts";
 import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
+import { configurationHandlers } from "../generation/configurations/handlers.ts";
 import { modelAliasHandlers } from "../generation/connections/aliases/handlers.ts";
 import { generationHandlers } from "../generation/chat/handlers.ts";
 import { providerCredentialHandlers } from "../generation/connections/credentials/handlers.ts";
@@ -216,11 +218,12 @@ function addTracingServices(router: ServiceRouter, tracingOf: TracingOf): void {
 }
 
 function addGenerationServices(router: ServiceRouter, generation: Generation): void {
-  const { chat, proxy, models, credentials, aliases } = generation;
+  const { chat, proxy, models, credentials, aliases, configurations } = generation;
   router.service(GenerationService, generationHandlers(chat));
   router.service(LlmProxyService, llmProxyHandlers(proxy, models));
   router.service(ProviderCredentialService, providerCredentialHandlers(credentials));
   router.service(ModelAliasService, modelAliasHandlers(aliases));
+  router.service(ConfigurationService, configurationHandlers(configurations));
 }
 
 function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): void {

@@ -15,6 +15,7 @@ import { createAnswerMemory } from "./calls/answer-memory.ts";
 import { createConcurrency, processCallsMax } from "./calls/concurrency.ts";
 import { createOutbound } from "./providers/outbound.ts";
 import { type Chat, createChat } from "./chat/chat.ts";
+import { type Configurations, createConfigurations } from "./configurations/configurations.ts";
 import { createCredentials, type Credentials } from "./connections/credentials/credentials.ts";
 import { createEncryptionKeys } from "./connections/credentials/encryption-keys.ts";
 import { createJudgeCalls, createJudgePlaces, type JudgeCalls } from "./judge/judge-calls.ts";
@@ -30,6 +31,7 @@ import { createRouting, toOperatorProviders } from "./connections/routing/routin
 export type Generation = {
   readonly credentials: Credentials;
   readonly aliases: Aliases;
+  readonly configurations: Configurations;
   readonly chat: Chat;
   readonly proxy: Proxy;
   readonly models: Models;
@@ -84,6 +86,7 @@ export function createGeneration(options: GenerationOptions): Generation {
   return {
     credentials,
     aliases,
+    configurations: createConfigurations(options),
     chat: createChat({ recordedCalls }),
     proxy: createProxy({ recordedCalls, logger }),
     models: createModels({ routing, answerMemory, outbound }),

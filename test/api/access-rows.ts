@@ -14,6 +14,7 @@ export type Need =
   | "backfill"
   | "dataset"
   | "member"
+  | "configuration"
   | "credential"
   | "alias"
   | KeyKind;
@@ -221,6 +222,29 @@ const metricRows: readonly Row[] = [
   metricRow(`GET ${version}/compare/{other}`, "CompareMetricVersions", "get"),
   metricRow(`POST ${version}/deploy`, "DeployMetricVersion", "update", { body: {}, ...metric }),
   metricRow(`POST ${version}/restore`, "RestoreMetricVersion", "update", { body: {}, ...metric }),
+];
+
+function configurationRow(route: string, rpc: string, action: string, rest: Rest = {}): Row {
+  const keys = action === "get" || action === "list" ? readers : owner;
+  const needed = route.includes("{id}") ? { need: "configuration" as const } : {};
+  return row(route, rpc, `project.configuration.${action}`, keys, { ...needed, ...rest });
+}
+
+const saved = { name: "saved", provider: "p", parameters: { call_type: "chat", model: "m" } };
+const [oldOne, oneConfiguration] = ["/configurations/{id}", "/v1/configurations/{id}"];
+
+const configurationRows: readonly Row[] = [
+  ...["POST /configurations", "POST /v1/configurations"].map((route) =>
+    configurationRow(route, "CreateConfiguration", "create", { body: saved }),
+  ),
+  configurationRow("GET /v1/configurations", "ListConfigurations", "list"),
+  configurationRow(`GET ${oneConfiguration}`, "GetConfiguration", "get"),
+  ...[`PUT ${oldOne}`, `PUT ${oneConfiguration}`].map((route) =>
+    configurationRow(route, "UpdateConfiguration", "update", { body: named }),
+  ),
+  ...[`DELETE ${oldOne}`, `DELETE ${oneConfiguration}`].map((route) =>
+    configurationRow(route, "DeleteConfiguration", "delete"),
+  ),
 ];
 
 const all = "/v1/metrics/{id}/backfills";
@@ -504,6 +528,7 @@ export const contractRows: readonly Row[] = [
   ...runRows,
   ...backfillRows,
   ...explanationRows,
+  ...configurationRows,
   ...feedbackRows,
   ...scopeRows,
   ...memberRows,

@@ -1,0 +1,181 @@
+// Configurations of a project: saved prompts with their model and parameters, with a version for
+// each change and one deployed version in each environment.
+// Source: docs/decisions.md, 34.2, 44.1, 44.2; docs/prompts.md.
+
+import { type Actor, describeActor } from "../../base/actor.ts";
+import { changeInside } from "../../access/change.ts";
+import type { ChangeParts } from "../../access/change.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { versionMessageLengthMax } from "../../base/field-limits.ts";
+import { createUuid } from "../../base/ids.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
+import type { Page } from "../../base/pages.ts";
+import { configurationsOfProjectMax } from "../../base/tenant-limits.ts";
+import { refuse } from "../openai/fields.ts";
+import {
+  addVersion,
+  assertNameFree,
+  deploy,
+  getConfiguration,
+  lockConfiguration,
+  stateOf,
+  toConfiguration,
+} from "./change.ts";
+import type { Whose } from "./change.ts";
+import { parseEnvironment } from "./configuration.ts";
+import type { Configuration } from "./configuration.ts";
+import { compareContents } from "./diff.ts";
+import { checkMessage, checkName, parseEnvironments, parseTags, toContent } from "./fields.ts";
+import type { ConfigurationFields } from "./fields.ts";
+import * as store from "./store.ts";
+
+export type ListConfigurationsOptions = {
+  /** From 1 to 1,000; the default, 1,000, is the maximum of a project. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly name?: string | undefined;
+  /** Returns only configurations deployed in this environment, with the content deployed there. */
+  readonly env?: string | undefined;
+  /** Returns only configurations with each of these tags. */
+  readonly tags?: readonly string[];
+};
+
+/** Each change is audited. */
+export type Configurations = {
+  /**
+   * Creates a configuration, whose content is its first version. Throws INVALID_ARGUMENT naming the
+   * field, and NAME_TAKEN.
+   */
+  create(project: ProjectScope, fields: ConfigurationFields, actor: Actor): Promise<Configuration>;
+  /**
+   * Returns configurations by name; a page of large ones may hold fewer than the limit.
+   * INVALID_ARGUMENT names a wrong option.
+   */
+  list(projectId: ProjectId, options: ListConfigurationsOptions): Promise<Page<Configuration>>;
+  /**
+   * Returns a configuration with its newest content, or with that deployed in an environment.
+   * Throws NOT_FOUND if there is none.
+   */
+  get(projectId: ProjectId, id: string, env?: string): Promise<Configuration>;
+  /**
+   * Changes the given fields; another content is a new version. Returns whether anything changed.
+   * Throws like `create` and `get`.
+   */
+  update(whose: Whose, fields: ConfigurationFields): Promise<boolean>;
+  /** Deletes a configuration with its deployments. Throws NOT_FOUND. */
+  delete(whose: Whose): Promise<void>;
+};
+
+export function createConfigurations(options: ChangeParts): Configurations {
+  const { database } = options;
+  return {
+    create: (project, fields, actor) => create(options, project, fields, actor),
+
+    async list(projectId, { limit = configurationsOfProjectMax, cursor, name, env, tags = [] }) {
+      if (!(Number.isInteger(limit) && limit >= 1 && limit <= configurationsOfProjectMax)) {
+        refuse("limit", `must be from 1 to ${configurationsOfProjectMax}`);
+      }
+      const page = {
+        limit,
+        afterName: cursor === undefined ? "" : parseKeyCursor(cursor, parseName),
+        // No configuration has a name that Postgres refuses.
+        name: name === undefined ? undefined : (parseName(name) ?? ""),
+        environment: env === undefined ? undefined : parseEnvironment(env),
+        tags: parseTags(tags),
+      };
+      // Not on the connections of key checks, since a page may take long.
+      const { rows, hasMore } = await database
+        .on("reads")
+        .inTurn((sql) => store.listConfigurations(sql, projectId, page), { owner: projectId });
+      const last = hasMore ? rows.at(-1) : undefined;
+      return { items: rows.map(toConfiguration), nextCursor: last && formatKeyCursor(last.name) };
+    },
+
+    get: (projectId, id, env) =>
+      getConfiguration(database.sql(), projectId, {
+        id,
+        environment: env === undefined ? undefined : parseEnvironment(env),
+      }),
+
+    update: (whose, fields) => update(options, whose, fields),
+
+    delete: (whose) =>
+      changeInside(options, { scope: whose.project, actor: whose.actor }, async (sql) => {
+        const before = await lockConfiguration(sql, whose);
+        await store.markDeleted(sql, whose.id);
+        const audit = { targetId: whose.id, before: stateOf(before) };
+        return { result: undefined, audit: { action: "configuration.delete", ...audit } };
+      }),
+  };
+}
+
+async function create(
+  options: ChangeParts,
+  project: ProjectScope,
+  fields: ConfigurationFields,
+  actor: Actor,
+): Promise<Configuration> {
+  const { projectId } = project;
+  const name = checkName(fields.name ?? "");
+  const content = toContent(fields, undefined);
+  const named = parseEnvironments(fields.env ?? []);
+  const message = checkMessage(fields.message ?? "") || "created";
+  return changeInside(options, { scope: project, actor }, async (sql) => {
+    if ((await store.lockCount(sql, projectId)) >= configurationsOfProjectMax) {
+      const most = `a project has at most ${configurationsOfProjectMax} configurations`;
+      refuse("name", `${most}; delete one first`);
+    }
+    const id = createUuid();
+    await assertNameFree(sql, projectId, { id, name });
+    await store.insertConfiguration(sql, { id, projectId, name, createdBy: describeActor(actor) });
+    await addVersion(sql, { id, version: 1, content, message, actor });
+    await deploy(sql, { id, version: 1, actor }, named);
+    const result = await getConfiguration(sql, projectId, { id });
+    const audit = { action: "configuration.create", targetId: id, after: stateOf(result) };
+    return { result, audit };
+  });
+}
+
+function update(options: ChangeParts, whose: Whose, fields: ConfigurationFields): Promise<boolean> {
+  const { project, id, actor } = whose;
+  const { projectId } = project;
+  const given = fields.name === undefined ? undefined : checkName(fields.name);
+  const message = checkMessage(fields.message ?? "");
+  const named = fields.env === undefined ? undefined : parseEnvironments(fields.env);
+  return changeInside(options, { scope: project, actor }, async (sql) => {
+    const before = await lockConfiguration(sql, whose);
+    const name = given ?? before.name;
+    const content = toContent(fields, before);
+    const changes = compareContents(before, content);
+    const lastVersion = before.lastVersion + (changes.length > 0 ? 1 : 0);
+    const deployed = await store.listDeployments(sql, id);
+    const isDeployed =
+      named === undefined ||
+      (deployed.length === named.length &&
+        deployed.every((one) => named.includes(one.environment) && one.version === lastVersion));
+    if (changes.length === 0 && name === before.name && isDeployed) return { result: false };
+    await assertNameFree(sql, projectId, { id, name });
+    if (changes.length > 0) {
+      const what = `updated ${changes.map(({ field }) => field).join(", ")}`;
+      const version = {
+        version: lastVersion,
+        message: message || what.slice(0, versionMessageLengthMax),
+      };
+      await addVersion(sql, { ...version, id, content, actor });
+    }
+    await store.updateConfiguration(sql, { id, name, lastVersion });
+    if (named) {
+      await store.withdrawOthers(sql, id, named);
+      await deploy(sql, { id, version: lastVersion, actor }, named);
+    }
+    const after = stateOf(await getConfiguration(sql, projectId, { id }));
+    const audit = { targetId: id, before: stateOf(before), after };
+    return { result: true, audit: { action: "configuration.update", ...audit } };
+  });
+}
+
+/** Postgres refuses NUL. */
+function parseName(text: string): string | undefined {
+  return text === "" || text.includes("\0") ? undefined : text;
+}

@@ -1,0 +1,59 @@
+// ConfigurationService: a message in, a message out, no decisions.
+
+import { toJson } from "@bufbuild/protobuf";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ConfigurationService } from "../../../gen/waggle/v1/configuration_pb.js";
+import type { JsonValue } from "../../base/json.ts";
+import { actorOf, projectOf } from "../../access/call.ts";
+import { refuse } from "../openai/fields.ts";
+import type { Configurations } from "./configurations.ts";
+import { toConfigurationMessage } from "./configuration-message.ts";
+
+export function configurationHandlers(
+  configurations: Configurations,
+): ServiceImpl<typeof ConfigurationService> {
+  return {
+    async createConfiguration(request, context) {
+      const { id } = await configurations.create(projectOf(context), request, actorOf(context));
+      return { acknowledged: true, insertedId: id };
+    },
+    async listConfigurations(request, context) {
+      const page = await configurations.list(projectOf(context).projectId, request);
+      return {
+        configurations: page.items.map(toConfigurationMessage),
+        ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
+      };
+    },
+    async getConfiguration({ id, env }, context) {
+      const { projectId } = projectOf(context);
+      return toConfigurationMessage(await configurations.get(projectId, id, env));
+    },
+    async updateConfiguration({ env, tags, ...request }, context) {
+      const isChanged = await configurations.update(whoseOf(request, context), {
+        ...request,
+        env: toList("env", env),
+        tags: toList("tags", tags),
+      });
+      const modifiedCount = isChanged ? 1 : 0;
+      return { acknowledged: true, modifiedCount, upsertedCount: 0, matchedCount: 1 };
+    },
+    async deleteConfiguration(request, context) {
+      await configurations.delete(whoseOf(request, context));
+      return { acknowledged: true, deletedCount: 1 };
+    },
+  };
+}
+
+export function whoseOf({ id }: { readonly id: string }, context: HandlerContext) {
+  return { project: projectOf(context), id, actor: actorOf(context) };
+}
+
+/** Converts a list that replaces another; null leaves it as it is. */
+function toList(field: string, value: Value | undefined): JsonValue | undefined {
+  if (!value || value.kind.case === "nullValue") return undefined;
+  // Only binary protocols can send numbers that JSON lacks, and no list holds numbers.
+  return value.kind.case === "listValue"
+    ? toJson(ValueSchema, value)
+    : refuse(field, "must be a list of texts");
+}
