@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
 import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
+import { ConfigurationVersionService } from "../../gen/waggle/v1/configuration_version_pb.js";
 import { DataPlaneService } from "../../gen/waggle/v1/dataplane_pb.js";
 import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
@@ -63,6 +64,7 @@ import { oldMetricHandlers } from "../evaluation/metrics/old-handlers.ts";
 import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { configurationHandlers } from "../generation/configurations/handlers.ts";
+import { configurationVersionHandlers } from "../generation/configurations/version-handlers.ts";
 import { modelAliasHandlers } from "../generation/connections/aliases/handlers.ts";
 import { generationHandlers } from "../generation/chat/handlers.ts";
 import { providerCredentialHandlers } from "../generation/connections/credentials/handlers.ts";
@@ -224,6 +226,10 @@ function addGenerationServices(router: ServiceRouter, generation: Generation): v
   router.service(ProviderCredentialService, providerCredentialHandlers(credentials));
   router.service(ModelAliasService, modelAliasHandlers(aliases));
   router.service(ConfigurationService, configurationHandlers(configurations));
+  router.service(
+    ConfigurationVersionService,
+    configurationVersionHandlers(generation.configurationVersions),
+  );
 }
 
 function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): void {

@@ -16,6 +16,10 @@ import { createConcurrency, processCallsMax } from "./calls/concurrency.ts";
 import { createOutbound } from "./providers/outbound.ts";
 import { type Chat, createChat } from "./chat/chat.ts";
 import { type Configurations, createConfigurations } from "./configurations/configurations.ts";
+import {
+  type ConfigurationVersions,
+  createConfigurationVersions,
+} from "./configurations/versions.ts";
 import { createCredentials, type Credentials } from "./connections/credentials/credentials.ts";
 import { createEncryptionKeys } from "./connections/credentials/encryption-keys.ts";
 import { createJudgeCalls, createJudgePlaces, type JudgeCalls } from "./judge/judge-calls.ts";
@@ -32,6 +36,7 @@ export type Generation = {
   readonly credentials: Credentials;
   readonly aliases: Aliases;
   readonly configurations: Configurations;
+  readonly configurationVersions: ConfigurationVersions;
   readonly chat: Chat;
   readonly proxy: Proxy;
   readonly models: Models;
@@ -87,6 +92,7 @@ export function createGeneration(options: GenerationOptions): Generation {
     credentials,
     aliases,
     configurations: createConfigurations(options),
+    configurationVersions: createConfigurationVersions(options),
     chat: createChat({ recordedCalls }),
     proxy: createProxy({ recordedCalls, logger }),
     models: createModels({ routing, answerMemory, outbound }),

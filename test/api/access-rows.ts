@@ -232,6 +232,7 @@ function configurationRow(route: string, rpc: string, action: string, rest: Rest
 
 const saved = { name: "saved", provider: "p", parameters: { call_type: "chat", model: "m" } };
 const [oldOne, oneConfiguration] = ["/configurations/{id}", "/v1/configurations/{id}"];
+const savedVersion = `${oneConfiguration}/versions/{version}`;
 
 const configurationRows: readonly Row[] = [
   ...["POST /configurations", "POST /v1/configurations"].map((route) =>
@@ -245,6 +246,12 @@ const configurationRows: readonly Row[] = [
   ...[`DELETE ${oldOne}`, `DELETE ${oneConfiguration}`].map((route) =>
     configurationRow(route, "DeleteConfiguration", "delete"),
   ),
+  configurationRow(`GET ${oneConfiguration}/versions`, "ListConfigurationVersions", "get"),
+  configurationRow(`GET ${savedVersion}`, "GetConfigurationVersion", "get"),
+  configurationRow(`GET ${savedVersion}/compare/{other}`, "CompareConfigurationVersions", "get"),
+  configurationRow(`POST ${savedVersion}/deploy`, "DeployConfigurationVersion", "update", {
+    body: { env: "prod" },
+  }),
 ];
 
 const all = "/v1/metrics/{id}/backfills";

@@ -1,0 +1,77 @@
+// ConfigurationVersionService: a message in, a message out, no decisions.
+
+import { fromJson, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type {
+  ConfigurationFieldChangeSchema,
+  ConfigurationVersionSchema,
+  ConfigurationVersionService,
+} from "../../../gen/waggle/v1/configuration_version_pb.js";
+import type { JsonValue } from "../../base/json.ts";
+import { toPageAnswer } from "../../base/pages.ts";
+import { projectOf } from "../../access/call.ts";
+import { formatVersion } from "./configuration.ts";
+import type { FieldChange } from "./diff.ts";
+import { whoseOf } from "./handlers.ts";
+import type { ConfigurationVersion, ConfigurationVersions } from "./versions.ts";
+
+export function configurationVersionHandlers(
+  versions: ConfigurationVersions,
+): ServiceImpl<typeof ConfigurationVersionService> {
+  return {
+    async listConfigurationVersions({ id, limit, cursor }, context) {
+      const page = await versions.list(projectOf(context).projectId, id, { limit, cursor });
+      return toPageAnswer(page, toMessage);
+    },
+    async getConfigurationVersion({ id, version }, context) {
+      return toAnswer(await versions.get(projectOf(context).projectId, id, version));
+    },
+    async compareConfigurationVersions({ id, version: from, other: to }, context) {
+      const compared = await versions.compare(projectOf(context).projectId, id, { from, to });
+      const data = {
+        from: formatVersion(compared.from),
+        to: formatVersion(compared.to),
+        changes: compared.changes.map(toChange),
+      };
+      return { success: true, data };
+    },
+    async deployConfigurationVersion(request, context) {
+      const { version, env } = request;
+      return toAnswer(await versions.deploy(whoseOf(request, context), version, env));
+    },
+  };
+}
+
+function toAnswer(version: ConfigurationVersion) {
+  return { success: true, data: toMessage(version) };
+}
+
+function toMessage(
+  version: ConfigurationVersion,
+): MessageInitShape<typeof ConfigurationVersionSchema> {
+  const { userProperties, ...content } = version.content;
+  return {
+    name: formatVersion(version.version),
+    fullSha: version.fullSha,
+    message: version.message,
+    date: timestampFromDate(version.createdAt),
+    env: [...version.environments],
+    content: { ...content, user_properties: userProperties } as unknown as JsonObject,
+    createdBy: version.createdBy,
+  };
+}
+
+function toChange({
+  field,
+  before = null,
+  after = null,
+  lines = [],
+}: FieldChange): MessageInitShape<typeof ConfigurationFieldChangeSchema> {
+  return { field, before: toValue(before), after: toValue(after), lines: [...lines] };
+}
+
+/** Protobuf's JSON types are not readonly; nothing writes to the value. */
+function toValue(value: JsonValue) {
+  return fromJson(ValueSchema, value as Parameters<typeof fromJson>[1]);
+}
