@@ -65,6 +65,10 @@ export const configurationNameLengthMax = 200;
 export const configurationTagsMax = 100;
 export const configurationTagLengthMax = 200;
 
+/** Maximum length of a tool's name, and of its description. */
+export const toolNameLengthMax = 200;
+export const toolDescriptionLengthMax = 10_000;
+
 /** Maximum keys on a path of a judge's prompt. Each key with a dot doubles the ways to read it. */
 export const promptPathKeysMax = 16;
 

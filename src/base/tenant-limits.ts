@@ -95,6 +95,10 @@ export const configurationsOfProjectMax = 1_000;
 export const configurationVersionsMax = 10_000;
 export const configurationBytesMax = 1 * MB;
 
+/** Maximum tools of a project, and bytes of all of them, which one list holds. */
+export const toolsOfProjectMax = 1_000;
+export const toolsBytesMax = 16 * MB;
+
 /**
  * Maximum product of the numbers of differing lines of two templates: comparing them takes one step
  * a pair, and all other requests wait for it.

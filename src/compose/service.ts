@@ -19,6 +19,9 @@ import { LlmProxyService } from "../../gen/waggle/v1/llm_proxy_pb.js";
 import { MetricService } from "../../gen/waggle/v1/metric_pb.js";
 import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
 import { OldDatasetService } from "../../gen/waggle/compat/v0/dataset_pb.js";
+import { OldConfigurationService } from "../../gen/waggle/compat/v0/configuration_pb.js";
+import { OldProjectService } from "../../gen/waggle/compat/v0/project_pb.js";
+import { ToolService } from "../../gen/waggle/compat/v0/tool_pb.js";
 import { OldMetricService } from "../../gen/waggle/compat/v0/metric_pb.js";
 import { MeService } from "../../gen/waggle/v1/me_pb.js";
 import { MemberService } from "../../gen/waggle/v1/member_pb.js";
@@ -51,6 +54,7 @@ import {
   projectHandlers,
   workspaceHandlers,
 } from "../controlplane/scopes/handlers.ts";
+import { oldProjectHandlers } from "../controlplane/scopes/old-handlers.ts";
 import { backfillHandlers } from "../evaluation/backfills/handlers.ts";
 import {
   datapointHandlers,
@@ -65,6 +69,8 @@ import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { configurationHandlers } from "../generation/configurations/handlers.ts";
 import { configurationVersionHandlers } from "../generation/configurations/version-handlers.ts";
+import { oldConfigurationHandlers } from "../generation/configurations/old-handlers.ts";
+import { toolHandlers } from "../generation/tools/handlers.ts";
 import { modelAliasHandlers } from "../generation/connections/aliases/handlers.ts";
 import { generationHandlers } from "../generation/chat/handlers.ts";
 import { providerCredentialHandlers } from "../generation/connections/credentials/handlers.ts";
@@ -204,6 +210,7 @@ function addAccessServices(router: ServiceRouter, core: Core): void {
   router.service(DataPlaneService, dataplaneHandlers(dataplanes));
   router.service(WorkspaceService, workspaceHandlers(workspaces, archives));
   router.service(ProjectService, projectHandlers(projects, archives));
+  router.service(OldProjectService, oldProjectHandlers(projects));
   router.service(MemberService, memberHandlers(core.people.members, core.manifest));
   router.service(MeService, meHandlers());
   router.service(AuditService, auditHandlers(core.audit));
@@ -226,6 +233,8 @@ function addGenerationServices(router: ServiceRouter, generation: Generation): v
   router.service(ProviderCredentialService, providerCredentialHandlers(credentials));
   router.service(ModelAliasService, modelAliasHandlers(aliases));
   router.service(ConfigurationService, configurationHandlers(configurations));
+  router.service(OldConfigurationService, oldConfigurationHandlers(configurations));
+  router.service(ToolService, toolHandlers(generation.tools));
   router.service(
     ConfigurationVersionService,
     configurationVersionHandlers(generation.configurationVersions),

@@ -28,6 +28,7 @@ import { createCallModel } from "./providers/call-model.ts";
 import { createModelCalls } from "./calls/model-calls.ts";
 import { createRecordedCalls } from "./calls/recorded-calls.ts";
 import { createProxy, type Proxy } from "./proxy/proxy.ts";
+import { createTools, type Tools } from "./tools/tools.ts";
 import type { Prices } from "./prices/prices.ts";
 import { createRunning } from "../base/running.ts";
 import { createRouting, toOperatorProviders } from "./connections/routing/routing.ts";
@@ -37,6 +38,7 @@ export type Generation = {
   readonly aliases: Aliases;
   readonly configurations: Configurations;
   readonly configurationVersions: ConfigurationVersions;
+  readonly tools: Tools;
   readonly chat: Chat;
   readonly proxy: Proxy;
   readonly models: Models;
@@ -93,6 +95,7 @@ export function createGeneration(options: GenerationOptions): Generation {
     aliases,
     configurations: createConfigurations(options),
     configurationVersions: createConfigurationVersions(options),
+    tools: createTools(options),
     chat: createChat({ recordedCalls }),
     proxy: createProxy({ recordedCalls, logger }),
     models: createModels({ routing, answerMemory, outbound }),

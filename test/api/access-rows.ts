@@ -15,6 +15,7 @@ export type Need =
   | "dataset"
   | "member"
   | "configuration"
+  | "tool"
   | "credential"
   | "alias"
   | KeyKind;
@@ -238,6 +239,7 @@ const configurationRows: readonly Row[] = [
   ...["POST /configurations", "POST /v1/configurations"].map((route) =>
     configurationRow(route, "CreateConfiguration", "create", { body: saved }),
   ),
+  configurationRow("GET /configurations", "ListOldConfigurations", "list"),
   configurationRow("GET /v1/configurations", "ListConfigurations", "list"),
   configurationRow(`GET ${oneConfiguration}`, "GetConfiguration", "get"),
   ...[`PUT ${oldOne}`, `PUT ${oneConfiguration}`].map((route) =>
@@ -251,6 +253,20 @@ const configurationRows: readonly Row[] = [
   configurationRow(`GET ${savedVersion}/compare/{other}`, "CompareConfigurationVersions", "get"),
   configurationRow(`POST ${savedVersion}/deploy`, "DeployConfigurationVersion", "update", {
     body: { env: "prod" },
+  }),
+];
+
+const schema = { name: "find", parameters: {}, type: "function" };
+
+const toolRows: readonly Row[] = [
+  row("GET /tools", "ListTools", "project.tool.list", readers),
+  row("POST /tools", "CreateTool", "project.tool.create", owner, { body: schema }),
+  row("PUT /tools", "UpdateTool", "project.tool.update", owner, {
+    body: { id: "{id}", ...schema },
+    need: "tool",
+  }),
+  row("DELETE /tools?function_id={id}", "DeleteTool", "project.tool.delete", owner, {
+    need: "tool",
   }),
 ];
 
@@ -536,6 +552,8 @@ export const contractRows: readonly Row[] = [
   ...backfillRows,
   ...explanationRows,
   ...configurationRows,
+  ...toolRows,
+  row("GET /projects", "ListOldProjects", "project.scope.get", readers),
   ...feedbackRows,
   ...scopeRows,
   ...memberRows,

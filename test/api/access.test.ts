@@ -12,7 +12,7 @@ import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
 import { addAlias, addCredential, anEncryptionKey } from "../support/credentials.ts";
 import { addDataset } from "../support/datasets.ts";
-import { addConfiguration } from "../support/configurations.ts";
+import { addConfiguration, addTool } from "../support/configurations.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
@@ -119,6 +119,8 @@ async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Fille
     ids["id"] = await addConfiguration(service.database, tenant);
     ids["version"] = ids["name"] = "v1";
     ids["other"] = "v2";
+  } else if (need === "tool") {
+    ids["id"] = await addTool(service.database, tenant);
   } else if (need === "alias") {
     ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {

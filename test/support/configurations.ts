@@ -30,3 +30,14 @@ export async function addConfiguration(database: Database, tenant: Tenant): Prom
   });
   return id;
 }
+
+/** Adds a tool to a tenant by SQL, and returns its id. */
+export async function addTool(database: Database, tenant: Tenant): Promise<string> {
+  const id = createUuid();
+  await database.sql()`
+    insert into tools (
+      tool_id, project_id, name, description, tool_type, parameters, created_by
+    )
+    values (${id}, ${tenant.projectId}, ${`stored-${id}`}, '', 'function', '{}', 'test')`;
+  return id;
+}

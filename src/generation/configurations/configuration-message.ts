@@ -1,7 +1,8 @@
-// Messages of configurations, in today's form.
+// Messages of configurations, in today's form and in the older one.
 
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { OldConfigurationSchema } from "../../../gen/waggle/compat/v0/configuration_pb.js";
 import type { ConfigurationSchema } from "../../../gen/waggle/v1/configuration_pb.js";
 import { type Configuration, formatVersion } from "./configuration.ts";
 
@@ -21,5 +22,23 @@ export function toConfigurationMessage(
     createdAt: timestampFromDate(configuration.createdAt),
     updatedAt: timestampFromDate(configuration.updatedAt),
     version: formatVersion(configuration.version),
+  };
+}
+
+/** Converts a configuration to the older form, which names its project. */
+export function toOldConfigurationMessage(
+  configuration: Configuration,
+  project: string,
+): MessageInitShape<typeof OldConfigurationSchema> {
+  const { id, name, type, provider, parameters, userProperties } = configuration;
+  return {
+    Id: id,
+    project,
+    name,
+    env: [...configuration.environments],
+    provider,
+    type,
+    parameters: parameters as JsonObject,
+    userProperties: userProperties as JsonObject,
   };
 }

@@ -1,0 +1,131 @@
+// Tools of a project: functions that models may call, as older clients keep them.
+// Source: docs/decisions.md, 34.2, 44.4; docs/prompts.md.
+
+import { type Actor, describeActor } from "../../base/actor.ts";
+import { changeInside } from "../../access/change.ts";
+import type { ChangeParts } from "../../access/change.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { toolDescriptionLengthMax, toolNameLengthMax } from "../../base/field-limits.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { createUuid, isUuid } from "../../base/ids.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { toolsBytesMax, toolsOfProjectMax } from "../../base/tenant-limits.ts";
+import type { Sql } from "../../postgres/database.ts";
+import { checkSound, checkText } from "../configurations/fields.ts";
+import { refuse } from "../openai/fields.ts";
+import * as store from "./store.ts";
+import type { ToolRow, ToolType } from "./store.ts";
+
+export type Tool = ToolRow;
+
+/** Fields of a request; undefined means omitted. */
+export type ToolFields = {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly type?: string | undefined;
+  readonly parameters?: JsonObject | undefined;
+};
+
+/** A tool of a project, and the actor who changes it. */
+export type WhoseTool = {
+  readonly project: ProjectScope;
+  readonly id: string;
+  readonly actor: Actor;
+};
+
+/** Each change is audited. */
+export type Tools = {
+  /** Throws INVALID_ARGUMENT naming the field, and NAME_TAKEN. */
+  create(project: ProjectScope, fields: ToolFields, actor: Actor): Promise<Tool>;
+  /** Returns all tools of a project, by name. */
+  list(projectId: ProjectId): Promise<readonly Tool[]>;
+  /** Changes the given fields. Throws like `create`, and NOT_FOUND. */
+  update(whose: WhoseTool, fields: ToolFields): Promise<void>;
+  /** Throws NOT_FOUND. */
+  delete(whose: WhoseTool): Promise<void>;
+};
+
+export function createTools(options: ChangeParts): Tools {
+  const { database } = options;
+  return {
+    create: (project, fields, actor) =>
+      changeInside(options, { scope: project, actor }, async (sql) => {
+        await store.lockTools(sql, project.projectId);
+        const result = toTool(fields, { id: createUuid() });
+        await put(sql, { project, id: result.id, actor }, result);
+        const audit = { action: "tool.create", targetId: result.id, after: stateOf(result) };
+        return { result, audit };
+      }),
+
+    // Not on the connections of key checks, since a long list may take long.
+    list: (projectId) =>
+      database.on("reads").inTurn((sql) => store.listTools(sql, projectId), { owner: projectId }),
+
+    update: (whose, fields) =>
+      changeInside(options, { scope: whose.project, actor: whose.actor }, async (sql) => {
+        const before = await lockTool(sql, whose);
+        const after = toTool(fields, before);
+        await put(sql, whose, after);
+        const states = { before: stateOf(before), after: stateOf(after) };
+        const audit = { action: "tool.update", targetId: whose.id, ...states };
+        return { result: undefined, audit };
+      }),
+
+    delete: (whose) =>
+      changeInside(options, { scope: whose.project, actor: whose.actor }, async (sql) => {
+        const before = await lockTool(sql, whose);
+        await store.deleteTool(sql, whose.project.projectId, whose.id);
+        const audit = { action: "tool.delete", targetId: whose.id, before: stateOf(before) };
+        return { result: undefined, audit };
+      }),
+  };
+}
+
+async function lockTool(sql: Sql, { project: { projectId }, id }: WhoseTool): Promise<Tool> {
+  await store.lockTools(sql, projectId);
+  const tool = isUuid(id) && (await store.findTool(sql, projectId, id));
+  if (!tool) throw new ServiceError("NOT_FOUND", "no such tool");
+  return tool;
+}
+
+/** Stores a tool within the limits of its project. */
+async function put(sql: Sql, { project, actor }: WhoseTool, tool: Tool): Promise<void> {
+  const { projectId } = project;
+  const others = await store.measureOthers(sql, projectId, tool);
+  if (others.isNameTaken) {
+    throw new ServiceError("NAME_TAKEN", "name: another tool of the project has it");
+  }
+  if (others.count >= toolsOfProjectMax) {
+    refuse("name", `a project has at most ${toolsOfProjectMax} tools; delete one first`);
+  }
+  if (others.bytes + Buffer.byteLength(JSON.stringify(tool)) > toolsBytesMax) {
+    refuse("parameters", `the tools of a project have at most ${toolsBytesMax} bytes together`);
+  }
+  await store.putTool(sql, { ...tool, projectId, createdBy: describeActor(actor) });
+}
+
+/** Returns the tool that a request asks for, on top of the tool before. */
+function toTool(fields: ToolFields, before: Pick<Tool, "id"> & Partial<Tool>): Tool {
+  const { name = before.name, description = before.description ?? "", type } = fields;
+  const { parameters = before.parameters } = fields;
+  return {
+    id: before.id,
+    name: checkText("name", name ?? "", toolNameLengthMax),
+    description:
+      description === ""
+        ? description
+        : checkText("description", description, toolDescriptionLengthMax),
+    type: type === undefined || type === "" ? (before.type ?? "function") : parseType(type),
+    parameters: checkSound("parameters", parameters ?? refuse("parameters", "must be given")),
+  };
+}
+
+function parseType(text: string): ToolType {
+  return text === "function" || text === "tool" ? text : refuse("type", "must be function or tool");
+}
+
+/** Returns a tool's state for the audit log, without the schema, which may be long. */
+function stateOf({ name, description, type }: Tool): JsonObject {
+  return { name, description, type };
+}
