@@ -71,6 +71,7 @@ export function createGeneration(options: GenerationOptions): Generation {
   const keys = createEncryptionKeys(config.encryptionKeys);
   const credentials = createCredentials({ ...options, keys, addressGuard });
   const aliases = createAliases(options);
+  const configurations = createConfigurations(options);
   const routing = createRouting({
     connectionsFor: (project) => credentials.connectionsFor(project),
     aliasesFor: (project) => aliases.aliasesFor(project),
@@ -93,11 +94,11 @@ export function createGeneration(options: GenerationOptions): Generation {
   return {
     credentials,
     aliases,
-    configurations: createConfigurations(options),
+    configurations,
     configurationVersions: createConfigurationVersions(options),
     tools: createTools(options),
-    chat: createChat({ recordedCalls }),
-    proxy: createProxy({ recordedCalls, logger }),
+    chat: createChat({ recordedCalls, configurations }),
+    proxy: createProxy({ recordedCalls, configurations, logger }),
     models: createModels({ routing, answerMemory, outbound }),
     judgeCalls: createJudgeCalls({
       calls,

@@ -30,13 +30,14 @@ export declare type CreateChatRequest = Message<"waggle.v1.CreateChatRequest"> &
   /**
    * The chat history, oldest first: `{role, content}` with role `system`, `user`, `assistant` or `tool`.
    * `{{ name }}` in a content is filled from `inputs` when that is given.
+   * Required unless a configuration has a template.
    *
    * @generated from field: repeated google.protobuf.Struct messages = 2;
    */
   messages: JsonObject[];
 
   /**
-   * The provider's name of the model, `provider/name`, or an alias; required.
+   * The provider's name of the model, `provider/name`, or an alias; required unless a configuration is named.
    *
    * @generated from field: string model = 3;
    */
@@ -133,6 +134,22 @@ export declare type CreateChatRequest = Message<"waggle.v1.CreateChatRequest"> &
    * @generated from field: google.protobuf.Struct user_properties = 16;
    */
   userProperties?: JsonObject | undefined;
+
+  /**
+   * Id or name of a configuration: its template comes before `messages`, filled from `inputs`; its model,
+   * hyperparameters, functions and response format are used where the request has none of its own.
+   *
+   * @generated from field: optional string configuration = 17;
+   */
+  configuration?: string | undefined;
+
+  /**
+   * Environment whose deployed version of the configuration is used: `dev`, `staging` or `prod`. Default: the
+   * newest version.
+   *
+   * @generated from field: optional string environment = 18;
+   */
+  environment?: string | undefined;
 };
 
 /**

@@ -21,7 +21,8 @@ export declare const file_waggle_v1_llm_proxy: GenFile;
  */
 export declare type CreateChatCompletionRequest = Message<"waggle.v1.CreateChatCompletionRequest"> & {
   /**
-   * The OpenAI API's request, in JSON.
+   * The OpenAI API's request, in JSON. Beside it, `configuration` (id or name of a saved configuration),
+   * `environment` and `inputs` are read as CreateChat reads them, and no provider sees them.
    *
    * @generated from field: google.api.HttpBody http_body = 1;
    */

@@ -10,8 +10,10 @@ import { ClientGone, untilAborted } from "../calls/call-signal.ts";
 import type { CallEnd, RecordedRequest } from "../calls/generation-event.ts";
 import { choicesAsked, type ModelRequest } from "../calls/model-call.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
+import type { Configurations } from "../configurations/configurations.ts";
 import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
 import { type ChatAnswer, type Delta, deltasOf, readGathered, readWholeChat } from "./answer.ts";
+import { withConfiguration } from "./configured.ts";
 import { type ChatRequest, type ChatTask, toChatTask } from "./request.ts";
 
 export type ChatRecord = {
@@ -51,15 +53,32 @@ export type Chat = {
 
 type OnDelta = (delta: Delta, signal: AbortSignal) => Promise<void>;
 
-export function createChat({ recordedCalls }: { readonly recordedCalls: RecordedCalls }): Chat {
+export type ChatOptions = {
+  readonly recordedCalls: RecordedCalls;
+  readonly configurations: Pick<Configurations, "use">;
+};
+
+export function createChat({ recordedCalls, configurations }: ChatOptions): Chat {
+  /** Reads the configuration that a request names, if any. */
+  async function configure(project: ProjectScope, request: ChatRequest): Promise<ChatRequest> {
+    const { configuration, environment, messages } = request;
+    if (configuration === undefined) {
+      if (environment === undefined) return request;
+      throw new ServiceError("INVALID_ARGUMENT", "environment: needs a configuration");
+    }
+    const wanted = { configuration, environment, hasMessages: messages.length > 0 };
+    return withConfiguration(request, await configurations.use(project.projectId, wanted));
+  }
+
   /** Runs a chat; with `onDelta` as a stream. */
   async function run(
     project: ProjectScope,
-    request: ChatRequest,
+    given: ChatRequest,
     caller: Caller,
     onDelta?: OnDelta,
   ): Promise<ChatRecord> {
-    assertOwn(project, request.project);
+    assertOwn(project, given.project);
+    const request = await configure(project, given);
     const task = toChatTask(request);
     const isStream = onDelta !== undefined;
     const asked: ModelRequest = { operation: "chat", body: task.body, isStream };

@@ -8,7 +8,8 @@ import { chatChoicesMax } from "../../base/tenant-limits.ts";
 import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
 import { type Fields, fieldsOf, refuse } from "../openai/fields.ts";
 import { findOwnKey } from "../calls/generation-event.ts";
-import { fillMessages } from "./template.ts";
+import type { UsedConfiguration } from "../configurations/used.ts";
+import { fillMessages, type FilledMessages } from "./template.ts";
 
 export type ChatRequest = {
   /** Id or name of the caller's project. */
@@ -28,16 +29,24 @@ export type ChatRequest = {
   readonly eventName?: string | undefined;
   readonly metadata?: JsonObject | undefined;
   readonly userProperties?: JsonObject | undefined;
+  /** Id or name of a configuration, and the environment whose version is used. */
+  readonly configuration?: string | undefined;
+  readonly environment?: string | undefined;
+  /** The configuration itself. */
+  readonly used?: UsedConfiguration;
 };
 
 export type ChatTask = {
   /** Request body for chat completions of the OpenAI API. */
   readonly body: JsonObject;
-  /** `config` of the event: version, hyperparameters, template, tools and tool_choice. */
+  /**
+   * `config` of the event: version, configuration, hyperparameters, template, tools, tool_choice
+   * and response_format.
+   */
   readonly config: JsonObject;
   /** `inputs` of the event: values of the template and `chat_history`. */
   readonly inputs: JsonObject;
-  /** Number of characters that filled in the placeholders. */
+  /** Number of characters of the configuration's template and of the values filled in. */
   readonly filledCharacters: number;
 };
 
@@ -47,28 +56,48 @@ const functionDepthMax = nestingDepthMax - 3;
 
 /** Checks and converts a request. Fails with INVALID_ARGUMENT naming the field. */
 export function toChatTask(request: ChatRequest): ChatTask {
-  const { messages, inputs, version, model } = request;
+  const { messages, inputs, version, model, used } = request;
+  if (model === "") refuse("model", "value is required");
+  if (messages.length === 0 && !used?.template.length) {
+    refuse("messages", "must have at least one message");
+  }
   assertRecordable(request);
   if (inputs && Object.hasOwn(inputs, historyName)) {
     refuse(`inputs.${historyName}`, "is reserved for the recorded messages; use another name");
   }
-  const filled = inputs ? fillMessages(messages, inputs) : { messages, filledCharacters: 0 };
+  const filled = fillAll(request);
   const hyperparameters = hyperparametersOf(request);
   const tools = toTools(request);
+  const format = present({ response_format: used?.responseFormat });
   return {
-    body: { model, messages: filled.messages, ...hyperparameters, ...tools },
+    body: { model, messages: filled.messages, ...hyperparameters, ...tools, ...format },
     config: present({
-      version,
+      ...used?.recorded,
+      version: version ?? used?.recorded["version"],
       hyperparameters: Object.keys(hyperparameters).length > 0 ? hyperparameters : undefined,
-      template: inputs && messages,
+      template: (inputs ?? used) && [...(used?.template ?? []), ...messages],
       ...tools,
+      ...format,
     }),
     inputs: { ...inputs, [historyName]: filled.messages },
     filledCharacters: filled.filledCharacters,
   };
 }
 
-const historyName = "chat_history";
+/** Key of the messages in the event's `inputs`. */
+export const historyName = "chat_history";
+
+/** Fills in the template of a configuration, and with `inputs` the messages of the request. */
+function fillAll({ messages, inputs, used }: ChatRequest): FilledMessages {
+  const own = inputs ? fillMessages(messages, inputs) : { messages, filledCharacters: 0 };
+  if (!used) return own;
+  const template = fillMessages(used.template, inputs ?? {});
+  return {
+    messages: [...template.messages, ...own.messages],
+    filledCharacters:
+      JSON.stringify(used.template).length + template.filledCharacters + own.filledCharacters,
+  };
+}
 
 /** Refuses a request that no event can hold, because every model that ran must be recorded. */
 function assertRecordable(request: ChatRequest): void {
@@ -154,11 +183,16 @@ function checkFunction(fields: Fields): string {
   return name === "" ? fields.refuse("name", "must not be empty") : name;
 }
 
-function toTool(declared: JsonObject): JsonObject {
+/** Returns a declared function as a tool. */
+export function toTool(declared: JsonObject): JsonObject {
   return { type: "function", function: declared };
 }
 
-function toToolChoice(choice: string | undefined, names: readonly string[]): JsonValue | undefined {
+/** Returns the choice of a tool by `none`, `auto` or the name of a function. */
+export function toToolChoice(
+  choice: string | undefined,
+  names: readonly string[],
+): JsonValue | undefined {
   if (choice === undefined || choice === "") return undefined;
   if (names.includes(choice)) return { type: "function", function: { name: choice } };
   if (choice === "none" || choice === "auto") return names.length > 0 ? choice : undefined;

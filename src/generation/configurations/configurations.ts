@@ -7,7 +7,7 @@ import { changeInside } from "../../access/change.ts";
 import type { ChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { versionMessageLengthMax } from "../../base/field-limits.ts";
-import { createUuid } from "../../base/ids.ts";
+import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
@@ -29,6 +29,8 @@ import { compareContents } from "./diff.ts";
 import { checkMessage, checkName, parseEnvironments, parseTags, toContent } from "./fields.ts";
 import type { ConfigurationFields } from "./fields.ts";
 import * as store from "./store.ts";
+import { toUsed } from "./used.ts";
+import type { UsedConfiguration } from "./used.ts";
 
 export type ListConfigurationsOptions = {
   /** From 1 to 1,000; the default, 1,000, is the maximum of a project. */
@@ -39,6 +41,14 @@ export type ListConfigurationsOptions = {
   readonly env?: string | undefined;
   /** Returns only configurations with each of these tags. */
   readonly tags?: readonly string[];
+};
+
+export type WantedUse = {
+  /** Id or name. */
+  readonly configuration: string;
+  readonly environment: string | undefined;
+  /** Whether the request has messages of its own. */
+  readonly hasMessages: boolean;
 };
 
 /** Each change is audited. */
@@ -58,6 +68,11 @@ export type Configurations = {
    * Throws NOT_FOUND if there is none.
    */
   get(projectId: ProjectId, id: string, env?: string): Promise<Configuration>;
+  /**
+   * Returns a configuration for a model call: by id or name, the newest version or the one deployed
+   * in an environment. Throws INVALID_ARGUMENT naming `configuration` or `environment`.
+   */
+  use(projectId: ProjectId, wanted: WantedUse): Promise<UsedConfiguration>;
   /**
    * Changes the given fields; another content is a new version. Returns whether anything changed.
    * Throws like `create` and `get`.
@@ -98,6 +113,8 @@ export function createConfigurations(options: ChangeParts): Configurations {
         environment: env === undefined ? undefined : parseEnvironment(env),
       }),
 
+    use: (projectId, wanted) => use(options, projectId, wanted),
+
     update: (whose, fields) => update(options, whose, fields),
 
     delete: (whose) =>
@@ -108,6 +125,24 @@ export function createConfigurations(options: ChangeParts): Configurations {
         return { result: undefined, audit: { action: "configuration.delete", ...audit } };
       }),
   };
+}
+
+async function use(
+  { database }: ChangeParts,
+  projectId: ProjectId,
+  { configuration: named, environment: env, hasMessages }: WantedUse,
+): Promise<UsedConfiguration> {
+  const environment = env === undefined ? undefined : parseEnvironment(env, "environment");
+  const sql = database.sql();
+  const name = parseName(named);
+  const byName = () => name && store.findId(sql, projectId, name);
+  const find = (id: string | undefined) =>
+    id && isUuid(id) ? store.findConfiguration(sql, projectId, { id, environment }) : undefined;
+  const row = (await find(named)) ?? (await find((await byName()) || undefined));
+  if (row) return toUsed(toConfiguration(row), { environment, hasMessages });
+  return environment === undefined
+    ? refuse("configuration", "the project has no such configuration")
+    : refuse("configuration", `the project has none of this name deployed in ${environment}`);
 }
 
 async function create(

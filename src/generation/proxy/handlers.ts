@@ -11,7 +11,6 @@ import { callerOf, setIdHeaders } from "../calls/handler-caller.ts";
 import type { Models } from "./models.ts";
 import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
 import { parseCallHeaders } from "./request-headers.ts";
-import { parseProxyRequest } from "./request.ts";
 
 export function llmProxyHandlers(
   proxy: Proxy,
@@ -22,7 +21,7 @@ export function llmProxyHandlers(
     body: HttpBody | undefined,
     context: HandlerContext,
   ) {
-    const call = await callOf(operation, body, context);
+    const call = await callOf(proxy, operation, body, context);
     if (call.request.isStream) throw notThisRpc("true is for StreamChatCompletion");
     const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
     setHeaders(context, answered);
@@ -34,7 +33,7 @@ export function llmProxyHandlers(
     createEmbedding: ({ httpBody }, context) => create("embedding", httpBody, context),
 
     async *streamChatCompletion({ httpBody }, context) {
-      const call = await callOf("chat", httpBody, context);
+      const call = await callOf(proxy, "chat", httpBody, context);
       if (!call.request.isStream) throw notThisRpc("must be true here");
       const { chunks, ...answered } = await proxy.stream(projectOf(context), call);
       setHeaders(context, answered);
@@ -53,6 +52,7 @@ export function llmProxyHandlers(
 }
 
 async function callOf(
+  proxy: Pick<Proxy, "read">,
   operation: "chat" | "embedding",
   body: HttpBody | undefined,
   context: HandlerContext,
@@ -61,7 +61,7 @@ async function callOf(
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const json = context.values.get(parsedBodyKey) ?? (await decodeJson(buffer, memoryOf(context)));
   return {
-    request: parseProxyRequest(operation, bytes, json),
+    request: await proxy.read(projectOf(context), { operation, bytes, json }),
     headers: parseCallHeaders(context.requestHeader),
     caller: callerOf(context),
   };

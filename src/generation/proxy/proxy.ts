@@ -6,14 +6,16 @@ import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { failureOf } from "../calls/attempts.ts";
 import type { GenerationIds } from "../calls/store-generation.ts";
-import { choicesAsked } from "../calls/model-call.ts";
+import { choicesAsked, type ModelRequest } from "../calls/model-call.ts";
 import type { Asked } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
+import type { Configurations } from "../configurations/configurations.ts";
 import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
 import { readWholeAnswer } from "../openai/answer.ts";
 import { toEventBytes } from "../openai/event-stream.ts";
 import type { Target } from "../provider.ts";
-import { type ProxyRequest, toRecorded } from "./request.ts";
+import { hasMessages, readNaming, withConfiguration } from "./configured.ts";
+import { parseProxyRequest, type ProxyRequest, toRecorded } from "./request.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 export type ProxyCall = {
@@ -27,7 +29,19 @@ export type Answered = Omit<GenerationIds, "parentId"> & {
   readonly model: string;
 };
 
+export type ReceivedBody = {
+  readonly operation: ModelRequest["operation"];
+  readonly bytes: Uint8Array;
+  /** Parsed `bytes`. */
+  readonly json: unknown;
+};
+
 export type Proxy = {
+  /**
+   * Checks a request; a chat may name a configuration, whose members are then under its own. Fails
+   * with INVALID_ARGUMENT naming the field.
+   */
+  read(project: ProjectScope, body: ReceivedBody): Promise<ProxyRequest>;
   create(
     project: ProjectScope,
     call: ProxyCall,
@@ -45,10 +59,11 @@ export type Proxy = {
 
 export type ProxyOptions = {
   readonly recordedCalls: RecordedCalls;
+  readonly configurations: Pick<Configurations, "use">;
   readonly logger: Pick<Logger, "warn">;
 };
 
-export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
+export function createProxy({ recordedCalls, configurations, logger }: ProxyOptions): Proxy {
   function open(
     project: ProjectScope,
     { request, headers, caller }: ProxyCall,
@@ -57,6 +72,7 @@ export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
     const recorded = toRecorded(request, headers);
     return recordedCalls.open(project, {
       request,
+      promptCharacters: request.configured?.promptCharacters ?? 0,
       timeoutMs,
       caller,
       traceIds: headers,
@@ -103,6 +119,21 @@ export function createProxy({ recordedCalls, logger }: ProxyOptions): Proxy {
   }
 
   return {
+    async read(project, { operation, bytes, json }) {
+      const naming = operation === "chat" ? readNaming(json) : undefined;
+      if (!naming) return parseProxyRequest(operation, bytes, json);
+      const wanted = { ...naming, hasMessages: hasMessages(naming) };
+      const used = await configurations.use(project.projectId, wanted);
+      const body = withConfiguration(naming, used);
+      const written = Buffer.from(JSON.stringify(body));
+      const configured = {
+        config: { ...used.recorded, template: used.template },
+        inputs: naming.inputs,
+        promptCharacters: Math.max(0, written.length - bytes.length),
+      };
+      return { ...parseProxyRequest(operation, written, body), configured };
+    },
+
     async create(project, call) {
       const run = await open(project, call);
       const { answer, ...asked } = await run.ask("whole");

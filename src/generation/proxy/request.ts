@@ -11,7 +11,14 @@ import { refuse } from "../openai/fields.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
-export type ProxyRequest = Required<ModelRequest>;
+export type ProxyRequest = Required<ModelRequest> & {
+  /** What a configuration adds to the recorded `config` and `inputs`, and to the prompt. */
+  readonly configured?: {
+    readonly config: JsonObject;
+    readonly inputs: JsonObject;
+    readonly promptCharacters: number;
+  };
+};
 
 /** One level less than in an event, because each recorded part gets a name there. */
 const depthMax = nestingDepthMax - 1;
@@ -47,16 +54,16 @@ export function toRecorded(request: ProxyRequest, headers: CallHeaders): Recorde
   return {
     nameFor: (model) => headers.name ?? `${operations[request.operation]} ${model}`,
     source: "proxy",
-    config: configOf(request.body),
+    config: { ...request.configured?.config, ...configOf(request.body) },
     inputs: inputsOf(request),
     metadata: headers.metadata,
     userProperties: userOf(request, headers),
   };
 }
 
-function inputsOf({ operation, body }: ProxyRequest): JsonObject {
+function inputsOf({ operation, body, configured }: ProxyRequest): JsonObject {
   if (operation === "embedding") return { input: body["input"] ?? null };
-  return { chat_history: body["messages"] ?? [] };
+  return { ...configured?.inputs, chat_history: body["messages"] ?? [] };
 }
 
 /** Members of a request that are recorded elsewhere or do not affect the model. */
