@@ -50,8 +50,8 @@ export function compare(
   newer: ComparedRun,
   aggregateName: AggregateName,
 ): Comparison {
-  const oldScores = groupScores(older);
   const newScores = groupScores(newer);
+  const oldScores = renameKinds(groupScores(older), newScores);
   const keys = [...new Set([...oldScores.keys(), ...newScores.keys()])].toSorted();
   const inOld = datapointsOf(older.events);
   return {
@@ -71,6 +71,37 @@ function groupScores({ events, judging }: ComparedRun): ReadonlyMap<string, read
     events.flatMap((event) => scoresOf(event, judging)),
     keyOf,
   );
+}
+
+/**
+ * Returns the older scores under the keys of the newer ones, where a metric stands on events of one
+ * name in each run and the names differ: the function that ran has another name.
+ */
+function renameKinds(
+  older: ReadonlyMap<string, readonly Score[]>,
+  newer: ReadonlyMap<string, readonly Score[]>,
+): ReadonlyMap<string, readonly Score[]> {
+  const oldKeys = groupKeys(older);
+  const newKeys = groupKeys(newer);
+  return new Map(
+    [...older].map(([key, scores]) => {
+      const metric = metricOf(scores);
+      const [renamed, ...others] = newKeys.get(metric) ?? [];
+      const isOne = oldKeys.get(metric)?.length === 1 && others.length === 0;
+      return [isOne ? (renamed ?? key) : key, scores];
+    }),
+  );
+}
+
+/** Groups keys by metric and event type. */
+function groupKeys(
+  scores: ReadonlyMap<string, readonly Score[]>,
+): ReadonlyMap<string, readonly string[]> {
+  return Map.groupBy(scores.keys(), (key) => metricOf(scores.get(key) ?? []));
+}
+
+function metricOf([score]: readonly Score[]): string {
+  return JSON.stringify([score?.metricName, score?.eventType]);
 }
 
 function datapointsOf(events: readonly RunEvent[]): ReadonlySet<string> {

@@ -46,7 +46,7 @@ describe("a comparison", () => {
     expect(metrics).toMatchObject([{ improved: ["c"], degraded: ["a"], isSmallerBetter: true }]);
   });
 
-  test("tells which run has a kind of event", () => {
+  test("finds the scores of a function that was renamed, and tells which run has which", () => {
     const other = runOf(newer);
     const renamed = other.events.map((event) => ({ ...event, eventName: "reply" }));
 
@@ -56,9 +56,19 @@ describe("a comparison", () => {
       { eventName: "reply", eventType: "chain", presence: "new" },
       { eventName: "answer", eventType: "chain", presence: "old" },
     ]);
-    expect(metrics.map(({ difference, pairedTest }) => [difference, pairedTest])).toEqual([
-      [null, undefined],
-      [null, undefined],
+    expect(metrics).toMatchObject([{ eventName: "reply", improved: ["a"], degraded: ["c"] }]);
+  });
+
+  test("keeps events of several names apart", () => {
+    const one = runOf(newer);
+    const two = one.events.map((event) => ({ ...event, eventName: "reply" }));
+    const both = { ...one, events: [...one.events, ...two] };
+
+    const { metrics } = compare(runOf(older), both, "average");
+
+    expect(metrics.map(({ eventName, oldValues }) => [eventName, oldValues.length])).toEqual([
+      ["answer", 4],
+      ["reply", 0],
     ]);
   });
 
