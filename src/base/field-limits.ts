@@ -78,3 +78,6 @@ export const runNameLengthMax = 1_000;
 
 /** Maximum characters of the description of a run. */
 export const runDescriptionLengthMax = 10_000;
+
+/** Maximum characters of a reviewer's comment. */
+export const reviewCommentLengthMax = 10_000;

@@ -234,3 +234,6 @@ export const runBytesMax = 16 * MB;
 /** Maximum runs of a page, and of a project. */
 export const runsOfPageMax = 100;
 export const runsOfProjectMax = 100_000;
+
+/** Maximum comments of reviewers on a run. */
+export const reviewCommentsMax = 10_000;

@@ -8,6 +8,7 @@ import { DataPlaneService } from "../../gen/waggle/v1/dataplane_pb.js";
 import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
 import { BackfillService } from "../../gen/waggle/v1/backfill_pb.js";
+import { EvaluationService } from "../../gen/waggle/v1/evaluation_pb.js";
 import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService, StreamEventsResponseSchema } from "../../gen/waggle/v1/export_pb.js";
@@ -58,6 +59,7 @@ import {
   oldDatasetHandlers,
 } from "../evaluation/datasets/handlers.ts";
 import type { Evaluation } from "../evaluation/evaluation.ts";
+import { evaluationHandlers } from "../evaluation/evaluations/handlers.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
 import { metricHandlers } from "../evaluation/metrics/handlers.ts";
 import { oldMetricHandlers } from "../evaluation/metrics/old-handlers.ts";
@@ -236,6 +238,7 @@ function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): v
   router.service(DatasetService, datasetHandlers(datasets, datapoints));
   router.service(DatapointService, datapointHandlers(datapoints));
   router.service(RunService, runHandlers(runs, runResults));
+  router.service(EvaluationService, evaluationHandlers(evaluation.evaluations));
   router.service(OldRunService, oldRunHandlers(runs));
   router.service(OldDatasetService, oldDatasetHandlers(datasets, datapoints));
 }

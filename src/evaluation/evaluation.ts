@@ -21,6 +21,7 @@ import { watchBackfills } from "./backfills/backfill-watch.ts";
 import { type Backfills, createBackfills } from "./backfills/backfills.ts";
 import { createDatapoints, type Datapoints } from "./datasets/datapoints.ts";
 import { createDatasets, type Datasets } from "./datasets/datasets.ts";
+import { createEvaluations, type Evaluations } from "./evaluations/evaluations.ts";
 import { createRunResults, type RunResults } from "./runs/results.ts";
 import { createRuns, type Runs } from "./runs/runs.ts";
 import { type Chunks, createChunks } from "./scores/run-chunk.ts";
@@ -63,6 +64,7 @@ export type Evaluation = {
   readonly datapoints: Datapoints;
   readonly runs: Runs;
   readonly runResults: RunResults;
+  readonly evaluations: Evaluations;
   readonly runner: Runner;
   readonly eventMemory: EventMemory;
   readonly scores: Scores;
@@ -86,6 +88,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const eventMemory = createEventMemory();
   const datasets = createDatasets({ clusters });
   const runs = createRuns({ clusters, datasets });
+  const runResults = createRunResults({ runs, metrics, tracingOf });
   const runner = createRunner({ sandbox, judge: createJudge({ calls: options.judgeCalls }) });
   return {
     metrics,
@@ -94,7 +97,8 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     datasets,
     datapoints: createDatapoints({ clusters, tracingOf }),
     runs,
-    runResults: createRunResults({ runs, metrics, tracingOf }),
+    runResults,
+    evaluations: createEvaluations({ runs, results: runResults, tracingOf }),
     runner,
     eventMemory,
     versions: createMetricVersions({ ...options, codeBytesMax }),

@@ -504,6 +504,14 @@ function runRow(route: string, rpc: string, action: string, rest: Rest = run): R
 }
 
 const experimentRows: readonly Row[] = [
+  ...["/evaluations", "/v1/evaluations"].flatMap((root) => [
+    runRow(`POST ${root}`, "CreateEvaluation", "create", { body: named }),
+    runRow(`GET ${root}/{id}`, "GetEvaluation", "get"),
+  ]),
+  runRow("PUT /v1/evaluations/{id}/review", "ReviewEvaluation", "update", {
+    body: { comments: [{ text: "Good" }] },
+    ...run,
+  }),
   runRow("POST /v1/runs", "CreateRun", "create", { body: named }),
   runRow("POST /runs", "CreateRun", "create", { body: named }),
   runRow("GET /v1/runs", "ListRuns", "list", {}),

@@ -116,7 +116,7 @@ async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Fille
     ids["datapoint_id"] = ids["id"] = datapointId;
   } else if (need === "run") {
     const runId = await addRun(service, tenant);
-    for (const name of ["run_id", "new_run_id", "old_run_id", "run_id_1", "run_id_2"]) {
+    for (const name of ["id", "run_id", "new_run_id", "old_run_id", "run_id_1", "run_id_2"]) {
       ids[name] = runId;
     }
   } else if (need === "alias") {

@@ -5,7 +5,7 @@ import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { OldRunService } from "../../../gen/waggle/compat/v0/run_pb.js";
 import type { PassingRange as RangeMessage, RunService } from "../../../gen/waggle/v1/run_pb.js";
-import { projectOf } from "../../access/call.ts";
+import { actorOf, projectOf } from "../../access/call.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { toEventMessage } from "../../tracing/events/event-message.ts";
 import { readingOf, toFilterInput } from "../../tracing/export/handlers.ts";
@@ -24,7 +24,11 @@ export function runHandlers(runs: Runs, results: RunResults): ServiceImpl<typeof
   return {
     async createRun({ runId, ...request }, context) {
       const project = projectOf(context);
-      const run = await runs.create(project, runId, toChange(request));
+      const run = await runs.create(project, {
+        runId,
+        change: toChange(request),
+        actor: actorOf(context),
+      });
       return toAnswer(run, project.projectId);
     },
     async listRuns({ dateRange, ...request }, context) {

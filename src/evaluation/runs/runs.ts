@@ -1,6 +1,7 @@
 // Experiment runs: created and changed by clients, listed in pages. Source: docs/experiments.md;
 // docs/decisions.md, 39.3.
 
+import { type Actor, describeActor } from "../../base/actor.ts";
 import { runDescriptionLengthMax, runNameLengthMax } from "../../base/field-limits.ts";
 import {
   runBytesMax,
@@ -21,6 +22,7 @@ import { refuse } from "../metrics/fields.ts";
 import type { PassingRange } from "./passing.ts";
 import * as store from "./store.ts";
 import { type RunFields, type RunRow, type RunStatus, runStatuses, sortColumns } from "./store.ts";
+import type { StoredReport } from "./store.ts";
 
 /** A run with the name of its dataset; null if the project has no such dataset. */
 export type Run = RunRow & { readonly datasetName: string | null };
@@ -54,14 +56,29 @@ export type RunsPage = {
   readonly all: number;
 };
 
+export type CreateRunOptions = {
+  /** Empty for a new id. */
+  readonly runId: string;
+  readonly change: RunChange;
+  readonly actor: Actor;
+  /** Report that the client has already; default: the computed one. */
+  readonly report?: StoredReport;
+};
+
 /** Every method acts on the caller's project only. */
 export type Runs = {
   /** Creates a run, or changes the run of the id. Throws INVALID_ARGUMENT naming the field. */
-  create(project: ProjectScope, runId: string, change: RunChange): Promise<Run>;
+  create(project: ProjectScope, options: CreateRunOptions): Promise<Run>;
   /** Throws NOT_FOUND. */
   get(project: ProjectScope, runId: string): Promise<Run>;
   /** Changes the given fields. Throws NOT_FOUND, and INVALID_ARGUMENT naming the field. */
   update(project: ProjectScope, runId: string, change: RunChange): Promise<Run>;
+  /** Changes the stored parts of the report. Throws NOT_FOUND. */
+  updateReport(
+    project: ProjectScope,
+    runId: string,
+    change: (before: StoredReport) => StoredReport,
+  ): Promise<void>;
   /** Throws NOT_FOUND. */
   delete(project: ProjectScope, runId: string): Promise<void>;
   /** Returns a page of runs. Throws INVALID_ARGUMENT naming a wrong option. */
@@ -134,8 +151,9 @@ export function createRuns(options: RunsOptions): Runs {
   }
 
   return {
-    async create(project, given, change) {
+    async create(project, { runId: given, change, actor, report = {} }) {
       const { projectId } = project;
+      const createdBy = describeActor(actor);
       if (given !== "" && !isRecordId(given)) {
         refuse("run_id", "must be 1 to 128 printable characters");
       }
@@ -148,7 +166,8 @@ export function createRuns(options: RunsOptions): Runs {
         if (all >= runsOfProjectMax) {
           refuse("run_id", `the project has ${runsOfProjectMax} runs already; delete some`);
         }
-        const isNew = await store.insertRun(sql, projectId, { ...fields, runId, datasetVersion });
+        const made = { ...fields, runId, datasetVersion, report, createdBy };
+        const isNew = await store.insertRun(sql, projectId, made);
         const found = await find(sql, project, runId, true);
         return isNew ? found : applyChange(sql, project, found, change);
       });
@@ -163,6 +182,12 @@ export function createRuns(options: RunsOptions): Runs {
       );
       return withDataset(project, row);
     },
+
+    updateReport: (project, runId, change) =>
+      changing(project, async (sql) => {
+        const { report } = await find(sql, project, runId, true);
+        await store.updateReport(sql, project.projectId, runId, change(report));
+      }),
 
     async delete(project, runId) {
       const sql = sqlOf(project);

@@ -11,6 +11,23 @@ type Fragment = PendingQuery<Row[]>;
 export const runStatuses = ["pending", "running", "completed", "failed", "cancelled"] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
+/** A reviewer's comment, on one result or on all. */
+export type ReviewComment = {
+  readonly text: string;
+  readonly author: string;
+  /** ISO 8601. */
+  readonly created_at: string;
+  readonly result?: number;
+};
+
+/** Parts of a run's report that a client gave, and what reviewers say of the results. */
+export type StoredReport = {
+  readonly given?: JsonObject;
+  /** Whether a result is accepted, by its session; by its index for given results. */
+  readonly accepted?: Readonly<Record<string, boolean>>;
+  readonly comments?: readonly (ReviewComment | JsonObject)[];
+};
+
 /** Parts of a run that a client may give. */
 export type RunFields = {
   readonly name: string | null;
@@ -34,6 +51,9 @@ export type RunFields = {
 export type RunRow = RunFields & {
   readonly runId: string;
   readonly datasetVersion: number | null;
+  /** Parts of the report that are stored rather than computed. */
+  readonly report: StoredReport;
+  readonly createdBy: string;
   readonly createdAt: Date;
   readonly updatedAt: Date | null;
 };
@@ -49,6 +69,7 @@ type TextColumns = {
       | "eventIds"
       | "sessionIds"
       | "datapointIds"
+      | "report"
   ]: string;
 };
 
@@ -59,6 +80,7 @@ function toRow(row: StoredRow): RunRow {
   return {
     ...row,
     runId: unescapeText(row.runId),
+    createdBy: unescapeText(row.createdBy),
     name: row.name === null ? null : unescapeText(row.name),
     description: row.description === null ? null : unescapeText(row.description),
     datasetId: row.datasetId === null ? null : unescapeText(row.datasetId),
@@ -70,6 +92,7 @@ function toRow(row: StoredRow): RunRow {
     eventIds: parse("eventIds"),
     sessionIds: parse("sessionIds"),
     datapointIds: parse("datapointIds"),
+    report: parse("report"),
   };
 }
 
@@ -83,6 +106,8 @@ function selectRuns(sql: Sql): Fragment {
       datapoint_ids as "datapointIds",
       dataset_id as "datasetId",
       dataset_version as "datasetVersion",
+      report,
+      created_by as "createdBy",
       created_at as "createdAt",
       updated_at as "updatedAt"
     from runs`;
@@ -106,12 +131,13 @@ export async function findRun(
 export async function insertRun(
   sql: Sql,
   projectId: string,
-  row: RunFields & Pick<RunRow, "runId" | "datasetVersion">,
+  row: RunFields & Pick<RunRow, "runId" | "datasetVersion" | "report" | "createdBy">,
 ): Promise<boolean> {
   const { count } = await sql`
     insert into runs (
       project_id, run_id, name, description, status, metadata, results, configuration, evaluators,
-      passing_ranges, event_ids, session_ids, datapoint_ids, dataset_id, dataset_version
+      passing_ranges, event_ids, session_ids, datapoint_ids, dataset_id, dataset_version,
+      report, created_by
     )
     values (
       ${projectId}, ${escapeText(row.runId)}, ${textOrNull(row.name)},
@@ -119,7 +145,8 @@ export async function insertRun(
       ${JSON.stringify(row.results)}, ${JSON.stringify(row.configuration)},
       ${JSON.stringify(row.evaluators)}, ${JSON.stringify(row.passingRanges)},
       ${JSON.stringify(row.eventIds)}, ${JSON.stringify(row.sessionIds)},
-      ${JSON.stringify(row.datapointIds)}, ${textOrNull(row.datasetId)}, ${row.datasetVersion}
+      ${JSON.stringify(row.datapointIds)}, ${textOrNull(row.datasetId)}, ${row.datasetVersion},
+      ${JSON.stringify(row.report)}, ${escapeText(row.createdBy)}
     )
     on conflict do nothing`;
   return count > 0;
@@ -149,6 +176,19 @@ export async function updateRun(
       dataset_version = ${row.datasetVersion},
       updated_at = clock_timestamp()
     where project_id = ${projectId} and run_id = ${escapeText(row.runId)}`;
+}
+
+/** Replaces the stored parts of a run's report. */
+export async function updateReport(
+  sql: Sql,
+  projectId: string,
+  runId: string,
+  report: StoredReport,
+): Promise<void> {
+  await sql`
+    update runs
+    set report = ${JSON.stringify(report)}, updated_at = clock_timestamp()
+    where project_id = ${projectId} and run_id = ${escapeText(runId)}`;
 }
 
 function textOrNull(text: string | null): string | null {

@@ -19,6 +19,9 @@ create table runs (
   dataset_id text,
   -- Version of the dataset when the run began; absent for a dataset of the client's own.
   dataset_version integer,
+  -- Parts of the report that a client gave, and what reviewers say of the results.
+  report text not null default '{}',
+  created_by text not null,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz,
   primary key (project_id, run_id)
