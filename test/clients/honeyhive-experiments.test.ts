@@ -1,14 +1,19 @@
-// PyPI honeyhive 1.7.0 as its users run experiments: evaluate() over own and managed datasets,
-// results, comparisons, and the calls on datasets, datapoints and runs.
-// Source: the published client; docs/experiments.md; docs/decisions.md, 27 and 39.4.
+// Experiments as users of PyPI honeyhive 1.7.0 run them, by evaluate() over own and managed
+// datasets, and by the client of npm honeyhive 1.0.42, whose evaluate() takes no URL. Both clients
+// refuse answers that are not as they were published.
+// Source: the published clients; docs/experiments.md; docs/decisions.md, 27 and 39.4.
 
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
-import { type Environment, installPython, pythonOf, sayMissing } from "./environment.ts";
+import {
+  type Environment,
+  installNode,
+  installPython,
+  pythonOf,
+  sayMissing,
+} from "./environment.ts";
 import { programTimeoutMs, readReport } from "./program.ts";
-
-const title = "PyPI honeyhive 1.7.0";
 
 type Json = Readonly<Record<string, unknown>>;
 type Result = {
@@ -38,33 +43,37 @@ type Report = {
   readonly logged: readonly string[];
 };
 
-let environment: Environment;
 let service: TestService;
-let report: Report;
 
 beforeAll(async () => {
-  environment = await installPython("honeyhive.txt");
-  sayMissing(title, environment);
-  if (environment.missing !== undefined) return;
   service = await startService();
-  report = await readReport<Report>({
-    command: pythonOf(environment.folder),
-    words: [
-      join(import.meta.dirname, "python/honeyhive_experiments.py"),
-      service.url,
-      service.projectKey,
-    ],
-    env: { HONEYHIVE_TELEMETRY: "false", PYTHONDONTWRITEBYTECODE: "1" },
-  });
 }, programTimeoutMs);
 afterAll(() => service?.stop());
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
 
 const namesOf = ({ evaluations }: Runs): unknown[] => evaluations.map(({ name }) => name);
 
-describe(title, () => {
+describe("PyPI honeyhive 1.7.0", () => {
+  let environment: Environment;
+  let report: Report;
+
+  beforeAll(async () => {
+    environment = await installPython("honeyhive.txt");
+    sayMissing("PyPI honeyhive 1.7.0", environment);
+    if (environment.missing !== undefined) return;
+    report = await readReport<Report>({
+      command: pythonOf(environment.folder),
+      words: [
+        join(import.meta.dirname, "python/honeyhive_experiments.py"),
+        service.url,
+        service.projectKey,
+      ],
+      env: { HONEYHIVE_TELEMETRY: "false", PYTHONDONTWRITEBYTECODE: "1" },
+    });
+  }, programTimeoutMs);
+  beforeEach(({ skip }) => {
+    if (environment.missing !== undefined) skip(environment.missing);
+  });
+
   test("logs no warning and no error", () => {
     expect(report.logged).toEqual([]);
   });
@@ -131,9 +140,66 @@ describe(title, () => {
 
   test("lists and deletes runs", () => {
     expect(namesOf(report.runs)).toEqual(["own_echo", "own_short"]);
-    expect(report.runs.pagination).toMatchObject({ total: 2, total_unfiltered: 3 });
+    expect(report.runs.pagination).toMatchObject({ total: 2 });
     expect(namesOf(report.by_ids)).toEqual(["own_echo", "own_short"]);
     expect(report.deleted_run).toEqual({ id: report.first.run_id, deleted: true });
     expect(namesOf(report.left)).toEqual(["managed_echo", "own_echo"]);
+  });
+});
+
+describe("npm honeyhive 1.0.42", () => {
+  let environment: Environment;
+  let report: Json;
+
+  beforeAll(async () => {
+    environment = await installNode();
+    sayMissing("npm honeyhive 1.0.42", environment);
+    if (environment.missing !== undefined) return;
+    report = await readReport<Json>({
+      command: process.execPath,
+      words: [
+        join(import.meta.dirname, "node/honeyhive-experiments.mjs"),
+        environment.folder,
+        service.url,
+        service.projectKey,
+        service.projectName,
+      ],
+      env: { HONEYHIVE_TELEMETRY: "false", TRACELOOP_TELEMETRY: "false" },
+    });
+  }, programTimeoutMs);
+  beforeEach(({ skip }) => {
+    if (environment.missing !== undefined) skip(environment.missing);
+  });
+
+  test("keeps datasets and datapoints", () => {
+    expect(report).toMatchObject({
+      managed: { testcases: [{ name: "npm", type: "evaluation", numPoints: 2 }] },
+      one: { datapoint: [{ inputs: { question: "a" }, groundTruth: { answer: "b" } }] },
+      changed: { datapoint: [{ inputs: { question: "changed" } }] },
+      deleted: { deleted: true },
+      renamed: { testcases: [{ name: "renamed", numPoints: 1 }] },
+    });
+    expect((report["listed"] as { datapoints: unknown[] }).datapoints).toHaveLength(2);
+    const { testcases } = report["left"] as { testcases: readonly Json[] };
+    expect(testcases.map(({ name }) => name)).not.toContain("renamed");
+  });
+
+  test("reads runs, results and comparisons", () => {
+    expect(report).toMatchObject({
+      got: { evaluation: { name: "newer", status: "completed" } },
+      result: {
+        status: "completed",
+        success: true,
+        metrics: { details: [{ metricName: "score", aggregate: 1.5, values: [1, 2] }] },
+      },
+      compared: {
+        metrics: [{ metricName: "score", oldAggregate: 0.5, newAggregate: 1.5, improvedCount: 2 }],
+        oldRun: { name: "older" },
+        newRun: { name: "newer" },
+      },
+      deletedRun: { deleted: true },
+    });
+    const { evaluations } = report["runs"] as { evaluations: readonly Json[] };
+    expect(evaluations.map(({ name }) => name).slice(0, 2)).toEqual(["newer", "older"]);
   });
 });
