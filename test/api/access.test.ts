@@ -11,8 +11,8 @@ import { keyKinds } from "../../src/access/principal.ts";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
 import { addAlias, addCredential, anEncryptionKey } from "../support/credentials.ts";
-import { addDataset } from "../support/datasets.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
+import { addDataset, addRun } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
@@ -121,6 +121,11 @@ async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Fille
     ids["other"] = "v2";
   } else if (need === "tool") {
     ids["id"] = await addTool(service.database, tenant);
+  } else if (need === "run") {
+    const runId = await addRun(service, tenant);
+    for (const name of ["id", "run_id", "new_run_id", "old_run_id", "run_id_1", "run_id_2"]) {
+      ids[name] = runId;
+    }
   } else if (need === "alias") {
     ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {
