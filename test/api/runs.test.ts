@@ -100,9 +100,11 @@ describe("runs", () => {
       evaluation: changed,
       run_id: runId,
     });
-    expect(await ok(project, `GET /runs/${sent.run_id}`)).toEqual(
-      withoutNulls({ evaluation: changed, run_id: runId }),
-    );
+    const older = Object.entries(changed).filter(([, value]) => value !== null);
+    expect(await ok(project, `GET /runs/${sent.run_id}`)).toEqual({
+      evaluation: Object.fromEntries(older),
+      run_id: runId,
+    });
 
     expect(await ok(project, `DELETE /v1/runs/${sent.run_id}`)).toEqual({
       id: runId,
