@@ -72,3 +72,12 @@ export const datasetNameLengthMax = 256;
 
 /** Maximum characters of the description of a dataset. */
 export const datasetDescriptionLengthMax = 10_000;
+
+/** Maximum characters of the name of a run. */
+export const runNameLengthMax = 1_000;
+
+/** Maximum characters of the description of a run. */
+export const runDescriptionLengthMax = 10_000;
+
+/** Maximum characters of a reviewer's comment. */
+export const reviewCommentLengthMax = 10_000;

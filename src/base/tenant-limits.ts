@@ -223,3 +223,17 @@ export const historyLengthMax = 10_000;
 
 /** Maximum datasets that one call links to a datapoint. */
 export const linkedDatasetsMax = 100;
+
+/** Maximum sessions and events with scores that the result of a run is computed from. */
+export const runEventsMax = 250_000;
+
+/** Maximum ids in a list of a run, and maximum bytes of the run as JSON. */
+export const runIdsMax = 100_000;
+export const runBytesMax = 16 * MB;
+
+/** Maximum runs of a page, and of a project. */
+export const runsOfPageMax = 100;
+export const runsOfProjectMax = 100_000;
+
+/** Maximum comments of reviewers on a run. */
+export const reviewCommentsMax = 10_000;

@@ -8,6 +8,7 @@ import { DataPlaneService } from "../../gen/waggle/v1/dataplane_pb.js";
 import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
 import { BackfillService } from "../../gen/waggle/v1/backfill_pb.js";
+import { EvaluationService } from "../../gen/waggle/v1/evaluation_pb.js";
 import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService, StreamEventsResponseSchema } from "../../gen/waggle/v1/export_pb.js";
@@ -17,6 +18,7 @@ import { LlmProxyService } from "../../gen/waggle/v1/llm_proxy_pb.js";
 import { MetricService } from "../../gen/waggle/v1/metric_pb.js";
 import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
 import { OldDatasetService } from "../../gen/waggle/compat/v0/dataset_pb.js";
+import { OldRunService } from "../../gen/waggle/compat/v0/run_pb.js";
 import { OldMetricService } from "../../gen/waggle/compat/v0/metric_pb.js";
 import { MeService } from "../../gen/waggle/v1/me_pb.js";
 import { MemberService } from "../../gen/waggle/v1/member_pb.js";
@@ -24,6 +26,7 @@ import { ModelAliasService } from "../../gen/waggle/v1/model_alias_pb.js";
 import { OrganizationService } from "../../gen/waggle/v1/organization_pb.js";
 import { ProjectService } from "../../gen/waggle/v1/project_pb.js";
 import { ProviderCredentialService } from "../../gen/waggle/v1/provider_credential_pb.js";
+import { RunService } from "../../gen/waggle/v1/run_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { WorkspaceService } from "../../gen/waggle/v1/workspace_pb.js";
 import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";
@@ -56,9 +59,11 @@ import {
   oldDatasetHandlers,
 } from "../evaluation/datasets/handlers.ts";
 import type { Evaluation } from "../evaluation/evaluation.ts";
+import { evaluationHandlers } from "../evaluation/evaluations/handlers.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
 import { metricHandlers } from "../evaluation/metrics/handlers.ts";
 import { oldMetricHandlers } from "../evaluation/metrics/old-handlers.ts";
+import { oldRunHandlers, runHandlers } from "../evaluation/runs/handlers.ts";
 import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { modelAliasHandlers } from "../generation/connections/aliases/handlers.ts";
@@ -224,7 +229,7 @@ function addGenerationServices(router: ServiceRouter, generation: Generation): v
 }
 
 function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): void {
-  const { metrics, versions, backfills, datasets, datapoints } = evaluation;
+  const { metrics, versions, backfills, datasets, datapoints, runs, runResults } = evaluation;
   router.service(MetricService, metricHandlers(metrics));
   router.service(MetricVersionService, metricVersionHandlers(versions));
   router.service(OldMetricService, oldMetricHandlers(metrics));
@@ -232,6 +237,9 @@ function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): v
   router.service(BackfillService, backfillHandlers(backfills));
   router.service(DatasetService, datasetHandlers(datasets, datapoints));
   router.service(DatapointService, datapointHandlers(datapoints));
+  router.service(RunService, runHandlers(runs, runResults));
+  router.service(EvaluationService, evaluationHandlers(evaluation.evaluations));
+  router.service(OldRunService, oldRunHandlers(runs));
   router.service(OldDatasetService, oldDatasetHandlers(datasets, datapoints));
 }
 

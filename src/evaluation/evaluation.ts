@@ -21,6 +21,9 @@ import { watchBackfills } from "./backfills/backfill-watch.ts";
 import { type Backfills, createBackfills } from "./backfills/backfills.ts";
 import { createDatapoints, type Datapoints } from "./datasets/datapoints.ts";
 import { createDatasets, type Datasets } from "./datasets/datasets.ts";
+import { createEvaluations, type Evaluations } from "./evaluations/evaluations.ts";
+import { createRunResults, type RunResults } from "./runs/results.ts";
+import { createRuns, type Runs } from "./runs/runs.ts";
 import { type Chunks, createChunks } from "./scores/run-chunk.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { createMetricVersions, type MetricVersions } from "./metrics/versions.ts";
@@ -59,6 +62,9 @@ export type Evaluation = {
   readonly backfills: Backfills;
   readonly datasets: Datasets;
   readonly datapoints: Datapoints;
+  readonly runs: Runs;
+  readonly runResults: RunResults;
+  readonly evaluations: Evaluations;
   readonly runner: Runner;
   readonly eventMemory: EventMemory;
   readonly scores: Scores;
@@ -80,13 +86,19 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const backfills: Backfills = createBackfills({ ...options, metrics, scores });
   const queue = createEvaluationQueue({ clusters, metrics, scores });
   const eventMemory = createEventMemory();
+  const datasets = createDatasets({ clusters });
+  const runs = createRuns({ clusters, datasets });
+  const runResults = createRunResults({ runs, metrics, tracingOf });
   const runner = createRunner({ sandbox, judge: createJudge({ calls: options.judgeCalls }) });
   return {
     metrics,
     scores,
     backfills,
-    datasets: createDatasets({ clusters }),
+    datasets,
     datapoints: createDatapoints({ clusters, tracingOf }),
+    runs,
+    runResults,
+    evaluations: createEvaluations({ runs, results: runResults, tracingOf }),
     runner,
     eventMemory,
     versions: createMetricVersions({ ...options, codeBytesMax }),

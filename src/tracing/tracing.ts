@@ -21,6 +21,8 @@ import type { Exports } from "./export/export.ts";
 import { createFeedback } from "./feedback/feedback.ts";
 import type { Feedback } from "./feedback/feedback.ts";
 import { createFieldCatalogue } from "./fields/fields.ts";
+import { createRunEvents } from "./run-events/run-events.ts";
+import type { RunEvents } from "./run-events/run-events.ts";
 import { createSelection } from "./selection/selection.ts";
 import type { Selection } from "./selection/selection.ts";
 import { createSessions } from "./sessions/sessions.ts";
@@ -36,6 +38,7 @@ export type Tracing = {
   readonly traces: Traces;
   readonly feedback: Feedback;
   readonly selection: Selection;
+  readonly runEvents: RunEvents;
   /** The service's own scores on events. */
   readonly metrics: EventMetrics;
   /** Stores answers in the cluster, in the same transaction as the call's change. */
@@ -88,13 +91,15 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       ...(onStored && { onStored }),
     });
     recorders.push(recorder);
+    const selection = createSelection({ database, fields });
     return {
       events: createEvents(database, recorder),
       sessions: createSessions({ database, recorder, fields }),
       exports: createExports({ database, fields }),
       traces: createTraces({ recorder }),
       feedback: createFeedback(database, recorder),
-      selection: createSelection({ database, fields }),
+      selection,
+      runEvents: createRunEvents(database, selection),
       metrics: createEventMetrics({ database, fields }),
       idempotency: createIdempotency(database),
     };

@@ -13,6 +13,7 @@ export type Need =
   | "judge"
   | "backfill"
   | "dataset"
+  | "run"
   | "member"
   | "credential"
   | "alias"
@@ -497,8 +498,51 @@ const datapointRows: readonly Row[] = [
   ),
 ];
 
+const run: Rest = { need: "run" };
+
+function runRow(route: string, rpc: string, action: string, rest: Rest = run): Row {
+  const isReading = action === "get" || action === "list";
+  return row(route, rpc, `project.run.${action}`, isReading ? readers : owner, rest);
+}
+
+const experimentRows: readonly Row[] = [
+  ...["/evaluations", "/v1/evaluations"].flatMap((root) => [
+    runRow(`POST ${root}`, "CreateEvaluation", "create", { body: named }),
+    runRow(`GET ${root}/{id}`, "GetEvaluation", "get"),
+  ]),
+  runRow("PUT /v1/evaluations/{id}/review", "ReviewEvaluation", "update", {
+    body: { comments: [{ text: "Good" }] },
+    ...run,
+  }),
+  runRow("POST /v1/runs", "CreateRun", "create", { body: named }),
+  runRow("POST /runs", "CreateRun", "create", { body: named }),
+  runRow("GET /v1/runs", "ListRuns", "list", {}),
+  runRow("GET /runs", "ListOldRuns", "list", {}),
+  ...["/v1/runs/{run_id}", "/runs/{run_id}"].flatMap((one) => [
+    runRow(`GET ${one}`, "GetRun", "get"),
+    runRow(`PUT ${one}`, "UpdateRun", "update", { body: named, ...run }),
+    runRow(`DELETE ${one}`, "DeleteRun", "delete"),
+    runRow(`GET ${one}/result`, "GetRunResult", "get"),
+  ]),
+  runRow("GET /v1/runs/{run_id}/summary", "GetRunResult", "get"),
+  ...["/v1/runs", "/runs"].map((root) =>
+    runRow(`GET ${root}/{new_run_id}/compare-with/{old_run_id}`, "CompareRuns", "get"),
+  ),
+  runRow("GET /v1/runs/{new_run_id}/compare/{old_run_id}", "CompareRuns", "get"),
+  runRow(
+    "GET /v1/runs/compare/events?run_id_1={new_run_id}&run_id_2={old_run_id}",
+    "CompareRunEvents",
+    "get",
+  ),
+  runRow("GET /v1/runs/{run_id_1}/compare/{run_id_2}/events", "CompareRunEvents", "get"),
+  runRow("GET /v1/runs/{run_id}/metrics", "ListRunMetrics", "get"),
+  runRow("GET /v1/runs/schema", "GetRunSchema", "get", {}),
+  runRow("GET /v1/runs/{run_id}/schema", "GetRunSchema", "get"),
+];
+
 export const contractRows: readonly Row[] = [
   ...tracingRows,
+  ...experimentRows,
   ...datasetRows,
   ...datapointRows,
   ...generationRows,

@@ -11,7 +11,7 @@ import { keyKinds } from "../../src/access/principal.ts";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
 import { addAlias, addCredential, anEncryptionKey } from "../support/credentials.ts";
-import { addDataset } from "../support/datasets.ts";
+import { addDataset, addRun } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
@@ -114,6 +114,11 @@ async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Fille
     const { datasetId, datapointId } = await addDataset(service, tenant);
     ids["dataset_id"] = datasetId;
     ids["datapoint_id"] = ids["id"] = datapointId;
+  } else if (need === "run") {
+    const runId = await addRun(service, tenant);
+    for (const name of ["id", "run_id", "new_run_id", "old_run_id", "run_id_1", "run_id_2"]) {
+      ids[name] = runId;
+    }
   } else if (need === "alias") {
     ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {

@@ -1,15 +1,35 @@
-// A dataset with a datapoint, created through the service.
+// Datasets and experiment runs, created through the service.
 
 import type { TestService } from "./service.ts";
 import { type Tenant, withKey } from "./tenants.ts";
 
+type Service = Pick<TestService, "url" | "database">;
+
 /** Creates a dataset with one datapoint in a tenant's project; returns their ids. */
 export async function addDataset(
-  { url, database }: Pick<TestService, "url" | "database">,
+  service: Service,
   tenant: Tenant,
 ): Promise<{ readonly datasetId: string; readonly datapointId: string }> {
+  const post = await poster(service, tenant);
+  const dataset = await post("/v1/datasets", { name: "a dataset" });
+  const datasetId = String(dataset.result?.insertedId);
+  const datapoint = { inputs: { question: "Where to?" }, linked_datasets: [datasetId] };
+  const { result } = await post("/v1/datapoints", datapoint);
+  return { datasetId, datapointId: String(result?.insertedId) };
+}
+
+/** Creates a run in a tenant's project; returns its id. */
+export async function addRun(service: Service, tenant: Tenant): Promise<string> {
+  const post = await poster(service, tenant);
+  return String((await post("/v1/runs", { name: "a run" })).run_id);
+}
+
+type Answer = { readonly result?: { readonly insertedId: string }; readonly run_id?: string };
+
+/** Returns a function that sends bodies with a project key and expects success. */
+async function poster({ url, database }: Service, tenant: Tenant) {
   const credential = await withKey(database, tenant, { kind: "project", root: "project" });
-  const post = async (path: string, body: unknown): Promise<string> => {
+  return async (path: string, body: unknown): Promise<Answer> => {
     const response = await fetch(url + path, {
       method: "POST",
       headers: { ...credential, "content-type": "application/json" },
@@ -17,9 +37,6 @@ export async function addDataset(
     });
     const text = await response.text();
     if (!response.ok) throw new Error(text);
-    return (JSON.parse(text) as { result: { insertedId: string } }).result.insertedId;
+    return JSON.parse(text) as Answer;
   };
-  const datasetId = await post("/v1/datasets", { name: "a dataset" });
-  const datapoint = { inputs: { question: "Where to?" }, linked_datasets: [datasetId] };
-  return { datasetId, datapointId: await post("/v1/datapoints", datapoint) };
 }

@@ -139,6 +139,13 @@ export declare type RestForm = Message<"waggle.v1.RestForm"> & {
    * @generated from field: bool openai_errors = 4;
    */
   openaiErrors: boolean;
+
+  /**
+   * REST path templates whose answers leave out absent `(nullable)` fields, as older clients read them.
+   *
+   * @generated from field: repeated string null_free_paths = 5;
+   */
+  nullFreePaths: string[];
 };
 
 /**

@@ -51,6 +51,8 @@ export type Datasets = {
   ): Promise<Page<Dataset>>;
   /** Returns a dataset in a version; default: the current one. Throws NOT_FOUND. */
   get(project: ProjectScope, id: string, version?: number): Promise<Dataset>;
+  /** Returns a dataset without its datapoints; undefined if the project has none of the id. */
+  find(project: ProjectScope, id: string): Promise<DatasetRow | undefined>;
   /** Changes the given fields. Throws NOT_FOUND, and INVALID_ARGUMENT naming the field. */
   update(project: ProjectScope, id: string, fields: DatasetFields): Promise<Dataset>;
   /** Deletes a dataset with its versions. Throws NOT_FOUND. */
@@ -98,6 +100,13 @@ export function createDatasets(options: DatasetsOptions): Datasets {
       if (version === undefined) return withIds(sqlOf(project), project, row);
       if (version < 1 || version > row.version) throw notFound();
       return withIds(sqlOf(project), project, { ...row, version });
+    },
+
+    async find(project, id) {
+      const found = isUuid(id)
+        ? await store.findDatasets(sqlOf(project), project.projectId, [id])
+        : [];
+      return found[0];
     },
 
     update: (project, id, fields) =>

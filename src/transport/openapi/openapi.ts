@@ -173,9 +173,9 @@ function withoutPathFields(binding: RestBinding, schema: Schema, components: Com
 }
 
 function answerOf(binding: RestBinding, components: Components): Schema {
-  const { method, hasTextTimes } = binding;
+  const { method, hasTextTimes, isNullFree } = binding;
   const isProjected = binding.projection !== undefined;
-  const form: Form = { side: "answer", isTextTimes: hasTextTimes, isProjected };
+  const form: Form = { side: "answer", isTextTimes: hasTextTimes, isNullFree, isProjected };
   if (answersHttpBody(method)) return httpBodyAnswer(method);
   if (isTwin(method)) return { description: "Server-sent events", content: eventStream };
   if (method.methodKind === "server_streaming") {

@@ -22,7 +22,12 @@ export type Form =
   /** Form in a request; a strict one refuses unknown and legacy keys. */
   | { readonly side: "request"; readonly isStrict: boolean }
   /** Form in an answer; a projected one may omit nullable fields and empty lists. */
-  | { readonly side: "answer"; readonly isTextTimes: boolean; readonly isProjected: boolean };
+  | {
+      readonly side: "answer";
+      readonly isTextTimes: boolean;
+      readonly isNullFree: boolean;
+      readonly isProjected: boolean;
+    };
 
 /** Components, which schemas add as they refer to them. */
 export type Components = Map<string, Schema>;
@@ -49,10 +54,14 @@ export function fieldSchema(field: DescField, form: Form, components: Components
   const { isNullable, isLegacy } = treatmentOf(field);
   const value = valueSchema(field, form, components);
   return {
-    ...(isNullable && form.side === "answer" ? { anyOf: [value, { type: "null" }] } : value),
+    ...(isNullable && mayBeNull(form) ? { anyOf: [value, { type: "null" }] } : value),
     ...(description === undefined ? {} : { description }),
     ...(isLegacy ? { deprecated: true } : {}),
   };
+}
+
+function mayBeNull(form: Form): boolean {
+  return form.side === "answer" && !form.isNullFree;
 }
 
 function componentName(message: DescMessage, form: Form): string {
@@ -61,7 +70,9 @@ function componentName(message: DescMessage, form: Form): string {
     const input = name.endsWith("Request") ? name : `${name}Input`;
     return form.isStrict ? `${input}Strict` : input;
   }
-  return `${name}${form.isProjected ? "Projected" : ""}${form.isTextTimes ? "TextTimes" : ""}`;
+  const projected = form.isProjected ? "Projected" : "";
+  const textTimes = form.isTextTimes ? "TextTimes" : "";
+  return `${name}${projected}${textTimes}${form.isNullFree ? "WithoutNulls" : ""}`;
 }
 
 function objectSchema(message: DescMessage, form: Form, components: Components): Schema {
@@ -90,7 +101,7 @@ function isRequired(field: DescField, form: Form): boolean {
   const { isNullable, isOmittedEmpty } = treatmentOf(field);
   if (field.oneof || isOmittedEmpty) return false;
   if (field.fieldKind === "list") return !form.isProjected;
-  if (isNullable) return !form.isProjected;
+  if (isNullable) return !form.isProjected && !form.isNullFree;
   return field.fieldKind === "map" || field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
 

@@ -51,6 +51,8 @@ export type RestBinding = {
   readonly isStrict: boolean;
   /** Whether answers write times as text. */
   readonly hasTextTimes: boolean;
+  /** Whether answers leave out absent nullable fields. */
+  readonly isNullFree: boolean;
   /** Field of the request that lists the fields of the answer. */
   readonly projection: DescField | undefined;
   readonly httpMethod: string;
@@ -85,6 +87,7 @@ function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
     form,
     isStrict,
     hasTextTimes: form.textTimePaths.includes(path),
+    isNullFree: form.nullFreePaths.includes(path),
     projection: projectionOf(method.input),
     httpMethod,
     path,

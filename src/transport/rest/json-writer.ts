@@ -16,6 +16,8 @@ import { isStruct, isWellKnown, jsonKeyOf, treatmentOf } from "./field-names.ts"
 export type WriteContext = {
   /** Whether times are `YYYY-MM-DD HH:MM:SS` text instead of milliseconds. */
   readonly isTextTimes: boolean;
+  /** Whether absent nullable fields are left out. */
+  readonly isNullFree: boolean;
   /**
    * Top-level names of the requested fields of records; undefined means all. Nested messages omit
    * their absent and empty fields unless those are requested.
@@ -70,7 +72,7 @@ function fieldWriter(field: DescField): FieldWriter {
   return (record, json, context, isNested) => {
     const value = record[name];
     if (value === undefined) {
-      if (!isNullable) return;
+      if (!isNullable || context.isNullFree) return;
       if (isNested && context.projections && !context.projections.has(key)) return;
       json[key] = null;
       return;

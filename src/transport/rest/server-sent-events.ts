@@ -8,7 +8,11 @@ import type { StreamEncoder } from "./stream.ts";
 
 /** Returns the encoder of streams of a message type. */
 export function eventStreamEncoder(output: DescMessage): StreamEncoder {
-  const lines = messageLines(output, { isTextTimes: false, projections: undefined });
+  const lines = messageLines(output, {
+    isTextTimes: false,
+    isNullFree: false,
+    projections: undefined,
+  });
   return {
     mediaType: "text/event-stream; charset=utf-8",
     output,

@@ -183,13 +183,14 @@ function isStreamAsked(request: Message, { values }: CallContext): boolean {
 const jsonType = "application/json";
 
 function writeContextOf(
-  { hasTextTimes, projection }: RestBinding,
+  { hasTextTimes, isNullFree, projection }: RestBinding,
   request: NodeRequest,
   message: Message,
 ): WriteContext {
   const values = message as unknown as Readonly<Record<string, readonly string[] | undefined>>;
   const fields = (projection && values[projection.localName]) ?? [];
   return {
+    isNullFree,
     isTextTimes: hasTextTimes && takesTextTimes(headerOf(request, "user-agent")),
     projections:
       fields.length === 0 ? undefined : new Set(fields.map((field) => field.split(".")[0] ?? "")),

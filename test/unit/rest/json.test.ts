@@ -51,7 +51,7 @@ function faultOf(desc: DescMessage, json: unknown, isStrict = false): string {
   return "no fault";
 }
 
-const numbers: WriteContext = { isTextTimes: false, projections: undefined };
+const numbers: WriteContext = { isTextTimes: false, isNullFree: false, projections: undefined };
 
 function write(desc: DescMessage, message: Message, context: Partial<WriteContext> = {}): unknown {
   const json = messageWriter(desc)(message, { ...numbers, ...context });
@@ -270,6 +270,12 @@ describe("messageWriter", () => {
       "start_time",
       "2023-11-14 22:13:20",
     );
+  });
+
+  test("leaves out nulls for clients that refuse them", () => {
+    const event = create(EventSchema, { eventId: "a" });
+    expect(write(EventSchema, event)).toHaveProperty("error", null);
+    expect(write(EventSchema, event, { isNullFree: true })).not.toHaveProperty("error");
   });
 
   test("uses the JSON name that the proto gives", () => {

@@ -1,0 +1,72 @@
+// EvaluationService: a message in, a message out, no decisions.
+
+import { fromJson, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { ListValueSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type {
+  Evaluation as Message,
+  EvaluationSchema,
+  EvaluationService,
+} from "../../../gen/waggle/v1/evaluation_pb.js";
+import { actorOf, projectOf } from "../../access/call.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { readingOf } from "../../tracing/export/handlers.ts";
+import type { Evaluation, Evaluations } from "./evaluations.ts";
+
+type Struct = Message["dataset"][number];
+
+export function evaluationHandlers(
+  evaluations: Evaluations,
+): ServiceImpl<typeof EvaluationService> {
+  return {
+    async getEvaluation({ id }, context) {
+      const reading = readingOf(context);
+      return toMessage(await evaluations.get(projectOf(context), id, reading));
+    },
+    async createEvaluation(request, context) {
+      const { name, description, dataset, prompts, generations, results, summary } = request;
+      const { datasetName, accepted, comments, metricsToCompute } = request;
+      const change = {
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+      };
+      const metrics = request.metrics.map((list) => toJson(ListValueSchema, list) as JsonValue[]);
+      const parts = { dataset, prompts, generations, results, summary, metrics };
+      const report = { ...parts, datasetName, accepted, comments, metricsToCompute };
+      const project = projectOf(context);
+      const id = await evaluations.create(project, change, report, actorOf(context));
+      return { id, success: true };
+    },
+    async reviewEvaluation({ id, accepted, comments }, context) {
+      const review = { accepted, comments, actor: actorOf(context) };
+      const reading = readingOf(context);
+      return toMessage(await evaluations.review(projectOf(context), id, review, reading));
+    },
+  };
+}
+
+function toMessage(evaluation: Evaluation): MessageInitShape<typeof EvaluationSchema> {
+  const { run, task, datasetName, accepted, metrics } = evaluation;
+  return {
+    id: run.runId,
+    name: run.name ?? "",
+    description: run.description ?? "",
+    task,
+    user: run.createdBy,
+    createdAt: timestampFromDate(run.createdAt),
+    datasetName,
+    dataset: toStructs(evaluation.dataset),
+    prompts: toStructs(evaluation.prompts),
+    generations: toStructs(evaluation.generations),
+    metrics: metrics.map((list) => fromJson(ListValueSchema, list as Struct[])),
+    results: toStructs(evaluation.results),
+    summary: toStructs(evaluation.summary),
+    accepted: [...accepted],
+    comments: toStructs(evaluation.comments),
+  };
+}
+
+/** Returns the same JSON; the message's type is mutable. */
+function toStructs(objects: readonly JsonObject[]): Struct[] {
+  return objects as Struct[];
+}

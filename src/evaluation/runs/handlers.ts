@@ -1,0 +1,184 @@
+// RunService and OldRunService: a message in, a message out, no decisions.
+
+import { toJson } from "@bufbuild/protobuf";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { OldRunService } from "../../../gen/waggle/compat/v0/run_pb.js";
+import type { PassingRange as RangeMessage, RunService } from "../../../gen/waggle/v1/run_pb.js";
+import { actorOf, projectOf } from "../../access/call.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { toEventMessage } from "../../tracing/events/event-message.ts";
+import { readingOf, toFilterInput } from "../../tracing/export/handlers.ts";
+import type { RunEvent } from "../../tracing/run-events/run-events.ts";
+import type { PassingRange } from "./passing.ts";
+import type { RunResults } from "./results.ts";
+import { toComparisonMessage, toResultMessage, toRunMessage, toStruct } from "./run-message.ts";
+import type { Run, RunChange, Runs } from "./runs.ts";
+import { schemaOf } from "./schema.ts";
+
+export function runHandlers(runs: Runs, results: RunResults): ServiceImpl<typeof RunService> {
+  const toAnswer = (run: Run, projectId: string) => ({
+    evaluation: toRunMessage(run, projectId),
+    runId: run.runId,
+  });
+  return {
+    async createRun({ runId, ...request }, context) {
+      const project = projectOf(context);
+      const run = await runs.create(project, {
+        runId,
+        change: toChange(request),
+        actor: actorOf(context),
+      });
+      return toAnswer(run, project.projectId);
+    },
+    async listRuns({ dateRange, ...request }, context) {
+      const project = projectOf(context);
+      const { projectId } = project;
+      const {
+        page,
+        limit,
+        found,
+        all,
+        runs: listed,
+      } = await runs.list(project, {
+        ...request,
+        fromMs: [dateRange?.gte, dateRange?.startTime],
+        toMs: [dateRange?.lte, dateRange?.endTime],
+      });
+      const totalPages = Math.ceil(found / limit);
+      return {
+        evaluations: listed.map((run) => toRunMessage(run, projectId)),
+        pagination: {
+          page,
+          limit,
+          total: found,
+          totalUnfiltered: all,
+          totalPages,
+          hasNext: page < totalPages,
+          hasPrev: page > 1,
+        },
+        metrics: [...(await results.metricNames(project))],
+      };
+    },
+    async getRun({ runId }, context) {
+      const project = projectOf(context);
+      return toAnswer(await runs.get(project, runId), project.projectId);
+    },
+    async updateRun({ runId, ...request }, context) {
+      const project = projectOf(context);
+      const run = await runs.update(project, runId, toChange(request));
+      return toAnswer(run, project.projectId);
+    },
+    async deleteRun({ runId }, context) {
+      await runs.delete(projectOf(context), runId);
+      return { id: runId, deleted: true };
+    },
+    async getRunResult({ runId, aggregateFunction, filters }, context) {
+      const project = projectOf(context);
+      const request = { aggregateFunction, filters: filters.map(toFilterInput) };
+      const reading = readingOf(context);
+      const { run, result, aggregate } = await results.result(project, runId, request, reading);
+      return toResultMessage(run, result, aggregate, project.projectId);
+    },
+    async compareRuns({ newRunId, oldRunId, aggregateFunction, filters }, context) {
+      const project = projectOf(context);
+      const request = { aggregateFunction, filters: filters.map(toFilterInput) };
+      const ids = { older: oldRunId, newer: newRunId };
+      const found = await results.compare(project, ids, request, readingOf(context));
+      const { older, newer, comparison } = found;
+      return toComparisonMessage(older, newer, comparison, project.projectId);
+    },
+    async compareRunEvents({ runId1, runId2, filter, ...request }, context) {
+      const project = projectOf(context);
+      const { projectId } = project;
+      const asked = { ...request, filters: filter.map(toFilterInput) };
+      const ids = [runId1, runId2] as const;
+      const { pairs, total } = await results.pairs(project, ids, asked, readingOf(context));
+      return {
+        events: pairs.map(({ datapointId, first, second }) => ({
+          datapointId,
+          event1: toEventMessage(first, projectId),
+          event2: toEventMessage(second, projectId),
+        })),
+        totalEvents: total,
+      };
+    },
+    async listRunMetrics({ runId, filters }, context) {
+      const asked = filters.map(toFilterInput);
+      const found = await results.events(projectOf(context), runId, asked, readingOf(context));
+      const scored = found.filter(({ metrics }) => Object.keys(metrics).length > 0);
+      return { events: scored.map(toScoredEvent), totalEvents: scored.length };
+    },
+    async getRunSchema({ runId }, context) {
+      const project = projectOf(context);
+      const schema = await schemaOf({ runs, results }, project, runId, readingOf(context));
+      return { ...schema, mappings: toStruct(schema.mappings) };
+    },
+  };
+}
+
+export function oldRunHandlers(runs: Runs): ServiceImpl<typeof OldRunService> {
+  return {
+    async listOldRuns(_request, context) {
+      const project = projectOf(context);
+      const listed = await runs.listAll(project);
+      return { evaluations: listed.map((run) => toRunMessage(run, project.projectId)) };
+    },
+  };
+}
+
+type Fields = {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly status?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+  readonly results?: JsonObject | undefined;
+  readonly configuration?: JsonObject | undefined;
+  readonly datasetId?: string | undefined;
+  readonly eventIds: readonly string[];
+  readonly sessionIds: readonly string[];
+  readonly datapointIds: readonly string[];
+  readonly evaluators: readonly Value[];
+  readonly passingRanges: Readonly<Record<string, RangeMessage>>;
+};
+
+/** Returns the fields that a request gives; an empty list or map gives nothing. */
+function toChange(request: Fields): RunChange {
+  const { name, description, status, metadata, results, configuration, datasetId } = request;
+  const { eventIds, sessionIds, datapointIds, evaluators, passingRanges } = request;
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(status !== undefined && { status }),
+    ...(metadata && { metadata }),
+    ...(results && { results }),
+    ...(configuration && { configuration }),
+    ...(datasetId !== undefined && { datasetId: datasetId || null }),
+    ...(eventIds.length > 0 && { eventIds }),
+    ...(sessionIds.length > 0 && { sessionIds }),
+    ...(datapointIds.length > 0 && { datapointIds }),
+    ...(evaluators.length > 0 && { evaluators: evaluators.map(toJsonValue) }),
+    ...(Object.keys(passingRanges).length > 0 && { passingRanges: toRanges(passingRanges) }),
+  };
+}
+
+function toJsonValue(value: Value): JsonValue {
+  return toJson(ValueSchema, value);
+}
+
+function toRanges(messages: Readonly<Record<string, RangeMessage>>): Record<string, PassingRange> {
+  return Object.fromEntries(
+    Object.entries(messages).map(([name, { min, max }]) => [
+      name,
+      { ...(min !== undefined && { min }), ...(max !== undefined && { max }) },
+    ]),
+  );
+}
+
+function toScoredEvent({ datapointId, metrics, ...event }: RunEvent) {
+  return {
+    ...event,
+    metadata: toStruct(datapointId === null ? {} : { datapoint_id: datapointId }),
+    metrics: toStruct(metrics),
+  };
+}

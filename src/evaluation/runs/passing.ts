@@ -1,0 +1,54 @@
+// Which scores pass: inside the run's range for the metric, or without one, by the metric's
+// threshold. Source: docs/decisions.md, 27.
+
+import type { JsonValue } from "../../base/json.ts";
+import type { MetricType, Threshold } from "../metrics/definition.ts";
+
+/** Bounds of passing scores, both included. */
+export type PassingRange = { readonly min?: number; readonly max?: number };
+
+/** A metric of the project, as results need it. */
+export type KnownMetric = {
+  readonly name: string;
+  readonly type: MetricType;
+  readonly threshold: Threshold | null;
+};
+
+/** Returns the number that a score counts as; undefined for texts and objects. */
+export function numberOf(score: JsonValue | undefined): number | undefined {
+  if (typeof score === "number") return score;
+  return typeof score === "boolean" ? Number(score) : undefined;
+}
+
+/** Returns whether a score passes a range. Scores without a number pass only an open range. */
+export function isInRange(score: JsonValue, { min, max }: PassingRange): boolean {
+  const number = numberOf(score);
+  if (number === undefined) return min === undefined && max === undefined;
+  return (min === undefined || number >= min) && (max === undefined || number <= max);
+}
+
+/** Returns whether a score passes a threshold; without one every score passes. */
+export function passesThreshold(score: JsonValue, threshold: Threshold | null): boolean {
+  if (!threshold) return true;
+  const { pass_when: passWhen, passing_categories: categories } = threshold;
+  if (passWhen !== undefined && score !== passWhen) return false;
+  if (categories && !categories.some((category) => category === score)) return false;
+  return isInRange(score, rangeOf(threshold) ?? {});
+}
+
+/** Returns the bounds of a threshold; undefined without any. */
+export function rangeOf(threshold: Threshold | null): PassingRange | undefined {
+  if (threshold?.min === undefined && threshold?.max === undefined) return undefined;
+  const { min, max } = threshold;
+  return { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
+}
+
+/** Returns whether smaller scores are better: only an upper bound, or false, passes. */
+export function isSmallerBetter(
+  range: PassingRange | undefined,
+  threshold: Threshold | null,
+): boolean {
+  const bounds = range ?? rangeOf(threshold);
+  if (bounds) return bounds.min === undefined && bounds.max !== undefined;
+  return threshold?.pass_when === false;
+}

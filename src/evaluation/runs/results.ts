@@ -1,0 +1,201 @@
+// Results and comparisons of runs, computed from the stored scores at each request.
+// Source: docs/experiments.md.
+
+import type { ProjectScope } from "../../access/scope.ts";
+import { quoteText } from "../../base/errors.ts";
+import type { SelectedEvent } from "../../tracing/events/event-row.ts";
+import type { Reading } from "../../tracing/events/sized-read.ts";
+import type { FilterInput } from "../../tracing/export/filter.ts";
+import type { RunEvent } from "../../tracing/run-events/run-events.ts";
+import type { TracingOf } from "../../tracing/tracing.ts";
+import { refuse } from "../metrics/fields.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { type AggregateName, aggregateNames } from "./aggregate.ts";
+import { type Comparison, compare } from "./comparison.ts";
+import type { KnownMetric } from "./passing.ts";
+import { type Judging, type Result, resultOf } from "./result.ts";
+import { listedSessions, type Run, type Runs } from "./runs.ts";
+
+/** How a result is computed. */
+export type ResultRequest = {
+  /** Empty for the average. */
+  readonly aggregateFunction: string;
+  readonly filters: readonly FilterInput[];
+};
+
+export type RunPair = { readonly older: string; readonly newer: string };
+
+/** Events of two runs on one datapoint. */
+export type EventPair = {
+  readonly datapointId: string;
+  readonly first: SelectedEvent;
+  readonly second: SelectedEvent;
+};
+
+export type PairsRequest = {
+  /** Empty for every name. */
+  readonly eventName: string;
+  /** Empty for sessions. */
+  readonly eventType: string;
+  readonly filters: readonly FilterInput[];
+  readonly limit?: number | undefined;
+  readonly page?: number | undefined;
+};
+
+/** Every method acts on the caller's project only, and throws NOT_FOUND if a run is absent. */
+export type RunResults = {
+  result(
+    project: ProjectScope,
+    runId: string,
+    request: ResultRequest,
+    reading?: Reading,
+  ): Promise<{ readonly run: Run; readonly result: Result; readonly aggregate: AggregateName }>;
+  compare(
+    project: ProjectScope,
+    runs: RunPair,
+    request: ResultRequest,
+    reading?: Reading,
+  ): Promise<{ readonly older: Run; readonly newer: Run; readonly comparison: Comparison }>;
+  /** Returns pairs of events, by datapoint, and the number of all pairs. */
+  pairs(
+    project: ProjectScope,
+    runIds: readonly [first: string, second: string],
+    request: PairsRequest,
+    reading?: Reading,
+  ): Promise<{ readonly pairs: readonly EventPair[]; readonly total: number }>;
+  /** Returns the sessions of a run and its events with scores. */
+  events(
+    project: ProjectScope,
+    runId: string,
+    filters: readonly FilterInput[],
+    reading?: Reading,
+  ): Promise<readonly RunEvent[]>;
+  /** Returns the names of the project's metrics. */
+  metricNames(project: ProjectScope): Promise<readonly string[]>;
+};
+
+export type RunResultsOptions = {
+  readonly runs: Pick<Runs, "get">;
+  readonly metrics: Pick<Metrics, "list">;
+  readonly tracingOf: TracingOf;
+};
+
+const pairsLimitDefault = 100;
+const pairsLimitMax = 1_000;
+
+export function createRunResults(options: RunResultsOptions): RunResults {
+  const { runs, tracingOf } = options;
+
+  async function readRun(
+    project: ProjectScope,
+    runId: string,
+    filters: readonly FilterInput[],
+    reading: Reading | undefined,
+  ) {
+    const run = await runs.get(project, runId);
+    const { runEvents, exports } = tracingOf(project);
+    if (filters.length > 0) await exports.checkFilters(project.projectId, filters);
+    const sessions = { runId, sessionIds: listedSessions(run) };
+    const events = await runEvents.list(project.projectId, sessions, filters, reading);
+    return { run, events };
+  }
+
+  return {
+    async result(project, runId, { aggregateFunction, filters }, reading) {
+      const aggregate = parseAggregate(aggregateFunction);
+      const { run, events } = await readRun(project, runId, filters, reading);
+      const judging = await judgingOf(options, project, run);
+      return { run, aggregate, result: resultOf(events, judging, aggregate) };
+    },
+
+    async compare(project, { older, newer }, { aggregateFunction, filters }, reading) {
+      const aggregate = parseAggregate(aggregateFunction);
+      const before = await readRun(project, older, filters, reading);
+      const after = await readRun(project, newer, filters, reading);
+      const judging = await judgingOf(options, project, after.run);
+      const { passingRanges } = before.run;
+      const comparison = compare(
+        { events: before.events, judging: { ...judging, passingRanges } },
+        { events: after.events, judging },
+        aggregate,
+      );
+      return { older: before.run, newer: after.run, comparison };
+    },
+
+    async pairs(project, [firstId, secondId], request, reading) {
+      const { limit = pairsLimitDefault, page = 1, filters } = request;
+      if (!Number.isInteger(limit) || limit < 1 || limit > pairsLimitMax) {
+        refuse("limit", `must be from 1 to ${pairsLimitMax}`);
+      }
+      if (!Number.isInteger(page) || page < 1) refuse("page", "must be at least 1");
+      const first = pick((await readRun(project, firstId, filters, reading)).events, request);
+      const second = pick((await readRun(project, secondId, filters, reading)).events, request);
+      const common = [...first.keys()].filter((id) => second.has(id)).toSorted();
+      const shown = common.slice((page - 1) * limit, page * limit);
+      const wanted = shown.flatMap((id) => [first.get(id) ?? "", second.get(id) ?? ""]);
+      const { runEvents } = tracingOf(project);
+      const found = await runEvents.read(project.projectId, wanted, reading);
+      const events = new Map(found.map((event) => [event.event_id, event]));
+      const pairs = shown.flatMap((datapointId): EventPair[] => {
+        const one = events.get(first.get(datapointId) ?? "");
+        const two = events.get(second.get(datapointId) ?? "");
+        return one && two ? [{ datapointId, first: one, second: two }] : [];
+      });
+      return { pairs, total: common.length };
+    },
+
+    events: async (project, runId, filters, reading) =>
+      (await readRun(project, runId, filters, reading)).events,
+
+    metricNames: async (project) => (await listMetrics(options, project)).map(({ name }) => name),
+  };
+}
+
+async function judgingOf(
+  options: RunResultsOptions,
+  project: ProjectScope,
+  { passingRanges }: Run,
+): Promise<Judging> {
+  const known = await listMetrics(options, project);
+  return { passingRanges, metrics: new Map(known.map((metric) => [metric.name, metric])) };
+}
+
+async function listMetrics(
+  { metrics }: Pick<RunResultsOptions, "metrics">,
+  { projectId }: ProjectScope,
+): Promise<readonly KnownMetric[]> {
+  const known: KnownMetric[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await metrics.list(projectId, { cursor });
+    known.push(
+      ...page.items.map(({ definition: { name, type, threshold } }) => ({ name, type, threshold })),
+    );
+    if (page.nextCursor === undefined) return known;
+    cursor = page.nextCursor;
+  }
+}
+
+function parseAggregate(text: string): AggregateName {
+  const name = text === "" ? "average" : text.toLowerCase();
+  return (
+    aggregateNames.find((known) => known === name) ??
+    refuse("aggregate_function", `${quoteText(text)} is none of ${aggregateNames.join(", ")}`)
+  );
+}
+
+/** Returns the first event of each datapoint that has the asked name and type. */
+function pick(
+  events: readonly RunEvent[],
+  { eventName, eventType }: PairsRequest,
+): ReadonlyMap<string, string> {
+  const type = eventType || "session";
+  const picked = new Map<string, string>();
+  for (const event of events) {
+    const isAsked = event.eventType === type && (!eventName || event.eventName === eventName);
+    const { datapointId } = event;
+    if (isAsked && datapointId !== null && !picked.has(datapointId)) {
+      picked.set(datapointId, event.eventId);
+    }
+  }
+  return picked;
+}

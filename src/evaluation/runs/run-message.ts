@@ -1,0 +1,162 @@
+// Converts runs, results and comparisons to messages.
+
+import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type {
+  Run as Message,
+  RunComparisonSchema,
+  RunDatapointSchema,
+  RunMetricComparisonSchema,
+  RunMetricDetailSchema,
+  RunResultSchema,
+  RunSchema,
+} from "../../../gen/waggle/v1/run_pb.js";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { AggregateName } from "./aggregate.ts";
+import type { Comparison, MetricComparison } from "./comparison.ts";
+import { confidenceLevel } from "./paired-test.ts";
+import type { DatapointResult, MetricDetail, Result } from "./result.ts";
+import type { Run } from "./runs.ts";
+
+type Struct = NonNullable<Message["metadata"]>;
+
+export function toRunMessage(run: Run, projectId: string): MessageInitShape<typeof RunSchema> {
+  const { runId, name, description, datasetId, datasetName, datasetVersion, updatedAt } = run;
+  return {
+    id: runId,
+    runId,
+    project: projectId,
+    ...(name !== null && { name }),
+    ...(description !== null && { description }),
+    status: run.status,
+    metadata: toStruct(run.metadata),
+    results: toStruct(run.results),
+    eventIds: [...run.eventIds],
+    sessionIds: [...run.sessionIds],
+    datapointIds: [...run.datapointIds],
+    configuration: toStruct(run.configuration),
+    evaluators: run.evaluators.map(toValue),
+    passingRanges: { ...run.passingRanges },
+    isActive: true,
+    ...(datasetId !== null && { datasetId }),
+    ...(datasetName !== null && { datasetName }),
+    ...(datasetVersion !== null && { datasetVersion }),
+    scopeType: "project",
+    scopeId: projectId,
+    createdAt: timestampFromDate(run.createdAt),
+    ...(updatedAt && { updatedAt: timestampFromDate(updatedAt) }),
+  };
+}
+
+export function toResultMessage(
+  run: Run,
+  { passed, failed, details, datapoints, eventKinds }: Result,
+  aggregate: AggregateName,
+  projectId: string,
+): MessageInitShape<typeof RunResultSchema> {
+  return {
+    status: run.status,
+    success: failed.length === 0,
+    passed: [...passed],
+    failed: [...failed],
+    metrics: { aggregationFunction: aggregate, details: details.map(toDetailMessage) },
+    datapoints: datapoints.map(toDatapointMessage),
+    eventDetails: eventKinds.map((kind) => ({ ...kind })),
+    runObject: toRunMessage(run, projectId),
+  };
+}
+
+function toDetailMessage(detail: MetricDetail): MessageInitShape<typeof RunMetricDetailSchema> {
+  const { metricName, metricType, eventName, eventType, aggregate, passingRange } = detail;
+  return {
+    metricName,
+    metricType,
+    eventName,
+    eventType,
+    ...(aggregate !== null && { aggregate }),
+    values: [...detail.values],
+    texts: { ...detail.texts },
+    ...(passingRange && { passingRange }),
+    datapoints: { passed: [...detail.passed], failed: [...detail.failed] },
+  };
+}
+
+function toDatapointMessage(one: DatapointResult): MessageInitShape<typeof RunDatapointSchema> {
+  const { datapointId, sessionId, passed, scores } = one;
+  return {
+    ...(datapointId !== null && { datapointId }),
+    sessionId,
+    passed,
+    metrics: scores.map((score) => ({
+      name: score.metricName,
+      eventName: score.eventName,
+      eventType: score.eventType,
+      ...(score.failure === undefined
+        ? { value: toValue(score.value) }
+        : { failure: score.failure }),
+      passed: score.passed,
+    })),
+  };
+}
+
+export function toComparisonMessage(
+  older: Run,
+  newer: Run,
+  { metrics, commonDatapoints, eventKinds }: Comparison,
+  projectId: string,
+): MessageInitShape<typeof RunComparisonSchema> {
+  return {
+    metrics: metrics.map(toMetricComparisonMessage),
+    commonDatapoints: [...commonDatapoints],
+    eventDetails: eventKinds.map((kind) => ({ ...kind })),
+    oldRun: toRunMessage(older, projectId),
+    newRun: toRunMessage(newer, projectId),
+  };
+}
+
+function toMetricComparisonMessage(
+  one: MetricComparison,
+): MessageInitShape<typeof RunMetricComparisonSchema> {
+  const { improved, degraded, same, oldAggregate, newAggregate, pairedTest } = one;
+  const { difference, percentageChange } = one;
+  return {
+    metricName: one.metricName,
+    metricType: one.metricType,
+    eventName: one.eventName,
+    eventType: one.eventType,
+    ...(oldAggregate !== null && { oldAggregate }),
+    ...(newAggregate !== null && { newAggregate }),
+    foundCount: improved.length + degraded.length + same.length,
+    improvedCount: improved.length,
+    degradedCount: degraded.length,
+    sameCount: same.length,
+    improved: [...improved],
+    degraded: [...degraded],
+    same: [...same],
+    oldValues: [...one.oldValues],
+    newValues: [...one.newValues],
+    ...(difference !== null && { difference }),
+    ...(percentageChange !== null && { percentageChange }),
+    better: one.isSmallerBetter ? "smaller" : "greater",
+    ...(pairedTest && { pairedTest: toTestMessage(pairedTest) }),
+  };
+}
+
+function toTestMessage(test: NonNullable<MetricComparison["pairedTest"]>) {
+  const { statistic, ...rest } = test;
+  return {
+    test: "paired t-test",
+    ...rest,
+    ...(statistic !== null && { statistic }),
+    confidenceLevel,
+  };
+}
+
+function toValue(value: JsonValue) {
+  return fromJson(ValueSchema, value as Parameters<typeof fromJson<typeof ValueSchema>>[1]);
+}
+
+/** Returns the same JSON; the message's type is mutable. */
+export function toStruct(object: JsonObject): Struct {
+  return object as Struct;
+}

@@ -1,0 +1,287 @@
+// SQL of experiment runs. Every statement names its project.
+
+import type { PendingQuery, Row } from "postgres";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Sql } from "../../postgres/database.ts";
+import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import type { PassingRange } from "./passing.ts";
+
+type Fragment = PendingQuery<Row[]>;
+
+export const runStatuses = ["pending", "running", "completed", "failed", "cancelled"] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+/** A reviewer's comment, on one result or on all. */
+export type ReviewComment = {
+  readonly text: string;
+  readonly author: string;
+  /** ISO 8601. */
+  readonly created_at: string;
+  readonly result?: number;
+};
+
+/** Parts of a run's report that a client gave, and what reviewers say of the results. */
+export type StoredReport = {
+  readonly given?: JsonObject;
+  /** Whether a result is accepted, by its session; by its index for given results. */
+  readonly accepted?: Readonly<Record<string, boolean>>;
+  readonly comments?: readonly (ReviewComment | JsonObject)[];
+};
+
+/** Parts of a run that a client may give. */
+export type RunFields = {
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly status: RunStatus;
+  readonly metadata: JsonObject;
+  /** Results that the client computed. */
+  readonly results: JsonObject;
+  readonly configuration: JsonObject;
+  /** Evaluators that the client names. */
+  readonly evaluators: readonly JsonValue[];
+  /** Bounds of passing scores, by metric. */
+  readonly passingRanges: Readonly<Record<string, PassingRange>>;
+  /** Ids of its sessions. */
+  readonly eventIds: readonly string[];
+  readonly sessionIds: readonly string[];
+  readonly datapointIds: readonly string[];
+  readonly datasetId: string | null;
+};
+
+export type RunRow = RunFields & {
+  readonly runId: string;
+  readonly datasetVersion: number | null;
+  /** Parts of the report that are stored rather than computed. */
+  readonly report: StoredReport;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date | null;
+};
+
+type TextColumns = {
+  readonly [
+    K in
+      | "metadata"
+      | "results"
+      | "configuration"
+      | "evaluators"
+      | "passingRanges"
+      | "eventIds"
+      | "sessionIds"
+      | "datapointIds"
+      | "report"
+  ]: string;
+};
+
+type StoredRow = Omit<RunRow, keyof TextColumns> & TextColumns;
+
+function toRow(row: StoredRow): RunRow {
+  const parse = <K extends keyof TextColumns>(key: K) => JSON.parse(row[key]) as RunRow[K];
+  return {
+    ...row,
+    runId: unescapeText(row.runId),
+    createdBy: unescapeText(row.createdBy),
+    name: row.name === null ? null : unescapeText(row.name),
+    description: row.description === null ? null : unescapeText(row.description),
+    datasetId: row.datasetId === null ? null : unescapeText(row.datasetId),
+    metadata: parse("metadata"),
+    results: parse("results"),
+    configuration: parse("configuration"),
+    evaluators: parse("evaluators"),
+    passingRanges: parse("passingRanges"),
+    eventIds: parse("eventIds"),
+    sessionIds: parse("sessionIds"),
+    datapointIds: parse("datapointIds"),
+    report: parse("report"),
+  };
+}
+
+function selectRuns(sql: Sql): Fragment {
+  return sql`
+    select
+      run_id as "runId", name, description, status, metadata, results, configuration, evaluators,
+      passing_ranges as "passingRanges",
+      event_ids as "eventIds",
+      session_ids as "sessionIds",
+      datapoint_ids as "datapointIds",
+      dataset_id as "datasetId",
+      dataset_version as "datasetVersion",
+      report,
+      created_by as "createdBy",
+      created_at as "createdAt",
+      updated_at as "updatedAt"
+    from runs`;
+}
+
+/** Returns a run; `lock` keeps others from changing it until the transaction ends. */
+export async function findRun(
+  sql: Sql,
+  projectId: string,
+  runId: string,
+  { lock = false }: { readonly lock?: boolean } = {},
+): Promise<RunRow | undefined> {
+  const [row] = await sql<StoredRow[]>`
+    ${selectRuns(sql)}
+    where project_id = ${projectId} and run_id = ${escapeText(runId)}
+    ${lock ? sql`for update` : sql``}`;
+  return row && toRow(row);
+}
+
+/** Inserts a run; returns false if the project has one of the id. */
+export async function insertRun(
+  sql: Sql,
+  projectId: string,
+  row: RunFields & Pick<RunRow, "runId" | "datasetVersion" | "report" | "createdBy">,
+): Promise<boolean> {
+  const { count } = await sql`
+    insert into runs (
+      project_id, run_id, name, description, status, metadata, results, configuration, evaluators,
+      passing_ranges, event_ids, session_ids, datapoint_ids, dataset_id, dataset_version,
+      report, created_by
+    )
+    values (
+      ${projectId}, ${escapeText(row.runId)}, ${textOrNull(row.name)},
+      ${textOrNull(row.description)}, ${row.status}, ${JSON.stringify(row.metadata)},
+      ${JSON.stringify(row.results)}, ${JSON.stringify(row.configuration)},
+      ${JSON.stringify(row.evaluators)}, ${JSON.stringify(row.passingRanges)},
+      ${JSON.stringify(row.eventIds)}, ${JSON.stringify(row.sessionIds)},
+      ${JSON.stringify(row.datapointIds)}, ${textOrNull(row.datasetId)}, ${row.datasetVersion},
+      ${JSON.stringify(row.report)}, ${escapeText(row.createdBy)}
+    )
+    on conflict do nothing`;
+  return count > 0;
+}
+
+/** Replaces the fields of a run. */
+export async function updateRun(
+  sql: Sql,
+  projectId: string,
+  row: RunFields & Pick<RunRow, "runId" | "datasetVersion">,
+): Promise<void> {
+  await sql`
+    update runs
+    set
+      name = ${textOrNull(row.name)},
+      description = ${textOrNull(row.description)},
+      status = ${row.status},
+      metadata = ${JSON.stringify(row.metadata)},
+      results = ${JSON.stringify(row.results)},
+      configuration = ${JSON.stringify(row.configuration)},
+      evaluators = ${JSON.stringify(row.evaluators)},
+      passing_ranges = ${JSON.stringify(row.passingRanges)},
+      event_ids = ${JSON.stringify(row.eventIds)},
+      session_ids = ${JSON.stringify(row.sessionIds)},
+      datapoint_ids = ${JSON.stringify(row.datapointIds)},
+      dataset_id = ${textOrNull(row.datasetId)},
+      dataset_version = ${row.datasetVersion},
+      updated_at = clock_timestamp()
+    where project_id = ${projectId} and run_id = ${escapeText(row.runId)}`;
+}
+
+/** Replaces the stored parts of a run's report. */
+export async function updateReport(
+  sql: Sql,
+  projectId: string,
+  runId: string,
+  report: StoredReport,
+): Promise<void> {
+  await sql`
+    update runs
+    set report = ${JSON.stringify(report)}, updated_at = clock_timestamp()
+    where project_id = ${projectId} and run_id = ${escapeText(runId)}`;
+}
+
+function textOrNull(text: string | null): string | null {
+  return text === null ? null : escapeText(text);
+}
+
+/** Deletes a run; returns false if there was none. */
+export async function deleteRun(sql: Sql, projectId: string, runId: string): Promise<boolean> {
+  const { count } = await sql`
+    delete from runs where project_id = ${projectId} and run_id = ${escapeText(runId)}`;
+  return count > 0;
+}
+
+/** Column by which a list is ordered. */
+export const sortColumns = {
+  created_at: "created_at",
+  updated_at: "coalesce(updated_at, created_at)",
+  name: "coalesce(name, '') collate \"C\"",
+  status: "status",
+} as const;
+
+export type RunSearch = {
+  /** Undefined for every dataset. */
+  readonly datasetId: string | undefined;
+  /** Undefined for every run. */
+  readonly runIds: readonly string[] | undefined;
+  /** Part of the name, in either case; empty for every name. */
+  readonly name: string;
+  readonly status: RunStatus | undefined;
+  /** Microseconds: `fromUs` inclusive, `toUs` exclusive. */
+  readonly fromUs: number | undefined;
+  readonly toUs: number | undefined;
+};
+
+function isFound(sql: Sql, projectId: string, search: RunSearch): Fragment {
+  const { datasetId, runIds, name, status, fromUs, toUs } = search;
+  const timeOf = (us: number): Fragment =>
+    sql`timestamptz 'epoch' + ${us}::bigint * interval '1 microsecond'`;
+  return sql`
+    project_id = ${projectId}
+    ${datasetId === undefined ? sql`` : sql`and dataset_id = ${escapeText(datasetId)}`}
+    ${runIds === undefined ? sql`` : sql`and run_id = any(${runIds.map(escapeText)}::text[])`}
+    ${name === "" ? sql`` : sql`and strpos(lower(name), lower(${escapeText(name)})) > 0`}
+    ${status === undefined ? sql`` : sql`and status = ${status}`}
+    ${fromUs === undefined ? sql`` : sql`and created_at >= ${timeOf(fromUs)}`}
+    ${toUs === undefined ? sql`` : sql`and created_at < ${timeOf(toUs)}`}`;
+}
+
+export type RunPage = {
+  readonly sortBy: keyof typeof sortColumns;
+  readonly isAscending: boolean;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+/** Returns a page of the runs that a search finds. */
+export async function listRuns(
+  sql: Sql,
+  projectId: string,
+  search: RunSearch,
+  { sortBy, isAscending, limit, offset }: RunPage,
+): Promise<readonly RunRow[]> {
+  const column = sql.unsafe(sortColumns[sortBy]);
+  const direction = isAscending ? sql`asc` : sql`desc`;
+  const rows = await sql<StoredRow[]>`
+    ${selectRuns(sql)}
+    where ${isFound(sql, projectId, search)}
+    order by ${column} ${direction}, run_id ${direction}
+    limit ${limit} offset ${offset}`;
+  return rows.map(toRow);
+}
+
+/** Counts the runs that a search finds, and all runs of the project. */
+export async function countRuns(
+  sql: Sql,
+  projectId: string,
+  search: RunSearch,
+): Promise<{ readonly found: number; readonly all: number }> {
+  const [row] = await sql<{ found: number; all: number }[]>`
+    select
+      count(*) filter (where ${isFound(sql, projectId, search)})::integer as found,
+      count(*)::integer as all
+    from runs
+    where project_id = ${projectId}`;
+  return row ?? { found: 0, all: 0 };
+}
+
+/** Returns the ids of the datasets of a project's runs. */
+export async function listDatasetIds(sql: Sql, projectId: string): Promise<readonly string[]> {
+  const rows = await sql<{ dataset_id: string }[]>`
+    select distinct dataset_id
+    from runs
+    where project_id = ${projectId} and dataset_id is not null
+    order by dataset_id`;
+  return rows.map(({ dataset_id: id }) => unescapeText(id));
+}

@@ -1,0 +1,435 @@
+// Experiment runs over the whole service, in the shapes that published clients send and read.
+// Source: the published clients of this API; docs/experiments.md; docs/decisions.md, 27, 39.3.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { startService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+type Json = Readonly<Record<string, unknown>>;
+type Listed = readonly Json[];
+
+const aTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
+
+/** Sends a request that must succeed and returns its answer. */
+async function ok(project: MetricProject, route: string, body?: unknown): Promise<Json> {
+  const { status, text, json } = await project.call(route, body);
+  expect({ status, text }).toMatchObject({ status: 200 });
+  return json;
+}
+
+const createRun = async (project: MetricProject, body: Json): Promise<string> =>
+  (await ok(project, "POST /v1/runs", body))["run_id"] as string;
+
+/** Stores a session of a run and a chain event with scores in it, as evaluate() does. */
+async function giveScores(
+  project: MetricProject,
+  {
+    runId,
+    datapoint,
+    metrics,
+    name = "answer",
+  }: {
+    readonly runId: string;
+    readonly datapoint: string;
+    readonly metrics: Json;
+    readonly name?: string;
+  },
+): Promise<string> {
+  const metadata = { run_id: runId, datapoint_id: datapoint };
+  const started = await ok(project, "POST /session/start", {
+    session: { session_name: `on ${datapoint}`, source: "evaluation", metadata },
+  });
+  const sessionId = String(started["session_id"]);
+  const chain = { event_type: "chain", event_name: name, source: "evaluation", inputs: {} };
+  const event = { ...chain, session_id: sessionId, metadata, metrics };
+  await ok(project, "POST /events", { event });
+  return sessionId;
+}
+
+describe("runs", () => {
+  test("keep the client's id and all that it sent", async () => {
+    const project = await givenAMetricProject(service);
+    const sent = {
+      run_id: "b3f1c1de-0000-4000-8000-000000000001",
+      name: "first",
+      status: "pending",
+      metadata: { offline_dataset_id: "EXT-1" },
+      event_ids: [],
+      configuration: { function: "f", evaluators: ["e"], max_workers: 10 },
+      datapoint_ids: ["EXT-a"],
+      passing_ranges: { quality: { min: 0.5 } },
+    };
+
+    const { evaluation, run_id: runId } = await ok(project, "POST /v1/runs", sent);
+
+    const run = {
+      ...sent,
+      id: sent.run_id,
+      project: project.projectId,
+      results: {},
+      session_ids: [],
+      evaluators: [],
+      is_active: true,
+      dataset_id: null,
+      scope_type: "project",
+      scope_id: project.projectId,
+      created_at: aTime,
+    };
+    expect([runId, evaluation]).toEqual([sent.run_id, run]);
+    expect(await ok(project, `GET /v1/runs/${sent.run_id}`)).toEqual({
+      evaluation: run,
+      run_id: runId,
+    });
+
+    const change = {
+      name: "renamed",
+      status: "completed",
+      event_ids: ["s1", "s2"],
+      metadata: { more: 1 },
+    };
+    await ok(project, `PUT /v1/runs/${sent.run_id}`, change);
+    const metadata = { offline_dataset_id: "EXT-1", more: 1 };
+    const changed = { ...run, ...change, metadata, updated_at: aTime };
+    expect(await ok(project, `GET /v1/runs/${sent.run_id}`)).toEqual({
+      evaluation: changed,
+      run_id: runId,
+    });
+    expect(await ok(project, `GET /runs/${sent.run_id}`)).toEqual(
+      withoutNulls({ evaluation: changed, run_id: runId }),
+    );
+
+    expect(await ok(project, `DELETE /v1/runs/${sent.run_id}`)).toEqual({
+      id: runId,
+      deleted: true,
+    });
+    expect((await project.call(`GET /v1/runs/${sent.run_id}`)).status).toBe(404);
+    expect((await project.call(`PUT /v1/runs/${sent.run_id}`, {})).status).toBe(404);
+  });
+
+  test("of one id are one run, however often they are created", async () => {
+    const project = await givenAMetricProject(service);
+    const body = { run_id: "r1", name: "once", metadata: { a: 1 } };
+
+    await Promise.all(Array.from({ length: 5 }, () => createRun(project, body)));
+
+    const { evaluations } = await ok(project, "GET /v1/runs");
+    expect(evaluations).toMatchObject([{ run_id: "r1", name: "once", metadata: { a: 1 } }]);
+  });
+
+  test("name the version of their dataset", async () => {
+    const project = await givenAMetricProject(service);
+    const { result } = await ok(project, "POST /v1/datasets", { name: "questions" });
+    const { insertedId: datasetId } = result as { insertedId: string };
+    await ok(project, "POST /v1/datapoints", { linked_datasets: [datasetId] });
+
+    const { evaluation } = await ok(project, "POST /v1/runs", { dataset_id: datasetId });
+    await ok(project, "POST /v1/datapoints", { linked_datasets: [datasetId] });
+    const { run_id: runId } = evaluation as { run_id: string };
+    await ok(project, `PUT /v1/runs/${runId}`, { status: "completed" });
+
+    const dataset = { dataset_id: datasetId, dataset_name: "questions", dataset_version: 2 };
+    expect(await ok(project, `GET /v1/runs/${runId}`)).toMatchObject({ evaluation: dataset });
+  });
+
+  test("are listed in pages, by part of the name, status and dataset", async () => {
+    const project = await givenAMetricProject(service);
+    for (const n of [0, 1, 2]) {
+      await createRun(project, {
+        run_id: `r${n}`,
+        name: `test_list_run_${n === 2 ? "b" : "a"}_${n}`,
+        status: n === 0 ? "completed" : "pending",
+        dataset_id: n === 1 ? "d1" : "d2",
+      });
+    }
+    const idsBy = async (query: string): Promise<unknown> => {
+      const { evaluations } = await ok(project, `GET /v1/runs?${query}`);
+      return (evaluations as Listed).map(({ run_id: id }) => id);
+    };
+
+    const page = await ok(project, "GET /v1/runs?limit=2&page=1");
+    expect(page).toMatchObject({
+      pagination: {
+        page: 1,
+        limit: 2,
+        total: 3,
+        total_unfiltered: 3,
+        total_pages: 2,
+        has_next: true,
+        has_prev: false,
+      },
+      metrics: [],
+    });
+    expect(await idsBy("limit=2")).toEqual(["r2", "r1"]);
+    expect(await idsBy("limit=2&page=2")).toEqual(["r0"]);
+    expect(await idsBy("name=LIST_run_a")).toEqual(["r1", "r0"]);
+    expect(await idsBy("status=completed")).toEqual(["r0"]);
+    expect(await idsBy("dataset_id=d2&sort_by=name&sort_order=asc")).toEqual(["r0", "r2"]);
+    expect(await idsBy("run_ids[]=r0&run_ids[]=r2")).toEqual(["r2", "r0"]);
+    expect(await idsBy("run_ids=r1&run_ids=r2&sort_order=asc")).toEqual(["r1", "r2"]);
+    const { evaluations } = await ok(project, "GET /runs?project=any");
+    expect(evaluations).toHaveLength(3);
+  });
+
+  test.each([
+    ["POST /v1/runs", { run_id: "a\nb" }, "run_id: must be 1 to 128 printable characters"],
+    [
+      "POST /v1/runs",
+      { status: "done" },
+      'status: "done" is none of pending, running, completed, failed, cancelled',
+    ],
+    [
+      "POST /v1/runs",
+      { passing_ranges: { q: { min: 2, max: 1 } } },
+      "passing_ranges.q: min must not be above max",
+    ],
+    ["GET /v1/runs?limit=101", undefined, "limit: must be from 1 to 100"],
+    [
+      "GET /v1/runs?sort_by=cost",
+      undefined,
+      "sort_by: must be one of created_at, updated_at, name, status",
+    ],
+  ])("refuse by name: %s %j", async (route, body, message) => {
+    const project = await givenAMetricProject(service);
+
+    const { status, json } = await project.call(route, body);
+
+    expect({ status, message: json["message"] }).toEqual({ status: 400, message });
+  });
+});
+
+describe("the result of a run", () => {
+  test("has what was acknowledged a moment ago", async () => {
+    const project = await givenAMetricProject(service);
+    const passing = { passing_ranges: { quality: { min: 0.5 } } };
+    const runId = await createRun(project, { name: "a run", ...passing });
+    const [one, two] = [
+      await giveScores(project, { runId, datapoint: "d1", metrics: { quality: 1 } }),
+      await giveScores(project, {
+        runId,
+        datapoint: "d2",
+        metrics: { quality: 0.25, quality_explanation: "short" },
+      }),
+    ];
+    await giveScores(project, { runId: "another", datapoint: "d1", metrics: { quality: 9 } });
+
+    const result = await ok(project, `GET /v1/runs/${runId}/result?aggregate_function=average`);
+
+    expect(result).toMatchObject({
+      status: "pending",
+      success: false,
+      passed: ["d1"],
+      failed: ["d2"],
+      metrics: {
+        aggregation_function: "average",
+        details: [
+          {
+            metric_name: "quality",
+            metric_type: "CLIENT_SIDE",
+            event_name: "answer",
+            event_type: "chain",
+            aggregate: 0.625,
+            values: [1, 0.25],
+            passing_range: { min: 0.5 },
+            datapoints: { passed: ["d1"], failed: ["d2"] },
+          },
+        ],
+      },
+      datapoints: [
+        {
+          datapoint_id: "d1",
+          session_id: one,
+          passed: true,
+          metrics: [{ name: "quality", event_name: "answer", value: 1, passed: true }],
+        },
+        { datapoint_id: "d2", session_id: two, passed: false },
+      ],
+      run_object: { run_id: runId, name: "a run" },
+    });
+    expect((result["event_details"] as Listed).map((one) => one["event_type"])).toEqual([
+      "chain",
+      "session",
+      "session",
+    ]);
+  });
+
+  test("has the sessions that the run lists, whose events name no run", async () => {
+    const project = await givenAMetricProject(service);
+    const started = await ok(project, "POST /session/start", { session: { session_name: "s" } });
+    const sessionId = started["session_id"] as string;
+    const runId = await createRun(project, { name: "older", event_ids: [sessionId] });
+    await ok(project, "PUT /events", {
+      event_id: sessionId,
+      metrics: { quality: 0.5, passed: true },
+      metadata: { datapoint_id: "EXT-1" },
+    });
+
+    const result = await ok(project, `GET /runs/${runId}/result?project_id=any`);
+
+    expect(result).toMatchObject({
+      success: true,
+      passed: ["EXT-1"],
+      metrics: {
+        details: [
+          { metric_name: "passed", values: [1], aggregate: 1 },
+          { metric_name: "quality", values: [0.5], event_type: "session" },
+        ],
+      },
+    });
+  });
+
+  test("takes filters and aggregates", async () => {
+    const project = await givenAMetricProject(service);
+    const runId = await createRun(project, {});
+    for (const [datapoint, name, quality] of [
+      ["d1", "one", 1],
+      ["d2", "one", 3],
+      ["d3", "two", 9],
+    ] as const) {
+      await giveScores(project, { runId, datapoint, name, metrics: { quality } });
+    }
+    const filters = [{ field: "event_name", operator: "is", value: "one", type: "string" }];
+    const query = `aggregate_function=max&filters=${encodeURIComponent(JSON.stringify(filters))}`;
+
+    const result = await ok(project, `GET /v1/runs/${runId}/summary?${query}`);
+
+    expect(result["metrics"]).toMatchObject({
+      aggregation_function: "max",
+      details: [{ event_name: "one", aggregate: 3, values: [1, 3] }],
+    });
+    const refused = await project.call(`GET /v1/runs/${runId}/result?aggregate_function=mode`);
+    expect(refused).toMatchObject({
+      status: 400,
+      json: {
+        message: expect.stringMatching(
+          /^aggregate_function: "mode" is none of average, sum, count, min, max, median, p90/,
+        ) as string,
+      },
+    });
+  });
+
+  test("of a run without events is empty", async () => {
+    const project = await givenAMetricProject(service);
+    const runId = await createRun(project, {});
+
+    const result = await ok(project, `GET /v1/runs/${runId}/result`);
+
+    expect(result).toMatchObject({
+      success: true,
+      passed: [],
+      failed: [],
+      metrics: { details: [] },
+      datapoints: [],
+      event_details: [],
+    });
+  });
+});
+
+/** Returns the same JSON without members that are null, as older clients read it. */
+function withoutNulls(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => inner ?? undefined));
+}
+
+describe("two runs", () => {
+  async function givenTwoRuns(project: MetricProject) {
+    const older = await createRun(project, { name: "older" });
+    const newer = await createRun(project, { name: "newer" });
+    for (const [datapoint, before, after] of [
+      ["d1", 1, 2],
+      ["d2", 2, 2],
+      ["d3", 3, 1],
+    ] as const) {
+      await giveScores(project, { runId: older, datapoint, metrics: { quality: before } });
+      await giveScores(project, { runId: newer, datapoint, metrics: { quality: after } });
+    }
+    return { older, newer };
+  }
+
+  test("are compared datapoint by datapoint", async () => {
+    const project = await givenAMetricProject(service);
+    const { older, newer } = await givenTwoRuns(project);
+
+    const compared = await ok(project, `GET /v1/runs/${newer}/compare-with/${older}`);
+
+    expect(compared).toMatchObject({
+      metrics: [
+        {
+          metric_name: "quality",
+          old_aggregate: 2,
+          found_count: 3,
+          improved_count: 1,
+          degraded_count: 1,
+          same_count: 1,
+          improved: ["d1"],
+          degraded: ["d3"],
+          same: ["d2"],
+          old_values: [1, 2, 3],
+          new_values: [2, 2, 1],
+          better: "greater",
+          paired_test: { test: "paired t-test", n: 3, confidence_level: 0.95 },
+        },
+      ],
+      old_run: { run_id: older },
+      new_run: { run_id: newer },
+    });
+    expect((compared["commonDatapoints"] as string[]).toSorted()).toEqual(["d1", "d2", "d3"]);
+    const kinds = compared["event_details"] as Listed;
+    expect(kinds.every(({ presence }) => presence === "both")).toBe(true);
+    expect(await ok(project, `GET /v1/runs/${newer}/compare/${older}`)).toEqual(compared);
+    expect(await ok(project, `GET /runs/${newer}/compare-with/${older}`)).toEqual(
+      withoutNulls(compared),
+    );
+    expect((await project.call(`GET /v1/runs/${newer}/compare-with/absent`)).status).toBe(404);
+  });
+
+  test("give pairs of events by datapoint", async () => {
+    const project = await givenAMetricProject(service);
+    const { older, newer } = await givenTwoRuns(project);
+    const query = `run_id_1=${newer}&run_id_2=${older}&event_type=session`;
+
+    const { events, totalEvents } = await ok(project, `GET /v1/runs/compare/events?${query}`);
+
+    expect(totalEvents).toBe(3);
+    expect(events).toMatchObject(
+      ["d1", "d2", "d3"].map((id) => ({
+        datapoint_id: id,
+        event_1: { event_type: "session", metadata: { datapoint_id: id, run_id: newer } },
+        event_2: { event_type: "session", metadata: { datapoint_id: id, run_id: older } },
+      })),
+    );
+    const path = `/v1/runs/${newer}/compare/${older}/events?event_type=chain&limit=1&page=2`;
+    expect(await ok(project, `GET ${path}`)).toMatchObject({
+      events: [{ datapoint_id: "d2", event_1: { metrics: { quality: 2 } } }],
+      totalEvents: 3,
+    });
+  });
+
+  test("have scores as events, and a schema", async () => {
+    const project = await givenAMetricProject(service);
+    const { older } = await givenTwoRuns(project);
+
+    const { events, totalEvents } = await ok(project, `GET /v1/runs/${older}/metrics`);
+
+    expect(totalEvents).toBe(3);
+    expect(events).toMatchObject(
+      [1, 2, 3].map((n) => ({
+        event_name: "answer",
+        event_type: "chain",
+        metadata: { datapoint_id: `d${n}` },
+        metrics: { quality: n },
+      })),
+    );
+    const schema = {
+      fields: [{ name: "metrics.quality", event_type: "chain" }],
+      datasets: [],
+      mappings: { answer: [{ field_name: "metrics.quality", event_type: "chain" }] },
+    };
+    expect(await ok(project, `GET /v1/runs/${older}/schema`)).toEqual(schema);
+    expect(await ok(project, "GET /v1/runs/schema")).toEqual(schema);
+  });
+});
