@@ -9,10 +9,10 @@ import { userCacheFolder } from "../embedded/user-cache.ts";
 import { createPythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 
-/** Minimum idle processes after the first evaluator; each takes 140 MB but no CPU time. */
+/** Minimum idle processes after `start`; each takes 140 MB but no CPU time. */
 const idleMin = 1;
 
-/** Creates the sandbox; the first evaluator starts it. */
+/** Creates the sandbox, without a process until `start` or the first evaluator. */
 export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger): PythonSandbox {
   const { timeLimitMs, memoryBytesMax, outputBytesMax, codeBytesMax, processesMax } =
     config.evaluation;

@@ -17,6 +17,8 @@ export async function runServe({ config }: CommandContext): Promise<number> {
   return runDeployed(config, config.databaseUrl, async (parts) => {
     const sandbox = createSandbox(config, parts.logger);
     const service = await startService(config, { ...parts, sandbox, metrics: createMetrics() });
+    // The first metric's code is parsed in a process that would take seconds to start by then.
+    sandbox.start();
     return {
       readyLine: `waggle is ready on ${service.url}`,
       async stop(hurry) {

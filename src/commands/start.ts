@@ -99,6 +99,8 @@ async function startAll(options: StartAll): Promise<void> {
     reportReady(config.logLevel);
     printReady(service.url, folder, { outcome, isForPeople, link });
     if (!config.hasWorkflows) return;
+    // The first metric's code is parsed in a process that would take seconds to start by then.
+    sandbox.start();
     const workflows = runWorkflows({ config: sealing, folder, databaseUrl, ...beside });
     started.push(() => workflows.stop(end.hurry));
   } finally {

@@ -198,18 +198,20 @@ function metricRow(route: string, rpc: string, action: string, rest: Rest = metr
 }
 
 const metricRows: readonly Row[] = [
-  metricRow("POST /metrics", "CreateMetric", "create", { body: question }),
+  metricRow("POST /metrics", "CreateOldMetric", "create", { body: question }),
   metricRow("POST /v1/metrics", "CreateMetric", "create", { body: question }),
   metricRow("GET /metrics", "ListOldMetrics", "list"),
   metricRow("GET /v1/metrics", "ListMetrics", "list"),
   metricRow("GET /v1/metrics/{id}", "GetMetric", "get"),
   metricRow("PUT /v1/metrics/{id}", "UpdateMetric", "update", { body: named, ...metric }),
-  ...["PUT /v1/metrics", "PUT /metrics"].map((route) =>
-    metricRow(route, "UpdateMetric", "update", {
-      body: { metric_id: "{metric_id}", ...named },
-      ...metric,
-    }),
-  ),
+  metricRow("PUT /v1/metrics", "UpdateMetric", "update", {
+    body: { metric_id: "{metric_id}", ...named },
+    ...metric,
+  }),
+  metricRow("PUT /metrics", "UpdateOldMetric", "update", {
+    body: { metric_id: "{metric_id}", ...named },
+    ...metric,
+  }),
   ...[
     "DELETE /v1/metrics/{id}",
     "DELETE /v1/metrics?metric_id={metric_id}",

@@ -71,6 +71,24 @@ describe("waggle start", () => {
 });
 
 describe("waggle start without a Temporal", () => {
+  test("makes the sandbox ready before the first metric asks for it", async () => {
+    const folder = await givenADataFolder();
+    const flags = ["--workflows", "on", "--temporal-cli-path", "/nowhere/temporal"];
+    const service = await start(folder, ...flags, "--log-level", "info");
+
+    await vi.waitUntil(() => service.output().includes("Python's sandbox is ready to start"), {
+      timeout: 25_000,
+    });
+
+    const { url, project_api_key: key } = await readCredentials(folder);
+    const response = await fetch(`${url}/v1/metrics`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "one", type: "PYTHON", criteria: "result = 1" }),
+    });
+    expect(response.status).toBe(200);
+  }, 60_000);
+
   test("says so once, and works", async () => {
     const folder = await givenADataFolder();
     const service = await start(

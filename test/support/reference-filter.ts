@@ -82,7 +82,7 @@ function microseconds(value: JsonValue): number | undefined {
 
 function valuesAt(event: StoredEvent, field: string): JsonValue[] {
   if (field === "parent_id" && event.parent_id === null) {
-    return event.event_type === "session" ? [] : [event.session_id];
+    return event.session_id === event.event_id ? [] : [event.session_id];
   }
   if (field === "duration" && event.duration === null && event.end_time !== null) {
     return [(Math.round(event.end_time * 1000) - Math.round(event.start_time * 1000)) / 1000];

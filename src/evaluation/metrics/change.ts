@@ -211,13 +211,14 @@ function keptReason({ deploy }: Plan): string | null {
 }
 
 /**
- * Returns an evaluator's state for the audit log, without the code, which is in the version and may
- * be long.
+ * Returns an evaluator's state for the audit log, without the code and the older texts, which are
+ * in the version and may be long.
  */
 export function stateOf(
   of: Revision & { readonly version: number; readonly disabledReason: string | null },
 ): JsonObject {
-  const { criteria: _, ...fields } = toContent(of.definition, of.readsGroundTruth);
+  const { older_texts: _, ...definition } = of.definition;
+  const { criteria: __, ...fields } = toContent(definition, of.readsGroundTruth);
   return {
     version: formatVersion(of.version),
     full_sha: hashDefinition(of.definition),

@@ -4,9 +4,10 @@
 import { isJsonArray, isJsonObject } from "../../base/json.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
-import type { Category } from "./definition.ts";
+import type { Category, OlderTexts } from "./definition.ts";
 import { refuse } from "./fields.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";
+import { olderTextNames } from "./older-texts.ts";
 
 /** Fields of answers beyond the definition, and fields that older clients send. */
 const ignored: ReadonlySet<string> = new Set([
@@ -23,6 +24,7 @@ const readers: { readonly [Name in keyof DefinitionFields]-?: Reader<DefinitionF
   definition: readText,
   code_snippet: readText,
   prompt: readText,
+  older_texts: orNull(readOlderTexts),
   description: readText,
   return_type: readText,
   enabled_in_prod: readBoolean,
@@ -58,7 +60,7 @@ function readField(name: string, value: JsonValue): unknown {
 }
 
 const nullable: ReadonlySet<string> = new Set([
-  ...["model_provider", "model_name", "scale", "threshold", "categories"],
+  ...["model_provider", "model_name", "scale", "threshold", "categories", "older_texts"],
 ]);
 
 function orNull<T>(read: Reader<T>): Reader<T | null> {
@@ -104,6 +106,11 @@ export function readThreshold(value: JsonValue, at: string): ThresholdFields {
 }
 
 const thresholdNames = ["min", "max", "pass_when", "passing_categories"];
+
+function readOlderTexts(value: JsonValue, at: string): OlderTexts {
+  const texts = Object.entries(readClosed(value, at, olderTextNames));
+  return Object.fromEntries(texts.map(([name, text]) => [name, readText(text, `${at}.${name}`)]));
+}
 
 export function readCategory(value: JsonValue, at: string): Category {
   const { category = null, score = null } = readClosed(value, at, ["category", "score"]);

@@ -22,6 +22,13 @@ export type Category = { readonly category: string; readonly score: number | nul
 /** Conditions on an event, all of which must hold. */
 export type Filters = { readonly filterArray: readonly FilterInput[] };
 
+/** Texts of a metric under their older names, without its definition. */
+export type OlderTexts = {
+  readonly criteria?: string;
+  readonly code_snippet?: string;
+  readonly prompt?: string;
+};
+
 /** Definition, stored, shown and compared field by field under the names of the API. */
 export type Definition = {
   /** Key of the scores in an event's `metrics`. */
@@ -29,6 +36,8 @@ export type Definition = {
   readonly type: MetricType;
   /** Python code, the judge's prompt, or the question for people. */
   readonly criteria: string;
+  /** Texts that older clients sent beside the definition; nothing but their answers uses them. */
+  readonly older_texts?: OlderTexts;
   readonly description: string;
   readonly return_type: ScoreType;
   /** Whether it runs on new events. */

@@ -4,7 +4,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
-import type { Category, MetricType, ScoreType } from "./definition.ts";
+import type { Category, MetricType, OlderTexts, ScoreType } from "./definition.ts";
 
 /** Field names of the code, prompt or question. */
 const criteriaNames = ["criteria", "definition", "code_snippet", "prompt"] as const;
@@ -22,6 +22,8 @@ export type ThresholdFields = {
 
 /** Fields under the names of the API; undefined means omitted, null means none. */
 export type DefinitionFields = CriteriaFields & {
+  /** Texts of older clients, one of which may be the definition; null takes the kept ones away. */
+  readonly older_texts?: OlderTexts | null | undefined;
   readonly name?: string | undefined;
   readonly type?: string | undefined;
   readonly description?: string | undefined;

@@ -42,6 +42,21 @@ export function toDefinitionFields(
   };
 }
 
+/** Returns the fields of an older client's request, whose texts stand side by side. */
+export function toOlderFields(
+  request: CreateMetricRequest | UpdateMetricRequest,
+): DefinitionFields {
+  const { criteria, code_snippet, prompt, ...fields } = toDefinitionFields(request);
+  return {
+    ...fields,
+    older_texts: {
+      ...(criteria !== undefined && { criteria }),
+      ...(code_snippet !== undefined && { code_snippet }),
+      ...(prompt !== undefined && { prompt }),
+    },
+  };
+}
+
 function toThresholdFields(threshold: MetricThreshold): ThresholdFields {
   const { min, max, passWhen, passingCategories } = threshold;
   return {

@@ -7,9 +7,10 @@ import type { FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
 import type { MetricSchema, MetricThresholdSchema } from "../../../gen/waggle/v1/metric_pb.js";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { formatVersion } from "./definition.ts";
-import type { MetricType, Threshold } from "./definition.ts";
+import type { MetricType, OlderTexts, Threshold } from "./definition.ts";
 import { olderFilterOf } from "./event-filters.ts";
 import type { Evaluator } from "./metrics.ts";
+import { olderNames } from "./older-texts.ts";
 
 export function toMetricMessage(evaluator: Evaluator): MessageInitShape<typeof MetricSchema> {
   const { definition, createdAt, updatedAt, disabledReason } = evaluator;
@@ -67,9 +68,6 @@ const oldTypes: Readonly<Record<MetricType, string>> = {
   HUMAN: "human",
 };
 
-/** Older field of the text, by type. */
-const textNames = { PYTHON: "codeSnippet", LLM: "prompt", HUMAN: "criteria" } as const;
-
 /** Converts a metric to the older form; older clients call the project's name the task. */
 export function toOldMetricMessage(
   { id, definition, readsGroundTruth }: Evaluator,
@@ -79,6 +77,8 @@ export function toOldMetricMessage(
   const eventType = olderFilterOf(filters, "event_type");
   const eventName = olderFilterOf(filters, "event_name");
   const passWhen = threshold?.pass_when;
+  const own = { [olderNames[type]]: definition.criteria };
+  const texts: OlderTexts = { ...definition.older_texts, ...own };
   const { return_type: returnType, model_name: modelName } = definition;
   return {
     Id: id,
@@ -87,7 +87,9 @@ export function toOldMetricMessage(
     type: oldTypes[type],
     description: definition.description,
     returnType: returnType === "categorical" ? "string" : returnType,
-    [textNames[type]]: definition.criteria,
+    ...(texts.criteria !== undefined && { criteria: texts.criteria }),
+    ...(texts.code_snippet !== undefined && { codeSnippet: texts.code_snippet }),
+    ...(texts.prompt !== undefined && { prompt: texts.prompt }),
     enabledInProd: definition.enabled_in_prod,
     needsGroundTruth: readsGroundTruth,
     ...(threshold && { threshold: toThresholdMessage(threshold) }),

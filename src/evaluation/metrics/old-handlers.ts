@@ -3,7 +3,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { OldMetricService } from "../../../gen/waggle/compat/v0/metric_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { projectOf } from "../../access/call.ts";
+import { actorOf, projectOf } from "../../access/call.ts";
+import { whoseOf } from "./handlers.ts";
+import { toOlderFields } from "./metric-input.ts";
 import type { Metrics } from "./metrics.ts";
 import { toOldMetricMessage } from "./metric-message.ts";
 
@@ -18,6 +20,15 @@ export function oldMetricHandlers(metrics: Metrics): ServiceImpl<typeof OldMetri
         throw new ServiceError("ANSWER_TOO_LARGE", message);
       }
       return { metrics: items.map((item) => toOldMetricMessage(item, name)) };
+    },
+    async createOldMetric(request, context) {
+      const fields = toOlderFields(request);
+      const { id } = await metrics.create(projectOf(context), fields, actorOf(context));
+      return { inserted: true, metricId: id };
+    },
+    async updateOldMetric(request, context) {
+      await metrics.update(whoseOf(request, context), toOlderFields(request));
+      return { updated: true };
     },
   };
 }

@@ -7,17 +7,11 @@ import {
   savedModelLengthMax,
   scaleMax,
 } from "../../base/field-limits.ts";
-import type { Definition, MetricType, Filters } from "./definition.ts";
+import type { Definition, Filters, MetricType, OlderTexts } from "./definition.ts";
 import { parseEventFilters, withOlderFilter } from "./event-filters.ts";
-import {
-  assertText,
-  criteriaOf,
-  parseReturnType,
-  parseType,
-  refuse,
-  refuseComposite,
-} from "./fields.ts";
+import { assertText, parseReturnType, parseType, refuse, refuseComposite } from "./fields.ts";
 import type { DefinitionFields, GivenText } from "./fields.ts";
+import { olderNames, splitTexts, type SplitTexts } from "./older-texts.ts";
 import { parseCategories, parseThreshold, withPassWhen } from "./threshold.ts";
 
 export type Limits = { readonly codeBytesMax: number };
@@ -44,11 +38,13 @@ export function toDefinition(
   if ((fields.child_metrics ?? []).length > 0) refuseComposite("child_metrics");
   const type = parseGiven(fields.type, parseType) ?? before?.type ?? missing("type");
   const name = parseGiven(fields.name, parseName) ?? before?.name ?? missing("name");
-  const criteria = toCriteria(fields, before, limits);
+  const { given, kept } = splitTexts(fields, type, before);
+  const criteria = toCriteria({ fields, given, type }, before, limits);
   const definition = {
     name,
     type,
     criteria: criteria.text,
+    ...(kept && { older_texts: parseKept(kept, limits) }),
     description: parseGiven(fields.description, parseDescription) ?? before?.description ?? "",
     ...toScores(fields, before),
     enabled_in_prod: fields.enabled_in_prod ?? before?.enabled_in_prod ?? false,
@@ -83,25 +79,39 @@ function parseName(name: string): string {
   return name;
 }
 
+type Said = Pick<SplitTexts, "given"> & {
+  readonly fields: DefinitionFields;
+  readonly type: MetricType;
+};
+
 function toCriteria(
-  fields: DefinitionFields,
+  { fields, given, type }: Said,
   before: Definition | undefined,
-  { codeBytesMax }: Limits,
+  limits: Limits,
 ): GivenText {
-  const given = criteriaOf(fields);
   if (given === undefined) {
-    const { criteria, definition, code_snippet: code, prompt } = fields;
-    const isEmptied = [criteria, definition, code, prompt].includes("");
+    const { criteria, definition, code_snippet: code, prompt, older_texts: older } = fields;
+    const own = older?.[olderNames[type]];
+    const isEmptied = [criteria, definition, code, prompt, own].includes("");
     if (isEmptied || before === undefined) refuse("criteria", "is required and must not be empty");
     return { field: "criteria", text: before.criteria };
   }
   const { field, text } = given;
   if (text.trim() === "") refuse(field, "must not be blank");
+  assertWithin(field, text, limits);
+  return given;
+}
+
+function assertWithin(field: string, text: string, { codeBytesMax }: Limits): void {
   assertText(field, text, codeBytesMax);
   const bytes = Buffer.byteLength(text);
   if (bytes > codeBytesMax)
     refuse(field, `has ${bytes} bytes; at most ${codeBytesMax} are allowed`);
-  return given;
+}
+
+function parseKept(kept: OlderTexts, limits: Limits): OlderTexts {
+  for (const [name, text] of Object.entries(kept)) assertWithin(name, text, limits);
+  return kept;
 }
 
 function parseDescription(description: string): string {

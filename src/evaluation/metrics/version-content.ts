@@ -12,6 +12,7 @@ const fieldNames = [
   "name",
   "type",
   "criteria",
+  "older_texts",
   "description",
   "return_type",
   "enabled_in_prod",
@@ -50,13 +51,15 @@ export function compareDefinitions(before: Definition, after: Definition): reado
     .filter((field) => !isDeepStrictEqual(before[field], after[field]))
     .map((field) => ({
       field,
-      before: before[field] as JsonValue,
-      after: after[field] as JsonValue,
+      before: (before[field] ?? null) as JsonValue,
+      after: (after[field] ?? null) as JsonValue,
     }));
 }
 
 /** Returns a definition in the form of a version's content. */
 export function toContent(definition: Definition, readsGroundTruth: boolean): JsonObject {
-  const fields = fieldNames.map((field) => [field, definition[field] as JsonValue] as const);
+  const fields = fieldNames
+    .filter((field) => definition[field] !== undefined)
+    .map((field) => [field, definition[field] as JsonValue] as const);
   return { ...Object.fromEntries(fields), needs_ground_truth: readsGroundTruth };
 }

@@ -2,7 +2,7 @@
 // Source: docs/spec.md, "Event record"; docs/evaluators.md.
 
 import { isJsonObject, type JsonObject, type JsonValue, present } from "../../base/json.ts";
-import { buckets, type StoredEvent } from "../../tracing/events/event.ts";
+import { buckets, isSession, type StoredEvent } from "../../tracing/events/event.ts";
 import { durationOf } from "../../tracing/events/event-message.ts";
 
 /** Fields in addition to the buckets; a prompt may name all of them. */
@@ -27,12 +27,11 @@ export const eventFieldNames = [
  * An event without a parent shows its session.
  */
 export function toEvaluatedEvent(event: StoredEvent, projectId: string): JsonObject {
-  const isSession = event.event_type === "session";
   return {
     event_id: event.event_id,
     session_id: event.session_id,
     project_id: projectId,
-    parent_id: event.parent_id ?? (isSession ? null : event.session_id),
+    parent_id: event.parent_id ?? (isSession(event) ? null : event.session_id),
     children_ids: event.children_ids,
     event_type: event.event_type,
     event_name: event.event_name,

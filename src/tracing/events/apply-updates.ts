@@ -11,7 +11,8 @@ import { outcomesOf, tryStatement } from "./apply-new.ts";
 import type { Derivations } from "./apply-writes.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Entry, toSubmitted } from "./entries.ts";
-import type { HeldEvent } from "./held-event.ts";
+import { isSession } from "./event.ts";
+import { fieldsOfHeld, type HeldEvent } from "./held-event.ts";
 import { compressionMax, mergePair, type Merging, rowLengthMax } from "./merge-held.ts";
 import { mergeUnchanged, readHeld } from "./merge-store.ts";
 import { isLong } from "./row-json.ts";
@@ -100,14 +101,16 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
 
 /** Returns whether updates change nothing of an event that other rows depend on. */
 function isPlain({ changes }: Entry, held: HeldEvent): boolean {
+  if (held.event_type === "pending") return false;
   if (held.bucketBytes * compressionMax + bytesMax > eventBytesMax) return false;
+  const isOfSession = isSession(fieldsOfHeld(held, held.event_type));
   return changes.every(
     ({ fields }) =>
       fields.children_ids === undefined &&
       isSame(fields.session_id, held.session_id) &&
       isSame(fields.event_type, held.event_type) &&
       isSame(fields.start_time, held.start_time) &&
-      (held.event_type === "session" || isSame(fields.end_time, held.end_time)),
+      (isOfSession || isSame(fields.end_time, held.end_time)),
   );
 }
 

@@ -10,7 +10,7 @@ import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
 import { applyTotals } from "../sessions/totals-change.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Entries, toSubmitted } from "./entries.ts";
-import type { EstimateCost } from "./event.ts";
+import { type EstimateCost, isSession } from "./event.ts";
 import type { Change, Refusal } from "./merge.ts";
 import {
   type Faults,
@@ -176,7 +176,7 @@ export async function timesOf(
   const times = new Map<string, SessionTimes>();
   for (const { projectId, after } of changes) {
     if (pacer.due()) await pacer.rest();
-    if (after.event_type === "session") continue;
+    if (isSession(after)) continue;
     const key = keyOf(projectId, after.session_id);
     const start = toMicroseconds(after.start_time);
     // An event without an end still proves that the session was active at its start.
@@ -190,7 +190,7 @@ export async function timesOf(
     });
   }
   for (const { projectId, after } of changes) {
-    if (after.event_type !== "session" || after.end_time === null) continue;
+    if (!isSession(after) || after.end_time === null) continue;
     const key = keyOf(projectId, after.event_id);
     const wanted = times.get(key);
     if (wanted === undefined || toMicroseconds(after.start_time) > wanted.start_time_us) continue;

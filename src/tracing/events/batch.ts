@@ -5,7 +5,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
 import { createPacer } from "../../base/pacer.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
-import type { EventWrite } from "./event.ts";
+import { type EventWrite, isSession } from "./event.ts";
 import { type EventInput, parseCosted, parseSession, type SessionInput } from "./parse-event.ts";
 import type { Origin, Recorder } from "./record.ts";
 import { defaultSessionId } from "./stored-event.ts";
@@ -154,7 +154,7 @@ async function addSources(
 ): Promise<{ parsed: Parsed[]; faults: BatchFault[] }> {
   const sources = new Map<string, string>();
   for (const { write } of session ? [{ write: session }, ...parsed] : parsed) {
-    if (write.event_type === "session" && write.source) sources.set(write.event_id, write.source);
+    if (isSession(write) && write.source) sources.set(write.event_id, write.source);
   }
   const wanted = parsed
     .filter(({ write }) => write.source === undefined)

@@ -1,12 +1,11 @@
 // Gathers one commit's changes by id, with the session that its events name, and settles clashes
 // between its writes in their order. Source: docs/decisions.md, 5 and 6.
 
-import { type EventFields, unknownName } from "./event.ts";
+import { type EventFields, isSession, unknownName } from "./event.ts";
 import {
   applyPending,
   type Change,
   idOfSession,
-  isSession,
   type Pending,
   type Refusal,
   sessionIsAnEvent,
@@ -41,9 +40,9 @@ export type Refusals = ReadonlyMap<Change, Refusal>;
 
 /** Returns the writes of a request as changes by id. */
 export function toSubmitted(set: WriteSet): Submitted {
-  const changes = set.writes.map(({ event_id, ...fields }) => {
+  const changes = set.writes.map((fields) => {
     const change: Change = { kind: set.kind, fields, outcome: "applied" };
-    return { eventId: event_id, change };
+    return { eventId: fields.event_id, change };
   });
   return { set, changes };
 }
@@ -127,6 +126,7 @@ function widenStub(session: Entry, set: WriteSet, fields: EventFields): void {
   const name = set.sessionNames.get(session.eventId);
   session.stub = {
     event_type: "session",
+    event_id: session.eventId,
     session_id: session.eventId,
     source: fields.source ?? unknownName,
     ...session.stub,
@@ -142,17 +142,12 @@ function widenStub(session: Entry, set: WriteSet, fields: EventFields): void {
  * session.
  */
 export function withStub(
-  { stub, eventId }: Entry,
+  { stub }: Entry,
   event: EventFields | undefined,
   pending: Pending | undefined,
 ): EventFields | undefined {
   if (stub === undefined) return event;
-  // An id that events name as their session is a session, even if an early update gives another
-  // type.
-  if (event === undefined) {
-    if (pending === undefined) return stub;
-    return { ...applyPending(stub, pending), event_type: "session", session_id: eventId };
-  }
+  if (event === undefined) return pending === undefined ? stub : applyPending(stub, pending);
   if (!isSession(event)) return event;
   const { source = stub.source } = event;
   const isNameless = event.event_name === undefined || event.event_name === unknownName;

@@ -4,7 +4,7 @@
 import { create } from "@bufbuild/protobuf";
 import { CostEstimateSchema, type Event, EventSchema } from "../../../gen/waggle/v1/event_pb.js";
 import type { JsonObject } from "../../base/json.ts";
-import { buckets, type CostEstimate } from "./event.ts";
+import { buckets, type CostEstimate, isSession } from "./event.ts";
 import type { EventFieldName, SelectedEvent } from "./event-row.ts";
 
 type Struct = NonNullable<Event["config"]>;
@@ -57,7 +57,7 @@ function microsecondsBetween(startMs: number, endMs: number): number {
 }
 
 function parentOf(event: SelectedEvent): string | undefined {
-  return event.parent_id ?? (event.event_type === "session" ? undefined : event.session_id);
+  return event.parent_id ?? (isSession(event) ? undefined : event.session_id);
 }
 
 function toEstimateMessage({ cost, reason, price_table: priceTable }: CostEstimate) {

@@ -29,6 +29,7 @@ export function isBucket(text: string): text is Bucket {
  * `duration` is milliseconds. `error: ""` clears an error.
  */
 export type EventFields = { readonly [B in Bucket]?: JsonObject } & {
+  readonly event_id?: string;
   readonly event_type?: EventType;
   readonly event_name?: string;
   readonly source?: string;
@@ -79,6 +80,17 @@ export type PricedEvent = Pick<StoredEvent, "event_type" | "start_time" | "confi
 
 /** Estimates the cost of an event when it is stored; null if there is nothing to price. */
 export type EstimateCost = (event: PricedEvent) => CostEstimate | null;
+
+/**
+ * Returns whether an event is a session: of type session, under its session's id. Another event of
+ * that type is a part of its session. Fields without both ids are judged by the type alone. Source:
+ * docs/decisions.md, 38.
+ */
+export function isSession(event: {
+  readonly [F in "event_type" | "event_id" | "session_id"]?: string | undefined;
+}): boolean {
+  return event.event_type === "session" && event.session_id === event.event_id;
+}
 
 /** Value of `source` and `event_name` if the writer gave none. */
 export const unknownName = "unknown";

@@ -6,7 +6,7 @@ import { isRecordId, type ProjectId } from "../../base/ids.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { applyTotals } from "../sessions/totals-change.ts";
 import { createBatchWriter, joinFault, placeInSessions } from "./batch.ts";
-import type { StoredEvent } from "./event.ts";
+import { isSession, type StoredEvent } from "./event.ts";
 import { countHeld } from "./held-event.ts";
 import { lockHeld } from "./merge-store.ts";
 import { type EventInput, parseEvent, parseUpdate } from "./parse-event.ts";
@@ -72,12 +72,12 @@ export function createEvents(database: Database, recorder: Recorder) {
       if (held === undefined || held.event_type === "pending") {
         throw new ServiceError("NOT_FOUND", "no such event");
       }
-      if (held.event_type === "session") {
+      const before = countHeld(held, held.event_type);
+      if (isSession(before)) {
         const message = "event_id: is a session; DELETE /v1/sessions/{session_id} deletes it";
         throw new ServiceError("INVALID_ARGUMENT", message);
       }
       await deleteEvent(sql, projectId, eventId);
-      const before = countHeld(held, held.event_type);
       await applyTotals(sql, [{ projectId, before, after: undefined }]);
     };
     await database.transaction(deleteLocked, { owner: projectId });

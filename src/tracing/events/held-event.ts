@@ -72,6 +72,7 @@ export type CountedEvent = Pick<
 export function fieldsOfHeld(held: HeldEvent, eventType: EventType): EventFields {
   const { event_name, source, session_id, parent_id, start_time, end_time, duration } = held;
   return {
+    event_id: held.event_id,
     event_type: eventType,
     event_name,
     source,

@@ -6,7 +6,7 @@ import { eventBytesMax, listItemsMax } from "../../base/limits.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { CataloguedEvent } from "../fields/fields.ts";
 import { type Entry, type Refusals, withStub } from "./entries.ts";
-import type { EventFields, StoredEvent } from "./event.ts";
+import { type EventFields, isSession, type StoredEvent } from "./event.ts";
 import {
   type CountedEvent,
   countHeld,
@@ -19,7 +19,6 @@ import {
   type Change,
   foldChanges,
   isRefusal,
-  isSession,
   mergeChanges,
   mergeEvent,
   type Pending,
@@ -118,10 +117,10 @@ async function openEntries({ sql, refusals }: Merging, entries: readonly Entry[]
   const ids = stubs.map((entry) => entry.eventId);
   const nameless = await listNamelessSessions(sql, first.projectId, ids);
   for (const entry of stubs) {
-    const type = nameless.get(entry.eventId);
-    if (type === undefined) continue;
-    if (type !== "session" && type !== "pending") refuseMembers(entry, refusals);
-    else if (type === "pending" || entry.stub?.event_name !== undefined) open.push(entry);
+    const kind = nameless.get(entry.eventId);
+    if (kind === undefined) continue;
+    if (kind === "event") refuseMembers(entry, refusals);
+    else if (kind === "pending" || entry.stub?.event_name !== undefined) open.push(entry);
   }
   return open;
 }

@@ -2,7 +2,7 @@
 // event, or by an update that came before its event. Source: docs/decisions.md, 5 and 6.
 
 import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "../../base/json.ts";
-import { type Bucket, buckets, type EventFields } from "./event.ts";
+import { type Bucket, buckets, type EventFields, isSession } from "./event.ts";
 import type { WriteKind } from "./write-set.ts";
 
 const scalars = [
@@ -167,10 +167,14 @@ export function foldChanges(
   return { event: undefined, pending: waiting && endWait(waiting) };
 }
 
-/** Returns the event with its waiting updates applied. */
+/**
+ * Returns the event with its waiting updates applied. Whether it is a session is the event's word,
+ * whatever type and session an early update gives.
+ */
 export function applyPending(event: EventFields, pending: Pending): EventFields {
   const { earliest_start, latest_end, ...fields } = pending;
-  const merged = mergeEvent(event, fields);
+  const updated = mergeEvent(event, fields);
+  const merged = isSession(updated) === isSession(event) ? updated : withIdentity(updated, event);
   if (!isSession(merged)) return merged;
   return mergeEvent(merged, {
     ...(earliest_start !== undefined && { start_time: earliest_start }),
@@ -203,13 +207,22 @@ function endWait({ merging, earliest, latest }: Waiting): Pending {
   };
 }
 
-// A session must remain a session; otherwise its events become unreachable.
+// A session must remain a session; otherwise its events become unreachable. Another event must not
+// become one, since it is a part of its session.
 function clashOf(event: EventFields, update: EventFields): Refusal | undefined {
-  if (update.event_type === undefined || isSession(event) === isSession(update)) return undefined;
-  return isSession(event) ? idOfSession : sessionIsAnEvent(update.session_id ?? "");
+  const { event_type = event.event_type, session_id = event.session_id } = update;
+  const wasSession = isSession(event);
+  if (wasSession === isSession({ event_id: event.event_id, event_type, session_id }))
+    return undefined;
+  return wasSession ? idOfSession : sessionIsAnEvent(session_id ?? "");
 }
 
-/** Returns whether the fields are those of a session. */
-export function isSession(fields: Pick<EventFields, "event_type">): boolean {
-  return fields.event_type === "session";
+/** Returns `event` with the type and the session that `given` names. */
+function withIdentity(event: EventFields, given: EventFields): EventFields {
+  const { event_type, session_id } = given;
+  return {
+    ...event,
+    ...(event_type !== undefined && { event_type }),
+    ...(session_id !== undefined && { session_id }),
+  };
 }

@@ -57,8 +57,12 @@ export function parseCosted(
 function toWholeEvent(input: EventInput, fields: EventFields, path: string): EventWrite {
   if (fields.event_type === undefined) throw invalid(path, "event_type", "is required");
   if (fields.inputs === undefined) throw invalid(path, "inputs", "is required (an object)");
-  if (fields.event_type === "session") return parseSessionEvent(input, fields, path);
-  const event_id = parseId(input.event_id, path, "event_id") ?? createUuid();
+  const given = parseId(input.event_id, path, "event_id");
+  const isPart =
+    given !== undefined && fields.session_id !== undefined && given !== fields.session_id;
+  // A session inside another is an event of that type (docs/decisions.md, 38).
+  if (fields.event_type === "session" && !isPart) return parseSessionEvent(input, fields, path);
+  const event_id = given ?? createUuid();
   if (event_id === fields.session_id) {
     throw invalid(path, "event_id", "equals session_id, as only an event of type session may");
   }

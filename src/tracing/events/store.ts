@@ -110,18 +110,25 @@ export async function mergeMetrics(
       and events.event_id = any(${merges.map(({ eventId }) => escapeText(eventId))})`;
 }
 
-/** Returns the types of those given session ids whose row is not a session or has no name. */
+/** What an id is whose row is not a session with a name. */
+export type NamelessKind = "session" | "pending" | "event";
+
+/** Returns the kinds of those given session ids whose row is not a session or has no name. */
 export async function listNamelessSessions(
   sql: Sql,
   projectId: string,
   sessionIds: readonly string[],
-): Promise<Map<string, StoredEvent["event_type"] | "pending">> {
-  const rows = await sql<{ event_id: string; event_type: StoredEvent["event_type"] }[]>`
-    select event_id, event_type
+): Promise<Map<string, NamelessKind>> {
+  const rows = await sql<{ event_id: string; kind: NamelessKind }[]>`
+    select event_id, case
+        when event_type = 'pending' then 'pending'
+        when event_type = 'session' and session_id = event_id then 'session'
+        else 'event'
+      end as kind
     from events
     where project_id = ${projectId} and event_id = any(${sessionIds.map(escapeText)})
-      and (event_type <> 'session' or event_name = 'unknown')`;
-  return new Map(rows.map((row) => [unescapeText(row.event_id), row.event_type]));
+      and (event_type <> 'session' or session_id <> event_id or event_name = 'unknown')`;
+  return new Map(rows.map((row) => [unescapeText(row.event_id), row.kind]));
 }
 
 /** Widest times of a session's events, in microseconds. */
@@ -194,7 +201,8 @@ export async function listSessionSources(
     select event_id, source
     from events
     where project_id = (select ${projectId}::uuid)
-      and event_id = any(${sessionIds.map(escapeText)}) and event_type = 'session'`;
+      and event_id = any(${sessionIds.map(escapeText)})
+      and event_type = 'session' and session_id = event_id`;
   return new Map(rows.map((row) => [unescapeText(row.event_id), unescapeText(row.source)]));
 }
 

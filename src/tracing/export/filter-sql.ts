@@ -17,8 +17,7 @@ export const eventColumnSql: ColumnSql = {
   event_id: (sql) => sql`e.event_id`,
   session_id: (sql) => sql`e.session_id`,
   // Readers see the session as the parent of an event without one (docs/decisions.md, 4).
-  parent_id: (sql) =>
-    sql`coalesce(e.parent_id, case when e.event_type <> 'session' then e.session_id end)`,
+  parent_id: (sql) => sql`coalesce(e.parent_id, nullif(e.session_id, e.event_id))`,
   project_id: (sql) => sql`e.project_id::text`,
   event_type: (sql) => sql`e.event_type`,
   event_name: (sql) => sql`e.event_name`,

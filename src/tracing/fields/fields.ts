@@ -4,7 +4,13 @@
 import type { ProjectId } from "../../base/ids.ts";
 import { fieldsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { Database, ReaderOptions, Sql } from "../../postgres/database.ts";
-import { type Bucket, buckets, type EventType, type StoredEvent } from "../events/event.ts";
+import {
+  type Bucket,
+  buckets,
+  type EventType,
+  isSession,
+  type StoredEvent,
+} from "../events/event.ts";
 import { formatKinds, kinds } from "./kind.ts";
 import {
   addKnown,
@@ -55,6 +61,8 @@ export type SchemaField = {
 
 /** Fields of an event that the walk reads. */
 export type CataloguedEvent = { readonly [B in Bucket]?: StoredEvent[B] } & {
+  readonly event_id?: string;
+  readonly session_id?: string;
   readonly event_type: EventType;
   readonly children_ids?: readonly string[];
   readonly error?: string | null;
@@ -293,7 +301,7 @@ function findUnseenColumns(
     for (const [field, kind] of fixedColumns) note(field, kind);
   }
   if (event.end_time != null) note("end_time", kinds.datetime);
-  if (event.parent_id != null || event.event_type !== "session") note("parent_id", kinds.string);
+  if (event.parent_id != null || !isSession(event)) note("parent_id", kinds.string);
   if (event.error) note("error", kinds.string);
   if (event.children_ids?.length) note("children_ids.*", kinds.string);
   const { duration, start_time, end_time } = event;

@@ -6,7 +6,7 @@ import { isRecordId, type ProjectId } from "../../base/ids.ts";
 import { answerBytesMax, eventOverheadBytes, treeEventsMax } from "../../base/limits.ts";
 import type { Database, Read, Sql } from "../../postgres/database.ts";
 import { answerTooLarge, readAnswer } from "../events/answer.ts";
-import type { EventWrite, StoredEvent } from "../events/event.ts";
+import { type EventWrite, isSession, type StoredEvent } from "../events/event.ts";
 import {
   type EventInput,
   parseSession,
@@ -99,8 +99,8 @@ export function createSessions(options: {
   ): Promise<void> {
     if (!isRecordId(id)) throw notFound();
     const write: EventWrite = parseUpdate(id, input);
-    const isSession = (sql: Sql) => store.isSession(sql, projectId, id);
-    if (!(await database.inTurn(isSession, { owner: projectId }))) throw notFound();
+    const isThere = (sql: Sql) => store.isSession(sql, projectId, id);
+    if (!(await database.inTurn(isThere, { owner: projectId }))) throw notFound();
     if (!(await recorder.update(projectId, write, origin))) throw notFound();
   }
 
@@ -201,7 +201,7 @@ async function getWith(context: ReadContext, sessionId: string): Promise<Session
     readEvent(context, sessionId),
     store.findTotals(context.read, context.projectId, sessionId),
   ]);
-  if (event?.event_type !== "session") throw notFound();
+  if (event === undefined || !isSession(event)) throw notFound();
   // Every column is selected, so the event is complete.
   return withTotals(event as StoredEvent, totals);
 }

@@ -61,13 +61,13 @@ export async function findTotals(
   return row;
 }
 
-/** Returns whether an event is a session. */
+/** Returns whether an event is a session, not an event of that type inside another. */
 export async function isSession(sql: Sql, projectId: string, eventId: string): Promise<boolean> {
   const rows = await sql`
     select 1
     from events
     where project_id = ${projectId} and event_id = ${escapeText(eventId)}
-      and event_type = 'session'`;
+      and event_type = 'session' and session_id = event_id`;
   return rows.length > 0;
 }
 
@@ -87,7 +87,7 @@ export function eventsOf(projectId: string, sessionId: string, limit: number): R
     select ${columns}
     from events as e
     where e.project_id = ${projectId} and e.session_id = ${escapeText(sessionId)}
-      and e.event_type not in ('session', 'pending')
+      and e.event_id <> ${escapeText(sessionId)} and e.event_type <> 'pending'
     order by e.start_time_us, e.event_id
     limit ${limit}`;
 }
@@ -146,7 +146,11 @@ const sessionColumnSql: ColumnSql = {
   cost: (sql) => sql`case when t.num_costs > 0 then t.cost end`,
 };
 
-/** Returns the source of sessions, newest first; their totals are columns of `t`. */
+/**
+ * Returns the source of sessions, newest first; their totals are columns of `t`. The `case` keeps
+ * Postgres from taking sessions for rare: it expects two columns to differ, yet few sessions lie
+ * inside another.
+ */
 export function sessionsOf(
   projectId: string,
   { conditions, fromUs, toUs, after, limit }: SessionQuery,
@@ -156,6 +160,7 @@ export function sessionsOf(
     from events as e
     left join session_totals as t on t.project_id = e.project_id and t.session_id = e.event_id
     where e.project_id = ${projectId} and e.event_type = 'session'
+      and case when e.event_id = e.session_id then true else false end
       ${fromUs === undefined ? sql`` : sql`and e.start_time_us >= ${fromUs}`}
       ${toUs === undefined ? sql`` : sql`and e.start_time_us < ${toUs}`}
       ${beyond(sql, after)}

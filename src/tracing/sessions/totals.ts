@@ -2,7 +2,7 @@
 // Source: docs/spec.md, "Event record", rules 1 and 2; docs/decisions.md, 18.1.
 
 import { type JsonObject, type JsonValue } from "../../base/json.ts";
-import type { EventType } from "../events/event.ts";
+import { type EventType, isSession } from "../events/event.ts";
 
 /**
  * Sums over events. `num_costs` counts the events whose `metadata.cost` is a number; while it is 0,
@@ -36,6 +36,8 @@ export const emptyTotals: Totals = {
 export const totalNames = Object.keys(emptyTotals) as readonly (keyof Totals)[];
 
 type Countable = {
+  readonly event_id?: string;
+  readonly session_id?: string;
   readonly event_type: EventType;
   readonly error: string | null;
   readonly metadata: JsonObject;
@@ -49,7 +51,7 @@ type Countable = {
  */
 export function totalsOf(event: Countable): Totals {
   const num_feedback = hasKeys(event.feedback) ? 1 : 0;
-  if (event.event_type === "session") {
+  if (isSession(event)) {
     return num_feedback === 0 ? emptyTotals : { ...emptyTotals, num_feedback };
   }
   const { metadata } = event;

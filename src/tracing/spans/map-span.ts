@@ -3,7 +3,7 @@
 // Source: docs/spec.md, "Event record"; docs/otlp.md.
 
 import type { JsonObject, JsonValue, MutableObject } from "../../base/json.ts";
-import type { Bucket, EventFields, EventType, EventWrite } from "../events/event.ts";
+import type { Bucket, EventFields, EventWrite } from "../events/event.ts";
 import { buckets } from "../events/event.ts";
 import type { Convention } from "./conventions/convention.ts";
 import { genAi } from "./conventions/gen-ai.ts";
@@ -44,12 +44,15 @@ const machinePrefixes = ["process.", "host.", "os.", "telemetry."];
  * service's name.
  */
 export function mapSpan(span: Span, ids: Identity, source: string | undefined): EventWrite {
-  const eventType = typeOf(span, ids);
+  const isSession = ids.eventId === ids.sessionId;
+  const eventType = isSession ? "session" : inferEventType(span);
   const draft = createDraft(span, eventType);
   dropIdentity(draft, ids);
   for (const convention of conventions) convention.prepare?.(draft);
   placeFields(draft, fields);
-  if (eventType !== "chain") placeFields(draft, usage);
+  // A wrapper repeats the tokens of the calls inside it.
+  const isWrapper = eventType === "chain" || (eventType === "session" && !isSession);
+  if (!isWrapper) placeFields(draft, usage);
   const name = takeText(draft, nameKeys) ?? span.name;
   const error = spanError(draft);
   const timing = timesOf(draft);
@@ -64,18 +67,11 @@ export function mapSpan(span: Span, ids: Identity, source: string | undefined): 
     event_type: eventType,
     ...(name === "" ? {} : { event_name: name }),
     ...(spanSource === undefined ? {} : { source: spanSource }),
-    ...(ids.parentId === undefined || eventType === "session" ? {} : { parent_id: ids.parentId }),
+    ...(ids.parentId === undefined || isSession ? {} : { parent_id: ids.parentId }),
     ...(error === undefined ? {} : { error }),
     ...timing,
     ...filledBuckets(draft),
   };
-}
-
-// A session is the event whose id equals the session's; no other event can be a session.
-function typeOf(span: Span, ids: Identity): EventType {
-  if (ids.eventId === ids.sessionId) return "session";
-  const inferred = inferEventType(span);
-  return inferred === "session" ? "chain" : inferred;
 }
 
 function dropIdentity(draft: Draft, ids: Identity): void {

@@ -9,8 +9,7 @@ describe("inferEventType", () => {
     { attributes: { honeyhive_event_type: "model" }, want: "model" },
     { attributes: { "honeyhive.event_type": "chain" }, want: "chain" },
     { attributes: { honeyhive_event_type_raw: "MODEL" }, want: "model" },
-    // Only the event whose id is the session's is a session; this one is a step around others.
-    { attributes: { honeyhive_event_type: "session" }, want: "chain" },
+    { attributes: { honeyhive_event_type: "session" }, want: "session" },
     {
       attributes: { honeyhive_event_type: "generic", "gen_ai.operation.name": "chat" },
       want: "model",

@@ -171,4 +171,25 @@ describe("foldChanges", () => {
     expect(got.event).toEqual({ event_type: "session" });
     expect(clash.outcome).toEqual({ cause: expect.stringMatching(/^event_id: /) as string });
   });
+
+  const session = { event_id: "s", session_id: "s", event_type: "session" } as const;
+  const inner = { event_id: "i", session_id: "s", event_type: "session" } as const;
+
+  test.each<{ name: string; event: EventFields; update: EventFields }>([
+    { name: "an inner session becomes none", event: inner, update: { session_id: "i" } },
+    { name: "a session keeps its type", event: session, update: { event_type: "chain" } },
+    { name: "a session joins no other", event: session, update: { session_id: "other" } },
+  ])("$name by an update, early or late", ({ event, update }) => {
+    const late = change("update", update);
+    expect(mergeChanges(event, [late])).toEqual(event);
+    expect(late.outcome).toEqual({ cause: expect.any(String) as string });
+
+    expect(foldChanges([change("enrich", update), create(event)], undefined).event).toEqual(event);
+  });
+
+  test("the times of an inner session are the last ones", () => {
+    const times = { start_time: 5, end_time: 7 };
+
+    expect(mergeEvent({ ...inner, start_time: 1, end_time: 9 }, times)).toMatchObject(times);
+  });
 });

@@ -51,13 +51,21 @@ describe("parseEvent", () => {
       input: { ...event, event_id: "a", session_id: "a" },
       want: "event_id: equals session_id",
     },
-    {
-      name: "a session whose ids differ",
-      input: { ...event, event_type: "session", event_id: "a", session_id: "b" },
-      want: "event_id: must equal session_id",
-    },
   ])("refuses $name by the field's name", ({ input, want }) => {
     expect(() => parseEvent(input, "events[3].")).toThrow(`events[3].${want}`);
+  });
+
+  test("takes an event of type session inside another session, and a session by either id", () => {
+    const input = { ...event, event_type: "session" };
+    const parse = (ids: EventInput) => parseEvent({ ...input, ...ids });
+
+    expect(parse({ event_id: "a", session_id: "b" })).toMatchObject({
+      event_id: "a",
+      session_id: "b",
+      event_type: "session",
+    });
+    expect(parse({ event_id: "a" })).toMatchObject({ event_id: "a", session_id: "a" });
+    expect(parse({ session_id: "b" })).toMatchObject({ event_id: "b", session_id: "b" });
   });
 
   test("counts the characters of an id, not their UTF-16 units", () => {

@@ -7,7 +7,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { MetricThreshold } from "../../v1/metric_pb.js";
+import type { CreateMetricRequestSchema, CreateMetricResponseSchema, MetricThreshold, UpdateMetricRequestSchema, UpdateMetricResponseSchema } from "../../v1/metric_pb.js";
 
 /**
  * Describes the file waggle/compat/v0/metric.proto.
@@ -104,21 +104,21 @@ export declare type OldMetric = Message<"waggle.compat.v0.OldMetric"> & {
   returnType: string;
 
   /**
-   * What people are asked to judge.
+   * What people are asked to judge; for other types what the client said about the metric.
    *
    * @generated from field: optional string criteria = 7;
    */
   criteria?: string | undefined;
 
   /**
-   * Python code.
+   * Python code; for other types as it was sent.
    *
    * @generated from field: optional string code_snippet = 8;
    */
   codeSnippet?: string | undefined;
 
   /**
-   * The judge's prompt.
+   * The judge's prompt; for other types as it was sent.
    *
    * @generated from field: optional string prompt = 9;
    */
@@ -188,7 +188,7 @@ export declare type OldMetric = Message<"waggle.compat.v0.OldMetric"> & {
 export declare const OldMetricSchema: GenMessage<OldMetric>;
 
 /**
- * Lists metrics for older clients; their other calls are bindings of waggle.v1.MetricService.
+ * Lists, creates and changes metrics for older clients, who delete them by waggle.v1.MetricService.
  *
  * @generated from service waggle.compat.v0.OldMetricService
  */
@@ -202,6 +202,28 @@ export declare const OldMetricService: GenService<{
     methodKind: "unary";
     input: typeof ListOldMetricsRequestSchema;
     output: typeof ListOldMetricsResponseSchema;
+  },
+  /**
+   * Creates a metric, as MetricService.CreateMetric does. The definition is `code_snippet` for `custom`,
+   * `prompt` for `model` and `criteria` for `human`, else `criteria`; the other texts are kept.
+   *
+   * @generated from rpc waggle.compat.v0.OldMetricService.CreateOldMetric
+   */
+  createOldMetric: {
+    methodKind: "unary";
+    input: typeof CreateMetricRequestSchema;
+    output: typeof CreateMetricResponseSchema;
+  },
+  /**
+   * Changes the given fields of a metric, as MetricService.UpdateMetric does, with the texts of
+   * CreateOldMetric. An empty text takes a kept one away.
+   *
+   * @generated from rpc waggle.compat.v0.OldMetricService.UpdateOldMetric
+   */
+  updateOldMetric: {
+    methodKind: "unary";
+    input: typeof UpdateMetricRequestSchema;
+    output: typeof UpdateMetricResponseSchema;
   },
 }>;
 
