@@ -42,7 +42,10 @@ test("a Parquet file reads back as the events that were written", async () => {
     duration: 333.9,
     inputs: { nested: [{ "k.e.y": null }, 1.5, "\0"] },
   });
-  const { rows } = await encode([event, anEvent({ event_id: "b", event_type: "session" })]);
+  const { rows } = await encode([
+    event,
+    anEvent({ event_id: "b", session_id: "b", event_type: "session" }),
+  ]);
 
   expect(rows).toHaveLength(2);
   expect(rows[0]).toMatchObject({
