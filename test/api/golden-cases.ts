@@ -13,22 +13,8 @@ import { GenerationService } from "../../gen/waggle/v1/generation_pb.js";
 import { MetricService } from "../../gen/waggle/v1/metric_pb.js";
 import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
-
-export type Request = {
-  /** Method and path, for example `PUT /v1/events/e1`. */
-  readonly route: string;
-  readonly body?: JsonObject;
-};
-
-export type Case = {
-  /** Folder and file of the golden, for example `post-events/created`. */
-  readonly name: string;
-  readonly given: readonly Request[];
-  readonly request: Request;
-  readonly key: "project" | "readOnly" | "ingestion" | "none";
-  /** The rpc with the same effect, or why there is none. */
-  readonly rpc: { readonly method: DescMethod; readonly message: JsonObject } | string;
-};
+import { type Case, golden, type Options, type Request } from "./golden-case.ts";
+import { experimentCases } from "./golden-experiments.ts";
 
 const event = EventService.method;
 const session = SessionService.method;
@@ -130,21 +116,6 @@ const aTrace: readonly Request[] = [
   aSession,
   { route: "POST /events/batch", body: { events: [modelEvent, toolEvent] } },
 ];
-const nothing: readonly Request[] = [];
-
-type Options = Partial<Pick<Case, "given" | "key">> & {
-  readonly body?: JsonObject;
-  /** The rpc's message where it is not the body; `{}` for a request without a body. */
-  readonly message?: JsonObject;
-};
-
-function golden(name: string, route: string, method: DescMethod | string, options: Options): Case {
-  const { body, given = nothing, key = "project" } = options;
-  const message = options.message ?? body ?? {};
-  const request = { route, ...(body && { body }) };
-  const rpc = typeof method === "string" ? method : { method, message };
-  return { name, given, request, key, rpc };
-}
 
 function without(record: JsonObject, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
@@ -850,4 +821,5 @@ export const cases: readonly Case[] = [
   ...runs,
   ...backfills,
   ...explanations,
+  ...experimentCases,
 ];

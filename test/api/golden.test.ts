@@ -24,7 +24,8 @@ import { givenAKey } from "../support/keys.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { cases, sessionId, type Case, type Request } from "./golden-cases.ts";
+import type { Case, Request } from "./golden-case.ts";
+import { cases, sessionId } from "./golden-cases.ts";
 
 let service: TestService;
 let standIn: StandIn;
@@ -103,14 +104,22 @@ async function setStage({ given, key }: Case): Promise<Stage> {
 }
 
 /** The text that stands in a case for an id which differs from run to run. */
-const madePattern = /\{(metric_id|backfill_id)\}/g;
+const madePattern = /\{(metric_id|backfill_id|dataset_id|datapoint_id)\}/g;
 
 function noteMade(made: Map<string, string>, body: unknown): void {
-  const { metric_id: metricId, data } = body as {
+  const {
+    metric_id: metricId,
+    data,
+    result,
+  } = body as {
     readonly metric_id?: string;
+    readonly result?: { readonly insertedId?: string; readonly insertedIds?: readonly string[] };
     readonly data?: { readonly id?: string; readonly workflow_id?: string };
   };
   if (metricId !== undefined) made.set("metric_id", metricId);
+  if (result?.insertedId !== undefined) {
+    made.set(result.insertedIds ? "datapoint_id" : "dataset_id", result.insertedId);
+  }
   if (data?.id !== undefined && data.workflow_id !== undefined) made.set("backfill_id", data.id);
 }
 
