@@ -340,6 +340,7 @@ describe("SQL", () => {
     const names = [
       "events|archived_events|session_totals|event_fields|feedback",
       "scores|evaluation_queue|evaluation_chunks|evaluator_streaks",
+      "datasets|dataset_versions|dataset_datapoints|datapoints|runs",
     ].join("|");
     const tables = new RegExp(`\\b(from|into|update|join)\\s+(${names})\\b`);
     const got = sources.flatMap(({ path, text }) =>

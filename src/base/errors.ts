@@ -153,3 +153,8 @@ export function quoteText(text: string): string {
   const isLong = text.length > quotedLengthMax;
   return JSON.stringify(isLong ? `${text.slice(0, quotedLengthMax)}…` : text);
 }
+
+/** Throws INVALID_ARGUMENT naming a field by its path. */
+export function refuse(field: string, fault: string): never {
+  throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
+}

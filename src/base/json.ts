@@ -67,3 +67,32 @@ export function tryParseJson(text: string): JsonValue | undefined {
     return undefined;
   }
 }
+
+/** Look-ups that a search may still make; each one takes one away. */
+export type Tries = { left: number };
+
+/**
+ * Looks up keys, which may contain dots: of several keys that fit, the longest that leads to a
+ * value wins.
+ */
+export function findValue(
+  value: JsonValue | undefined,
+  keys: readonly string[],
+  tries: Tries,
+): JsonValue | undefined {
+  const [first] = keys;
+  if (first === undefined) return value;
+  if (isJsonArray(value)) {
+    return /^\d+$/.test(first) ? findValue(value[Number(first)], keys.slice(1), tries) : undefined;
+  }
+  if (!isJsonObject(value)) return undefined;
+  for (let length = keys.length; length > 0; length -= 1) {
+    tries.left -= 1;
+    if (tries.left < 0) return undefined;
+    const key = keys.slice(0, length).join(".");
+    if (!Object.hasOwn(value, key)) continue;
+    const found = findValue(value[key], keys.slice(length), tries);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -239,6 +239,9 @@ export const datapointBytesMax = 8 * MB;
 /** Maximum messages in the history of a datapoint. */
 export const historyLengthMax = 10_000;
 
+/** Maximum keys that a mapping names: each object, or event, is looked up for each of them. */
+export const mappingKeysMax = 500;
+
 /** Maximum datasets that one call links to a datapoint. */
 export const linkedDatasetsMax = 100;
 

@@ -3,12 +3,12 @@
 import { fromJson } from "@bufbuild/protobuf";
 import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { formatVersion } from "../base/versions.ts";
 import type {
   EvaluatorService,
   RunMetricRequest,
   RunnableMetric,
 } from "../../gen/waggle/v1/evaluator_pb.js";
-import { formatVersion } from "./metrics/definition.ts";
 import { projectOf } from "../access/call.ts";
 import type { MetricStatus, WhyAnswer, Why } from "./why/why.ts";
 import type { JudgeCall } from "./runner/runner.ts";

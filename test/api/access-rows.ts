@@ -75,6 +75,14 @@ function rows(
   return routes.map((route) => row(route, rpc, permission, kinds, rest));
 }
 
+/** Returns a function that makes the rows of a resource, which readers get and list. */
+function rowsOf(resource: string, usual: Rest = {}) {
+  return (route: string, rpc: string, action: string, rest: Rest = usual): Row => {
+    const kinds = action === "get" || action === "list" ? readers : owner;
+    return row(route, rpc, `project.${resource}.${action}`, kinds, rest);
+  };
+}
+
 const session: Rest = { need: "session" };
 
 const tracingRows: readonly Row[] = [
@@ -190,12 +198,8 @@ const runRows: readonly Row[] = rows(
 
 const question = { name: "a metric", type: "HUMAN", criteria: "Is it kind?" };
 const metric: Rest = { need: "metric" };
+const metricRow = rowsOf("evaluator", metric);
 const version = "/v1/metrics/{id}/versions/{name}";
-
-function metricRow(route: string, rpc: string, action: string, rest: Rest = metric): Row {
-  const keys = action === "get" || action === "list" ? readers : owner;
-  return row(route, rpc, `project.evaluator.${action}`, keys, rest);
-}
 
 const metricRows: readonly Row[] = [
   metricRow("POST /metrics", "CreateOldMetric", "create", { body: question }),
@@ -229,9 +233,8 @@ const metricRows: readonly Row[] = [
 ];
 
 function configurationRow(route: string, rpc: string, action: string, rest: Rest = {}): Row {
-  const keys = action === "get" || action === "list" ? readers : owner;
   const needed = route.includes("{id}") ? { need: "configuration" as const } : {};
-  return row(route, rpc, `project.configuration.${action}`, keys, { ...needed, ...rest });
+  return rowsOf("configuration")(route, rpc, action, { ...needed, ...rest });
 }
 
 const saved = { name: "saved", provider: "p", parameters: { call_type: "chat", model: "m" } };
@@ -490,11 +493,8 @@ function aliasRows(root: string): readonly Row[] {
 const dataset: Rest = { need: "dataset" };
 const oneDataset = "/v1/datasets/{dataset_id}";
 const inBody = { dataset_id: "{dataset_id}", ...named };
-
-function datasetRow(route: string, rpc: string, action: string, rest: Rest = {}): Row {
-  const isReading = action === "get" || action === "list";
-  return row(route, rpc, `project.dataset.${action}`, isReading ? readers : owner, rest);
-}
+const datasetRow = rowsOf("dataset");
+const datapointRow = rowsOf("datapoint");
 
 const newDatapoints = { body: { data: [{ a: 1 }], mapping: { inputs: ["a"] } }, ...dataset };
 
@@ -520,11 +520,6 @@ const datasetRows: readonly Row[] = [
   datasetRow(`GET ${oneDataset}/versions`, "ListDatasetVersions", "list", dataset),
 ];
 
-function datapointRow(route: string, rpc: string, action: string, rest: Rest = {}): Row {
-  const isReading = action === "get" || action === "list";
-  return row(route, rpc, `project.datapoint.${action}`, isReading ? readers : owner, rest);
-}
-
 const datapointRows: readonly Row[] = [
   ...["POST /v1/datapoints", "POST /datapoints"].map((route) =>
     datapointRow(route, "CreateDatapoint", "create", { body: { inputs: { a: 1 } } }),
@@ -546,11 +541,7 @@ const datapointRows: readonly Row[] = [
 ];
 
 const run: Rest = { need: "run" };
-
-function runRow(route: string, rpc: string, action: string, rest: Rest = run): Row {
-  const isReading = action === "get" || action === "list";
-  return row(route, rpc, `project.run.${action}`, isReading ? readers : owner, rest);
-}
+const runRow = rowsOf("run", run);
 
 const experimentRows: readonly Row[] = [
   ...["/evaluations", "/v1/evaluations"].flatMap((root) => [

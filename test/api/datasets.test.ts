@@ -17,15 +17,8 @@ type Listed = readonly Json[];
 const anId = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
 const aTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
 
-/** Sends a request that must succeed and returns its answer. */
-async function ok(project: MetricProject, route: string, body?: unknown): Promise<Json> {
-  const { status, text, json } = await project.call(route, body);
-  expect({ status, text }).toMatchObject({ status: 200 });
-  return json;
-}
-
 async function create(project: MetricProject, path: string, body: unknown): Promise<string> {
-  const { result } = (await ok(project, `POST ${path}`, body)) as { result: Json };
+  const { result } = (await project.ok(`POST ${path}`, body)) as { result: Json };
   return String(result["insertedId"]);
 }
 
@@ -33,17 +26,17 @@ const aDataset = (project: MetricProject, name = "questions"): Promise<string> =
   create(project, "/v1/datasets", { name });
 
 const idsOf = async (project: MetricProject, query: string): Promise<unknown> => {
-  const { datasets } = (await ok(project, `GET /v1/datasets?${query}`)) as { datasets: Listed };
+  const { datasets } = (await project.ok(`GET /v1/datasets?${query}`)) as { datasets: Listed };
   return datasets[0]?.["datapoints"];
 };
 
 const list = async (project: MetricProject, query: string): Promise<Listed> =>
-  (await ok(project, `GET /v1/datapoints?${query}`))["datapoints"] as Listed;
+  (await project.ok(`GET /v1/datapoints?${query}`))["datapoints"] as Listed;
 
 describe("datasets of current clients", () => {
   test("are created, listed by id and by name, changed and deleted", async () => {
     const project = await givenAMetricProject(service);
-    const made = await ok(project, "POST /v1/datasets", {
+    const made = await project.ok("POST /v1/datasets", {
       name: "questions",
       description: "Of travellers",
       project: "a stale name",
@@ -62,18 +55,18 @@ describe("datasets of current clients", () => {
       num_datapoints: 0,
     };
     for (const query of [`dataset_id=${insertedId}`, "name=questions", ""]) {
-      expect(await ok(project, `GET /v1/datasets?${query}`)).toEqual({ datasets: [dataset] });
+      expect(await project.ok(`GET /v1/datasets?${query}`)).toEqual({ datasets: [dataset] });
     }
-    expect(await ok(project, `GET /v1/datasets?name=question`)).toEqual({ datasets: [] });
+    expect(await project.ok(`GET /v1/datasets?name=question`)).toEqual({ datasets: [] });
 
     const change = { dataset_id: insertedId, name: "renamed", description: "Other" };
     const changed = { ...dataset, name: "renamed", description: "Other", updated_at: aTime };
-    expect(await ok(project, "PUT /v1/datasets", change)).toEqual({ result: changed });
-    expect(await ok(project, "GET /v1/datasets")).toEqual({ datasets: [changed] });
+    expect(await project.ok("PUT /v1/datasets", change)).toEqual({ result: changed });
+    expect(await project.ok("GET /v1/datasets")).toEqual({ datasets: [changed] });
 
     const route = `DELETE /v1/datasets?dataset_id=${insertedId}`;
-    expect(await ok(project, route)).toEqual({ result: { id: insertedId } });
-    expect(await ok(project, "GET /v1/datasets")).toEqual({ datasets: [] });
+    expect(await project.ok(route)).toEqual({ result: { id: insertedId } });
+    expect(await project.ok("GET /v1/datasets")).toEqual({ datasets: [] });
     expect((await project.call(route)).status).toBe(404);
   });
 
@@ -81,9 +74,9 @@ describe("datasets of current clients", () => {
     const project = await givenAMetricProject(service);
     const ids = [await aDataset(project), await aDataset(project), await aDataset(project)];
 
-    const first = await ok(project, "GET /v1/datasets?name=questions&limit=2");
+    const first = await project.ok("GET /v1/datasets?name=questions&limit=2");
     const cursor = String(first["next_cursor"]);
-    const second = await ok(project, `GET /v1/datasets?limit=2&cursor=${cursor}`);
+    const second = await project.ok(`GET /v1/datasets?limit=2&cursor=${cursor}`);
 
     const listed = [...(first["datasets"] as Listed), ...(second["datasets"] as Listed)];
     expect(listed.map(({ id }) => id)).toEqual(ids.toReversed());
@@ -101,9 +94,9 @@ describe("datasets of current clients", () => {
     expect(await idsOf(project, `dataset_id=${datasetId}`)).toEqual(points);
 
     const turned = [points[2], points[0]];
-    await ok(project, `PUT /v1/datasets/${datasetId}`, { datapoints: turned });
+    await project.ok(`PUT /v1/datasets/${datasetId}`, { datapoints: turned });
     expect(await idsOf(project, `name=Untitled%20Dataset`)).toEqual(turned);
-    await ok(project, `PUT /v1/datasets/${datasetId}`, { datapoints: [] });
+    await project.ok(`PUT /v1/datasets/${datasetId}`, { datapoints: [] });
     expect(await idsOf(project, `dataset_id=${datasetId}`)).toEqual([]);
   });
 
@@ -127,7 +120,7 @@ describe("datasets of current clients", () => {
       status: 400,
       json: { errorCode: "INVALID_ARGUMENT", message },
     });
-    expect(await ok(project, "GET /v1/datasets")).toEqual({ datasets: [] });
+    expect(await project.ok("GET /v1/datasets")).toEqual({ datasets: [] });
   });
 });
 
@@ -142,7 +135,7 @@ describe("datapoints of current clients", () => {
       metadata: { level: 2 },
     };
     const body = { ...content, linked_datasets: [datasetId], project: "a stale name" };
-    const made = await ok(project, "POST /v1/datapoints", body);
+    const made = await project.ok("POST /v1/datapoints", body);
     const id = String((made["result"] as Json)["insertedId"]);
     const result = { insertedId: id, insertedIds: [id] };
     expect(made).toEqual({ inserted: true, result });
@@ -155,7 +148,7 @@ describe("datapoints of current clients", () => {
       created_at: aTime,
       updated_at: null,
     };
-    expect(await ok(project, `GET /v1/datapoints/${id}`)).toEqual({ datapoint: [datapoint] });
+    expect(await project.ok(`GET /v1/datapoints/${id}`)).toEqual({ datapoint: [datapoint] });
     for (const query of [`datapoint_ids[]=${id}`, "dataset_name=questions", ""]) {
       expect(await list(project, query)).toEqual([datapoint]);
     }
@@ -163,12 +156,12 @@ describe("datapoints of current clients", () => {
 
     const change = { inputs: { question: "Why?" } };
     const changed = { updated: true, result: { modifiedCount: 1 } };
-    expect(await ok(project, `PUT /v1/datapoints/${id}`, change)).toEqual(changed);
+    expect(await project.ok(`PUT /v1/datapoints/${id}`, change)).toEqual(changed);
     expect(await list(project, "")).toEqual([{ ...datapoint, ...change, updated_at: aTime }]);
     const same = { updated: true, result: { modifiedCount: 0 } };
-    expect(await ok(project, `PUT /v1/datapoints/${id}`, change)).toEqual(same);
+    expect(await project.ok(`PUT /v1/datapoints/${id}`, change)).toEqual(same);
 
-    expect(await ok(project, `DELETE /v1/datapoints/${id}`)).toEqual({ deleted: true });
+    expect(await project.ok(`DELETE /v1/datapoints/${id}`)).toEqual({ deleted: true });
     expect((await project.call(`GET /v1/datapoints/${id}`)).status).toBe(404);
     expect(await idsOf(project, "name=questions")).toEqual([]);
   });
@@ -198,7 +191,7 @@ describe("datapoints of current clients", () => {
     const body = { history: [{ role: "user" }], linked_datasets: [one] };
     const id = await create(project, "/v1/datapoints", body);
 
-    await ok(project, `PUT /v1/datapoints/${id}`, { history: [], linked_datasets: [two] });
+    await project.ok(`PUT /v1/datapoints/${id}`, { history: [], linked_datasets: [two] });
 
     expect(await list(project, "")).toMatchObject([{ history: [], linked_datasets: [two] }]);
     expect([await idsOf(project, "name=one"), await idsOf(project, "name=two")]).toEqual([
@@ -226,7 +219,7 @@ describe("datapoints of current clients", () => {
     const datasetId = await aDataset(project);
     const data = Array.from({ length: 25 }, (_, n) => ({ n }));
     const body = { data, mapping: { inputs: ["n"] } };
-    await ok(project, `POST /v1/datasets/${datasetId}/datapoints`, body);
+    await project.ok(`POST /v1/datasets/${datasetId}/datapoints`, body);
 
     for (const query of [`dataset_id=${datasetId}`, "dataset_name=questions", "version=2"]) {
       const source = query === "version=2" ? `dataset_id=${datasetId}&${query}` : query;
@@ -239,7 +232,7 @@ describe("datapoints of current clients", () => {
     const found: unknown[] = [];
     for (let cursor = ""; ;) {
       const query = `${source}&limit=10${cursor && `&cursor=${cursor}`}`;
-      const page = await ok(project, `GET /v1/datapoints?${query}`);
+      const page = await project.ok(`GET /v1/datapoints?${query}`);
       found.push(...(page["datapoints"] as Listed).map(({ inputs }) => inputs));
       if (page["next_cursor"] === undefined) return found;
       cursor = page["next_cursor"] as string;
@@ -259,7 +252,7 @@ describe("objects added to a dataset", () => {
     const mapping = { inputs: ["question"], ground_truth: ["answer"], history: ["chat"] };
 
     const route = `POST /v1/datasets/${datasetId}/datapoints`;
-    const made = await ok(project, route, { data, mapping });
+    const made = await project.ok(route, { data, mapping });
 
     const ids = made["datapoint_ids"];
     expect(made).toEqual({ inserted: true, datapoint_ids: [anId, anId] });
@@ -291,6 +284,18 @@ describe("objects added to a dataset", () => {
     expect(await list(project, "")).toEqual([]);
   });
 
+  test("need a mapping of few keys", async () => {
+    const project = await givenAMetricProject(service);
+    const datasetId = await aDataset(project);
+    const inputs = Array.from({ length: 501 }, (_, n) => `key ${n}`);
+    const body = { data: [{ a: 1 }], mapping: { inputs } };
+
+    const answer = await project.call(`POST /v1/datasets/${datasetId}/datapoints`, body);
+
+    const message = "mapping: must name at most 500 keys";
+    expect(answer).toMatchObject({ status: 400, json: { message } });
+  });
+
   test("need a dataset of the project", async () => {
     const project = await givenAMetricProject(service);
     const other = await aDataset(await givenAMetricProject(service));
@@ -304,7 +309,7 @@ describe("objects added to a dataset", () => {
 
 describe("events made into datapoints", () => {
   const given = (project: MetricProject, event: Json): Promise<Json> =>
-    ok(project, "POST /events", { event: { event_type: "model", source: "test", ...event } });
+    project.ok("POST /events", { event: { event_type: "model", source: "test", ...event } });
 
   async function givenEvents(project: MetricProject): Promise<void> {
     const chat = [{ role: "user", content: "Hello" }];
@@ -335,7 +340,7 @@ describe("events made into datapoints", () => {
     const datasetId = await aDataset(project);
     const body = { events: ["e1"], checkState: { e2: true, e3: false }, dataset_id: datasetId };
 
-    const made = await ok(project, "POST /v1/datapoints/batch", body);
+    const made = await project.ok("POST /v1/datapoints/batch", body);
 
     expect(made).toEqual({ inserted: true, insertedIds: [anId, anId] });
     expect(await idsOf(project, "name=questions")).toEqual(made["insertedIds"]);
@@ -358,7 +363,7 @@ describe("events made into datapoints", () => {
     const project = await givenAMetricProject(service);
     await givenEvents(project);
 
-    await ok(project, "POST /v1/datapoints/batch", {
+    await project.ok("POST /v1/datapoints/batch", {
       selectAll: true,
       filters: [{ field: "metadata.kind", operator: "is", value: "good", type: "string" }],
       checkState: { e2: false },
@@ -381,6 +386,10 @@ describe("events made into datapoints", () => {
       { events: ["e1"], mapping: { inputs: ["input.a"] } },
       "mapping: input.a: must begin with one of config, inputs",
     ],
+    [
+      { events: ["e1"], mapping: { inputs: [`inputs${".a".repeat(16)}`] } },
+      "mapping: a path must have at most 1000 characters and 16 parts",
+    ],
   ])("for %j are refused by name", async (body, message) => {
     const project = await givenAMetricProject(service);
     await givenEvents(project);
@@ -400,13 +409,13 @@ describe("versions of a dataset", () => {
     const project = await givenAMetricProject(service);
     const datasetId = await aDataset(project);
     const body = { data: [{ n: 1 }, { n: 2 }], mapping: { inputs: ["n"] } };
-    const made = await ok(project, `POST /v1/datasets/${datasetId}/datapoints`, body);
+    const made = await project.ok(`POST /v1/datasets/${datasetId}/datapoints`, body);
     const [one, two] = made["datapoint_ids"] as string[];
-    await ok(project, `PUT /v1/datapoints/${one}`, { inputs: { n: 10 } });
-    await ok(project, `DELETE /v1/datasets/${datasetId}/${two}`);
-    await ok(project, `DELETE /v1/datapoints/${one}`);
+    await project.ok(`PUT /v1/datapoints/${one}`, { inputs: { n: 10 } });
+    await project.ok(`DELETE /v1/datasets/${datasetId}/${two}`);
+    await project.ok(`DELETE /v1/datapoints/${one}`);
 
-    const { versions } = (await ok(project, `GET /v1/datasets/${datasetId}/versions`)) as {
+    const { versions } = (await project.ok(`GET /v1/datasets/${datasetId}/versions`)) as {
       versions: Listed;
     };
 
@@ -425,7 +434,7 @@ describe("versions of a dataset", () => {
     expect(await inputsIn(3)).toEqual([{ n: 10 }, { n: 2 }]);
     expect(await inputsIn(4)).toEqual([{ n: 10 }]);
     expect(await inputsIn(5)).toEqual([]);
-    const second = await ok(project, `GET /v1/datasets/${datasetId}?version=2`);
+    const second = await project.ok(`GET /v1/datasets/${datasetId}?version=2`);
     expect(second).toMatchObject({ dataset: { datapoints: [one, two], version: 2 } });
   });
 
@@ -433,9 +442,9 @@ describe("versions of a dataset", () => {
     const project = await givenAMetricProject(service);
     const datasetId = await aDataset(project);
     const id = await create(project, "/v1/datapoints", { linked_datasets: [datasetId] });
-    await ok(project, `PUT /v1/datapoints/${id}`, { inputs: { n: 1 } });
+    await project.ok(`PUT /v1/datapoints/${id}`, { inputs: { n: 1 } });
 
-    await ok(project, `DELETE /v1/datasets/${datasetId}`);
+    await project.ok(`DELETE /v1/datasets/${datasetId}`);
 
     expect(await list(project, "")).toMatchObject([{ id, linked_datasets: [] }]);
     const { database } = service;
@@ -452,7 +461,7 @@ describe("versions of a dataset", () => {
 
     await Promise.all(Array.from({ length: 20 }, () => create(project, "/v1/datapoints", body)));
 
-    const { versions } = (await ok(project, `GET /v1/datasets/${datasetId}/versions`)) as {
+    const { versions } = (await project.ok(`GET /v1/datasets/${datasetId}/versions`)) as {
       versions: Listed;
     };
     expect(versions.map(({ version }) => version)).toEqual(
@@ -467,14 +476,14 @@ describe("older clients", () => {
     const project = await givenAMetricProject(service);
     const body = { project: "p", name: "old", type: "evaluation", linked_evals: ["r1"] };
     const datasetId = await create(project, "/datasets", body);
-    const inserted = await ok(project, `POST /datasets/${datasetId}/datapoints`, {
+    const inserted = await project.ok(`POST /datasets/${datasetId}/datapoints`, {
       project: "p",
       data: [{ q: 1, a: 2 }],
       mapping: { inputs: ["q"], ground_truth: ["a"], history: [] },
     });
     const [id] = inserted["datapoint_ids"] as string[];
 
-    expect(await ok(project, `GET /datasets?project=p&dataset_id=${datasetId}`)).toEqual({
+    expect(await project.ok(`GET /datasets?project=p&dataset_id=${datasetId}`)).toEqual({
       testcases: [
         {
           _id: datasetId,
@@ -500,13 +509,13 @@ describe("older clients", () => {
       linked_datasets: [datasetId],
       created_at: aTime,
     };
-    expect(await ok(project, `GET /datapoints/${id}`)).toEqual({ datapoint: [datapoint] });
+    expect(await project.ok(`GET /datapoints/${id}`)).toEqual({ datapoint: [datapoint] });
     const route = "GET /datapoints?project=p&dataset_name=old";
-    expect(await ok(project, route)).toEqual({ datapoints: [datapoint] });
-    await ok(project, `PUT /datapoints/${id}`, { inputs: { q: 3 } });
-    await ok(project, "PUT /datasets", { dataset_id: datasetId, name: "newer" });
-    await ok(project, `DELETE /datapoints/${id}`);
-    await ok(project, `DELETE /datasets?dataset_id=${datasetId}`);
-    expect(await ok(project, "GET /datasets?project=p")).toEqual({ testcases: [] });
+    expect(await project.ok(route)).toEqual({ datapoints: [datapoint] });
+    await project.ok(`PUT /datapoints/${id}`, { inputs: { q: 3 } });
+    await project.ok("PUT /datasets", { dataset_id: datasetId, name: "newer" });
+    await project.ok(`DELETE /datapoints/${id}`);
+    await project.ok(`DELETE /datasets?dataset_id=${datasetId}`);
+    expect(await project.ok("GET /datasets?project=p")).toEqual({ testcases: [] });
   });
 });

@@ -11,21 +11,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-type Json = Readonly<Record<string, unknown>>;
-
 const aTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
-
-/** Sends a request that must succeed and returns its answer. */
-async function ok(project: MetricProject, route: string, body?: unknown): Promise<Json> {
-  const { status, text, json } = await project.call(route, body);
-  expect({ status, text }).toMatchObject({ status: 200 });
-  return json;
-}
 
 /** Creates a run with two sessions that have outputs and scores; returns the ids of all three. */
 async function givenARun(project: MetricProject) {
   const run = { name: "a run", description: "Of two", configuration: { prompt: "Say it" } };
-  const { run_id: runId } = await ok(project, "POST /v1/runs", {
+  const { run_id: runId } = await project.ok("POST /v1/runs", {
     ...run,
     passing_ranges: { quality: { min: 0.5 } },
   });
@@ -36,9 +27,9 @@ async function givenARun(project: MetricProject) {
   ] as const) {
     const metadata = { run_id: runId, datapoint_id: id };
     const session = { source: "evaluation", inputs: { question: id }, metadata };
-    const started = await ok(project, "POST /session/start", { session });
+    const started = await project.ok("POST /session/start", { session });
     const sessionId = started["session_id"] as string;
-    await ok(project, "PUT /events", {
+    await project.ok("PUT /events", {
       event_id: sessionId,
       outputs: { answer: `${id}!` },
       metrics: { quality },
@@ -54,7 +45,7 @@ test("an evaluation has every field of the spec", async () => {
   const { runId, sessions } = await givenARun(project);
   const [one, two] = sessions;
 
-  const evaluation = await ok(project, `GET /evaluations/${runId}`);
+  const evaluation = await project.ok(`GET /evaluations/${runId}`);
 
   expect(evaluation).toEqual({
     id: runId,
@@ -105,14 +96,14 @@ test("reviewers accept results and comment on them", async () => {
   const { runId } = await givenARun(project);
   const route = `PUT /v1/evaluations/${runId}/review`;
 
-  await ok(project, route, { accepted: [true, false] });
-  const reviewed = await ok(project, route, { comments: [{ text: "Too short", result: 1 }] });
+  await project.ok(route, { accepted: [true, false] });
+  const reviewed = await project.ok(route, { comments: [{ text: "Too short", result: 1 }] });
 
   expect(reviewed["accepted"]).toEqual([true, false]);
   const author = expect.stringMatching(/^key /) as string;
   const comments = [{ text: "Too short", author, created_at: aTime, result: 1 }];
   expect(reviewed["comments"]).toEqual(comments);
-  expect(await ok(project, `GET /v1/evaluations/${runId}`)).toEqual(reviewed);
+  expect(await project.ok(`GET /v1/evaluations/${runId}`)).toEqual(reviewed);
 });
 
 test.each([
@@ -129,7 +120,7 @@ test.each([
   const answer = await project.call(`PUT /v1/evaluations/${runId}/review`, body);
 
   expect(answer).toMatchObject({ status: 400, json: { message } });
-  const { comments, accepted } = await ok(project, `GET /evaluations/${runId}`);
+  const { comments, accepted } = await project.ok(`GET /evaluations/${runId}`);
   expect({ comments, accepted }).toEqual({ comments: [], accepted: [false, false] });
 });
 
@@ -149,12 +140,12 @@ test("a client gives the report of results that it has", async () => {
   };
   const body = { ...report, task: "other", metrics_to_compute: ["quality"] };
 
-  const { id, success } = await ok(project, "POST /evaluations", body);
+  const { id, success } = await project.ok("POST /evaluations", body);
 
   expect(success).toBe(true);
-  const evaluation = await ok(project, `GET /evaluations/${id as string}`);
+  const evaluation = await project.ok(`GET /evaluations/${id as string}`);
   expect(evaluation).toMatchObject({ ...report, id, task: "demo" });
-  const { evaluation: run } = await ok(project, `GET /v1/runs/${id as string}`);
+  const { evaluation: run } = await project.ok(`GET /v1/runs/${id as string}`);
   expect(run).toMatchObject({ name: "given", status: "completed" });
 });
 

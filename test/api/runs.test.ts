@@ -16,15 +16,8 @@ type Listed = readonly Json[];
 
 const aTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
 
-/** Sends a request that must succeed and returns its answer. */
-async function ok(project: MetricProject, route: string, body?: unknown): Promise<Json> {
-  const { status, text, json } = await project.call(route, body);
-  expect({ status, text }).toMatchObject({ status: 200 });
-  return json;
-}
-
 const createRun = async (project: MetricProject, body: Json): Promise<string> =>
-  (await ok(project, "POST /v1/runs", body))["run_id"] as string;
+  (await project.ok("POST /v1/runs", body))["run_id"] as string;
 
 /** Stores a session of a run and a chain event with scores in it, as evaluate() does. */
 async function giveScores(
@@ -42,13 +35,13 @@ async function giveScores(
   },
 ): Promise<string> {
   const metadata = { run_id: runId, datapoint_id: datapoint };
-  const started = await ok(project, "POST /session/start", {
+  const started = await project.ok("POST /session/start", {
     session: { session_name: `on ${datapoint}`, source: "evaluation", metadata },
   });
   const sessionId = String(started["session_id"]);
   const chain = { event_type: "chain", event_name: name, source: "evaluation", inputs: {} };
   const event = { ...chain, session_id: sessionId, metadata, metrics };
-  await ok(project, "POST /events", { event });
+  await project.ok("POST /events", { event });
   return sessionId;
 }
 
@@ -66,7 +59,7 @@ describe("runs", () => {
       passing_ranges: { quality: { min: 0.5 } },
     };
 
-    const { evaluation, run_id: runId } = await ok(project, "POST /v1/runs", sent);
+    const { evaluation, run_id: runId } = await project.ok("POST /v1/runs", sent);
 
     const run = {
       ...sent,
@@ -82,7 +75,7 @@ describe("runs", () => {
       created_at: aTime,
     };
     expect([runId, evaluation]).toEqual([sent.run_id, run]);
-    expect(await ok(project, `GET /v1/runs/${sent.run_id}`)).toEqual({
+    expect(await project.ok(`GET /v1/runs/${sent.run_id}`)).toEqual({
       evaluation: run,
       run_id: runId,
     });
@@ -93,20 +86,20 @@ describe("runs", () => {
       event_ids: ["s1", "s2"],
       metadata: { more: 1 },
     };
-    await ok(project, `PUT /v1/runs/${sent.run_id}`, change);
+    await project.ok(`PUT /v1/runs/${sent.run_id}`, change);
     const metadata = { offline_dataset_id: "EXT-1", more: 1 };
     const changed = { ...run, ...change, metadata, updated_at: aTime };
-    expect(await ok(project, `GET /v1/runs/${sent.run_id}`)).toEqual({
+    expect(await project.ok(`GET /v1/runs/${sent.run_id}`)).toEqual({
       evaluation: changed,
       run_id: runId,
     });
     const older = Object.entries(changed).filter(([, value]) => value !== null);
-    expect(await ok(project, `GET /runs/${sent.run_id}`)).toEqual({
+    expect(await project.ok(`GET /runs/${sent.run_id}`)).toEqual({
       evaluation: Object.fromEntries(older),
       run_id: runId,
     });
 
-    expect(await ok(project, `DELETE /v1/runs/${sent.run_id}`)).toEqual({
+    expect(await project.ok(`DELETE /v1/runs/${sent.run_id}`)).toEqual({
       id: runId,
       deleted: true,
     });
@@ -120,23 +113,23 @@ describe("runs", () => {
 
     await Promise.all(Array.from({ length: 5 }, () => createRun(project, body)));
 
-    const { evaluations } = await ok(project, "GET /v1/runs");
+    const { evaluations } = await project.ok("GET /v1/runs");
     expect(evaluations).toMatchObject([{ run_id: "r1", name: "once", metadata: { a: 1 } }]);
   });
 
   test("name the version of their dataset", async () => {
     const project = await givenAMetricProject(service);
-    const { result } = await ok(project, "POST /v1/datasets", { name: "questions" });
+    const { result } = await project.ok("POST /v1/datasets", { name: "questions" });
     const { insertedId: datasetId } = result as { insertedId: string };
-    await ok(project, "POST /v1/datapoints", { linked_datasets: [datasetId] });
+    await project.ok("POST /v1/datapoints", { linked_datasets: [datasetId] });
 
-    const { evaluation } = await ok(project, "POST /v1/runs", { dataset_id: datasetId });
-    await ok(project, "POST /v1/datapoints", { linked_datasets: [datasetId] });
+    const { evaluation } = await project.ok("POST /v1/runs", { dataset_id: datasetId });
+    await project.ok("POST /v1/datapoints", { linked_datasets: [datasetId] });
     const { run_id: runId } = evaluation as { run_id: string };
-    await ok(project, `PUT /v1/runs/${runId}`, { status: "completed" });
+    await project.ok(`PUT /v1/runs/${runId}`, { status: "completed" });
 
     const dataset = { dataset_id: datasetId, dataset_name: "questions", dataset_version: 2 };
-    expect(await ok(project, `GET /v1/runs/${runId}`)).toMatchObject({ evaluation: dataset });
+    expect(await project.ok(`GET /v1/runs/${runId}`)).toMatchObject({ evaluation: dataset });
   });
 
   test("are listed in pages, by part of the name, status and dataset", async () => {
@@ -150,11 +143,11 @@ describe("runs", () => {
       });
     }
     const idsBy = async (query: string): Promise<unknown> => {
-      const { evaluations } = await ok(project, `GET /v1/runs?${query}`);
+      const { evaluations } = await project.ok(`GET /v1/runs?${query}`);
       return (evaluations as Listed).map(({ run_id: id }) => id);
     };
 
-    const page = await ok(project, "GET /v1/runs?limit=2&page=1");
+    const page = await project.ok("GET /v1/runs?limit=2&page=1");
     expect(page).toMatchObject({
       pagination: {
         page: 1,
@@ -174,7 +167,7 @@ describe("runs", () => {
     expect(await idsBy("dataset_id=d2&sort_by=name&sort_order=asc")).toEqual(["r0", "r2"]);
     expect(await idsBy("run_ids[]=r0&run_ids[]=r2")).toEqual(["r2", "r0"]);
     expect(await idsBy("run_ids=r1&run_ids=r2&sort_order=asc")).toEqual(["r1", "r2"]);
-    const { evaluations } = await ok(project, "GET /runs?project=any");
+    const { evaluations } = await project.ok("GET /runs?project=any");
     expect(evaluations).toHaveLength(3);
   });
 
@@ -220,7 +213,7 @@ describe("the result of a run", () => {
     ];
     await giveScores(project, { runId: "another", datapoint: "d1", metrics: { quality: 9 } });
 
-    const result = await ok(project, `GET /v1/runs/${runId}/result?aggregate_function=average`);
+    const result = await project.ok(`GET /v1/runs/${runId}/result?aggregate_function=average`);
 
     expect(result).toMatchObject({
       status: "pending",
@@ -262,16 +255,16 @@ describe("the result of a run", () => {
 
   test("has the sessions that the run lists, whose events name no run", async () => {
     const project = await givenAMetricProject(service);
-    const started = await ok(project, "POST /session/start", { session: { session_name: "s" } });
+    const started = await project.ok("POST /session/start", { session: { session_name: "s" } });
     const sessionId = started["session_id"] as string;
     const runId = await createRun(project, { name: "older", event_ids: [sessionId] });
-    await ok(project, "PUT /events", {
+    await project.ok("PUT /events", {
       event_id: sessionId,
       metrics: { quality: 0.5, passed: true },
       metadata: { datapoint_id: "EXT-1" },
     });
 
-    const result = await ok(project, `GET /runs/${runId}/result?project_id=any`);
+    const result = await project.ok(`GET /runs/${runId}/result?project_id=any`);
 
     expect(result).toMatchObject({
       success: true,
@@ -298,7 +291,7 @@ describe("the result of a run", () => {
     const filters = [{ field: "event_name", operator: "is", value: "one", type: "string" }];
     const query = `aggregate_function=max&filters=${encodeURIComponent(JSON.stringify(filters))}`;
 
-    const result = await ok(project, `GET /v1/runs/${runId}/summary?${query}`);
+    const result = await project.ok(`GET /v1/runs/${runId}/summary?${query}`);
 
     expect(result["metrics"]).toMatchObject({
       aggregation_function: "max",
@@ -319,7 +312,7 @@ describe("the result of a run", () => {
     const project = await givenAMetricProject(service);
     const runId = await createRun(project, {});
 
-    const result = await ok(project, `GET /v1/runs/${runId}/result`);
+    const result = await project.ok(`GET /v1/runs/${runId}/result`);
 
     expect(result).toMatchObject({
       success: true,
@@ -356,7 +349,7 @@ describe("two runs", () => {
     const project = await givenAMetricProject(service);
     const { older, newer } = await givenTwoRuns(project);
 
-    const compared = await ok(project, `GET /v1/runs/${newer}/compare-with/${older}`);
+    const compared = await project.ok(`GET /v1/runs/${newer}/compare-with/${older}`);
 
     expect(compared).toMatchObject({
       metrics: [
@@ -382,8 +375,8 @@ describe("two runs", () => {
     expect((compared["commonDatapoints"] as string[]).toSorted()).toEqual(["d1", "d2", "d3"]);
     const kinds = compared["event_details"] as Listed;
     expect(kinds.every(({ presence }) => presence === "both")).toBe(true);
-    expect(await ok(project, `GET /v1/runs/${newer}/compare/${older}`)).toEqual(compared);
-    expect(await ok(project, `GET /runs/${newer}/compare-with/${older}`)).toEqual(
+    expect(await project.ok(`GET /v1/runs/${newer}/compare/${older}`)).toEqual(compared);
+    expect(await project.ok(`GET /runs/${newer}/compare-with/${older}`)).toEqual(
       withoutNulls(compared),
     );
     expect((await project.call(`GET /v1/runs/${newer}/compare-with/absent`)).status).toBe(404);
@@ -394,7 +387,7 @@ describe("two runs", () => {
     const { older, newer } = await givenTwoRuns(project);
     const query = `run_id_1=${newer}&run_id_2=${older}&event_type=session`;
 
-    const { events, totalEvents } = await ok(project, `GET /v1/runs/compare/events?${query}`);
+    const { events, totalEvents } = await project.ok(`GET /v1/runs/compare/events?${query}`);
 
     expect(totalEvents).toBe(3);
     expect(events).toMatchObject(
@@ -405,7 +398,7 @@ describe("two runs", () => {
       })),
     );
     const path = `/v1/runs/${newer}/compare/${older}/events?event_type=chain&limit=1&page=2`;
-    expect(await ok(project, `GET ${path}`)).toMatchObject({
+    expect(await project.ok(`GET ${path}`)).toMatchObject({
       events: [{ datapoint_id: "d2", event_1: { metrics: { quality: 2 } } }],
       totalEvents: 3,
     });
@@ -415,7 +408,7 @@ describe("two runs", () => {
     const project = await givenAMetricProject(service);
     const { older } = await givenTwoRuns(project);
 
-    const { events, totalEvents } = await ok(project, `GET /v1/runs/${older}/metrics`);
+    const { events, totalEvents } = await project.ok(`GET /v1/runs/${older}/metrics`);
 
     expect(totalEvents).toBe(3);
     expect(events).toMatchObject(
@@ -431,7 +424,7 @@ describe("two runs", () => {
       datasets: [],
       mappings: { answer: [{ field_name: "metrics.quality", event_type: "chain" }] },
     };
-    expect(await ok(project, `GET /v1/runs/${older}/schema`)).toEqual(schema);
-    expect(await ok(project, "GET /v1/runs/schema")).toEqual(schema);
+    expect(await project.ok(`GET /v1/runs/${older}/schema`)).toEqual(schema);
+    expect(await project.ok("GET /v1/runs/schema")).toEqual(schema);
   });
 });

@@ -16,6 +16,8 @@ export type MetricAnswer = {
 export type MetricProject = Tenant & {
   readonly key: string;
   call(route: string, body?: unknown, headers?: Record<string, string>): Promise<MetricAnswer>;
+  /** Sends a request that must succeed and returns its answer. */
+  ok(route: string, body?: unknown): Promise<MetricAnswer["json"]>;
   /** Creates a metric, which must succeed, and returns its id. */
   make(body: Readonly<Record<string, unknown>>): Promise<string>;
 };
@@ -44,13 +46,16 @@ export async function givenAMetricProject(service: TestService): Promise<MetricP
     return { status: response.status, text, json: JSON.parse(text) as MetricAnswer["json"] };
   }
 
-  async function make(body: Readonly<Record<string, unknown>>): Promise<string> {
-    const { status, text, json } = await call("POST /v1/metrics", body);
-    if (status !== 200) throw new Error(text);
-    return String(json["metric_id"]);
+  async function ok(route: string, body?: unknown): Promise<MetricAnswer["json"]> {
+    const { status, text, json } = await call(route, body);
+    if (status !== 200) throw new Error(`${route}: ${status} ${text}`);
+    return json;
   }
 
-  return { ...tenant, key, call, make };
+  const make = async (body: Readonly<Record<string, unknown>>): Promise<string> =>
+    String((await ok("POST /v1/metrics", body))["metric_id"]);
+
+  return { ...tenant, key, call, ok, make };
 }
 
 /** Code that scores every event. */

@@ -225,8 +225,8 @@ export declare type CreateDatapointsFromEventsRequest = Message<"waggle.v1.Creat
 
   /**
    * Paths of an event's fields by the part of the datapoint that they become, such as `inputs.question`; a
-   * bucket such as `outputs` gives all its keys. Default: the inputs, the chat history, and the ground truth
-   * of the feedback, or without one the outputs.
+   * bucket such as `outputs` gives all its keys. Default: the inputs, the chat history, and as ground truth
+   * that of the feedback or, if there is none, the outputs.
    *
    * @generated from field: waggle.v1.DatapointMapping mapping = 2;
    */

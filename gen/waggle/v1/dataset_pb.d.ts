@@ -595,7 +595,7 @@ export declare type AddDatapointsRequest = Message<"waggle.v1.AddDatapointsReque
   datasetId: string;
 
   /**
-   * 1 to 10,000 objects, each of which becomes a datapoint.
+   * 1 to 10,000 objects; each becomes a datapoint.
    *
    * @generated from field: repeated google.protobuf.Struct data = 2;
    */

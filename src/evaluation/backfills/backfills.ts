@@ -2,11 +2,12 @@
 // backfill-runs.ts the workflow's steps. Source: docs/decisions.md, 24.6, 34.1; docs/evaluators.md,
 // "Backfills".
 
+import { formatVersion } from "../../base/versions.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
 import type { ChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
 import { backfillsOfOrgMax } from "../../base/limits.ts";
 import { type Page, type PageRequest, parsePageOptions, toPage } from "../../base/pages.ts";
@@ -17,9 +18,8 @@ import type { Sql } from "../../postgres/database.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { formatVersion, type RunnableEvaluator } from "../metrics/definition.ts";
+import { type RunnableEvaluator } from "../metrics/definition.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { refuse } from "../metrics/fields.ts";
 import type { Scores } from "../scores/scores.ts";
 import { type BackfillProgress, toProgress } from "./progress.ts";
 import { type BackfillAction, isEnded, stepOf } from "./state.ts";

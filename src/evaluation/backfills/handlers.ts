@@ -4,10 +4,10 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { BackfillSchema, BackfillService } from "../../../gen/waggle/v1/backfill_pb.js";
+import { formatVersion } from "../../base/versions.ts";
 import { toPageAnswer } from "../../base/pages.ts";
-import { toFilterInput } from "../../tracing/export/handlers.ts";
+import { toBounds, toFilterInput } from "../../tracing/export/handlers.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
-import { formatVersion } from "../metrics/definition.ts";
 import { toFilterMessage } from "../metrics/metric-message.ts";
 import type { Backfill, Backfills } from "./backfills.ts";
 import type { BackfillAction } from "./state.ts";
@@ -29,8 +29,7 @@ export function backfillHandlers(backfills: Backfills): ServiceImpl<typeof Backf
     async createBackfill({ id, filters, dateRange, includeFailed }, context) {
       const request = {
         filters: filters.map(toFilterInput),
-        fromMs: [dateRange?.gte, dateRange?.startTime],
-        toMs: [dateRange?.lte, dateRange?.endTime],
+        ...toBounds(dateRange),
         includeFailed,
       };
       const { signal } = context;

@@ -1,10 +1,11 @@
 // Content of a datapoint: checked against its limits, and as the texts that are stored.
 
+import { refuse } from "../../base/errors.ts";
 import { datapointBytesMax, historyLengthMax } from "../../base/tenant-limits.ts";
 import { isRecordId } from "../../base/ids.ts";
+import { createPacer } from "../../base/pacer.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { assertSound } from "../../tracing/events/parse-event.ts";
-import { refuse } from "../metrics/fields.ts";
 import type { DatapointTexts } from "./datapoint-store.ts";
 
 /** Content of a datapoint; an absent part is null. */
@@ -55,6 +56,31 @@ export function toTexts(content: DatapointContent, path = ""): CheckedTexts {
   }
   return { ...texts, linkedEvent, bytes };
 }
+
+/**
+ * Returns the texts of all items, with pauses for the event loop. `contentOf` makes the content of
+ * an item; `pathOf` names the item in refusals.
+ */
+export async function toAllTexts<Item>(
+  items: readonly Item[],
+  { contentOf, pathOf, lane }: TextsOptions<Item>,
+): Promise<readonly CheckedTexts[]> {
+  const pacer = createPacer(lane);
+  const texts: CheckedTexts[] = [];
+  for (const [index, item] of items.entries()) {
+    const path = pathOf(item, index);
+    texts.push(toTexts(contentOf(item, path), path));
+    if (pacer.due()) await pacer.rest();
+  }
+  return texts;
+}
+
+export type TextsOptions<Item> = {
+  readonly contentOf: (item: Item, path: string) => DatapointContent;
+  readonly pathOf: (item: Item, index: number) => string;
+  /** Lane of the pauses; see base/pacer.ts. */
+  readonly lane: string;
+};
 
 /** Returns the objects of a list. Throws INVALID_ARGUMENT naming the item that is none. */
 export function toMessages(list: readonly JsonValue[], path: string): readonly JsonObject[] {

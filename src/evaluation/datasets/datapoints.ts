@@ -1,5 +1,5 @@
-// Datapoints: inputs with their expected outputs, alone or in datasets. A change makes a revision
-// of the datapoint and a version of each dataset that has it.
+// Datapoints: inputs with their expected outputs, alone or in datasets. Each change of a datapoint
+// makes a revision of it, and a version of every dataset that has it.
 // Source: docs/datasets.md; docs/decisions.md, 39.1, 39.2.
 
 import { answerBytesMax } from "../../base/limits.ts";
@@ -9,9 +9,10 @@ import {
   linkedDatasetsMax,
 } from "../../base/tenant-limits.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { createPacer } from "../../base/pacer.ts";
 import {
   formatCursor,
   formatKeyCursor,
@@ -23,21 +24,27 @@ import {
 import type { Sql } from "../../postgres/database.ts";
 import { createReadContext, type Reading, readWithin } from "../../tracing/events/sized-read.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { refuse } from "../metrics/fields.ts";
-import { type CheckedTexts, type DatapointContent, emptyContent, toTexts } from "./datapoint.ts";
+import {
+  type CheckedTexts,
+  type DatapointContent,
+  emptyContent,
+  toAllTexts,
+  toTexts,
+} from "./datapoint.ts";
 import * as store from "./datapoint-store.ts";
 import type { DatapointRow, DatapointSource } from "./datapoint-store.ts";
 import * as datasetStore from "./dataset-store.ts";
 import {
   addTo,
   changing,
+  find,
   type DatasetsOptions,
   findNamed,
   notFound,
   removeFrom,
 } from "./datasets.ts";
 import { type EventChoice, eventsToContents } from "./from-events.ts";
-import { type Mapping, mapObject } from "./mapping.ts";
+import { assertKeys, assertPaths, type Mapping, mapObject } from "./mapping.ts";
 
 export type Datapoint = DatapointContent & {
   readonly id: string;
@@ -143,17 +150,16 @@ export function createDatapoints(options: DatapointsOptions): Datapoints {
       });
     },
 
-    createFrom(project, datasetId, data, mapping) {
+    async createFrom(project, datasetId, data, mapping) {
       assertCount("data", data.length);
-      const rows = data.map((object, index) => {
-        const path = `data[${index}].`;
-        return toTexts(mapObject(object, mapping, path), path);
+      assertKeys(mapping);
+      const rows = await toAllTexts(data, {
+        contentOf: (object, path) => mapObject(object, mapping, path),
+        pathOf: (_, index) => `data[${index}].`,
+        lane: laneOf(project),
       });
       return changing(options, project, async (sql) => {
-        const [dataset] = isUuid(datasetId)
-          ? await datasetStore.findDatasets(sql, project.projectId, [datasetId])
-          : [];
-        if (!dataset) throw notFound();
+        const dataset = await find(sql, project, datasetId);
         const ids = await insert(sql, project, rows);
         await addTo(sql, project, dataset, ids);
         return ids;
@@ -161,8 +167,13 @@ export function createDatapoints(options: DatapointsOptions): Datapoints {
     },
 
     async createFromEvents(project, choice, datasetId) {
+      if (choice.mapping) assertPaths(choice.mapping);
       const contents = await eventsToContents(options.tracingOf(project), project, choice);
-      const rows = contents.map((content) => toTexts(content, `event ${content.linkedEvent}: `));
+      const rows = await toAllTexts(contents, {
+        contentOf: (content) => content,
+        pathOf: ({ linkedEvent }) => `event ${linkedEvent}: `,
+        lane: laneOf(project),
+      });
       return changing(options, project, async (sql) => {
         const named = datasetId === "" ? [] : [datasetId];
         const [dataset] = await findNamed(sql, project, named, "dataset_id");
@@ -320,18 +331,21 @@ function cursorOf(source: DatapointSource, row: DatapointRow): string {
 
 async function toDatapoints(
   sql: Sql,
-  { projectId }: ProjectScope,
+  project: ProjectScope,
   rows: readonly DatapointRow[],
 ): Promise<readonly Datapoint[]> {
+  const { projectId } = project;
   const ids = rows.map(({ id }) => id);
   const links = await datasetStore.listLinks(sql, projectId, ids);
-  return rows.map((row) => ({
-    ...toContent(row),
-    id: row.id,
-    createdAtUs: row.createdAtUs,
-    updatedAt: row.updatedAt,
-    linkedDatasets: links.get(row.id) ?? [],
-  }));
+  const pacer = createPacer(laneOf(project));
+  const datapoints: Datapoint[] = [];
+  for (const row of rows) {
+    const { id, createdAtUs, updatedAt } = row;
+    const linkedDatasets = links.get(id) ?? [];
+    datapoints.push({ ...toContent(row), id, createdAtUs, updatedAt, linkedDatasets });
+    if (pacer.due()) await pacer.rest();
+  }
+  return datapoints;
 }
 
 function toContent(row: DatapointRow): DatapointContent {
@@ -343,6 +357,11 @@ function toContent(row: DatapointRow): DatapointContent {
     metadata: metadata === null ? null : (JSON.parse(metadata) as JsonObject),
     linkedEvent: store.linkedEventOf(row) ?? null,
   };
+}
+
+/** Returns the lane in which a project's work pauses. */
+function laneOf({ projectId }: ProjectScope): string {
+  return `project ${projectId}`;
 }
 
 function assertCount(field: string, count: number): void {

@@ -6,13 +6,12 @@ import type {
   OldDatapointSchema,
   OldDatasetSchema,
 } from "../../../gen/waggle/compat/v0/dataset_pb.js";
-import type { Datapoint as Message, DatapointSchema } from "../../../gen/waggle/v1/datapoint_pb.js";
+import type { DatapointSchema } from "../../../gen/waggle/v1/datapoint_pb.js";
 import type { DatasetSchema } from "../../../gen/waggle/v1/dataset_pb.js";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonValue } from "../../base/json.ts";
+import { toStruct } from "../../base/struct.ts";
 import type { Datapoint } from "./datapoints.ts";
 import type { Dataset } from "./datasets.ts";
-
-type Struct = NonNullable<Message["inputs"]>;
 
 export function toDatasetMessage(dataset: Dataset): MessageInitShape<typeof DatasetSchema> {
   const { id, name, description, version, datapointIds } = dataset;
@@ -87,9 +86,4 @@ function timesOf({
     createdAt: timestampFromMs(Math.floor(createdAtUs / 1000)),
     ...(updatedAt && { updatedAt: timestampFromDate(updatedAt) }),
   };
-}
-
-/** Returns the same JSON; the message's type is mutable. */
-function toStruct(object: JsonObject): Struct {
-  return object as Struct;
 }

@@ -37,7 +37,7 @@ function toRow({ name, description, properties, ...row }: StoredRow): DatasetRow
   };
 }
 
-function selectDatasets(sql: Sql): Fragment {
+function selectDatasets(sql: Sql, projectId: string): Fragment {
   return sql`
     select
       dataset_id as id,
@@ -48,7 +48,8 @@ function selectDatasets(sql: Sql): Fragment {
       version,
       datapoints,
       updated_at as "updatedAt"
-    from datasets`;
+    from datasets
+    where project_id = ${projectId}`;
 }
 
 /** Arbitrary constant; with a project, the key of the lock for changes of its datasets. */
@@ -93,19 +94,21 @@ export async function updateDataset(sql: Sql, projectId: string, row: NewDataset
 
 /** Deletes a dataset with its versions, and the older revisions that only it had. */
 export async function deleteDataset(sql: Sql, projectId: string, datasetId: string): Promise<void> {
-  const isOf = sql`project_id = ${projectId} and dataset_id = ${datasetId}`;
   const held = await sql<{ datapoint_id: string }[]>`
     with gone as (
-      delete from dataset_datapoints where ${isOf} returning datapoint_id
+      delete from dataset_datapoints
+      where project_id = ${projectId} and dataset_id = ${datasetId}
+      returning datapoint_id
+    ),
+    versions as (
+      delete from dataset_versions where project_id = ${projectId} and dataset_id = ${datasetId}
+    ),
+    deleted as (
+      delete from datasets where project_id = ${projectId} and dataset_id = ${datasetId}
     )
     select distinct datapoint_id from gone`;
-  await sql`delete from dataset_versions where ${isOf}`;
-  await sql`delete from datasets where ${isOf}`;
-  await deleteUnheldRevisions(
-    sql,
-    projectId,
-    held.map(({ datapoint_id: id }) => id),
-  );
+  const ids = held.map(({ datapoint_id: id }) => id);
+  await deleteUnheldRevisions(sql, projectId, ids);
 }
 
 /** Deletes the older revisions of datapoints that no version of a dataset has. */
@@ -133,8 +136,7 @@ export async function findDatasets(
   ids: readonly string[],
 ): Promise<readonly DatasetRow[]> {
   const rows = await sql<StoredRow[]>`
-    ${selectDatasets(sql)}
-    where project_id = ${projectId} and dataset_id = any(${[...ids]}::uuid[])`;
+    ${selectDatasets(sql, projectId)} and dataset_id = any(${[...ids]}::uuid[])`;
   return rows.map(toRow);
 }
 
@@ -157,8 +159,8 @@ export async function listDatasets(
       *,
       (sum(datapoints) over (rows unbounded preceding) - datapoints)::float8 as "datapointsBefore"
     from (
-      ${selectDatasets(sql)}
-      where project_id = ${projectId} and ${isBefore(sql, ["created_at", "dataset_id"], after)}
+      ${selectDatasets(sql, projectId)}
+        and ${isBefore(sql, ["created_at", "dataset_id"], after)}
         and ${name === undefined ? sql`true` : sql`name = ${escapeText(name)}`}
       order by created_at desc, dataset_id desc
       limit ${limit + 1}) as found`;

@@ -4,7 +4,7 @@
 import { datasetDescriptionLengthMax, datasetNameLengthMax } from "../../base/field-limits.ts";
 import { datapointsOfDatasetMax, datasetsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
@@ -21,7 +21,6 @@ import {
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { assertSound } from "../../tracing/events/parse-event.ts";
-import { refuse } from "../metrics/fields.ts";
 import { findIds } from "./datapoint-store.ts";
 import * as store from "./dataset-store.ts";
 import type { DatasetRow, VersionRow } from "./dataset-store.ts";
@@ -40,15 +39,18 @@ export type DatasetFields = {
   readonly properties?: JsonObject | undefined;
 };
 
+/** Which datasets a list has; an empty id or name stands for every one. */
+export type DatasetsRequest = PageRequest & {
+  readonly datasetId: string;
+  readonly name: string;
+};
+
 /** Every method acts on the caller's project only. */
 export type Datasets = {
   /** Creates a dataset and returns its id. Throws INVALID_ARGUMENT naming the field. */
   create(project: ProjectScope, fields: DatasetFields): Promise<string>;
-  /** Returns datasets, newest first: those of an exact name, or all. */
-  list(
-    project: ProjectScope,
-    request: PageRequest & { readonly name?: string | undefined },
-  ): Promise<Page<Dataset>>;
+  /** Returns datasets, newest first: that of an id, those of an exact name, or all. */
+  list(project: ProjectScope, request: DatasetsRequest): Promise<Page<Dataset>>;
   /** Returns a dataset in a version; default: the current one. Throws NOT_FOUND. */
   get(project: ProjectScope, id: string, version?: number): Promise<Dataset>;
   /** Returns a dataset without its datapoints; undefined if the project has none of the id. */
@@ -83,9 +85,14 @@ export function createDatasets(options: DatasetsOptions): Datasets {
         return datasetId;
       }),
 
-    async list(project, { name, ...request }) {
-      const page = parsePageOptions(request);
-      const rows = await store.listDatasets(sqlOf(project), project.projectId, { ...page, name });
+    async list(project, { datasetId, name, ...request }) {
+      if (datasetId !== "") {
+        const row = await findRow(sqlOf(project), project, datasetId);
+        const items = row ? [await withIds(sqlOf(project), project, row)] : [];
+        return { items, nextCursor: undefined };
+      }
+      const page = { ...parsePageOptions(request), name: name || undefined };
+      const rows = await store.listDatasets(sqlOf(project), project.projectId, page);
       // A page ends early where its lists of ids would be too long.
       const end = rows.findIndex((row) => row.datapointsBefore >= datapointsOfDatasetMax);
       const limit = end === -1 ? page.limit : Math.min(end, page.limit);
@@ -102,12 +109,7 @@ export function createDatasets(options: DatasetsOptions): Datasets {
       return withIds(sqlOf(project), project, { ...row, version });
     },
 
-    async find(project, id) {
-      const found = isUuid(id)
-        ? await store.findDatasets(sqlOf(project), project.projectId, [id])
-        : [];
-      return found[0];
-    },
+    find: (project, id) => findRow(sqlOf(project), project, id),
 
     update: (project, id, fields) =>
       changing(options, project, async (sql) => {
@@ -216,8 +218,18 @@ async function replaceDatapoints(
   await store.addToVersion(sql, projectId, { ...key, position: made.position }, wanted);
 }
 
-async function find(sql: Sql, { projectId }: ProjectScope, id: string): Promise<DatasetRow> {
+async function findRow(
+  sql: Sql,
+  { projectId }: ProjectScope,
+  id: string,
+): Promise<DatasetRow | undefined> {
   const [row] = isUuid(id) ? await store.findDatasets(sql, projectId, [id]) : [];
+  return row;
+}
+
+/** Returns a dataset without its datapoints. Throws NOT_FOUND. */
+export async function find(sql: Sql, project: ProjectScope, id: string): Promise<DatasetRow> {
+  const row = await findRow(sql, project, id);
   if (!row) throw notFound();
   return row;
 }

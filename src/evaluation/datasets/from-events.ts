@@ -1,6 +1,7 @@
 // Events that become datapoints: those that a person checked, or all that match filters.
 // Source: the published clients of this API; docs/datasets.md.
 
+import { refuse } from "../../base/errors.ts";
 import { datapointsOfCallMax } from "../../base/tenant-limits.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { isRecordId } from "../../base/ids.ts";
@@ -8,7 +9,6 @@ import type { FilterInput } from "../../tracing/export/filter.ts";
 import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
 import type { EventPlace, Selection } from "../../tracing/selection/selection.ts";
 import type { Tracing } from "../../tracing/tracing.ts";
-import { refuse } from "../metrics/fields.ts";
 import type { DatapointContent } from "./datapoint.ts";
 import { type Mapping, mapEvent } from "./mapping.ts";
 

@@ -6,11 +6,11 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { OldDatasetService } from "../../../gen/waggle/compat/v0/dataset_pb.js";
 import type { DatapointService } from "../../../gen/waggle/v1/datapoint_pb.js";
 import type { DatapointMapping, DatasetService } from "../../../gen/waggle/v1/dataset_pb.js";
+import { pageLimitMax } from "../../base/field-limits.ts";
 import { projectOf } from "../../access/call.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
-import { readingOf, toFilterInput } from "../../tracing/export/handlers.ts";
-import { refuse } from "../metrics/fields.ts";
+import { readingOf, toBounds, toFilterInput } from "../../tracing/export/handlers.ts";
 import { toMessages } from "./datapoint.ts";
 import type { Datapoints } from "./datapoints.ts";
 import type { Datasets } from "./datasets.ts";
@@ -34,13 +34,8 @@ export function datasetHandlers(
       const insertedId = await datasets.create(projectOf(context), { ...fields, properties });
       return { inserted: true, result: { insertedId } };
     },
-    async listDatasets({ datasetId, name, limit, cursor }, context) {
-      const project = projectOf(context);
-      if (datasetId !== "") {
-        const found = await findDataset(datasets, project, datasetId);
-        return { datasets: found.map(toDatasetMessage) };
-      }
-      const page = await datasets.list(project, { name: name || undefined, limit, cursor });
+    async listDatasets(request, context) {
+      const page = await datasets.list(projectOf(context), request);
       return {
         datasets: page.items.map(toDatasetMessage),
         ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
@@ -99,8 +94,7 @@ export function datapointHandlers(datapoints: Datapoints): ServiceImpl<typeof Da
         checked: request.checkState,
         isAll: request.selectAll,
         filters: request.filters.map(toFilterInput),
-        fromMs: [dateRange?.gte, dateRange?.startTime],
-        toMs: [dateRange?.lte, dateRange?.endTime],
+        ...toBounds(dateRange),
         mapping: toMapping(request.mapping),
       };
       const project = projectOf(context);
@@ -144,13 +138,9 @@ export function oldDatasetHandlers(
   datapoints: Datapoints,
 ): ServiceImpl<typeof OldDatasetService> {
   return {
-    async listOldDatasets({ datasetId, name }, context) {
+    async listOldDatasets(request, context) {
       const project = projectOf(context);
-      if (datasetId !== "") {
-        const found = await findDataset(datasets, project, datasetId);
-        return { testcases: found.map((one) => toOldDatasetMessage(one, project.name)) };
-      }
-      const page = await datasets.list(project, { name: name || undefined, limit: 1_000 });
+      const page = await datasets.list(project, { ...request, limit: pageLimitMax });
       if (page.nextCursor !== undefined) {
         // The older form has no pages.
         const message = "the datasets are too many for one answer; use GET /v1/datasets";
@@ -170,20 +160,6 @@ export function oldDatasetHandlers(
       return { datapoint: [toOldDatapointMessage(datapoint, project.projectId)] };
     },
   };
-}
-
-/** Returns the dataset of an id as a list, which is empty if there is none. */
-async function findDataset(
-  datasets: Datasets,
-  project: Parameters<Datasets["get"]>[0],
-  id: string,
-) {
-  try {
-    return [await datasets.get(project, id)];
-  } catch (error) {
-    if (error instanceof ServiceError && error.reason === "NOT_FOUND") return [];
-    throw error;
-  }
 }
 
 type OldFields = {

@@ -1,7 +1,11 @@
 // Mappings: which parts of an object or an event become which part of a datapoint.
 // Source: the published clients of this API; docs/datasets.md.
 
+import { refuse } from "../../base/errors.ts";
+import { promptPathKeysMax } from "../../base/field-limits.ts";
+import { filterFieldLengthMax, mappingKeysMax } from "../../base/tenant-limits.ts";
 import {
+  findValue,
   isJsonArray,
   isJsonObject,
   type JsonObject,
@@ -10,8 +14,6 @@ import {
   setOwn,
 } from "../../base/json.ts";
 import { buckets, isBucket, type StoredEvent } from "../../tracing/events/event.ts";
-import { splitName } from "../../tracing/fields/path.ts";
-import { refuse } from "../metrics/fields.ts";
 import { type DatapointContent, emptyContent, toMessages } from "./datapoint.ts";
 
 /** Keys of an object, or paths of an event, by the part of the datapoint that they become. */
@@ -20,6 +22,23 @@ export type Mapping = {
   readonly groundTruth: readonly string[];
   readonly history: readonly string[];
 };
+
+/** Throws INVALID_ARGUMENT if a mapping names more keys than each object is looked up for. */
+export function assertKeys({ inputs, groundTruth, history }: Mapping): void {
+  if (inputs.length + groundTruth.length + history.length <= mappingKeysMax) return;
+  refuse("mapping", `must name at most ${mappingKeysMax} keys`);
+}
+
+/** Throws INVALID_ARGUMENT if a mapping of events names too many paths, or one that is too deep. */
+export function assertPaths(mapping: Mapping): void {
+  assertKeys(mapping);
+  for (const path of [...mapping.inputs, ...mapping.groundTruth, ...mapping.history]) {
+    if (path.length <= filterFieldLengthMax && path.split(".").length <= promptPathKeysMax)
+      continue;
+    const most = `${filterFieldLengthMax} characters and ${promptPathKeysMax} parts`;
+    refuse("mapping", `a path must have at most ${most}`);
+  }
+}
 
 /**
  * Maps an object by its top-level keys. Keys that no part names become metadata, so that nothing is
@@ -113,28 +132,14 @@ function gather(event: StoredEvent, paths: readonly string[]): JsonObject {
   return gathered;
 }
 
-/** Maximum ways in which a name with dots is read as keys. */
-const waysMax = 64;
+/** Maximum look-ups for one path of an event. */
+const triesMax = 1_000;
 
 /** Reads a path of an event: the longest literal key first, then nesting. */
 function readPath(event: StoredEvent, path: string): JsonValue | undefined {
-  const dot = path.indexOf(".");
-  const bucket = dot === -1 ? path : path.slice(0, dot);
+  const [bucket = "", ...keys] = path.split(".");
   if (!isBucket(bucket)) {
     return refuse("mapping", `${path}: must begin with one of ${buckets.join(", ")}`);
   }
-  if (dot === -1) return event[bucket];
-  for (const way of splitName(path.slice(dot + 1), waysMax)) {
-    const found = way.reduce<JsonValue | undefined>(
-      (value, key) => (typeof key === "string" ? readKey(value, key) : undefined),
-      event[bucket],
-    );
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function readKey(value: JsonValue | undefined, key: string): JsonValue | undefined {
-  if (isJsonArray(value)) return /^\d+$/.test(key) ? value[Number(key)] : undefined;
-  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return findValue(event[bucket], keys, { left: triesMax });
 }

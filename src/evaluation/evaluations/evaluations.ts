@@ -1,6 +1,7 @@
 // Evaluations: reports of experiment runs, from the runs' events or as a client gave them, with
 // what reviewers say. Source: docs/spec.md, "Evaluation"; docs/decisions.md, 27, 39.5.
 
+import { refuse } from "../../base/errors.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { reviewCommentLengthMax } from "../../base/field-limits.ts";
 import { reviewCommentsMax } from "../../base/tenant-limits.ts";
@@ -10,10 +11,10 @@ import type { SelectedEvent } from "../../tracing/events/event-row.ts";
 import { assertSound } from "../../tracing/events/parse-event.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { refuse } from "../metrics/fields.ts";
 import type { DatapointResult, MetricDetail } from "../runs/result.ts";
 import type { RunResults } from "../runs/results.ts";
 import type { Run, RunChange, Runs } from "../runs/runs.ts";
+import type { StoredReport } from "../runs/store.ts";
 
 /** Parts of a report that come from the run's events, unless a client gave them. */
 export type ReportParts = {
@@ -82,14 +83,12 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
     const run = await runs.get(project, runId);
     const { given } = run.report;
     const parts = given ? readGiven(given) : await computeParts(options, project, run, reading);
-    const { accepted = {}, comments = [] } = run.report;
     return {
       ...parts,
       run,
       task: project.name,
       datasetName: textOf(given?.["datasetName"]) ?? run.datasetName ?? "",
-      accepted: parts.results.map((result, index) => accepted[keyOf(result, index)] ?? false),
-      comments: comments as readonly JsonObject[],
+      ...reviewOf(run.report, parts.results),
     };
   }
 
@@ -117,7 +116,8 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
     },
 
     async review(project, runId, { accepted, comments, actor }, reading) {
-      const { results } = await get(project, runId, reading);
+      const evaluation = await get(project, runId, reading);
+      const { results } = evaluation;
       if (accepted.length > 0) assertAccepted(accepted, results.length);
       const added = comments.map(({ text, result }, index) => {
         assertComment(text, `comments[${index}].text`);
@@ -131,7 +131,7 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
         const created = new Date().toISOString();
         return { text, author, created_at: created, ...(result !== undefined && { result }) };
       });
-      await runs.updateReport(project, runId, (before) => {
+      const report = await runs.updateReport(project, runId, (before) => {
         const all = [...(before.comments ?? []), ...added];
         if (all.length > reviewCommentsMax) {
           refuse("comments", `a run has at most ${reviewCommentsMax} comments`);
@@ -139,8 +139,19 @@ export function createEvaluations(options: EvaluationsOptions): Evaluations {
         const changed = { ...before.accepted, ...toAccepted(accepted, results) };
         return { ...before, accepted: changed, comments: all };
       });
-      return get(project, runId, reading);
+      return { ...evaluation, ...reviewOf(report, results) };
     },
+  };
+}
+
+/** Returns what reviewers say of results. */
+function reviewOf(
+  { accepted = {}, comments = [] }: StoredReport,
+  results: readonly JsonObject[],
+): Pick<Evaluation, "accepted" | "comments"> {
+  return {
+    accepted: results.map((result, index) => accepted[keyOf(result, index)] ?? false),
+    comments,
   };
 }
 
@@ -154,7 +165,7 @@ function assertComment(text: string, field: string): void {
   refuse(field, `must be 1 to ${reviewCommentLengthMax} characters`);
 }
 
-/** Returns what is accepted by key, so that results that come later change nothing. */
+/** Returns the acceptance of each result under its key; later results leave it as it is. */
 function toAccepted(
   accepted: readonly boolean[],
   results: readonly JsonObject[],
@@ -193,11 +204,12 @@ function readGiven(given: JsonObject): ReportParts {
 async function computeParts(
   { results, tracingOf }: EvaluationsOptions,
   project: ProjectScope,
-  { runId, configuration }: Run,
+  run: Run,
   reading: Reading | undefined,
 ): Promise<ReportParts> {
+  const { configuration } = run;
   const request = { aggregateFunction: "", filters: [] };
-  const { result } = await results.result(project, runId, request, reading);
+  const { result } = await results.result(project, run, request, reading);
   const { datapoints, details } = result;
   const ids = datapoints.map(({ sessionId }) => sessionId);
   const { runEvents } = tracingOf(project);

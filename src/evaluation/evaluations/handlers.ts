@@ -3,17 +3,12 @@
 import { fromJson, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { ListValueSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type {
-  Evaluation as Message,
-  EvaluationSchema,
-  EvaluationService,
-} from "../../../gen/waggle/v1/evaluation_pb.js";
+import type { EvaluationSchema, EvaluationService } from "../../../gen/waggle/v1/evaluation_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonValue } from "../../base/json.ts";
+import { toStruct } from "../../base/struct.ts";
 import { readingOf } from "../../tracing/export/handlers.ts";
 import type { Evaluation, Evaluations } from "./evaluations.ts";
-
-type Struct = Message["dataset"][number];
 
 export function evaluationHandlers(
   evaluations: Evaluations,
@@ -55,18 +50,15 @@ function toMessage(evaluation: Evaluation): MessageInitShape<typeof EvaluationSc
     user: run.createdBy,
     createdAt: timestampFromDate(run.createdAt),
     datasetName,
-    dataset: toStructs(evaluation.dataset),
-    prompts: toStructs(evaluation.prompts),
-    generations: toStructs(evaluation.generations),
-    metrics: metrics.map((list) => fromJson(ListValueSchema, list as Struct[])),
-    results: toStructs(evaluation.results),
-    summary: toStructs(evaluation.summary),
+    dataset: evaluation.dataset.map(toStruct),
+    prompts: evaluation.prompts.map(toStruct),
+    generations: evaluation.generations.map(toStruct),
+    metrics: metrics.map((list) =>
+      fromJson(ListValueSchema, list as Parameters<typeof fromJson<typeof ListValueSchema>>[1]),
+    ),
+    results: evaluation.results.map(toStruct),
+    summary: evaluation.summary.map(toStruct),
     accepted: [...accepted],
-    comments: toStructs(evaluation.comments),
+    comments: evaluation.comments.map(toStruct),
   };
-}
-
-/** Returns the same JSON; the message's type is mutable. */
-function toStructs(objects: readonly JsonObject[]): Struct[] {
-  return objects as Struct[];
 }

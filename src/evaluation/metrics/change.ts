@@ -2,11 +2,12 @@
 // in one transaction. Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25.3 and
 // 34.1.
 
+import { formatVersion } from "../../base/versions.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
 import type { ChangeParts as AccessChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import { isUuid } from "../../base/ids.ts";
 import { projectFilterBytesMax } from "../../base/limits.ts";
@@ -14,10 +15,8 @@ import type { JsonObject } from "../../base/json.ts";
 import { metricVersionsMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
-import { formatVersion } from "./definition.ts";
 import type { Definition } from "./definition.ts";
 import { subjectOf } from "./enabled-metrics.ts";
-import { refuse } from "./fields.ts";
 import { inspectCriteria } from "./inspect.ts";
 import type { Inspector } from "./inspect.ts";
 import * as store from "./store.ts";
@@ -115,14 +114,14 @@ function carryOut(
 ): Promise<number | undefined> {
   const scope = { level: "project", id: projectId } as const;
   return changeInside(parts, { scope, actor }, async (sql) => {
-    await store.lockCount(sql, projectId);
+    await store.metricRows.lockCount(sql, projectId);
     const now = await getMetric(parts.database, projectId, id);
     if (now.lastVersion !== before.lastVersion || now.enablement !== before.enablement) {
       return { result: undefined };
     }
     const version = plan.version ?? (await addVersion(sql, { before, plan }, actor));
     if (plan.deploy) {
-      await assertNameFree(sql, projectId, { id, name: plan.definition.name });
+      await store.metricRows.assertNameFree(sql, projectId, { id, name: plan.definition.name });
       await assertFilterRoom(sql, projectId, { id, definition: plan.definition });
       await store.deployVersion(sql, { ...plan.deploy, id, version, definition: plan.definition });
     }
@@ -157,16 +156,6 @@ async function addVersion(sql: Sql, { before, plan }: Step, actor: Actor): Promi
   });
   await store.updateLastVersion(sql, before.id, version);
   return version;
-}
-
-/** Throws NAME_TAKEN if another evaluator of the project has the name. */
-export async function assertNameFree(
-  sql: Sql,
-  projectId: string,
-  named: { readonly id: string; readonly name: string },
-): Promise<void> {
-  if (!(await store.isNameTaken(sql, projectId, named))) return;
-  throw new ServiceError("NAME_TAKEN", "name: another metric of the project has it");
 }
 
 /** Throws INVALID_ARGUMENT if the filters of a project's enabled evaluators get too long. */

@@ -1,11 +1,11 @@
 // Reads the content of a new version: free JSON with the fields of a metric, or only the code or
 // prompt. Source: docs/decisions.md, 25.3.
 
+import { refuse } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject } from "../../base/json.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { Category, OlderTexts } from "./definition.ts";
-import { refuse } from "./fields.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";
 import { olderTextNames } from "./older-texts.ts";
 

@@ -71,14 +71,3 @@ export type RunnableEvaluator = {
 export type RoutedEvaluator = Omit<RunnableEvaluator, "definition"> & {
   readonly definition: Pick<Definition, "filters" | "sampling_percentage">;
 };
-
-/** Returns the name of a version: `v1`, `v2`, …. */
-export function formatVersion(version: number): string {
-  return `v${version}`;
-}
-
-/** Returns the number of a version; undefined if the name is malformed. */
-export function parseVersion(name: string): number | undefined {
-  const [, digits] = /^v([1-9]\d{0,8})$/.exec(name) ?? [];
-  return digits === undefined ? undefined : Number(digits);
-}

@@ -1,11 +1,12 @@
 // Filters of the events that an evaluator runs on, including the older request fields for type and
 // name of events. Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 22.2.
 
+import { refuse } from "../../base/errors.ts";
 import { metricEventNameLengthMax } from "../../base/field-limits.ts";
 import { metricFilterBytesMax } from "../../base/tenant-limits.ts";
 import { eventColumns, type FilterInput, parseFilters } from "../../tracing/export/filter.ts";
 import type { Filters } from "./definition.ts";
-import { assertText, refuse } from "./fields.ts";
+import { assertText } from "./fields.ts";
 
 /** Fields of events that older clients name outside the filters. */
 export type OlderFilter = "event_type" | "event_name";

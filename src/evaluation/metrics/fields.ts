@@ -1,7 +1,7 @@
 // Fields of a definition in requests, before validation, and readers of their names, types and
 // texts, older forms included. Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.1.
 
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { Category, MetricType, OlderTexts, ScoreType } from "./definition.ts";
@@ -22,7 +22,7 @@ export type ThresholdFields = {
 
 /** Fields under the names of the API; undefined means omitted, null means none. */
 export type DefinitionFields = CriteriaFields & {
-  /** Texts of older clients, one of which may be the definition; null takes the kept ones away. */
+  /** Texts of older clients; one may be the definition. Null removes the kept texts. */
   readonly older_texts?: OlderTexts | null | undefined;
   readonly name?: string | undefined;
   readonly type?: string | undefined;
@@ -47,11 +47,6 @@ export type DefinitionFields = CriteriaFields & {
 
 /** A text with the name of its field. */
 export type GivenText = { readonly field: string; readonly text: string };
-
-/** Throws INVALID_ARGUMENT naming a field. */
-export function refuse(field: string, fault: string): never {
-  throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
-}
 
 /**
  * Returns the code, prompt or question from any of its fields; undefined if there is none. Empty

@@ -1,10 +1,10 @@
 // Parses the code or prompt of an evaluator when it is saved: finds faults, and whether it reads
 // ground truth. Source: docs/decisions.md, 22.3 and 23.
 
+import { refuse } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import type { PythonSandbox } from "../runner/python/sandbox.ts";
 import { parseTemplate, readsGroundTruth } from "../runner/judge/template.ts";
-import { refuse } from "./fields.ts";
 import type { GivenDefinition } from "./to-definition.ts";
 
 export type Inspector = Pick<PythonSandbox, "inspect">;

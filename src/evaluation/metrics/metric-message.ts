@@ -2,11 +2,11 @@
 
 import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { formatVersion } from "../../base/versions.ts";
 import type { OldMetricSchema } from "../../../gen/waggle/compat/v0/metric_pb.js";
 import type { FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
 import type { MetricSchema, MetricThresholdSchema } from "../../../gen/waggle/v1/metric_pb.js";
 import type { FilterInput } from "../../tracing/export/filter.ts";
-import { formatVersion } from "./definition.ts";
 import type { MetricType, OlderTexts, Threshold } from "./definition.ts";
 import { olderFilterOf } from "./event-filters.ts";
 import type { Evaluator } from "./metrics.ts";

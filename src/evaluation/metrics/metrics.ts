@@ -5,7 +5,7 @@ import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import { isProject, type ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
@@ -13,7 +13,6 @@ import type { Page } from "../../base/pages.ts";
 import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
   assertFilterRoom,
-  assertNameFree,
   byPeople,
   changeMetric,
   getMetric,
@@ -24,7 +23,7 @@ import type { ChangeParts, Whose, WhoseCode } from "./change.ts";
 import type { RoutedEvaluator, RunnableEvaluator } from "./definition.ts";
 import { disableMetric, type Disabling } from "./disable-after-failures.ts";
 import { createEnabledMetrics, subjectOf } from "./enabled-metrics.ts";
-import { parseType, refuse } from "./fields.ts";
+import { parseType } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
 import * as store from "./store.ts";
 import type { MetricRow } from "./store.ts";
@@ -167,11 +166,11 @@ async function create(
   const revision = await toRevision(options, project, toDefinition(fields, undefined, options));
   const { definition } = revision;
   return changeInside(options, { scope: project, actor }, async (sql) => {
-    if ((await store.lockCount(sql, projectId)) >= metricsOfProjectMax) {
+    if ((await store.metricRows.lockCount(sql, projectId)) >= metricsOfProjectMax) {
       refuse("name", `a project has at most ${metricsOfProjectMax} metrics; delete one first`);
     }
     const id = createUuid();
-    await assertNameFree(sql, projectId, { id, name: definition.name });
+    await store.metricRows.assertNameFree(sql, projectId, { id, name: definition.name });
     await assertFilterRoom(sql, projectId, { id, definition });
     const createdBy = describeActor(actor);
     await store.insertMetric(sql, { id, projectId, definition, createdBy });
@@ -213,7 +212,7 @@ function remove(
 ): Promise<void> {
   const { projectId } = project;
   return changeInside(options, { scope: project, actor }, async (sql) => {
-    await store.lockCount(sql, projectId);
+    await store.metricRows.lockCount(sql, projectId);
     const before = await getMetric(options.database, projectId, id);
     await store.markDeleted(sql, id);
     await options.cancelBackfills(project, id, actor);

@@ -1,9 +1,10 @@
 // Tells the definition from the texts that older clients send beside it: `criteria`, `code_snippet`
-// and `prompt`, of which the type names one. The others are kept for them. Pure.
+// and `prompt`. The type says which one is the definition; the others are kept. Pure.
 // Source: docs/decisions.md, 22.9.
 
+import { refuse } from "../../base/errors.ts";
 import type { Definition, MetricType, OlderTexts } from "./definition.ts";
-import { criteriaOf, refuse } from "./fields.ts";
+import { criteriaOf } from "./fields.ts";
 import type { DefinitionFields, GivenText } from "./fields.ts";
 
 /** Older name of the definition, by type. */

@@ -3,6 +3,7 @@
 import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { namedRows } from "../../postgres/named-rows.ts";
 import type { Definition, MetricType, RoutedEvaluator } from "./definition.ts";
 
 type Fragment = PendingQuery<Row[]>;
@@ -49,30 +50,13 @@ function selectMetrics(sql: Sql): Fragment {
       and evaluator_versions.version = evaluators.deployed_version`;
 }
 
-/** Arbitrary constant; with a project, the key of the lock for changing its evaluators. */
-const changeLockKey = 730_513;
-
-/** Waits until no other transaction changes a project's evaluators, and returns their number. */
-export async function lockCount(sql: Sql, projectId: string): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from evaluators
-    where project_id = ${projectId} and deleted_at is null`;
-  return row?.count ?? 0;
-}
-
-/** Returns whether another evaluator of the project has a name. */
-export async function isNameTaken(
-  sql: Sql,
-  projectId: string,
-  { id, name }: { readonly id: string; readonly name: string },
-): Promise<boolean> {
-  const rows = await sql`
-    select 1 from evaluators
-    where project_id = ${projectId} and name = ${name} and evaluator_id <> ${id}
-      and deleted_at is null`;
-  return rows.length > 0;
-}
+/** Evaluators of projects and their names. */
+export const metricRows = namedRows({
+  table: "evaluators",
+  idColumn: "evaluator_id",
+  noun: "metric",
+  lockKey: 730_513,
+});
 
 export async function findMetric(
   sql: Sql,

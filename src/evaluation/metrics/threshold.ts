@@ -1,10 +1,11 @@
 // Thresholds and categories of requests, checked against the return type.
 // Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.2.
 
+import { refuse } from "../../base/errors.ts";
 import { categoriesMax, categoryLengthMax } from "../../base/field-limits.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Category, ScoreType, Threshold } from "./definition.ts";
-import { assertText, refuse } from "./fields.ts";
+import { assertText } from "./fields.ts";
 import type { ThresholdFields } from "./fields.ts";
 
 /**

@@ -1,6 +1,7 @@
 // Builds a definition from the fields of a request and the previous definition, or names the wrong
 // field. Pure. Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.2 and 23.
 
+import { refuse } from "../../base/errors.ts";
 import {
   metricDescriptionLengthMax,
   metricNameLengthMax,
@@ -9,7 +10,7 @@ import {
 } from "../../base/field-limits.ts";
 import type { Definition, Filters, MetricType, OlderTexts } from "./definition.ts";
 import { parseEventFilters, withOlderFilter } from "./event-filters.ts";
-import { assertText, parseReturnType, parseType, refuse, refuseComposite } from "./fields.ts";
+import { assertText, parseReturnType, parseType, refuseComposite } from "./fields.ts";
 import type { DefinitionFields, GivenText } from "./fields.ts";
 import { olderNames, splitTexts, type SplitTexts } from "./older-texts.ts";
 import { parseCategories, parseThreshold, withPassWhen } from "./threshold.ts";

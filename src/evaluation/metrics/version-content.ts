@@ -1,10 +1,9 @@
 // The content of a version in its hashed, compared and shown forms. Pure.
 // Source: docs/decisions.md, 25.3.
 
-import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject } from "../../base/json.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { hashContent } from "../../base/versions.ts";
 import type { Definition } from "./definition.ts";
 
 /** Field names in the order of answers. */
@@ -33,16 +32,7 @@ export type FieldChange = {
 
 /** Returns the SHA-256 of a definition in hexadecimal; equal definitions have equal hashes. */
 export function hashDefinition(definition: Definition): string {
-  const text = JSON.stringify(inOrder(definition as unknown as JsonValue));
-  return createHash("sha256").update(text).digest("hex");
-}
-
-/** Sorts keys, because storing an object loses their order. */
-function inOrder(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(inOrder);
-  if (!isJsonObject(value)) return value;
-  const keys = Object.keys(value).toSorted();
-  return Object.fromEntries(keys.map((key) => [key, inOrder(value[key] ?? null)]));
+  return hashContent(definition as unknown as JsonValue);
 }
 
 /** Returns the fields that differ, in the order of answers. */

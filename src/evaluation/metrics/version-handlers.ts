@@ -7,12 +7,12 @@ import type {
   MetricVersionSchema,
   MetricVersionService,
 } from "../../../gen/waggle/v1/metric_version_pb.js";
+import { formatVersion } from "../../base/versions.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { toPageAnswer } from "../../base/pages.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
 import { readContent } from "./content-fields.ts";
-import { formatVersion } from "./definition.ts";
 import { toContent } from "./version-content.ts";
 import type { MetricVersion, MetricVersions } from "./versions.ts";
 

@@ -1,16 +1,16 @@
 // Versions of evaluators: listing, comparing, deploying and restoring them.
 // Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25.3 and 34.1.
 
+import { formatVersion, parseVersion } from "../../base/versions.ts";
 import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { formatKeyCursor, parseKeyCursor, parseSequence } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { byPeople, changeMetric, getMetric, toRevision } from "./change.ts";
 import type { ChangeParts, Plan, Whose, WhoseCode } from "./change.ts";
-import { formatVersion, parseVersion } from "./definition.ts";
-import { assertText, refuse } from "./fields.ts";
+import { assertText } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
 import * as store from "./store.ts";
 import type { MetricRow, VersionRow } from "./store.ts";

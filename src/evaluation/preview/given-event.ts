@@ -1,12 +1,12 @@
 // Converts the event of a run request to the form in which evaluators see stored events.
 // Source: docs/spec.md, "Metrics and evaluations"; docs/evaluators.md.
 
+import { refuse } from "../../base/errors.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { buckets, eventTypes, unknownName } from "../../tracing/events/event.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
-import { refuse } from "../metrics/fields.ts";
 
 /** Values of fields that the request omits. */
 const absent: JsonObject = {

@@ -2,17 +2,12 @@
 // Source: docs/spec.md, "POST /v1/metrics/run" and "Errors"; docs/decisions.md, 22.2, 23.
 
 import type { ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { formatVersion, parseVersion } from "../../base/versions.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import {
-  formatVersion,
-  parseVersion,
-  type RunnableEvaluator,
-  type Threshold,
-} from "../metrics/definition.ts";
-import { refuse } from "../metrics/fields.ts";
+import { type RunnableEvaluator, type Threshold } from "../metrics/definition.ts";
 import { inspectCriteria, type Inspector } from "../metrics/inspect.ts";
 import type { Limits } from "../metrics/to-definition.ts";
 import { hasGroundTruth, toEvaluatedEvent } from "../runner/evaluated-event.ts";

@@ -12,8 +12,10 @@ import {
   kindsOf,
   metricTypeOf,
   numbersIn,
+  rangeFor,
   type Score,
   scoresOf,
+  thresholdOf,
 } from "./result.ts";
 
 export type Presence = "old" | "new" | "both";
@@ -116,11 +118,10 @@ function compareMetric(
   { judging, aggregateName }: Comparing,
 ): MetricComparison {
   const { metricName = "", eventName = "", eventType = "" } = newer[0] ?? older[0] ?? {};
-  const range = Object.hasOwn(judging.passingRanges, metricName)
-    ? judging.passingRanges[metricName]
-    : undefined;
-  const threshold = judging.metrics.get(metricName)?.threshold ?? null;
-  const smallerBetter = isSmallerBetter(range, threshold);
+  const smallerBetter = isSmallerBetter(
+    rangeFor(metricName, judging),
+    thresholdOf(metricName, judging),
+  );
   const oldValues = numbersIn(older);
   const newValues = numbersIn(newer);
   const oldAggregate = aggregate(aggregateName, oldValues);

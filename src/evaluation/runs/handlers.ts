@@ -7,12 +7,13 @@ import type { OldRunService } from "../../../gen/waggle/compat/v0/run_pb.js";
 import type { PassingRange as RangeMessage, RunService } from "../../../gen/waggle/v1/run_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { toStruct } from "../../base/struct.ts";
 import { toEventMessage } from "../../tracing/events/event-message.ts";
-import { readingOf, toFilterInput } from "../../tracing/export/handlers.ts";
+import { readingOf, toBounds, toFilterInput } from "../../tracing/export/handlers.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { PassingRange } from "./passing.ts";
 import type { RunResults } from "./results.ts";
-import { toComparisonMessage, toResultMessage, toRunMessage, toStruct } from "./run-message.ts";
+import { toComparisonMessage, toResultMessage, toRunMessage } from "./run-message.ts";
 import type { Run, RunChange, Runs } from "./runs.ts";
 import { schemaOf } from "./schema.ts";
 
@@ -42,8 +43,7 @@ export function runHandlers(runs: Runs, results: RunResults): ServiceImpl<typeof
         runs: listed,
       } = await runs.list(project, {
         ...request,
-        fromMs: [dateRange?.gte, dateRange?.startTime],
-        toMs: [dateRange?.lte, dateRange?.endTime],
+        ...toBounds(dateRange),
       });
       const totalPages = Math.ceil(found / limit);
       return {
@@ -77,7 +77,8 @@ export function runHandlers(runs: Runs, results: RunResults): ServiceImpl<typeof
       const project = projectOf(context);
       const request = { aggregateFunction, filters: filters.map(toFilterInput) };
       const reading = readingOf(context);
-      const { run, result, aggregate } = await results.result(project, runId, request, reading);
+      const run = await runs.get(project, runId);
+      const { result, aggregate } = await results.result(project, run, request, reading);
       return toResultMessage(run, result, aggregate, project.projectId);
     },
     async compareRuns({ newRunId, oldRunId, aggregateFunction, filters }, context) {
@@ -105,7 +106,9 @@ export function runHandlers(runs: Runs, results: RunResults): ServiceImpl<typeof
     },
     async listRunMetrics({ runId, filters }, context) {
       const asked = filters.map(toFilterInput);
-      const found = await results.events(projectOf(context), runId, asked, readingOf(context));
+      const project = projectOf(context);
+      const run = await runs.get(project, runId);
+      const found = await results.events(project, run, asked, readingOf(context));
       const scored = found.filter(({ metrics }) => Object.keys(metrics).length > 0);
       return { events: scored.map(toScoredEvent), totalEvents: scored.length };
     },

@@ -45,10 +45,9 @@ export function rangeOf(threshold: Threshold | null): PassingRange | undefined {
 
 /** Returns whether smaller scores are better: only an upper bound, or false, passes. */
 export function isSmallerBetter(
-  range: PassingRange | undefined,
+  bounds: PassingRange | undefined,
   threshold: Threshold | null,
 ): boolean {
-  const bounds = range ?? rangeOf(threshold);
   if (bounds) return bounds.min === undefined && bounds.max !== undefined;
   return threshold?.pass_when === false;
 }

@@ -3,6 +3,7 @@
 
 import type { JsonValue } from "../../base/json.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
+import type { Threshold } from "../metrics/definition.ts";
 import { aggregate, type AggregateName } from "./aggregate.ts";
 import {
   isInRange,
@@ -109,10 +110,19 @@ function isExtra(name: string, suffix: string, { metrics }: RunEvent): boolean {
   return name.endsWith(suffix) && Object.hasOwn(metrics, name.slice(0, -suffix.length));
 }
 
-function passes(name: string, value: JsonValue, { metrics, passingRanges }: Judging): boolean {
-  const range = Object.hasOwn(passingRanges, name) ? passingRanges[name] : undefined;
-  if (range) return isInRange(value, range);
-  return passesThreshold(value, metrics.get(name)?.threshold ?? null);
+function passes(name: string, value: JsonValue, judging: Judging): boolean {
+  const range = ownRange(name, judging);
+  return range ? isInRange(value, range) : passesThreshold(value, thresholdOf(name, judging));
+}
+
+/** Returns the run's own range for a metric. */
+function ownRange(name: string, { passingRanges }: Judging): PassingRange | undefined {
+  return Object.hasOwn(passingRanges, name) ? passingRanges[name] : undefined;
+}
+
+/** Returns the threshold of a metric; null without one. */
+export function thresholdOf(name: string, { metrics }: Judging): Threshold | null {
+  return metrics.get(name)?.threshold ?? null;
 }
 
 function toText(value: JsonValue): string {
@@ -182,9 +192,7 @@ export function metricTypeOf(name: string, { metrics }: Judging): string {
 
 /** Returns the bounds of passing scores of a metric; undefined without any. */
 export function rangeFor(name: string, judging: Judging): PassingRange | undefined {
-  const { passingRanges, metrics } = judging;
-  const own = Object.hasOwn(passingRanges, name) ? passingRanges[name] : undefined;
-  return own ?? rangeOf(metrics.get(name)?.threshold ?? null);
+  return ownRange(name, judging) ?? rangeOf(thresholdOf(name, judging));
 }
 
 function countTexts(scores: readonly Score[]): Readonly<Record<string, number>> {

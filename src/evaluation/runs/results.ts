@@ -2,13 +2,12 @@
 // Source: docs/experiments.md.
 
 import type { ProjectScope } from "../../access/scope.ts";
-import { quoteText } from "../../base/errors.ts";
+import { quoteText, refuse } from "../../base/errors.ts";
 import type { SelectedEvent } from "../../tracing/events/event-row.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { refuse } from "../metrics/fields.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type AggregateName, aggregateNames } from "./aggregate.ts";
 import { type Comparison, compare } from "./comparison.ts";
@@ -42,14 +41,14 @@ export type PairsRequest = {
   readonly page?: number | undefined;
 };
 
-/** Every method acts on the caller's project only, and throws NOT_FOUND if a run is absent. */
+/** Every method acts on the caller's project only. A run that is named and absent is NOT_FOUND. */
 export type RunResults = {
   result(
     project: ProjectScope,
-    runId: string,
+    run: Run,
     request: ResultRequest,
     reading?: Reading,
-  ): Promise<{ readonly run: Run; readonly result: Result; readonly aggregate: AggregateName }>;
+  ): Promise<{ readonly result: Result; readonly aggregate: AggregateName }>;
   compare(
     project: ProjectScope,
     runs: RunPair,
@@ -66,7 +65,7 @@ export type RunResults = {
   /** Returns the sessions of a run and its events with scores. */
   events(
     project: ProjectScope,
-    runId: string,
+    run: Run,
     filters: readonly FilterInput[],
     reading?: Reading,
   ): Promise<readonly RunEvent[]>;
@@ -86,40 +85,40 @@ const pairsLimitMax = 1_000;
 export function createRunResults(options: RunResultsOptions): RunResults {
   const { runs, tracingOf } = options;
 
-  async function readRun(
+  async function readEvents(
     project: ProjectScope,
-    runId: string,
+    run: Run,
     filters: readonly FilterInput[],
-    reading: Reading | undefined,
-  ) {
-    const run = await runs.get(project, runId);
+    reading?: Reading,
+  ): Promise<readonly RunEvent[]> {
     const { runEvents, exports } = tracingOf(project);
     if (filters.length > 0) await exports.checkFilters(project.projectId, filters);
-    const sessions = { runId, sessionIds: listedSessions(run) };
-    const events = await runEvents.list(project.projectId, sessions, filters, reading);
-    return { run, events };
+    const sessions = { runId: run.runId, sessionIds: listedSessions(run) };
+    return runEvents.list(project.projectId, sessions, filters, reading);
   }
 
   return {
-    async result(project, runId, { aggregateFunction, filters }, reading) {
+    async result(project, run, { aggregateFunction, filters }, reading) {
       const aggregate = parseAggregate(aggregateFunction);
-      const { run, events } = await readRun(project, runId, filters, reading);
+      const events = await readEvents(project, run, filters, reading);
       const judging = await judgingOf(options, project, run);
-      return { run, aggregate, result: resultOf(events, judging, aggregate) };
+      return { aggregate, result: resultOf(events, judging, aggregate) };
     },
 
-    async compare(project, { older, newer }, { aggregateFunction, filters }, reading) {
+    async compare(project, ids, { aggregateFunction, filters }, reading) {
       const aggregate = parseAggregate(aggregateFunction);
-      const before = await readRun(project, older, filters, reading);
-      const after = await readRun(project, newer, filters, reading);
-      const judging = await judgingOf(options, project, after.run);
-      const { passingRanges } = before.run;
+      const older = await runs.get(project, ids.older);
+      const newer = await runs.get(project, ids.newer);
+      const before = await readEvents(project, older, filters, reading);
+      const after = await readEvents(project, newer, filters, reading);
+      const judging = await judgingOf(options, project, newer);
+      const { passingRanges } = older;
       const comparison = compare(
-        { events: before.events, judging: { ...judging, passingRanges } },
-        { events: after.events, judging },
+        { events: before, judging: { ...judging, passingRanges } },
+        { events: after, judging },
         aggregate,
       );
-      return { older: before.run, newer: after.run, comparison };
+      return { older, newer, comparison };
     },
 
     async pairs(project, [firstId, secondId], request, reading) {
@@ -128,8 +127,10 @@ export function createRunResults(options: RunResultsOptions): RunResults {
         refuse("limit", `must be from 1 to ${pairsLimitMax}`);
       }
       if (!Number.isInteger(page) || page < 1) refuse("page", "must be at least 1");
-      const first = pick((await readRun(project, firstId, filters, reading)).events, request);
-      const second = pick((await readRun(project, secondId, filters, reading)).events, request);
+      const pickOf = async (id: string) =>
+        pick(await readEvents(project, await runs.get(project, id), filters, reading), request);
+      const first = await pickOf(firstId);
+      const second = await pickOf(secondId);
       const common = [...first.keys()].filter((id) => second.has(id)).toSorted();
       const shown = common.slice((page - 1) * limit, page * limit);
       const wanted = shown.flatMap((id) => [first.get(id) ?? "", second.get(id) ?? ""]);
@@ -144,8 +145,7 @@ export function createRunResults(options: RunResultsOptions): RunResults {
       return { pairs, total: common.length };
     },
 
-    events: async (project, runId, filters, reading) =>
-      (await readRun(project, runId, filters, reading)).events,
+    events: readEvents,
 
     metricNames: async (project) => (await listMetrics(options, project)).map(({ name }) => name),
   };

@@ -3,7 +3,6 @@
 import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type {
-  Run as Message,
   RunComparisonSchema,
   RunDatapointSchema,
   RunMetricComparisonSchema,
@@ -11,14 +10,13 @@ import type {
   RunResultSchema,
   RunSchema,
 } from "../../../gen/waggle/v1/run_pb.js";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonValue } from "../../base/json.ts";
+import { toStruct } from "../../base/struct.ts";
 import type { AggregateName } from "./aggregate.ts";
 import type { Comparison, MetricComparison } from "./comparison.ts";
 import { confidenceLevel } from "./paired-test.ts";
 import type { DatapointResult, MetricDetail, Result } from "./result.ts";
 import type { Run } from "./runs.ts";
-
-type Struct = NonNullable<Message["metadata"]>;
 
 export function toRunMessage(run: Run, projectId: string): MessageInitShape<typeof RunSchema> {
   const { runId, name, description, datasetId, datasetName, datasetVersion, updatedAt } = run;
@@ -154,9 +152,4 @@ function toTestMessage(test: NonNullable<MetricComparison["pairedTest"]>) {
 
 function toValue(value: JsonValue) {
   return fromJson(ValueSchema, value as Parameters<typeof fromJson<typeof ValueSchema>>[1]);
-}
-
-/** Returns the same JSON; the message's type is mutable. */
-export function toStruct(object: JsonObject): Struct {
-  return object as Struct;
 }

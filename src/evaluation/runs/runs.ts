@@ -10,7 +10,7 @@ import {
   runsOfProjectMax,
 } from "../../base/tenant-limits.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { quoteText, ServiceError } from "../../base/errors.ts";
+import { quoteText, refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -18,7 +18,6 @@ import { assertSound } from "../../tracing/events/parse-event.ts";
 import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
 import type { DatasetRow } from "../datasets/dataset-store.ts";
 import type { Datasets } from "../datasets/datasets.ts";
-import { refuse } from "../metrics/fields.ts";
 import type { PassingRange } from "./passing.ts";
 import * as store from "./store.ts";
 import { type RunFields, type RunRow, type RunStatus, runStatuses, sortColumns } from "./store.ts";
@@ -73,12 +72,12 @@ export type Runs = {
   get(project: ProjectScope, runId: string): Promise<Run>;
   /** Changes the given fields. Throws NOT_FOUND, and INVALID_ARGUMENT naming the field. */
   update(project: ProjectScope, runId: string, change: RunChange): Promise<Run>;
-  /** Changes the stored parts of the report. Throws NOT_FOUND. */
+  /** Changes the stored parts of the report, and returns them. Throws NOT_FOUND. */
   updateReport(
     project: ProjectScope,
     runId: string,
     change: (before: StoredReport) => StoredReport,
-  ): Promise<void>;
+  ): Promise<StoredReport>;
   /** Throws NOT_FOUND. */
   delete(project: ProjectScope, runId: string): Promise<void>;
   /** Returns a page of runs. Throws INVALID_ARGUMENT naming a wrong option. */
@@ -185,8 +184,9 @@ export function createRuns(options: RunsOptions): Runs {
 
     updateReport: (project, runId, change) =>
       changing(project, async (sql) => {
-        const { report } = await find(sql, project, runId, true);
-        await store.updateReport(sql, project.projectId, runId, change(report));
+        const report = change((await find(sql, project, runId, true)).report);
+        await store.updateReport(sql, project.projectId, runId, report);
+        return report;
       }),
 
     async delete(project, runId) {

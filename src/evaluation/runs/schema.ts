@@ -5,7 +5,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { RunResults } from "./results.ts";
-import type { Runs } from "./runs.ts";
+import type { Run, Runs } from "./runs.ts";
 
 export type RunSchema = {
   readonly fields: { name: string; eventType: string }[];
@@ -22,12 +22,12 @@ export async function schemaOf(
   runId: string,
   reading: Reading,
 ): Promise<RunSchema> {
-  const ids = runId === "" ? await newestIds(runs, project) : [runId];
+  const shown = runId === "" ? await newestRuns(runs, project) : [await runs.get(project, runId)];
   const kinds = new Map<string, { name: string; eventName: string; eventType: string }>();
-  for (const id of ids) {
+  for (const run of shown) {
     for (const { eventName, eventType, metrics } of await results.events(
       project,
-      id,
+      run,
       [],
       reading,
     )) {
@@ -37,6 +37,10 @@ export async function schemaOf(
       }
     }
   }
+  const datasets =
+    runId === ""
+      ? await runs.listDatasetIds(project)
+      : shown.flatMap(({ datasetId }) => datasetId ?? []);
   const found = [...kinds.keys()].toSorted().flatMap((key) => kinds.get(key) ?? []);
   const fields = new Map(
     found.map(({ name, eventType }) => [`${eventType} ${name}`, { name, eventType }]),
@@ -44,7 +48,7 @@ export async function schemaOf(
   const byName = Map.groupBy(found, ({ eventName }) => eventName);
   return {
     fields: [...fields.values()],
-    datasets: await datasetsOf(runs, project, runId),
+    datasets: [...datasets],
     mappings: Object.fromEntries(
       [...byName].map(([eventName, list]) => [
         eventName,
@@ -54,16 +58,10 @@ export async function schemaOf(
   };
 }
 
-async function datasetsOf(runs: Runs, project: ProjectScope, runId: string): Promise<string[]> {
-  if (runId === "") return [...(await runs.listDatasetIds(project))];
-  const { datasetId } = await runs.get(project, runId);
-  return datasetId === null ? [] : [datasetId];
-}
-
 /** Newest runs whose events make the schema of the project. */
 const runsOfSchema = 20;
 
-async function newestIds(runs: Runs, project: ProjectScope): Promise<readonly string[]> {
+async function newestRuns(runs: Runs, project: ProjectScope): Promise<readonly Run[]> {
   const page = await runs.list(project, {
     datasetId: "",
     runIds: [],
@@ -76,5 +74,5 @@ async function newestIds(runs: Runs, project: ProjectScope): Promise<readonly st
     fromMs: [],
     toMs: [],
   });
-  return page.runs.map((run) => run.runId);
+  return page.runs;
 }

@@ -96,7 +96,7 @@ function toRow(row: StoredRow): RunRow {
   };
 }
 
-function selectRuns(sql: Sql): Fragment {
+function selectRuns(sql: Sql, projectId: string): Fragment {
   return sql`
     select
       run_id as "runId", name, description, status, metadata, results, configuration, evaluators,
@@ -110,7 +110,8 @@ function selectRuns(sql: Sql): Fragment {
       created_by as "createdBy",
       created_at as "createdAt",
       updated_at as "updatedAt"
-    from runs`;
+    from runs
+    where project_id = ${projectId}`;
 }
 
 /** Returns a run; `lock` keeps others from changing it until the transaction ends. */
@@ -121,10 +122,28 @@ export async function findRun(
   { lock = false }: { readonly lock?: boolean } = {},
 ): Promise<RunRow | undefined> {
   const [row] = await sql<StoredRow[]>`
-    ${selectRuns(sql)}
-    where project_id = ${projectId} and run_id = ${escapeText(runId)}
+    ${selectRuns(sql, projectId)} and run_id = ${escapeText(runId)}
     ${lock ? sql`for update` : sql``}`;
   return row && toRow(row);
+}
+
+/** Returns the columns that a client's fields fill, and the version of the dataset. */
+function toColumns(row: RunFields & Pick<RunRow, "datasetVersion">) {
+  return {
+    name: textOrNull(row.name),
+    description: textOrNull(row.description),
+    status: row.status,
+    metadata: JSON.stringify(row.metadata),
+    results: JSON.stringify(row.results),
+    configuration: JSON.stringify(row.configuration),
+    evaluators: JSON.stringify(row.evaluators),
+    passing_ranges: JSON.stringify(row.passingRanges),
+    event_ids: JSON.stringify(row.eventIds),
+    session_ids: JSON.stringify(row.sessionIds),
+    datapoint_ids: JSON.stringify(row.datapointIds),
+    dataset_id: textOrNull(row.datasetId),
+    dataset_version: row.datasetVersion,
+  };
 }
 
 /** Inserts a run; returns false if the project has one of the id. */
@@ -133,21 +152,14 @@ export async function insertRun(
   projectId: string,
   row: RunFields & Pick<RunRow, "runId" | "datasetVersion" | "report" | "createdBy">,
 ): Promise<boolean> {
+  const columns = {
+    run_id: escapeText(row.runId),
+    ...toColumns(row),
+    report: JSON.stringify(row.report),
+    created_by: escapeText(row.createdBy),
+  };
   const { count } = await sql`
-    insert into runs (
-      project_id, run_id, name, description, status, metadata, results, configuration, evaluators,
-      passing_ranges, event_ids, session_ids, datapoint_ids, dataset_id, dataset_version,
-      report, created_by
-    )
-    values (
-      ${projectId}, ${escapeText(row.runId)}, ${textOrNull(row.name)},
-      ${textOrNull(row.description)}, ${row.status}, ${JSON.stringify(row.metadata)},
-      ${JSON.stringify(row.results)}, ${JSON.stringify(row.configuration)},
-      ${JSON.stringify(row.evaluators)}, ${JSON.stringify(row.passingRanges)},
-      ${JSON.stringify(row.eventIds)}, ${JSON.stringify(row.sessionIds)},
-      ${JSON.stringify(row.datapointIds)}, ${textOrNull(row.datasetId)}, ${row.datasetVersion},
-      ${JSON.stringify(row.report)}, ${escapeText(row.createdBy)}
-    )
+    insert into runs ${sql({ project_id: projectId, ...columns })}
     on conflict do nothing`;
   return count > 0;
 }
@@ -160,21 +172,7 @@ export async function updateRun(
 ): Promise<void> {
   await sql`
     update runs
-    set
-      name = ${textOrNull(row.name)},
-      description = ${textOrNull(row.description)},
-      status = ${row.status},
-      metadata = ${JSON.stringify(row.metadata)},
-      results = ${JSON.stringify(row.results)},
-      configuration = ${JSON.stringify(row.configuration)},
-      evaluators = ${JSON.stringify(row.evaluators)},
-      passing_ranges = ${JSON.stringify(row.passingRanges)},
-      event_ids = ${JSON.stringify(row.eventIds)},
-      session_ids = ${JSON.stringify(row.sessionIds)},
-      datapoint_ids = ${JSON.stringify(row.datapointIds)},
-      dataset_id = ${textOrNull(row.datasetId)},
-      dataset_version = ${row.datasetVersion},
-      updated_at = clock_timestamp()
+    set ${sql(toColumns(row))}, updated_at = clock_timestamp()
     where project_id = ${projectId} and run_id = ${escapeText(row.runId)}`;
 }
 
@@ -223,12 +221,12 @@ export type RunSearch = {
   readonly toUs: number | undefined;
 };
 
-function isFound(sql: Sql, projectId: string, search: RunSearch): Fragment {
+/** Returns the conditions of a search, each after `and`. */
+function isFound(sql: Sql, search: RunSearch): Fragment {
   const { datasetId, runIds, name, status, fromUs, toUs } = search;
   const timeOf = (us: number): Fragment =>
     sql`timestamptz 'epoch' + ${us}::bigint * interval '1 microsecond'`;
   return sql`
-    project_id = ${projectId}
     ${datasetId === undefined ? sql`` : sql`and dataset_id = ${escapeText(datasetId)}`}
     ${runIds === undefined ? sql`` : sql`and run_id = any(${runIds.map(escapeText)}::text[])`}
     ${name === "" ? sql`` : sql`and strpos(lower(name), lower(${escapeText(name)})) > 0`}
@@ -254,8 +252,7 @@ export async function listRuns(
   const column = sql.unsafe(sortColumns[sortBy]);
   const direction = isAscending ? sql`asc` : sql`desc`;
   const rows = await sql<StoredRow[]>`
-    ${selectRuns(sql)}
-    where ${isFound(sql, projectId, search)}
+    ${selectRuns(sql, projectId)} ${isFound(sql, search)}
     order by ${column} ${direction}, run_id ${direction}
     limit ${limit} offset ${offset}`;
   return rows.map(toRow);
@@ -269,7 +266,7 @@ export async function countRuns(
 ): Promise<{ readonly found: number; readonly all: number }> {
   const [row] = await sql<{ found: number; all: number }[]>`
     select
-      count(*) filter (where ${isFound(sql, projectId, search)})::integer as found,
+      count(*) filter (where true ${isFound(sql, search)})::integer as found,
       count(*)::integer as all
     from runs
     where project_id = ${projectId}`;

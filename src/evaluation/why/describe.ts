@@ -1,7 +1,7 @@
 // Human-readable descriptions of runs and filters for answers to why.
 
+import { formatVersion } from "../../base/versions.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
-import { formatVersion } from "../metrics/definition.ts";
 import type { RunRecord } from "../scores/scores.ts";
 
 const valueCharactersMax = 200;

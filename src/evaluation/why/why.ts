@@ -2,10 +2,10 @@
 // Source: docs/decisions.md, 25.1, 26; docs/evaluators.md, "Why".
 
 import type { ProjectScope } from "../../access/scope.ts";
+import { formatVersion } from "../../base/versions.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { formatVersion } from "../metrics/definition.ts";
 import type { Evaluator, Metrics } from "../metrics/metrics.ts";
 import {
   excludedSources,

@@ -2,14 +2,13 @@
 // commit. Source: docs/decisions.md, 7, 18.2, 21.2.
 
 import type { ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import { present } from "../../base/json.ts";
 import { errorLengthMax } from "../../base/limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { refuse } from "../openai/fields.ts";
 import type { Prices } from "../prices/prices.ts";
 import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
 

@@ -2,11 +2,12 @@
 // recorded fields. Messages are checked later, when they become a prompt.
 // Source: docs/spec.md, "POST /chat", "config"; docs/decisions.md, 20.1.
 
+import { refuse } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import { nameLengthMax, nestingDepthMax } from "../../base/limits.ts";
 import { chatChoicesMax } from "../../base/tenant-limits.ts";
 import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
-import { type Fields, fieldsOf, refuse } from "../openai/fields.ts";
+import { type Fields, fieldsOf } from "../openai/fields.ts";
 import { findOwnKey } from "../calls/generation-event.ts";
 import type { UsedConfiguration } from "../configurations/used.ts";
 import { fillMessages, type FilledMessages } from "./template.ts";
@@ -39,10 +40,7 @@ export type ChatRequest = {
 export type ChatTask = {
   /** Request body for chat completions of the OpenAI API. */
   readonly body: JsonObject;
-  /**
-   * `config` of the event: version, configuration, hyperparameters, template, tools, tool_choice
-   * and response_format.
-   */
+  /** `config` of the event: version, configuration, settings, template, tools, answer format. */
   readonly config: JsonObject;
   /** `inputs` of the event: values of the template and `chat_history`. */
   readonly inputs: JsonObject;

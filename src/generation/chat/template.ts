@@ -1,9 +1,9 @@
 // Placeholders of chat messages: `{{ name }}` is replaced by the value of that name.
 // Source: docs/spec.md, "config"; docs/decisions.md, 20.1.
 
+import { refuse } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { promptCharactersMax } from "../../base/limits.ts";
-import { refuse } from "../openai/fields.ts";
 
 export type FilledMessages = {
   readonly messages: readonly JsonObject[];

@@ -1,15 +1,15 @@
 // Steps of every change of a configuration: its lock, its state, a new version, deployments.
 // Source: docs/decisions.md, 34.2, 44.2; docs/prompts.md.
 
+import { formatVersion } from "../../base/versions.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { configurationVersionsMax } from "../../base/tenant-limits.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { refuse } from "../openai/fields.ts";
-import { environments, formatVersion, hashContent } from "./configuration.ts";
+import { environments, hashOf } from "./configuration.ts";
 import type { Configuration, Content, Environment } from "./configuration.ts";
 import * as store from "./store.ts";
 import type { ConfigurationRow, Wanted } from "./store.ts";
@@ -37,7 +37,7 @@ export async function lockConfiguration(
   sql: Sql,
   { project: { projectId }, id }: Whose,
 ): Promise<Configuration> {
-  await store.lockCount(sql, projectId);
+  await store.configurationRows.lockCount(sql, projectId);
   return getConfiguration(sql, projectId, { id });
 }
 
@@ -48,16 +48,6 @@ export function toConfiguration({ content, ...row }: ConfigurationRow): Configur
 /** Sorts environments as answers show them. */
 export function inOrder(named: readonly Environment[]): readonly Environment[] {
   return environments.filter((one) => named.includes(one));
-}
-
-/** Throws NAME_TAKEN if another configuration of the project has the name. */
-export async function assertNameFree(
-  sql: Sql,
-  projectId: string,
-  named: { readonly id: string; readonly name: string },
-): Promise<void> {
-  if (!(await store.isNameTaken(sql, projectId, named))) return;
-  throw new ServiceError("NAME_TAKEN", "name: another configuration of the project has it");
 }
 
 type NewVersion = {
@@ -72,7 +62,7 @@ export async function addVersion(sql: Sql, { content, actor, ...row }: NewVersio
   if (row.version > configurationVersionsMax) {
     refuse("id", `has ${configurationVersionsMax} versions, which is the limit; make a new one`);
   }
-  const fullSha = hashContent(content);
+  const fullSha = hashOf(content);
   await store.insertVersion(sql, { ...row, content, fullSha, createdBy: describeActor(actor) });
 }
 
@@ -94,7 +84,7 @@ export function stateOf(configuration: Configuration): JsonObject {
   return {
     name,
     version: formatVersion(version),
-    full_sha: hashContent(configuration),
+    full_sha: hashOf(configuration),
     type,
     provider,
     model: parameters["model"] ?? null,

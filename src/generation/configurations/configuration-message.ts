@@ -1,10 +1,12 @@
 // Messages of configurations, in today's form and in the older one.
 
-import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OldConfigurationSchema } from "../../../gen/waggle/compat/v0/configuration_pb.js";
 import type { ConfigurationSchema } from "../../../gen/waggle/v1/configuration_pb.js";
-import { type Configuration, formatVersion } from "./configuration.ts";
+import { formatVersion } from "../../base/versions.ts";
+import { toStruct } from "../../base/struct.ts";
+import { type Configuration } from "./configuration.ts";
 
 export function toConfigurationMessage(
   configuration: Configuration,
@@ -15,10 +17,10 @@ export function toConfigurationMessage(
     name,
     type,
     provider,
-    parameters: parameters as JsonObject,
+    parameters: toStruct(parameters),
     env: [...configuration.environments],
     tags: [...tags],
-    userProperties: userProperties as JsonObject,
+    userProperties: toStruct(userProperties),
     createdAt: timestampFromDate(configuration.createdAt),
     updatedAt: timestampFromDate(configuration.updatedAt),
     version: formatVersion(configuration.version),
@@ -38,7 +40,7 @@ export function toOldConfigurationMessage(
     env: [...configuration.environments],
     provider,
     type,
-    parameters: parameters as JsonObject,
-    userProperties: userProperties as JsonObject,
+    parameters: toStruct(parameters),
+    userProperties: toStruct(userProperties),
   };
 }

@@ -1,9 +1,9 @@
 // A configuration, the content of its versions, and the names of versions and environments. Pure.
 // Source: docs/decisions.md, 44.1, 44.2; docs/prompts.md.
 
-import { createHash } from "node:crypto";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { refuse } from "../openai/fields.ts";
+import { refuse } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { hashContent, parseVersion } from "../../base/versions.ts";
 
 /** In the order of answers. */
 export const environments = ["dev", "staging", "prod"] as const;
@@ -41,28 +41,12 @@ export function parseEnvironment(text: string, field = "env"): Environment {
   return environment ?? refuse(field, "must be dev, staging or prod");
 }
 
-/** Returns the name of a version: `v1`, `v2`, …. */
-export function formatVersion(version: number): string {
-  return `v${version}`;
-}
-
 /** Returns the number of a version from its name or number; undefined if it is malformed. */
-export function parseVersion(name: string): number | undefined {
-  const [, digits] = /^v?([1-9]\d{0,8})$/.exec(name) ?? [];
-  return digits === undefined ? undefined : Number(digits);
+export function parseVersionOrNumber(name: string): number | undefined {
+  return parseVersion(name.startsWith("v") ? name : `v${name}`);
 }
 
-/** Returns the SHA-256 of a content in hexadecimal; equal contents have equal hashes. */
-export function hashContent(content: Content): string {
-  const { type, provider, parameters, userProperties, tags } = content;
-  const text = JSON.stringify(inOrder({ type, provider, parameters, userProperties, tags }));
-  return createHash("sha256").update(text).digest("hex");
-}
-
-/** Sorts keys, because the order of keys is no difference. */
-function inOrder(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(inOrder);
-  if (!isJsonObject(value)) return value;
-  const keys = Object.keys(value).toSorted();
-  return Object.fromEntries(keys.map((key) => [key, inOrder(value[key] ?? null)]));
+/** Returns the hash of a content. */
+export function hashOf({ type, provider, parameters, userProperties, tags }: Content): string {
+  return hashContent({ type, provider, parameters, userProperties, tags });
 }

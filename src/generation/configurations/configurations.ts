@@ -2,6 +2,7 @@
 // each change and one deployed version in each environment.
 // Source: docs/decisions.md, 34.2, 44.1, 44.2; docs/prompts.md.
 
+import { refuse } from "../../base/errors.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
 import type { ChangeParts } from "../../access/change.ts";
@@ -12,10 +13,8 @@ import type { ProjectId } from "../../base/ids.ts";
 import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { configurationsOfProjectMax } from "../../base/tenant-limits.ts";
-import { refuse } from "../openai/fields.ts";
 import {
   addVersion,
-  assertNameFree,
   deploy,
   getConfiguration,
   lockConfiguration,
@@ -157,12 +156,12 @@ async function create(
   const named = parseEnvironments(fields.env ?? []);
   const message = checkMessage(fields.message ?? "") || "created";
   return changeInside(options, { scope: project, actor }, async (sql) => {
-    if ((await store.lockCount(sql, projectId)) >= configurationsOfProjectMax) {
+    if ((await store.configurationRows.lockCount(sql, projectId)) >= configurationsOfProjectMax) {
       const most = `a project has at most ${configurationsOfProjectMax} configurations`;
       refuse("name", `${most}; delete one first`);
     }
     const id = createUuid();
-    await assertNameFree(sql, projectId, { id, name });
+    await store.configurationRows.assertNameFree(sql, projectId, { id, name });
     await store.insertConfiguration(sql, { id, projectId, name, createdBy: describeActor(actor) });
     await addVersion(sql, { id, version: 1, content, message, actor });
     await deploy(sql, { id, version: 1, actor }, named);
@@ -190,7 +189,7 @@ function update(options: ChangeParts, whose: Whose, fields: ConfigurationFields)
       (deployed.length === named.length &&
         deployed.every((one) => named.includes(one.environment) && one.version === lastVersion));
     if (changes.length === 0 && name === before.name && isDeployed) return { result: false };
-    await assertNameFree(sql, projectId, { id, name });
+    await store.configurationRows.assertNameFree(sql, projectId, { id, name });
     if (changes.length > 0) {
       const what = `updated ${changes.map(({ field }) => field).join(", ")}`;
       const version = {

@@ -1,6 +1,7 @@
 // Checks the fields of a configuration; unknown keys of its parameters pass unchecked.
 // Source: docs/decisions.md, 44.1; docs/prompts.md.
 
+import { refuse } from "../../base/errors.ts";
 import {
   configurationNameLengthMax,
   configurationTagLengthMax,
@@ -13,7 +14,7 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../.
 import { nestingDepthMax } from "../../base/limits.ts";
 import { configurationBytesMax } from "../../base/tenant-limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
-import { type Fields, fieldsOf, itemFields, refuse } from "../openai/fields.ts";
+import { type Fields, fieldsOf, itemFields } from "../openai/fields.ts";
 import { configurationTypes, environments, parseEnvironment } from "./configuration.ts";
 import type { ConfigurationType, Content, Environment } from "./configuration.ts";
 

@@ -4,9 +4,9 @@ import { toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ConfigurationService } from "../../../gen/waggle/v1/configuration_pb.js";
+import { refuse } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
-import { refuse } from "../openai/fields.ts";
 import type { Configurations } from "./configurations.ts";
 import { toConfigurationMessage } from "./configuration-message.ts";
 

@@ -3,6 +3,7 @@
 import type { PendingQuery, Row } from "postgres";
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { namedRows } from "../../postgres/named-rows.ts";
 import type { ConfigurationType, Content, Environment } from "./configuration.ts";
 
 type Fragment = PendingQuery<Row[]>;
@@ -77,30 +78,13 @@ function selectConfigurations(sql: Sql, environment: Environment | undefined): F
     where version = ${wanted} and deleted_at is null`;
 }
 
-/** Arbitrary constant; with a project, the key of the lock for changing its configurations. */
-const changeLockKey = 730_522;
-
-/** Waits until no other transaction changes a project's configurations; returns their number. */
-export async function lockCount(sql: Sql, projectId: string): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from configurations
-    where project_id = ${projectId} and deleted_at is null`;
-  return row?.count ?? 0;
-}
-
-/** Returns whether another configuration of the project has a name. */
-export async function isNameTaken(
-  sql: Sql,
-  projectId: string,
-  { id, name }: { readonly id: string; readonly name: string },
-): Promise<boolean> {
-  const rows = await sql`
-    select 1 from configurations
-    where project_id = ${projectId} and name = ${name} and configuration_id <> ${id}
-      and deleted_at is null`;
-  return rows.length > 0;
-}
+/** Configurations of projects and their names. */
+export const configurationRows = namedRows({
+  table: "configurations",
+  idColumn: "configuration_id",
+  noun: "configuration",
+  lockKey: 730_522,
+});
 
 export type Wanted = {
   readonly id: string;

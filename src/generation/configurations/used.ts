@@ -1,8 +1,9 @@
 // A configuration as a model call uses it: model, hyperparameters, messages, functions and response
 // format, in the words of the OpenAI API. Pure. Source: docs/decisions.md, 44.5; docs/prompts.md.
 
+import { formatVersion } from "../../base/versions.ts";
 import { isJsonArray, isJsonObject, type JsonObject, present } from "../../base/json.ts";
-import { type Configuration, type Environment, formatVersion } from "./configuration.ts";
+import { type Configuration, type Environment } from "./configuration.ts";
 
 export type UsedConfiguration = {
   /** `provider/model`. */

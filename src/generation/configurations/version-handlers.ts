@@ -8,10 +8,10 @@ import type {
   ConfigurationVersionSchema,
   ConfigurationVersionService,
 } from "../../../gen/waggle/v1/configuration_version_pb.js";
+import { formatVersion } from "../../base/versions.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { toPageAnswer } from "../../base/pages.ts";
 import { projectOf } from "../../access/call.ts";
-import { formatVersion } from "./configuration.ts";
 import type { FieldChange } from "./diff.ts";
 import { whoseOf } from "./handlers.ts";
 import type { ConfigurationVersion, ConfigurationVersions } from "./versions.ts";

@@ -3,16 +3,16 @@
 
 import { changeInside } from "../../access/change.ts";
 import type { ChangeParts } from "../../access/change.ts";
+import { formatVersion } from "../../base/versions.ts";
 import { pageLimitMax } from "../../base/field-limits.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { formatKeyCursor, parseKeyCursor, parseSequence } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { refuse } from "../openai/fields.ts";
 import { deploy, getConfiguration, inOrder, lockConfiguration } from "./change.ts";
 import type { Whose } from "./change.ts";
-import { formatVersion, parseEnvironment, parseVersion } from "./configuration.ts";
+import { parseEnvironment, parseVersionOrNumber } from "./configuration.ts";
 import type { Content, Environment } from "./configuration.ts";
 import { compareContents } from "./diff.ts";
 import type { FieldChange } from "./diff.ts";
@@ -127,7 +127,7 @@ export function createConfigurationVersions(options: ChangeParts): Configuration
 }
 
 async function findNamed(sql: Sql, id: string, name: string): Promise<ConfigurationVersion> {
-  const version = parseVersion(name);
+  const version = parseVersionOrNumber(name);
   const row = version && (await store.findVersion(sql, id, version));
   if (!row) throw new ServiceError("NOT_FOUND", "no such version");
   return toVersion(row);

@@ -1,7 +1,7 @@
 // Reads members of an OpenAI request with their paths, so that an untranslatable member is refused
 // by name. null counts as absent. Source: docs/decisions.md, 20.1, 21.1; docs/generations.md.
 
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 
 /** Value with its path, such as `messages[0].content`. */
@@ -26,11 +26,6 @@ export type Fields = {
   /** Refuses every present member that is not listed. */
   readonly only: (...names: readonly string[]) => void;
 };
-
-/** Throws INVALID_ARGUMENT naming the path. */
-export function refuse(path: string, why: string): never {
-  throw new ServiceError("INVALID_ARGUMENT", `${path}: ${why}`);
-}
 
 /** Message for members without an equivalent at the provider. */
 export const untranslatable = "cannot be translated for this provider";

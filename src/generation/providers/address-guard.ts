@@ -6,7 +6,7 @@ import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { Resolver } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
-import { refuse } from "../openai/fields.ts";
+import { refuse } from "../../base/errors.ts";
 import { OutboundError } from "./network-error.ts";
 
 export type AddressGuard = {

@@ -1,6 +1,6 @@
 // Address of a provider's API for connections without a base URL. Source: docs/generations.md.
 
-import { refuse } from "../openai/fields.ts";
+import { refuse } from "../../base/errors.ts";
 import type { Connection, ProviderType } from "../provider.ts";
 
 const own: { readonly [Type in ProviderType]?: string } = {

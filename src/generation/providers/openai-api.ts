@@ -2,7 +2,7 @@
 // Source: docs/decisions.md, 21.1; the OpenAI API reference.
 
 import type { Dispatcher } from "undici";
-import { refuse } from "../openai/fields.ts";
+import { refuse } from "../../base/errors.ts";
 import { isJsonObject, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { containersMax, nestingDepthMax } from "../../base/limits.ts";

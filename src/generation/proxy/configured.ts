@@ -1,12 +1,13 @@
 // A proxied chat that names a configuration: the configuration's members of the OpenAI API, under
 // those that the request gives itself. Source: docs/decisions.md, 44.5; docs/prompts.md.
 
+import { refuse } from "../../base/errors.ts";
 import { isJsonArray, isJsonObject, type JsonObject, present } from "../../base/json.ts";
 import { assertSound } from "../../tracing/events/parse-event.ts";
 import { historyName, toTool, toToolChoice } from "../chat/request.ts";
 import { fillMessages } from "../chat/template.ts";
 import type { UsedConfiguration } from "../configurations/used.ts";
-import { fieldsOf, refuse } from "../openai/fields.ts";
+import { fieldsOf } from "../openai/fields.ts";
 
 /** Members that name a configuration; no provider sees them. */
 export type Naming = {

@@ -2,13 +2,13 @@
 // Source: docs/decisions.md, 21.2; W3C Trace Context, 3.2 (traceparent).
 
 import { isUtf8 } from "node:buffer";
+import { refuse } from "../../base/errors.ts";
 import { callHeaderLengthMax, callTimeoutMsMax } from "../../base/field-limits.ts";
 import { isRecordId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, tryParseJson } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import { findOwnKey } from "../calls/generation-event.ts";
-import { refuse } from "../openai/fields.ts";
 import { deriveEventId, deriveSessionId } from "../../tracing/spans/identity.ts";
 
 export type CallHeaders = {

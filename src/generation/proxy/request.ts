@@ -1,13 +1,13 @@
 // Checks the fields of a request that the proxy needs; the provider checks the others.
 // Source: docs/decisions.md, 21.1.
 
+import { refuse } from "../../base/errors.ts";
 import { modelLengthMax } from "../../base/field-limits.ts";
 import { isJsonArray, isJsonObject, type JsonObject, present } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
 import type { ModelRequest } from "../calls/model-call.ts";
 import type { RecordedRequest } from "../calls/generation-event.ts";
-import { refuse } from "../openai/fields.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */

@@ -1,8 +1,8 @@
 // ToolService: a message in, a message out, no decisions.
 
-import type { JsonObject } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ToolService } from "../../../gen/waggle/compat/v0/tool_pb.js";
+import { toStruct } from "../../base/struct.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
 import type { Tools } from "./tools.ts";
 
@@ -17,7 +17,7 @@ export function toolHandlers(tools: Tools): ServiceImpl<typeof ToolService> {
           task,
           name,
           description,
-          parameters: parameters as JsonObject,
+          parameters: toStruct(parameters),
           toolType: type,
         })),
       };

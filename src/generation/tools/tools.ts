@@ -6,14 +6,13 @@ import { changeInside } from "../../access/change.ts";
 import type { ChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { toolDescriptionLengthMax, toolNameLengthMax } from "../../base/field-limits.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { toolsBytesMax, toolsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { checkSound, checkText } from "../configurations/fields.ts";
-import { refuse } from "../openai/fields.ts";
 import * as store from "./store.ts";
 import type { ToolRow, ToolType } from "./store.ts";
 

@@ -22,6 +22,7 @@ import type { Reading } from "../events/sized-read.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { EventSelection, PageRequest } from "./export.ts";
 import type { FilterInput } from "./filter.ts";
+import type { Bounds } from "./instant.ts";
 
 export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportService> {
   return {
@@ -117,12 +118,19 @@ type SelectingMessage = {
 };
 type PagingMessage = SelectingMessage & Pick<PageRequest, "limit" | "page" | "cursor">;
 
+/** Returns the bounds of a date range, whose fields have two names each. */
+export function toBounds(dateRange: DateRange | undefined): Bounds {
+  return {
+    fromMs: [dateRange?.gte, dateRange?.startTime],
+    toMs: [dateRange?.lte, dateRange?.endTime],
+  };
+}
+
 function toSelection(message: SelectingMessage): EventSelection {
   const { filters, dateRange, projections, evaluationId } = message;
   return {
     filters: filters.map(toFilterInput),
-    fromMs: [dateRange?.gte, dateRange?.startTime],
-    toMs: [dateRange?.lte, dateRange?.endTime],
+    ...toBounds(dateRange),
     evaluationId,
     projections,
   };

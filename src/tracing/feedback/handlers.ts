@@ -2,14 +2,13 @@
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Feedback, FeedbackService } from "../../../gen/waggle/v1/feedback_pb.js";
+import type { FeedbackService } from "../../../gen/waggle/v1/feedback_pb.js";
 import { toPageAnswer } from "../../base/pages.ts";
+import { toStruct } from "../../base/struct.ts";
 import { projectOf } from "../../access/call.ts";
 import { readingOf } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { FeedbackRecord } from "./feedback.ts";
-
-type Struct = NonNullable<Feedback["feedback"]>;
 
 export function feedbackHandlers(tracingOf: TracingOf): ServiceImpl<typeof FeedbackService> {
   return {
@@ -31,8 +30,7 @@ export function feedbackHandlers(tracingOf: TracingOf): ServiceImpl<typeof Feedb
 function toMessage({ createdAtUs, items, generationId, groundTruth, task }: FeedbackRecord) {
   return {
     createdAt: timestampFromMs(Math.floor(createdAtUs / 1000)),
-    // The same JSON, except that our type is read-only.
-    feedback: items as Struct,
+    feedback: toStruct(items),
     generationId,
     ...(groundTruth !== undefined && { groundTruth }),
     task,

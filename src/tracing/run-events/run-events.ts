@@ -6,6 +6,7 @@ import type { ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { answerBytesMax } from "../../base/limits.ts";
 import { runEventsMax } from "../../base/tenant-limits.ts";
+import { createPacer } from "../../base/pacer.ts";
 import type { Database } from "../../postgres/database.ts";
 import { unescapeJson, unescapeText } from "../events/postgres-text.ts";
 import { readAnswer } from "../events/answer.ts";
@@ -64,7 +65,13 @@ export function createRunEvents(
         store.runEventRows(sql, projectId, sessions, page),
       );
       if (rows.length > runEventsMax || rows.some((row) => !row.is_sent)) throw tooMany();
-      const events = withDatapoints(rows.map(toRunEvent));
+      const pacer = createPacer(context.memory.holder);
+      const found: RunEvent[] = [];
+      for (const row of rows) {
+        found.push(toRunEvent(row));
+        if (pacer.due()) await pacer.rest();
+      }
+      const events = withDatapoints(found);
       if (filters.length === 0) return events;
       const ids = events.map(({ eventId }) => eventId);
       const matching = new Set(await selection.matching(projectId, ids, filters));

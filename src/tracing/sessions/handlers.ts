@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { projectOf } from "../../access/call.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { originOf, toBatchItems } from "../events/handlers.ts";
-import { readingOf, toFilterInput } from "../export/handlers.ts";
+import { readingOf, toBounds, toFilterInput } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toSessionMessage, toSkeletonMessage, toTreeMessage } from "./session-message.ts";
 
@@ -52,8 +52,7 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
       const project = projectOf(context);
       const query = {
         filters: request.filters.map(toFilterInput),
-        fromMs: [request.dateRange?.gte, request.dateRange?.startTime],
-        toMs: [request.dateRange?.lte, request.dateRange?.endTime],
+        ...toBounds(request.dateRange),
         limit: request.limit,
         cursor: request.cursor,
       };

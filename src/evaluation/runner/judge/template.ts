@@ -2,7 +2,7 @@
 // for each event. Source: docs/evaluators.md; docs/decisions.md, 23.
 
 import { promptPathKeysMax } from "../../../base/field-limits.ts";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import { findValue, type JsonObject, type Tries } from "../../../base/json.ts";
 import { promptCharactersMax } from "../../../base/limits.ts";
 import { buckets } from "../../../tracing/events/event.ts";
 import { eventFieldNames } from "../evaluated-event.ts";
@@ -115,37 +115,9 @@ export function fillTemplate({ parts }: Template, event: JsonObject): FilledTemp
   return { text: texts.join(""), absent: [...absent] };
 }
 
-type Tries = { left: number };
-
 function textAt(event: JsonObject, [root, ...keys]: Path, tries: Tries): string | undefined {
   const from = root === eventName ? event : event[root];
   const value = findValue(from, keys, tries);
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/**
- * Looks up keys, which may contain dots: of several keys that fit, the longest that leads to a
- * value wins.
- */
-function findValue(
-  value: JsonValue | undefined,
-  keys: readonly string[],
-  tries: Tries,
-): JsonValue | undefined {
-  const [first] = keys;
-  if (first === undefined) return value;
-  if (isJsonArray(value)) {
-    return /^\d+$/.test(first) ? findValue(value[Number(first)], keys.slice(1), tries) : undefined;
-  }
-  if (!isJsonObject(value)) return undefined;
-  for (let length = keys.length; length > 0; length -= 1) {
-    tries.left -= 1;
-    if (tries.left < 0) return undefined;
-    const key = keys.slice(0, length).join(".");
-    if (!Object.hasOwn(value, key)) continue;
-    const found = findValue(value[key], keys.slice(length), tries);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }

@@ -1,8 +1,8 @@
 // Settings and secrets of each provider type: which ones it takes and needs, and their forms.
 // Source: docs/generations.md; the providers' own documentation.
 
+import { refuse } from "../../../base/errors.ts";
 import { baseUrlLengthMax } from "../../../base/field-limits.ts";
-import { refuse } from "../../openai/fields.ts";
 import { providerTypes, secretNames } from "../../provider.ts";
 import type { ProviderType, SecretName, Secrets, Settings } from "../../provider.ts";
 

@@ -1,8 +1,7 @@
 // Secrets of one row of credentials: which ones a change keeps, and their encryption.
 // Source: docs/generations.md.
 
-import { ServiceError } from "../../../base/errors.ts";
-import { refuse } from "../../openai/fields.ts";
+import { refuse, ServiceError } from "../../../base/errors.ts";
 import type { SecretName, Secrets, Settings } from "../../provider.ts";
 import type { EncryptionKeys, Binding } from "./encryption-keys.ts";
 import { secretsOf } from "./fields.ts";

@@ -1,6 +1,6 @@
 // Resolves a model name among the providers of a project. Source: docs/decisions.md, 21.3.
 
-import { refuse } from "../../openai/fields.ts";
+import { refuse } from "../../../base/errors.ts";
 import { modelLengthMax } from "../../../base/field-limits.ts";
 import {
   type Connection,

@@ -3,9 +3,10 @@
 // Source: docs/generations.md.
 
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from "@ai-sdk/provider";
+import { refuse } from "../../../base/errors.ts";
 import { isJsonArray } from "../../../base/json.ts";
 import type { ProviderType } from "../../provider.ts";
-import { type Fields, type Item, itemFields, refuse, untranslatable } from "../../openai/fields.ts";
+import { type Fields, type Item, itemFields, untranslatable } from "../../openai/fields.ts";
 
 export type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 

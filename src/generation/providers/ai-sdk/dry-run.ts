@@ -7,7 +7,8 @@ import {
   type SharedV4Warning,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
-import { type Fields, refuse, untranslatable } from "../../openai/fields.ts";
+import { refuse } from "../../../base/errors.ts";
+import { type Fields, untranslatable } from "../../openai/fields.ts";
 import type { Target } from "../../provider.ts";
 import { chatModel, type Fetch } from "./language-models.ts";
 

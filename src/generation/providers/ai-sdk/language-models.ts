@@ -10,7 +10,7 @@ import { createMistral } from "@ai-sdk/mistral";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { EmbeddingModelV4, LanguageModelV4 } from "@ai-sdk/provider";
-import { refuse } from "../../openai/fields.ts";
+import { refuse } from "../../../base/errors.ts";
 import type { Connection, ProviderType, Target } from "../../provider.ts";
 import { azureApiVersionDefault, baseUrlOf } from "../base-url.ts";
 

@@ -7,10 +7,11 @@ import type {
   LanguageModelV4ToolCallPart,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
+import { refuse } from "../../../base/errors.ts";
 import { isJsonObject, type JsonValue } from "../../../base/json.ts";
 import type { ProviderType } from "../../provider.ts";
 import { toTexts, toUserParts } from "./content-parts.ts";
-import { type Fields, itemFields, refuse, untranslatable } from "../../openai/fields.ts";
+import { type Fields, itemFields, untranslatable } from "../../openai/fields.ts";
 
 type AssistantParts = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
 

@@ -1,0 +1,30 @@
+// Versions of resources: their names, and hashes of their contents.
+// Source: docs/decisions.md, 25.3, 44.2.
+
+import { createHash } from "node:crypto";
+import { isJsonObject, type JsonValue } from "./json.ts";
+
+/** Returns the name of a version: `v1`, `v2`, …. */
+export function formatVersion(version: number): string {
+  return `v${version}`;
+}
+
+/** Returns the number of a version; undefined if the name is malformed. */
+export function parseVersion(name: string): number | undefined {
+  const [, digits] = /^v([1-9]\d{0,8})$/.exec(name) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Returns the SHA-256 of a content in hexadecimal; the order of its keys is no difference. */
+export function hashContent(content: JsonValue): string {
+  return createHash("sha256")
+    .update(JSON.stringify(inOrder(content)))
+    .digest("hex");
+}
+
+function inOrder(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(inOrder);
+  if (!isJsonObject(value)) return value;
+  const keys = Object.keys(value).toSorted();
+  return Object.fromEntries(keys.map((key) => [key, inOrder(value[key] ?? null)]));
+}
