@@ -264,6 +264,11 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
   });
 }
 
+/** Returns the key of commands that call a running service, if the environment has one. */
+export function readApiKey(environment: Environment = process.env): string | undefined {
+  return environment["WAGGLE_API_KEY"];
+}
+
 /** Settings whose variables have their usual names without a prefix. */
 const namedElsewhere = /^(database-url|temporal-.+)$/;
 

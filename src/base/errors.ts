@@ -62,6 +62,8 @@ export const outcomes = {
   SHUTTING_DOWN: { code: Code.Unavailable, status: 503 },
   /** The database does not answer; try again. */
   DATABASE_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
+  /** The event of a queue has no free place for the caller, or the caller has reviewed it. */
+  ITEM_TAKEN: { code: Code.FailedPrecondition, status: 409 },
   /** The model's provider refuses the request; the message is the provider's. */
   PROVIDER_REJECTED: { code: Code.InvalidArgument, status: 400 },
   /** The provider failed, refused the credentials or closed the connection early. */
@@ -87,6 +89,10 @@ export const outcomes = {
   BACKFILL_RUNNING: { code: Code.FailedPrecondition, status: 409 },
   /** The backfill has ended, so it cannot be paused, resumed or cancelled. */
   BACKFILL_ENDED: { code: Code.FailedPrecondition, status: 409 },
+  /** The run was executed before, or the organization has its maximum of executions. */
+  EXECUTION_RUNNING: { code: Code.FailedPrecondition, status: 409 },
+  /** The execution has ended, or nothing of it is left to run. */
+  EXECUTION_ENDED: { code: Code.FailedPrecondition, status: 409 },
   /** The call took longer than its deadline, set by the caller or by the service. */
   DEADLINE_EXCEEDED: { code: Code.DeadlineExceeded, status: 504 },
   /** A bug; logged with its cause, answered without a message. */

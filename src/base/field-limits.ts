@@ -92,3 +92,11 @@ export const runDescriptionLengthMax = 10_000;
 
 /** Maximum characters of a reviewer's comment. */
 export const reviewCommentLengthMax = 10_000;
+
+/** Maximum characters of the name of a queue, of its description, and of a reviewer's name. */
+export const queueNameLengthMax = 256;
+export const queueDescriptionLengthMax = 10_000;
+export const reviewerNameLengthMax = 256;
+
+/** Maximum characters of the explanation of a person's score. */
+export const reviewExplanationLengthMax = 2_000;

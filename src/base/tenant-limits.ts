@@ -81,6 +81,24 @@ export const chunksOfProjectMax = 8;
 /** Maximum open chunks of an organization: the number of steps that one worker runs. */
 export const chunksOfOrgMax = chunkStepsMax;
 
+/**
+ * Maximum executions of an organization that have not ended, model calls of one at a time, tries of
+ * a datapoint's call, and failed datapoints in a row that end it.
+ */
+export const executionsOfOrgMax = 16;
+export const executionConcurrencyMax = 32;
+export const datapointTriesMax = 4;
+export const executionFailuresMax = 10;
+
+/**
+ * Maximum bytes of an imported file after decompression, milliseconds until it is read, files that
+ * a process reads at once, and files that wait.
+ */
+export const datasetFileBytesMax = 256 * MB;
+export const datasetFileMsMax = 120_000;
+export const datasetFilesMax = 2;
+export const datasetFilesWaitingMax = 100;
+
 /** Maximum metrics of a project: one page holds all of them, and the running ones are in memory. */
 export const metricsOfProjectMax = 1_000;
 
@@ -258,3 +276,31 @@ export const runsOfProjectMax = 100_000;
 
 /** Maximum comments of reviewers on a run. */
 export const reviewCommentsMax = 10_000;
+
+/** Maximum queues of a project: one answer lists all of them. */
+export const queuesOfProjectMax = 100;
+
+/**
+ * Maximum events of a queue that wait, all events of it, which every change counts, and events that
+ * one call adds or removes.
+ */
+export const openItemsOfQueueMax = 10_000;
+export const itemsOfQueueMax = 100_000;
+export const itemsOfCallMax = 10_000;
+
+/** Maximum people who review an event, seconds of a claim, and scores of a review. */
+export const reviewersOfEventMax = 10;
+export const claimSecondsMax = 86_400;
+export const scoresOfReviewMax = 50;
+
+/** Maximum scores of a queue that an answer about agreement is computed from. */
+export const agreementScoresMax = 200_000;
+
+/**
+ * Maximum events, newest first, and scores on them, that a judge's reliability is computed from.
+ */
+export const reliabilityEventsMax = 100_000;
+
+/** Maximum groups of one list of a judge's reliability, and maximum disagreements in it. */
+export const reliabilityGroupsMax = 400;
+export const reliabilityWorstMax = 20;

@@ -1,6 +1,6 @@
 // The command line: waggle start | start-once | serve | worker | migrate | doctor | keys |
-// members | sign-in-link | audit | provider-credentials | prices. Each command is one file in
-// commands/.
+// members | sign-in-link | audit | provider-credentials | prices | import. Each command is one file
+// in commands/.
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
@@ -8,6 +8,7 @@ import { runAudit } from "./audit.ts";
 import { print } from "./command.ts";
 import type { Command } from "./command.ts";
 import { runDoctor } from "./doctor.ts";
+import { runImport } from "./import.ts";
 import { runKeys } from "./keys.ts";
 import { runMembers } from "./members.ts";
 import { runMigrate } from "./migrate.ts";
@@ -36,6 +37,10 @@ const commands: Readonly<Record<string, Command>> = {
   "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
   audit: { summary: "verify the audit log's chains", run: runAudit },
   prices: { summary: "estimate the costs of stored events anew: recost", run: runPrices },
+  import: {
+    summary: "move exports of langfuse, phoenix, langsmith or otlp into a project",
+    run: runImport,
+  },
   "provider-credentials": {
     summary: "put stored secrets under the first encryption key: rotate",
     run: runProviderCredentials,
@@ -47,16 +52,21 @@ const flagOptions = {
   help: { type: "boolean", short: "h" },
   apply: { type: "boolean" },
   dataplane: { type: "string" },
+  "dry-run": { type: "boolean" },
   email: { type: "string" },
   "expires-in-days": { type: "string" },
+  format: { type: "string" },
   from: { type: "string" },
+  "key-file": { type: "string" },
   kind: { type: "string" },
   name: { type: "string" },
   org: { type: "string" },
   permissions: { type: "string" },
   project: { type: "string" },
+  report: { type: "string" },
   role: { type: "string" },
   to: { type: "string" },
+  url: { type: "string" },
   "with-created": { type: "boolean" },
   workspace: { type: "string" },
 } as const;

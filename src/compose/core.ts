@@ -119,6 +119,8 @@ export async function createCore(options: CoreOptions) {
     sandbox,
     tracingOf: tracing.of,
     judgeCalls: generation.judgeCalls,
+    configurations: generation.configurations,
+    configuredCalls: generation.configuredCalls,
   });
   tracing.listen(evaluation.listener);
   return { ...access, manifest, people, controlplane, tracing, generation, evaluation };

@@ -8,10 +8,15 @@ import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
 import { ConfigurationVersionService } from "../../gen/waggle/v1/configuration_version_pb.js";
 import { DataPlaneService } from "../../gen/waggle/v1/dataplane_pb.js";
 import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
+import {
+  DatasetFileService,
+  ExportDatasetResponseSchema,
+} from "../../gen/waggle/v1/dataset_file_pb.js";
 import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
 import { BackfillService } from "../../gen/waggle/v1/backfill_pb.js";
 import { EvaluationService } from "../../gen/waggle/v1/evaluation_pb.js";
 import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
+import { ExecutionService } from "../../gen/waggle/v1/execution_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService, StreamEventsResponseSchema } from "../../gen/waggle/v1/export_pb.js";
 import { FeedbackService } from "../../gen/waggle/v1/feedback_pb.js";
@@ -31,6 +36,7 @@ import { ModelAliasService } from "../../gen/waggle/v1/model_alias_pb.js";
 import { OrganizationService } from "../../gen/waggle/v1/organization_pb.js";
 import { ProjectService } from "../../gen/waggle/v1/project_pb.js";
 import { ProviderCredentialService } from "../../gen/waggle/v1/provider_credential_pb.js";
+import { QueueService } from "../../gen/waggle/v1/queue_pb.js";
 import { RunService } from "../../gen/waggle/v1/run_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { WorkspaceService } from "../../gen/waggle/v1/workspace_pb.js";
@@ -48,6 +54,7 @@ import { isProject } from "../access/scope.ts";
 import { createEntrance } from "../access/sign-in/entrance.ts";
 import { createSignInPages } from "../access/sign-in/pages.ts";
 import { type Core, createCore } from "./core.ts";
+import { parquetContentType } from "../base/parquet-file.ts";
 import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
@@ -64,11 +71,17 @@ import {
   datasetHandlers,
   oldDatasetHandlers,
 } from "../evaluation/datasets/handlers.ts";
+import { encodeCsv } from "../evaluation/datasets/files/csv-message.ts";
+import { encodeDatasetParquet } from "../evaluation/datasets/files/dataset-parquet.ts";
+import { csvContentType } from "../evaluation/datasets/files/file-format.ts";
+import { datasetFileHandlers } from "../evaluation/datasets/files/handlers.ts";
 import type { Evaluation } from "../evaluation/evaluation.ts";
 import { evaluationHandlers } from "../evaluation/evaluations/handlers.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
+import { executionHandlers } from "../evaluation/executions/handlers.ts";
 import { metricHandlers } from "../evaluation/metrics/handlers.ts";
 import { oldMetricHandlers } from "../evaluation/metrics/old-handlers.ts";
+import { queueHandlers } from "../evaluation/queues/handlers.ts";
 import { oldRunHandlers, runHandlers } from "../evaluation/runs/handlers.ts";
 import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
@@ -89,7 +102,7 @@ import { findDatabaseFault } from "../postgres/faults.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { eventHandlers } from "../tracing/events/handlers.ts";
 import { exportHandlers } from "../tracing/export/handlers.ts";
-import { encodeParquet, parquetContentType } from "../tracing/export/parquet.ts";
+import { encodeParquet } from "../tracing/export/parquet.ts";
 import { feedbackHandlers } from "../tracing/feedback/handlers.ts";
 import { tracingHandlers } from "../tracing/model-events/handlers.ts";
 import { sessionHandlers } from "../tracing/sessions/handlers.ts";
@@ -172,6 +185,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     pages: signInPages,
     streamEncoders: [
       streamEncoder(parquetContentType, StreamEventsResponseSchema, encodeParquet),
+      streamEncoder(parquetContentType, ExportDatasetResponseSchema, encodeDatasetParquet),
+      streamEncoder(csvContentType, ExportDatasetResponseSchema, encodeCsv),
       eventStreamEncoder(StreamChatResponseSchema),
     ],
     ...transportSettings(config),
@@ -247,15 +262,19 @@ function addGenerationServices(router: ServiceRouter, generation: Generation): v
 }
 
 function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): void {
-  const { metrics, versions, backfills, datasets, datapoints, runs, runResults } = evaluation;
+  const { metrics, versions, backfills, datasets, datapoints, runs } = evaluation;
   router.service(MetricService, metricHandlers(metrics));
   router.service(MetricVersionService, metricVersionHandlers(versions));
   router.service(OldMetricService, oldMetricHandlers(metrics));
   router.service(EvaluatorService, evaluatorHandlers(evaluation));
   router.service(BackfillService, backfillHandlers(backfills));
   router.service(DatasetService, datasetHandlers(datasets, datapoints));
+  const { datasetExports, datasetImports } = evaluation;
+  router.service(DatasetFileService, datasetFileHandlers(datasetExports, datasetImports));
   router.service(DatapointService, datapointHandlers(datapoints));
-  router.service(RunService, runHandlers(runs, runResults));
+  router.service(RunService, runHandlers(evaluation));
+  router.service(ExecutionService, executionHandlers(evaluation.executions));
+  router.service(QueueService, queueHandlers(evaluation));
   router.service(EvaluationService, evaluationHandlers(evaluation.evaluations));
   router.service(OldRunService, oldRunHandlers(runs));
   router.service(OldDatasetService, oldDatasetHandlers(datasets, datapoints));

@@ -51,8 +51,9 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
     logger,
     onScores: (scores) => metrics.addScores(scores),
     tracingOf: tracing.of,
+    configuredCalls: generation.configuredCalls,
   });
-  const { chunks, backfillRuns } = work;
+  const { chunks, backfillRuns, executionRuns } = work;
   const activities = createActivities({
     archives,
     keys,
@@ -62,6 +63,7 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
     client,
     chunks,
     backfillRuns,
+    executionRuns,
   });
   const relay = createRelay({ database, client, logger });
   const worker = startWorker({ target, client, activities, logger });

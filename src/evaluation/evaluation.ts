@@ -9,6 +9,8 @@ import { chunkStepWaitMsMax } from "../base/tenant-limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
+import type { Configurations } from "../generation/configurations/configurations.ts";
+import type { ConfiguredCalls } from "../generation/configured/configured-calls.ts";
 import type { JudgeCalls } from "../generation/judge/judge-calls.ts";
 import type { CommittedScores, EvaluationStats } from "../observability/metrics.ts";
 import type { Outbox } from "../outbox/outbox.ts";
@@ -20,13 +22,21 @@ import { type BackfillRuns, createBackfillRuns } from "./backfills/backfill-runs
 import { watchBackfills } from "./backfills/backfill-watch.ts";
 import { type Backfills, createBackfills } from "./backfills/backfills.ts";
 import { createDatapoints, type Datapoints } from "./datasets/datapoints.ts";
+import { createDatasetExports, type DatasetExports } from "./datasets/files/exports.ts";
+import { createDatasetImports, type DatasetImports } from "./datasets/files/imports.ts";
+import { createFileReader } from "./datasets/files/read-file.ts";
 import { createDatasets, type Datasets } from "./datasets/datasets.ts";
 import { createEvaluations, type Evaluations } from "./evaluations/evaluations.ts";
 import { createRunResults, type RunResults } from "./runs/results.ts";
 import { createRuns, type Runs } from "./runs/runs.ts";
+import { createExecutionRuns, type ExecutionRuns } from "./executions/execution-runs.ts";
+import { watchExecutions } from "./executions/execution-watch.ts";
+import { createExecutions, type Executions } from "./executions/executions.ts";
+import { createRunProgress, type RunProgressReader } from "./runs/progress.ts";
 import { type Chunks, createChunks } from "./scores/run-chunk.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { createMetricVersions, type MetricVersions } from "./metrics/versions.ts";
+import { createReliability, type Reliability } from "./reliability/reliability.ts";
 import { createWhy, type Why } from "./why/why.ts";
 import { createDispatcher, type DispatcherOptions } from "./online/dispatcher.ts";
 import { createEvaluationQueue } from "./online/queue.ts";
@@ -36,6 +46,11 @@ import type { PythonSandbox } from "./runner/python/sandbox.ts";
 import { createRunner, type Runner } from "./runner/runner.ts";
 import { createScores, type Scores } from "./scores/scores.ts";
 import { createPreview, type Preview } from "./preview/preview.ts";
+import { type Agreements, createAgreements } from "./queues/agreements.ts";
+import { createHumanMetrics } from "./queues/human-metrics.ts";
+import { createQueueItems, type QueueItems } from "./queues/items.ts";
+import { createQueues, type Queues } from "./queues/queues.ts";
+import { createReviews, type Reviews } from "./queues/reviews.ts";
 
 export type EvaluationOptions = {
   readonly config: Pick<Config, "evaluation">;
@@ -50,8 +65,9 @@ export type EvaluationOptions = {
   readonly sandbox: PythonSandbox;
   /** May be created later, because creation does not call it. */
   readonly tracingOf: TracingOf;
-  /** May be created later, because creation does not call it. */
   readonly judgeCalls: JudgeCalls;
+  readonly configurations: Configurations;
+  readonly configuredCalls: ConfiguredCalls;
 };
 
 export type Evaluation = {
@@ -59,12 +75,22 @@ export type Evaluation = {
   readonly versions: MetricVersions;
   readonly preview: Preview;
   readonly why: Why;
+  readonly reliability: Reliability;
   readonly backfills: Backfills;
   readonly datasets: Datasets;
   readonly datapoints: Datapoints;
+  readonly datasetExports: DatasetExports;
+  readonly datasetImports: DatasetImports;
   readonly runs: Runs;
   readonly runResults: RunResults;
+  readonly runProgress: RunProgressReader;
+  readonly executions: Executions;
   readonly evaluations: Evaluations;
+  /** Annotation queues, their events, and what people do with them. */
+  readonly queues: Queues;
+  readonly items: QueueItems;
+  readonly reviews: Reviews;
+  readonly agreements: Agreements;
   readonly runner: Runner;
   readonly eventMemory: EventMemory;
   readonly scores: Scores;
@@ -84,10 +110,26 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   });
   const scores = createScores({ clusters, tracingOf, failuresMax });
   const backfills: Backfills = createBackfills({ ...options, metrics, scores });
-  const queue = createEvaluationQueue({ clusters, metrics, scores });
+  const items = createQueueItems({ clusters, tracingOf });
+  const queues = createQueues({ ...options, items });
+  const humanMetrics = createHumanMetrics(metrics);
+  const queue = createEvaluationQueue({ clusters, takers: [metrics, queues], scores });
   const eventMemory = createEventMemory();
   const datasets = createDatasets({ clusters });
-  const runs = createRuns({ clusters, datasets });
+  const datapoints = createDatapoints({ clusters, tracingOf });
+  const datasetExports = createDatasetExports({ clusters });
+  const runs: Runs = createRuns({
+    clusters,
+    datasets,
+    forgetExecution: (...of) => executions.forget(...of),
+  });
+  const executions = createExecutions({
+    ...options,
+    calls: options.configuredCalls,
+    datasets,
+    datasetExports,
+    runs,
+  });
   const runResults = createRunResults({ runs, metrics, tracingOf });
   const runner = createRunner({ sandbox, judge: createJudge({ calls: options.judgeCalls }) });
   return {
@@ -95,14 +137,23 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     scores,
     backfills,
     datasets,
-    datapoints: createDatapoints({ clusters, tracingOf }),
+    datapoints,
+    datasetExports,
+    datasetImports: createDatasetImports({ clusters, reader: createFileReader() }),
     runs,
     runResults,
+    runProgress: createRunProgress({ tracingOf, metrics, scores, queue }),
+    executions,
     evaluations: createEvaluations({ runs, results: runResults, tracingOf }),
+    queues,
+    items,
+    reviews: createReviews({ clusters, tracingOf, humanMetrics }),
+    agreements: createAgreements({ clusters, humanMetrics }),
     runner,
     eventMemory,
     versions: createMetricVersions({ ...options, codeBytesMax }),
     why: createWhy({ queue, metrics, tracingOf, scores, failuresMax }),
+    reliability: createReliability({ metrics, clusters }),
     preview: createPreview({
       findMetric: (...named) => metrics.find(...named),
       tracingOf,
@@ -119,7 +170,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   };
 }
 
-export type EvaluationWorkOptions = Omit<EvaluationOptions, "judgeCalls"> & {
+export type EvaluationWorkOptions = Omit<EvaluationOptions, "judgeCalls" | "configurations"> & {
   readonly evaluation: Evaluation;
   /** Called with the scores of each commit. */
   readonly onScores: (scores: CommittedScores) => void;
@@ -132,6 +183,7 @@ export type EvaluationWork = {
   /** Functions for the activities. */
   readonly chunks: Chunks;
   readonly backfillRuns: BackfillRuns;
+  readonly executionRuns: ExecutionRuns;
   /** Begins to turn waiting evaluations into chunks, and to watch backfills, until `stop`. */
   follow(): void;
   stop(): Promise<void>;
@@ -169,15 +221,28 @@ export function createEvaluationWork(options: EvaluationWorkOptions): Evaluation
     failuresMax: config.evaluation.failuresMax,
     onScores: options.onScores,
   });
+  const { runs } = evaluation;
+  const executionRuns = createExecutionRuns({
+    ...options,
+    ...evaluation,
+    calls: options.configuredCalls,
+    progress: evaluation.runProgress,
+    places: createFairPlaces(stepPlaces),
+  });
   const dispatcher = createDispatcher({
     ...options,
+    ...{ queues: evaluation.queues, items: evaluation.items },
     metrics,
     scores,
-    watchBackfills: () => watchBackfills({ ...options, runs: backfillRuns, metrics }),
+    watchWork: async () => {
+      await watchBackfills({ ...options, runs: backfillRuns, metrics });
+      await watchExecutions({ ...options, runs, executionRuns });
+    },
   });
   return {
     chunks,
     backfillRuns,
+    executionRuns,
     follow: () => dispatcher.follow(),
     stop: () => dispatcher.stop(),
   };

@@ -12,15 +12,23 @@ import type {
 import { projectOf } from "../access/call.ts";
 import type { MetricStatus, WhyAnswer, Why } from "./why/why.ts";
 import type { JudgeCall } from "./runner/runner.ts";
+import type { Reliability } from "./reliability/reliability.ts";
+import { toReliabilityMessage } from "./reliability/reliability-message.ts";
+import { readingOf } from "../tracing/export/handlers.ts";
 import type { RunRecord } from "./scores/scores.ts";
 import type { MetricInput } from "./preview/given-metric.ts";
 import type { PreviewResult, PreviewRequest, Preview } from "./preview/preview.ts";
 
-export type EvaluatorServices = { readonly preview: Preview; readonly why: Why };
+export type EvaluatorServices = {
+  readonly preview: Preview;
+  readonly why: Why;
+  readonly reliability: Reliability;
+};
 
 export function evaluatorHandlers({
   preview,
   why,
+  reliability,
 }: EvaluatorServices): ServiceImpl<typeof EvaluatorService> {
   return {
     async runMetric(request, context) {
@@ -34,6 +42,11 @@ export function evaluatorHandlers({
     async getMetricStatus({ id }, context) {
       const status = await why.getStatus(projectOf(context), id);
       return { success: true, data: toStatusMessage(status) };
+    },
+    async getMetricReliability(request, context) {
+      const reading = readingOf(context);
+      const report = await reliability.report(projectOf(context), request, reading);
+      return { success: true, data: toReliabilityMessage(report) };
     },
   };
 }

@@ -22,11 +22,13 @@ import {
 } from "./configurations/versions.ts";
 import { createCredentials, type Credentials } from "./connections/credentials/credentials.ts";
 import { createEncryptionKeys } from "./connections/credentials/encryption-keys.ts";
-import { createJudgeCalls, createJudgePlaces, type JudgeCalls } from "./judge/judge-calls.ts";
+import { createJudgeCalls, type JudgeCalls } from "./judge/judge-calls.ts";
 import { createModels, type Models } from "./proxy/models.ts";
 import { createCallModel } from "./providers/call-model.ts";
 import { createModelCalls } from "./calls/model-calls.ts";
 import { createRecordedCalls } from "./calls/recorded-calls.ts";
+import { createWaitingPlaces } from "./calls/waiting-places.ts";
+import { type ConfiguredCalls, createConfiguredCalls } from "./configured/configured-calls.ts";
 import { createProxy, type Proxy } from "./proxy/proxy.ts";
 import { createTools, type Tools } from "./tools/tools.ts";
 import type { Prices } from "./prices/prices.ts";
@@ -43,6 +45,7 @@ export type Generation = {
   readonly proxy: Proxy;
   readonly models: Models;
   readonly judgeCalls: JudgeCalls;
+  readonly configuredCalls: ConfiguredCalls;
   /** Waits until every generation is stored, then closes the connections to providers. */
   close(): Promise<void>;
 };
@@ -104,7 +107,15 @@ export function createGeneration(options: GenerationOptions): Generation {
       calls,
       concurrency,
       running,
-      places: createJudgePlaces(config.generationConcurrencyMax),
+      places: createWaitingPlaces("judge", config.generationConcurrencyMax),
+      prices: options.prices,
+    }),
+    configuredCalls: createConfiguredCalls({
+      calls,
+      routing,
+      concurrency,
+      running,
+      places: createWaitingPlaces("run", config.generationConcurrencyMax),
       prices: options.prices,
     }),
     async close() {

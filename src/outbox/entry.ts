@@ -56,6 +56,19 @@ export type BackfillInput = EvaluatorWork & {
   readonly run: number;
 };
 
+/** Input of executeRun: ids only, since the settings are in the database. */
+export type ExecuteRunInput = {
+  readonly projectId: ProjectId;
+  readonly orgId: string;
+  /** Id and name of the experiment run. */
+  readonly runId: string;
+  readonly runName: string;
+  /** From 1; increases by one each time the execution is resumed. */
+  readonly turn: number;
+  readonly datapoints: number;
+  readonly actor: string;
+};
+
 /** Workflows that finish even if their scope is archived meanwhile. */
 export const lastingWorkflowTypes = [
   "archiveOrganization",
@@ -66,7 +79,12 @@ export const lastingWorkflowTypes = [
 ] as const;
 
 /** All workflow types. The types added here end with the project that they work on. */
-export const workflowTypes = [...lastingWorkflowTypes, "evaluateChunk", "backfill"] as const;
+export const workflowTypes = [
+  ...lastingWorkflowTypes,
+  "evaluateChunk",
+  "backfill",
+  "executeRun",
+] as const;
 
 export type WorkflowType = (typeof workflowTypes)[number];
 
@@ -74,10 +92,14 @@ export type OutboxEntry = {
   readonly workflowType: WorkflowType;
   /**
    * Readable, and equal for equal work: `archive-<level>-<id>`, `revoke-key-<key id>`,
-   * `evaluate-<name>-v<version>-<chunk id>`, `backfill-<name>-<backfill id>-<run>`.
+   * `evaluate-<name>-v<version>-<chunk id>`, `backfill-<name>-<backfill id>-<run>`,
+   * `execute-<name>-<project id>-<run id>-<turn>`.
    */
   readonly workflowId: string;
-  /** Plain JSON: ArchiveInput, RevokeKeyInput, EvaluateChunkInput or BackfillInput. */
+  /**
+   * Plain JSON: ArchiveInput, RevokeKeyInput, EvaluateChunkInput, BackfillInput or
+   * ExecuteRunInput.
+   */
   readonly input: unknown;
   /** Search attributes for operators in Temporal; the scope is the changed one. */
   readonly orgId: string;
@@ -131,6 +153,13 @@ export function backfillWorkflowId(
   input: Pick<BackfillInput, "evaluatorName" | "backfillId" | "run">,
 ): string {
   return `backfill-${toSlug(input.evaluatorName)}-${input.backfillId}-${input.run}`;
+}
+
+/** Returns the entry for the workflow that executes an experiment run over its dataset. */
+export function executeRunEntry(input: ExecuteRunInput): OutboxEntry {
+  const { projectId, orgId, runId, runName, turn, actor } = input;
+  const workflowId = `execute-${toSlug(runName)}-${projectId}-${runId}-${turn}`;
+  return { workflowType: "executeRun", workflowId, input, orgId, scopeId: projectId, actor };
 }
 
 const slugCharactersMax = 40;

@@ -5,12 +5,14 @@ import type { ArchiveActivitiesOptions } from "./archive-project/activities.ts";
 import { createArchiveScopeActivities } from "./archive-scope/activities.ts";
 import { createBackfillActivities } from "./backfill/activities.ts";
 import { createEvaluateChunkActivities } from "./evaluate-chunk/activities.ts";
+import { createExecuteRunActivities } from "./execute-run/activities.ts";
 import { createRevokeKeyActivities } from "./revoke-key/activities.ts";
 import { createWaitForServersActivities } from "./wait-for-servers/activities.ts";
 
 type ActivitiesOptions = ArchiveActivitiesOptions &
   Parameters<typeof createBackfillActivities>[0] &
   Parameters<typeof createEvaluateChunkActivities>[0] &
+  Parameters<typeof createExecuteRunActivities>[0] &
   Parameters<typeof createRevokeKeyActivities>[0] &
   Parameters<typeof createWaitForServersActivities>[0];
 
@@ -22,6 +24,7 @@ export function createActivities(options: ActivitiesOptions) {
     ...createArchiveScopeActivities(options),
     ...createBackfillActivities(options),
     ...createEvaluateChunkActivities(options),
+    ...createExecuteRunActivities(options),
     ...createRevokeKeyActivities(options),
     ...createWaitForServersActivities(options),
   };

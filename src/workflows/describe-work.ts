@@ -5,6 +5,7 @@ import type {
   ArchiveInput,
   BackfillInput,
   EvaluateChunkInput,
+  ExecuteRunInput,
   RevokeKeyInput,
   WorkflowType,
 } from "../outbox/entry.ts";
@@ -31,6 +32,8 @@ export function describeWork(type: WorkflowType, input: unknown): Description {
       return describeChunk(input as EvaluateChunkInput);
     case "backfill":
       return describeBackfill(input as BackfillInput);
+    case "executeRun":
+      return describeExecution(input as ExecuteRunInput);
     default:
       return describeArchive(input as ArchiveInput);
   }
@@ -83,6 +86,21 @@ function describeBackfill(input: BackfillInput): Description {
       "chunks with a workflow each. To end it: cancel it here or through the API.",
     ].join("\n"),
     memo: { ...memoOf(input), backfill: backfillId, run: String(input.run) },
+  };
+}
+
+function describeExecution(input: ExecuteRunInput): Description {
+  const { runId, runName, turn, datapoints, orgId, projectId, actor } = input;
+  return {
+    staticSummary: summarize(`execute ${runName}`, `on ${datapoints} datapoints`),
+    staticDetails: [
+      `Calls a model for each datapoint of experiment run ${runId}, then waits until the events of`,
+      "the run are scored. To end it: cancel it here or through the API.",
+    ].join("\n"),
+    memo: {
+      ...{ name: runName, run: runId, turn: String(turn) },
+      ...{ organization: orgId, project: projectId, actor },
+    },
   };
 }
 

@@ -6,6 +6,7 @@ export {
   archiveWorkspace,
 } from "./archive-scope/workflow.ts";
 export { backfill } from "./backfill/workflow.ts";
+export { executeRun } from "./execute-run/workflow.ts";
 export { evaluateChunk } from "./evaluate-chunk/workflow.ts";
 export { archiveProject } from "./archive-project/workflow.ts";
 export { revokeKey } from "./revoke-key/workflow.ts";

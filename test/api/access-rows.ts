@@ -10,10 +10,15 @@ export type Need =
   | "generation"
   | "metric"
   | "metric and event"
+  | "metric and human metric"
   | "judge"
   | "backfill"
   | "dataset"
+  | "queue"
   | "run"
+  | "runnable"
+  | "execution"
+  | "ended execution"
   | "member"
   | "configuration"
   | "tool"
@@ -29,10 +34,14 @@ export type Row = {
   readonly kinds: readonly KeyKind[];
   /** Holds ids as the path does: `{metric_id}`. */
   readonly body?: unknown;
+  /** Content type of the body; default: JSON. */
+  readonly type?: string;
   readonly need?: Need;
+  /** Status of success; default: 200. */
+  readonly success?: number;
 };
 
-type Rest = Pick<Row, "body" | "need">;
+type Rest = Pick<Row, "body" | "type" | "need" | "success">;
 
 const writers: readonly KeyKind[] = ["project", "ingestion"];
 const readers: readonly KeyKind[] = ["project", "project_read_only"];
@@ -293,6 +302,9 @@ const explanationRows: readonly Row[] = [
     need: "metric and event",
   }),
   metricRow("GET /v1/metrics/{id}/status", "GetMetricStatus", "get"),
+  metricRow("GET /v1/metrics/{id}/reliability?against={human_id}", "GetMetricReliability", "get", {
+    need: "metric and human metric",
+  }),
 ];
 
 const feedbackRows: readonly Row[] = [
@@ -518,6 +530,12 @@ const datasetRows: readonly Row[] = [
     (route) => datasetRow(route, "RemoveDatapoint", "update", dataset),
   ),
   datasetRow(`GET ${oneDataset}/versions`, "ListDatasetVersions", "list", dataset),
+  datasetRow(`GET ${oneDataset}/export`, "ExportDataset", "get", dataset),
+  datasetRow(`POST ${oneDataset}/import`, "ImportDataset", "update", {
+    body: { inputs: { a: 1 } },
+    type: "application/x-ndjson",
+    ...dataset,
+  }),
 ];
 
 const datapointRows: readonly Row[] = [
@@ -574,8 +592,48 @@ const experimentRows: readonly Row[] = [
   ),
   runRow("GET /v1/runs/{run_id_1}/compare/{run_id_2}/events", "CompareRunEvents", "get"),
   runRow("GET /v1/runs/{run_id}/metrics", "ListRunMetrics", "get"),
+  runRow("GET /v1/runs/{run_id}/progress", "GetRunProgress", "get"),
+  runRow("POST /v1/runs/{run_id}/execute", "ExecuteRun", "execute", {
+    body: { configuration: "{configuration_id}" },
+    need: "runnable",
+  }),
+  runRow("GET /v1/runs/{run_id}/execution", "GetExecution", "get", { need: "execution" }),
+  runRow("POST /v1/runs/{run_id}/execution/cancel", "CancelExecution", "execute", {
+    body: {},
+    need: "execution",
+  }),
+  runRow("POST /v1/runs/{run_id}/execution/resume", "ResumeExecution", "execute", {
+    body: {},
+    need: "ended execution",
+  }),
   runRow("GET /v1/runs/schema", "GetRunSchema", "get", {}),
   runRow("GET /v1/runs/{run_id}/schema", "GetRunSchema", "get"),
+];
+
+const queueRow = rowsOf("queue", { need: "queue" });
+const oneQueue = "/v1/queues/{id}";
+const theEvent = { event_id: "{event_id}" };
+
+/** Returns the row of a call that a person makes to review an event. */
+function queueReviewRow(verb: string, rpc: string, body: object = theEvent): Row {
+  return queueRow(`POST ${oneQueue}/${verb}`, rpc, "review", { need: "queue", body });
+}
+
+const queueRows: readonly Row[] = [
+  queueRow("POST /v1/queues", "CreateQueue", "create", { body: named, success: 201 }),
+  queueRow("GET /v1/queues", "ListQueues", "list", {}),
+  queueRow(`GET ${oneQueue}`, "GetQueue", "get"),
+  queueRow(`PUT ${oneQueue}`, "UpdateQueue", "update", { body: named, need: "queue" }),
+  queueRow(`DELETE ${oneQueue}`, "DeleteQueue", "delete"),
+  queueRow(`GET ${oneQueue}/items`, "ListQueueItems", "list"),
+  queueRow(`GET ${oneQueue}/items/{event_id}`, "GetQueueItem", "get"),
+  queueReviewRow("claim", "ClaimQueueItem"),
+  queueReviewRow("release", "ReleaseQueueItem"),
+  queueReviewRow("complete", "CompleteQueueItem", {
+    ...theEvent,
+    scores: [{ metric: "{metric_id}", value: 1 }],
+  }),
+  queueRow(`GET ${oneQueue}/agreement`, "GetQueueAgreement", "get"),
 ];
 
 export const contractRows: readonly Row[] = [
@@ -583,6 +641,7 @@ export const contractRows: readonly Row[] = [
   ...experimentRows,
   ...datasetRows,
   ...datapointRows,
+  ...queueRows,
   ...generationRows,
   ...metricRows,
   ...runRows,

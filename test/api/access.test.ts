@@ -12,7 +12,7 @@ import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
 import { addAlias, addCredential, anEncryptionKey } from "../support/credentials.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
-import { addDataset, addRun } from "../support/datasets.ts";
+import { addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
@@ -44,7 +44,7 @@ beforeAll(async () => {
   service = await startService({
     "dataplane-assignment": "manual",
     "encryption-keys": anEncryptionKey("main").text,
-    providers: JSON.stringify({ "stand-in": provider }),
+    providers: JSON.stringify({ "stand-in": provider, openai: provider }),
   });
 });
 
@@ -107,6 +107,9 @@ async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Fille
   } else if (need === "metric and event") {
     ids["id"] = await addMetric(service.database, tenant);
     await giveSession(tenant, event);
+  } else if (need === "metric and human metric") {
+    ids["id"] = await addMetric(service.database, tenant, aJudge);
+    ids["human_id"] = await addMetric(service.database, tenant);
   } else if (need === "judge" || need === "backfill") {
     const id = await addMetric(service.database, tenant, aJudge);
     ids["id"] = id;
@@ -115,6 +118,10 @@ async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Fille
     const { datasetId, datapointId } = await addDataset(service, tenant);
     ids["dataset_id"] = datasetId;
     ids["datapoint_id"] = ids["id"] = datapointId;
+  } else if (need === "queue") {
+    await giveSession(tenant, event);
+    ids["id"] = await addQueue(service, tenant, { event_ids: ["e1"] });
+    ids["metric_id"] = await addMetric(service.database, tenant);
   } else if (need === "configuration") {
     ids["id"] = await addConfiguration(service.database, tenant);
     ids["version"] = ids["name"] = "v1";
@@ -126,6 +133,14 @@ async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Fille
     for (const name of ["id", "run_id", "new_run_id", "old_run_id", "run_id_1", "run_id_2"]) {
       ids[name] = runId;
     }
+  } else if (need === "runnable") {
+    const { datasetId } = await addDataset(service, tenant);
+    ids["run_id"] = await addRun(service, tenant, { dataset_id: datasetId });
+    ids["configuration_id"] = await addConfiguration(service.database, tenant);
+  } else if (need === "execution" || need === "ended execution") {
+    ids["run_id"] = await addRun(service, tenant);
+    const state = need === "execution" ? "running" : "cancelled";
+    await addExecution(service.database, tenant, ids["run_id"], state);
   } else if (need === "alias") {
     ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {
@@ -150,10 +165,13 @@ async function giveSession(tenant: Tenant, given: typeof event): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-async function send({ route }: Row, { path, body }: Filled, credential: Credential) {
+async function send({ route, type }: Row, { path, body }: Filled, credential: Credential) {
   const response = await fetch(service.url + path, {
     method: route.split(" ")[0] ?? "",
-    headers: { ...credential, ...(body !== undefined && { "content-type": "application/json" }) },
+    headers: {
+      ...credential,
+      ...(body !== undefined && { "content-type": type ?? "application/json" }),
+    },
     ...(body !== undefined && { body }),
   });
   return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
@@ -210,7 +228,7 @@ describe.each(rows)("$route", (row) => {
     const got = await call(row, tenant, await caller.present(service, tenant));
 
     if (isAllowed(row, caller))
-      expect({ ...got, body: got.body.toString() }).toMatchObject({ status: 200 });
+      expect({ ...got, body: got.body.toString() }).toMatchObject({ status: row.success ?? 200 });
     else expect(got).toEqual({ status: 404, body: notFound });
   });
 
@@ -259,7 +277,8 @@ describe.each(rows)("$route", (row) => {
       }
       expect({ name, shown: idsIn(got.body, tenant) }).toEqual({ name, shown: [] });
     }
-    const needsEvent = ["session", "generation", "metric and event"].includes(row.need ?? "");
+    const withEvent = ["session", "generation", "metric and event", "queue"];
+    const needsEvent = withEvent.includes(row.need ?? "");
     const events = needsEvent ? 2 : 0;
     expect(await stateOf(tenant)).toEqual({ events, active: 4 });
   });
@@ -325,7 +344,7 @@ describe("a fine-grained key", () => {
 
     const answer = { status: got.status, text: got.body.toString() };
     if (givesRole(row)) expect(answer.text).toContain('"errorCode":"PERMISSION_NOT_HELD"');
-    else expect(answer).toMatchObject({ status: 200 });
+    else expect(answer).toMatchObject({ status: row.success ?? 200 });
   });
 
   test.each(fineRows)("with every permission but that of $route is denied", async (row) => {

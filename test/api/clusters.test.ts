@@ -263,6 +263,38 @@ describe("data of a project", () => {
     expect(await countRows(service.database)).toEqual(before);
   });
 
+  test("is put into queues and reviewed there", async () => {
+    const eventId = createUuid();
+    const event = anEvent({ event_id: eventId });
+    await call(europeanKey, "POST", "/events", { event });
+    const metric = { name: "kind", type: "HUMAN", criteria: "Is it?", return_type: "boolean" };
+    await call(europeanKey, "POST", "/v1/metrics", metric);
+    const fields = { name: "european", event_ids: [eventId] };
+    const headers = { "idempotency-key": createUuid() };
+    const made = await call(europeanKey, "POST", "/v1/queues", fields, headers);
+    const again = await call(europeanKey, "POST", "/v1/queues", fields, headers);
+    expect(again).toEqual(made);
+
+    const { queue } = JSON.parse(made.text) as { queue: { id: string } };
+    const scores = [{ metric: "kind", value: true }];
+    const review = { event_id: eventId, scores };
+    const path = `/v1/queues/${queue.id}`;
+    const completed = await call(europeanKey, "POST", `${path}/complete`, review);
+
+    expect([made.status, completed.status]).toEqual([201, 200]);
+    const read = await call(europeanKey, "GET", `/v1/events/${eventId}`);
+    expect(JSON.parse(read.text)).toMatchObject({ event: { metrics: { kind: true } } });
+    const countsOf = ({ database }: { readonly database: Database }) =>
+      database.sql()`
+        select
+          (select count(*)::integer from annotation_items) as items,
+          (select count(*)::integer from annotation_scores) as scores`;
+    expect(await countsOf(europe)).toMatchObject([{ items: 1, scores: 1 }]);
+    expect(await countsOf(service)).toMatchObject([{ items: 0, scores: 0 }]);
+    expect((await call(europeanKey, "DELETE", path)).status).toBe(200);
+    expect(await countsOf(europe)).toMatchObject([{ items: 1, scores: 1 }]);
+  });
+
   test("is nowhere when its cluster is not configured", async () => {
     const { orgId } = service.project;
     const move = (clusterId: string) => service.database.sql()`

@@ -15,6 +15,8 @@ import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { type Case, golden, type Options, type Request } from "./golden-case.ts";
 import { experimentCases } from "./golden-experiments.ts";
+import { promptCases } from "./golden-prompts.ts";
+import { queueCases } from "./golden-queues.ts";
 
 const event = EventService.method;
 const session = SessionService.method;
@@ -739,6 +741,10 @@ const aMetric: Request = {
     filters: { filterArray: [{ field: "event_type", operator: "is", value: "model" }] },
   },
 };
+const aQuestion: Request = {
+  route: "POST /v1/metrics",
+  body: { name: "Helpful", type: "HUMAN", criteria: "Does it help?", return_type: "float" },
+};
 const ofMetric: JsonObject = { id: "{metric_id}" };
 const aBackfill: Request = { route: "POST /v1/metrics/{metric_id}/backfills", body: {} };
 const ofBackfill: JsonObject = { ...ofMetric, backfill_id: "{backfill_id}" };
@@ -808,6 +814,18 @@ const explanations: readonly Case[] = [
     evaluator.getMetricStatus,
     { given: [aMetric], message: ofMetric, key: "readOnly" },
   ),
+  golden(
+    "get-v1-metric-reliability/nothing-scored",
+    "GET /v1/metrics/{metric_id}/reliability?against=Helpful",
+    evaluator.getMetricReliability,
+    { given: [aQuestion, aMetric], message: { ...ofMetric, against: "Helpful" } },
+  ),
+  golden(
+    "get-v1-metric-reliability/no-human-metric",
+    "GET /v1/metrics/{metric_id}/reliability?against=Faithful",
+    evaluator.getMetricReliability,
+    { given: [aMetric], message: { ...ofMetric, against: "Faithful" } },
+  ),
 ];
 
 export const cases: readonly Case[] = [
@@ -822,4 +840,6 @@ export const cases: readonly Case[] = [
   ...backfills,
   ...explanations,
   ...experimentCases,
+  ...promptCases,
+  ...queueCases,
 ];

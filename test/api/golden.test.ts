@@ -84,7 +84,7 @@ async function setStage({ given, key }: Case): Promise<Stage> {
     ) as T;
   for (const request of given) {
     const { status, body } = await callRest(fill(request), author);
-    if (status !== 200) throw new Error(`${request.route}: ${status} ${JSON.stringify(body)}`);
+    if (status >= 300) throw new Error(`${request.route}: ${status} ${JSON.stringify(body)}`);
     noteMade(made, body);
   }
   const names = new Map<string, string>([
@@ -104,18 +104,25 @@ async function setStage({ given, key }: Case): Promise<Stage> {
 }
 
 /** The text that stands in a case for an id which differs from run to run. */
-const madePattern = /\{(metric_id|backfill_id|dataset_id|datapoint_id)\}/g;
+const madePattern =
+  /\{(metric_id|backfill_id|dataset_id|datapoint_id|queue_id|configuration_id)\}/g;
 
 function noteMade(made: Map<string, string>, body: unknown): void {
   const {
     metric_id: metricId,
     data,
     result,
+    queue,
+    insertedId,
   } = body as {
+    readonly queue?: { readonly id: string };
+    readonly insertedId?: string;
     readonly metric_id?: string;
     readonly result?: { readonly insertedId?: string; readonly insertedIds?: readonly string[] };
     readonly data?: { readonly id?: string; readonly workflow_id?: string };
   };
+  if (queue !== undefined) made.set("queue_id", queue.id);
+  if (insertedId !== undefined) made.set("configuration_id", insertedId);
   if (metricId !== undefined) made.set("metric_id", metricId);
   if (result?.insertedId !== undefined) {
     made.set(result.insertedIds ? "datapoint_id" : "dataset_id", result.insertedId);
@@ -222,7 +229,7 @@ function write(schema: DescMessage, message: Message): unknown {
 
 /** What REST answered, as an rpc would say it. */
 function asOutcome({ status, body }: Awaited<ReturnType<typeof callRest>>): Outcome {
-  if (status === 200) return { body };
+  if (status < 300) return { body };
   const { errorCode, message } = body as { errorCode?: string; message?: string };
   // A batch that was rejected whole answers its list; an rpc says so in one sentence.
   return { reason: errorCode ?? "BATCH_REJECTED", message: message ?? "" };

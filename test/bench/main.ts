@@ -10,11 +10,13 @@ import { benchGateway, gatewayParts } from "./gateway.ts";
 import { benchIngest } from "./ingest.ts";
 import { loadNames } from "./loads.ts";
 import { benchRead } from "./read.ts";
+import { benchRuns } from "./runs.ts";
 import { benchSmall } from "./small.ts";
 
 const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only LOAD] [--node FLAG]…
        npm run bench -- small [--rounds N] [--events N] [--node FLAG]…
        npm run bench -- read [--runs N] [--events N] [--node FLAG]…
+       npm run bench -- runs [--runs N] [--events DATAPOINTS] [--node FLAG]…
        npm run bench -- access [--rounds N] [--runs N]
        npm run bench -- gateway [--rounds N] [--requests N] [--only PART] [--node FLAG]…
        npm run bench -- evaluate [--rounds N] [--runs N] [--events N] [--seconds N] [--only PART]
@@ -58,6 +60,14 @@ switch (positionals[0]) {
     await benchRead({
       runs: Number(values.runs),
       events: Number(values.events ?? 1_000_000),
+      nodeFlags: values.node,
+    });
+    break;
+  case "runs":
+    await benchRuns({
+      runs: 3 * Number(values.runs),
+      datapoints: Number(values.events ?? 10_000),
+      metrics: 5,
       nodeFlags: values.node,
     });
     break;

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile, cp } from "node:fs/promises";
 import { join } from "node:path";
-import { runProgram, type Command } from "./program.ts";
+import { readReport, runProgram, type Command } from "./program.ts";
 
 export const projectFolder = join(import.meta.dirname, "../..");
 
@@ -41,6 +41,19 @@ export function installPython(requirements: string): Promise<Environment> {
 
 export function pythonOf(folder: string): string {
   return join(folder, "bin/python");
+}
+
+/** Runs a program of the folder `python` with the published client, and returns its report. */
+export function honeyhiveReport<T>(
+  { folder }: { readonly folder: string },
+  program: string,
+  words: readonly string[],
+): Promise<T> {
+  return readReport<T>({
+    command: pythonOf(folder),
+    words: [join(import.meta.dirname, "python", program), ...words],
+    env: { HONEYHIVE_TELEMETRY: "false", PYTHONDONTWRITEBYTECODE: "1" },
+  });
 }
 
 /** The npm packages of `node/package-lock.json`. */

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { startService, type TestService } from "../support/service.ts";
 import {
   type Environment,
+  honeyhiveReport,
   installNode,
   installPython,
-  pythonOf,
   sayMissing,
 } from "./environment.ts";
 import { programTimeoutMs, readReport } from "./program.ts";
@@ -60,15 +60,10 @@ describe("PyPI honeyhive 1.7.0", () => {
     environment = await installPython("honeyhive.txt");
     sayMissing("PyPI honeyhive 1.7.0", environment);
     if (environment.missing !== undefined) return;
-    report = await readReport<Report>({
-      command: pythonOf(environment.folder),
-      words: [
-        join(import.meta.dirname, "python/honeyhive_experiments.py"),
-        service.url,
-        service.projectKey,
-      ],
-      env: { HONEYHIVE_TELEMETRY: "false", PYTHONDONTWRITEBYTECODE: "1" },
-    });
+    report = await honeyhiveReport<Report>(environment, "honeyhive_experiments.py", [
+      service.url,
+      service.projectKey,
+    ]);
   }, programTimeoutMs);
   beforeEach(({ skip }) => {
     if (environment.missing !== undefined) skip(environment.missing);

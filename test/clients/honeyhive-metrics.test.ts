@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
-import { installNode, installPython, pythonOf, sayMissing } from "./environment.ts";
+import { honeyhiveReport, installNode, installPython, sayMissing } from "./environment.ts";
 import type { Environment } from "./environment.ts";
 import { programTimeoutMs, readReport } from "./program.ts";
 
@@ -106,12 +106,10 @@ describe("PyPI honeyhive 1.7.0", () => {
     sayMissing("PyPI honeyhive 1.7.0", environment);
     if (environment.missing !== undefined) return;
     await makeByHand();
-    const program = join(import.meta.dirname, "python/honeyhive_metrics.py");
-    report = await readReport<PythonReport>({
-      command: pythonOf(environment.folder),
-      words: [program, service.url, service.projectKey],
-      env: { HONEYHIVE_TELEMETRY: "false", PYTHONDONTWRITEBYTECODE: "1" },
-    });
+    report = await honeyhiveReport<PythonReport>(environment, "honeyhive_metrics.py", [
+      service.url,
+      service.projectKey,
+    ]);
   }, programTimeoutMs);
   beforeEach(({ skip }) => {
     if (environment.missing !== undefined) skip(environment.missing);

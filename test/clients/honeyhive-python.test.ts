@@ -1,12 +1,11 @@
 // PyPI honeyhive 1.7.0 as its users write it: its events are readable by itself and by others.
 // Source: the published client; docs/decisions.md, 6 and 11.
 
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ReadEvent } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { installPython, pythonOf, sayMissing, type Environment } from "./environment.ts";
-import { programTimeoutMs, readReport } from "./program.ts";
+import { honeyhiveReport, installPython, sayMissing, type Environment } from "./environment.ts";
+import { programTimeoutMs } from "./program.ts";
 
 const title = "PyPI honeyhive 1.7.0";
 
@@ -33,16 +32,11 @@ beforeAll(async () => {
   sayMissing(title, environment);
   if (environment.missing !== undefined) return;
   service = await startService();
-  report = await readReport<Report>({
-    command: pythonOf(environment.folder),
-    words: [
-      join(import.meta.dirname, "python/honeyhive_client.py"),
-      service.url,
-      service.projectKey,
-      service.ingestionKey,
-    ],
-    env: { HONEYHIVE_TELEMETRY: "false", PYTHONDONTWRITEBYTECODE: "1" },
-  });
+  report = await honeyhiveReport<Report>(environment, "honeyhive_client.py", [
+    service.url,
+    service.projectKey,
+    service.ingestionKey,
+  ]);
 }, programTimeoutMs);
 afterAll(() => service?.stop());
 beforeEach(({ skip }) => {

@@ -1,6 +1,7 @@
 // The embedded Temporal as it is: a server on its ports, workflows through a client and a worker,
 // kill -9 of the server and of the process that started it.
 
+import { once } from "node:events";
 import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -238,6 +239,9 @@ async function startAndKill(
     process.kill(guard, "SIGKILL");
     await vi.waitUntil(async () => (await findGuards(folder)).length === 0);
   }
+  // Its command names the folder, so it must be gone before the folder's processes are listed.
+  const ended = once(child, "exit");
   child.kill("SIGKILL");
+  await ended;
   return JSON.parse(printed) as { pid: number; address: string };
 }

@@ -91,6 +91,8 @@ function aDispatcher(options: Partial<DispatcherOptions> = {}) {
   const { database } = testDatabase;
   return createDispatcher({
     ...{ clusters, scores, tracingOf: tracing.of, gatherMs: 0, client },
+    queues: { enabledOf: () => Promise.resolve([]) },
+    items: { addMatching: () => Promise.reject(new Error("no queue has filters in this test")) },
     scopes: createScopes(database),
     metrics: {
       enabledOf: (projectId) => Promise.resolve(enabledOf(projectId)),

@@ -88,7 +88,7 @@ const smallRequest = {
   messages: [{ role: "user", content: "How is the weather in Paris?" }],
 };
 
-function providersOf({ urls }: StandIn): string {
+export function providersOf({ urls }: StandIn): string {
   const key = { api_key: providerKey };
   return JSON.stringify({
     openai: { provider: "openai", base_url: urls.openai, ...key },

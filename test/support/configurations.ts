@@ -14,7 +14,9 @@ export const aConfiguration = {
 /** Adds a configuration with two versions to a tenant by SQL, and returns its id. */
 export async function addConfiguration(database: Database, tenant: Tenant): Promise<string> {
   const id = createUuid();
-  const { provider, parameters } = aConfiguration;
+  const { provider } = aConfiguration;
+  const template = [{ role: "user", content: "Hello" }];
+  const parameters = { ...aConfiguration.parameters, template };
   const content = JSON.stringify({ type: "LLM", provider, parameters, userProperties: {} });
   await database.transaction(async (sql) => {
     await sql`

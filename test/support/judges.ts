@@ -7,7 +7,8 @@ import type { RunnableDefinition } from "../../src/evaluation/runner/runner.ts";
 import { createJudge, type Judge } from "../../src/evaluation/runner/judge/judge.ts";
 import { createAnswerMemory } from "../../src/generation/calls/answer-memory.ts";
 import { type Concurrency, createConcurrency } from "../../src/generation/calls/concurrency.ts";
-import { createJudgeCalls, createJudgePlaces } from "../../src/generation/judge/judge-calls.ts";
+import { createWaitingPlaces } from "../../src/generation/calls/waiting-places.ts";
+import { createJudgeCalls } from "../../src/generation/judge/judge-calls.ts";
 import type { JudgeCalls } from "../../src/generation/judge/judge-calls.ts";
 import { createModelCalls } from "../../src/generation/calls/model-calls.ts";
 import { createPrices } from "../../src/generation/prices/prices.ts";
@@ -74,7 +75,7 @@ export function givenJudges(
     running: createRunning(),
     prices: createPrices(),
     concurrency,
-    places: createJudgePlaces(callsMax, limits.judgeCallsMax),
+    places: createWaitingPlaces("judge", callsMax, limits.judgeCallsMax),
   });
   return { judge: createJudge({ calls }), calls, concurrency };
 }

@@ -23,7 +23,7 @@ type ScoringOptions = {
 export function givenScoring(clusters: Clusters, options: ScoringOptions = {}) {
   const { mayHaveEnabled = () => false, failuresMax = 10 } = options;
   const scores = createScores({ clusters, tracingOf: (place) => tracing.of(place), failuresMax });
-  const queue = createEvaluationQueue({ clusters, scores, metrics: { mayHaveEnabled } });
+  const queue = createEvaluationQueue({ clusters, scores, takers: [{ mayHaveEnabled }] });
   const tracing = createTracing({ clusters, listener: options.listener ?? queue });
   return { tracing, scores, queue };
 }

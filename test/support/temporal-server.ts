@@ -49,6 +49,29 @@ export async function serveTemporal(): Promise<TemporalStarter> {
   };
 }
 
+/** A Temporal of one test file, which its tests may kill. */
+export type OwnTemporal =
+  | { readonly server: EmbeddedTemporal; readonly missing?: never; stop(): Promise<void> }
+  | { readonly server?: never; readonly missing: string; stop(): Promise<void> };
+
+/** Starts a Temporal of its own, which is started again when it is killed. */
+export async function startOwnTemporal(): Promise<OwnTemporal> {
+  const folder = await mkdtemp(join(tmpdir(), "waggle-temporal-"));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  const { signal } = new AbortController();
+  const onRestart = () => undefined;
+  try {
+    const server = await startTemporal({ ...temporalFrom(), folder, signal, onRestart });
+    const stop = async (): Promise<void> => {
+      await server.stop();
+      await remove();
+    };
+    return { server, stop };
+  } catch (error) {
+    return { missing: (error as Error).message, stop: remove };
+  }
+}
+
 function startShared(
   options: Pick<StartTemporalOptions, "cliPath" | "folder" | "signal">,
 ): Promise<EmbeddedTemporal> {

@@ -1,16 +1,13 @@
 // Archiving a data plane while the worker and Temporal are killed: nothing lost, nothing doubled.
 // The worker is a process of its own, as in production.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/temporal.ts";
+import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { givenAKey } from "../support/keys.ts";
 import { run, type Process } from "../support/process.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { temporalFrom } from "../support/temporal-server.ts";
+import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
 import {
   fingerprintOf,
   givenADataplane,
@@ -23,27 +20,21 @@ import { recordHistory } from "./histories.ts";
 
 const eventsTotal = 100_000;
 
-let folder: string;
 let service: TestService;
+let own: OwnTemporal | undefined;
 let temporal: EmbeddedTemporal | undefined;
 let missing: string | undefined;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waggle-archive-"));
   service = await startService({ "dataplane-assignment": "manual" });
-  try {
-    const { signal } = new AbortController();
-    const onRestart = () => undefined;
-    temporal = await startTemporal({ ...temporalFrom(), folder, signal, onRestart });
-  } catch (error) {
-    missing = (error as Error).message;
-    sayMissing("archiving", { missing });
-  }
+  own = await startOwnTemporal();
+  temporal = own.server;
+  ({ missing } = own);
+  sayMissing("archiving", own);
 }, 600_000);
 afterAll(async () => {
-  await temporal?.stop();
+  await own?.stop();
   await service.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 beforeEach(({ skip }) => {
   if (missing !== undefined) skip(missing);

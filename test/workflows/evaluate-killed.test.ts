@@ -1,43 +1,35 @@
 // 5,000 events and three evaluators, while sandboxes, worker and Temporal are killed: every event
 // has each score once. The worker is a process of its own, as in production.
 
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
-import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/temporal.ts";
+import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { urlOf } from "../support/database.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { run, type Process } from "../support/process.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { temporalFrom } from "../support/temporal-server.ts";
+import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
 
 const eventsTotal = 5_000;
 const eventsPerBatch = 1_000;
 
-let folder: string;
 let service: TestService;
+let own: OwnTemporal | undefined;
 let temporal: EmbeddedTemporal | undefined;
 let missing: string | undefined;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waggle-evaluate-"));
   service = await startService();
-  try {
-    const { signal } = new AbortController();
-    const onRestart = () => undefined;
-    temporal = await startTemporal({ ...temporalFrom(), folder, signal, onRestart });
-  } catch (error) {
-    missing = (error as Error).message;
-    sayMissing("evaluators", { missing });
-  }
+  own = await startOwnTemporal();
+  temporal = own.server;
+  ({ missing } = own);
+  sayMissing("evaluators", own);
 }, 600_000);
 afterAll(async () => {
-  await temporal?.stop();
+  await own?.stop();
   await service.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 beforeEach(({ skip }) => {
   if (missing !== undefined) skip(missing);

@@ -90,6 +90,21 @@ async function workflowIdsOf(evaluatorId: string): Promise<readonly string[]> {
   return rows.map(({ id }) => id);
 }
 
+test("events come into an annotation queue where no evaluator is enabled", async () => {
+  const project = await givenAMetricProject(service);
+  const made = await project.call("POST /v1/queues", { name: "tools", filters: enabled.filters });
+  expect(made.status, made.text).toBe(201);
+  const { id } = made.json["queue"] as { id: string };
+
+  await send(project, 30);
+
+  const pending = async () => {
+    const { progress } = await project.ok(`GET /v1/queues/${id}/items?limit=1`);
+    return (progress as { pending: number }).pending;
+  };
+  await vi.waitUntil(async () => (await pending()) === 30, { timeout: 60_000, interval: 200 });
+});
+
 test("events are scored as they come, by a workflow that an operator finds", async () => {
   const project = await givenAMetricProject(service);
   const criteria = `

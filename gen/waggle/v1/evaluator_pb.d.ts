@@ -8,6 +8,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import type { GetMetricReliabilityRequestSchema, GetMetricReliabilityResponseSchema } from "./reliability_pb.js";
 
 /**
  * Describes the file waggle/v1/evaluator.proto.
@@ -704,6 +705,19 @@ export declare const EvaluatorService: GenService<{
     methodKind: "unary";
     input: typeof GetMetricStatusRequestSchema;
     output: typeof GetMetricStatusResponseSchema;
+  },
+  /**
+   * Compares the metric's scores with those that people gave the same events: agreement, kappa, bias, by
+   * score, model, version and time, and the worst disagreements.
+   *
+   * Fails with INVALID_ARGUMENT naming the field, and with NOT_FOUND when the project has no such metric.
+   *
+   * @generated from rpc waggle.v1.EvaluatorService.GetMetricReliability
+   */
+  getMetricReliability: {
+    methodKind: "unary";
+    input: typeof GetMetricReliabilityRequestSchema;
+    output: typeof GetMetricReliabilityResponseSchema;
   },
 }>;
 

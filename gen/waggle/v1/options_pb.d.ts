@@ -146,6 +146,13 @@ export declare type RestForm = Message<"waggle.v1.RestForm"> & {
    * @generated from field: repeated string null_free_paths = 5;
    */
   nullFreePaths: string[];
+
+  /**
+   * HTTP status of an answer of success; 0 is 200.
+   *
+   * @generated from field: int32 success_status = 6;
+   */
+  successStatus: number;
 };
 
 /**

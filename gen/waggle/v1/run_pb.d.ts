@@ -1713,6 +1713,156 @@ export declare type RunSchemaField = Message<"waggle.v1.RunSchemaField"> & {
 export declare const RunSchemaFieldSchema: GenMessage<RunSchemaField>;
 
 /**
+ * Request of GetRunProgress.
+ *
+ * @generated from message waggle.v1.GetRunProgressRequest
+ */
+export declare type GetRunProgressRequest = Message<"waggle.v1.GetRunProgressRequest"> & {
+  /**
+   * Id of the run; required.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message waggle.v1.GetRunProgressRequest.
+ * Use `create(GetRunProgressRequestSchema)` to create a new message.
+ */
+export declare const GetRunProgressRequestSchema: GenMessage<GetRunProgressRequest>;
+
+/**
+ * How far the service's evaluators are with a run.
+ *
+ * @generated from message waggle.v1.RunProgress
+ */
+export declare type RunProgress = Message<"waggle.v1.RunProgress"> & {
+  /**
+   * Whether nothing waits or runs.
+   *
+   * @generated from field: bool complete = 1;
+   */
+  complete: boolean;
+
+  /**
+   * Events in the sessions of the run.
+   *
+   * @generated from field: int32 events = 2;
+   */
+  events: number;
+
+  /**
+   * Events of them whose metrics are not chosen yet.
+   *
+   * @generated from field: int32 waiting = 3;
+   */
+  waiting: number;
+
+  /**
+   * Scores of all metrics.
+   *
+   * @generated from field: waggle.v1.ScoreCounts total = 4;
+   */
+  total?: ScoreCounts | undefined;
+
+  /**
+   * Scores by metric.
+   *
+   * @generated from field: repeated waggle.v1.RunMetricProgress metrics = 5;
+   */
+  metrics: RunMetricProgress[];
+};
+
+/**
+ * Describes the message waggle.v1.RunProgress.
+ * Use `create(RunProgressSchema)` to create a new message.
+ */
+export declare const RunProgressSchema: GenMessage<RunProgress>;
+
+/**
+ * How far one metric is with a run.
+ *
+ * @generated from message waggle.v1.RunMetricProgress
+ */
+export declare type RunMetricProgress = Message<"waggle.v1.RunMetricProgress"> & {
+  /**
+   * Id of the metric.
+   *
+   * @generated from field: string metric_id = 1;
+   */
+  metricId: string;
+
+  /**
+   * Its name; empty if it was deleted.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Its scores.
+   *
+   * @generated from field: waggle.v1.ScoreCounts scores = 3;
+   */
+  scores?: ScoreCounts | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.RunMetricProgress.
+ * Use `create(RunMetricProgressSchema)` to create a new message.
+ */
+export declare const RunMetricProgressSchema: GenMessage<RunMetricProgress>;
+
+/**
+ * Numbers of scores by state.
+ *
+ * @generated from message waggle.v1.ScoreCounts
+ */
+export declare type ScoreCounts = Message<"waggle.v1.ScoreCounts"> & {
+  /**
+   * Wait to be made.
+   *
+   * @generated from field: int32 queued = 1;
+   */
+  queued: number;
+
+  /**
+   * Are being made.
+   *
+   * @generated from field: int32 running = 2;
+   */
+  running: number;
+
+  /**
+   * Made.
+   *
+   * @generated from field: int32 scored = 3;
+   */
+  scored: number;
+
+  /**
+   * Failed.
+   *
+   * @generated from field: int32 failed = 4;
+   */
+  failed: number;
+
+  /**
+   * Cost of judges' calls in US dollars.
+   *
+   * @generated from field: double cost = 5;
+   */
+  cost: number;
+};
+
+/**
+ * Describes the message waggle.v1.ScoreCounts.
+ * Use `create(ScoreCountsSchema)` to create a new message.
+ */
+export declare const ScoreCountsSchema: GenMessage<ScoreCounts>;
+
+/**
  * Manages the experiment runs of a project, and computes their results from the scores on their events.
  *
  * @generated from service waggle.v1.RunService
@@ -1769,6 +1919,16 @@ export declare const RunService: GenService<{
     methodKind: "unary";
     input: typeof DeleteRunRequestSchema;
     output: typeof DeleteRunResponseSchema;
+  },
+  /**
+   * Returns how far the service's own evaluators are with the events of a run. Fails with NOT_FOUND.
+   *
+   * @generated from rpc waggle.v1.RunService.GetRunProgress
+   */
+  getRunProgress: {
+    methodKind: "unary";
+    input: typeof GetRunProgressRequestSchema;
+    output: typeof RunProgressSchema;
   },
   /**
    * Computes the result of a run from the scores on its events, those of a moment ago included.

@@ -1,8 +1,8 @@
 // Finds active scopes by level and id. Source: docs/spec.md, "What the service does", 7;
 // docs/decisions.md, 28.
 
-import type { Scope, ScopeLevel, LevelInOrg } from "../../access/scope.ts";
-import { systemScope, systemScopeId } from "../../access/scope.ts";
+import type { LevelInOrg, ProjectScope, Scope, ScopeLevel } from "../../access/scope.ts";
+import { isProject, systemScope, systemScopeId } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -33,6 +33,15 @@ export type Scopes = {
     page: { readonly afterId?: string | undefined; readonly limit: number },
   ): Promise<readonly store.ProjectPlaceRow[]>;
 };
+
+/** Returns an active project; undefined if `find` would return undefined. */
+export async function findProject(
+  scopes: Pick<Scopes, "find">,
+  projectId: string,
+): Promise<ProjectScope | undefined> {
+  const scope = await scopes.find("project", projectId);
+  return isProject(scope) ? scope : undefined;
+}
 
 export function createScopes(database: Database): Scopes {
   async function find(

@@ -3,11 +3,10 @@
 // Source: docs/decisions.md, 24.6; docs/evaluators.md, "Backfills".
 
 import type { ProjectScope } from "../../access/scope.ts";
-import { isProject } from "../../access/scope.ts";
 import { deriveUuid } from "../../base/ids.ts";
 import * as limits from "../../base/limits.ts";
 import { createFairPlaces, type FairPlaces } from "../../base/fair-places.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import { findProject, type Scopes } from "../../controlplane/scopes/scopes.ts";
 import {
   type BackfillInput,
   evaluateChunkEntry,
@@ -107,7 +106,7 @@ export function createBackfillRuns({
 
   async function progressOf(key: BackfillKey): Promise<BackfillProgress> {
     const row = await store.findBackfill(database.sql(), key);
-    const project = row && (await findProject(options, row.projectId));
+    const project = row && (await findProject(options.scopes, row.projectId));
     if (!row || !project) return nothingDone;
     return toProgress(row, await scores.countBackfill(project, key.backfillId));
   }
@@ -153,7 +152,7 @@ async function takeStep(options: Options, run: BackfillRun): Promise<Step> {
   if (!row) return { kind: "cancelled", error: "there is no such backfill" };
   if (row.run !== run.run) return { kind: "superseded" };
   if (row.state === "paused") return { kind: "paused" };
-  const project = await findProject(options, row.projectId);
+  const project = await findProject(options.scopes, row.projectId);
   if (isEnded(row.state)) {
     if (project) await letGo(options, project, row);
     // The error is in the record only: it may contain an evaluator's text, and Temporal must not
@@ -299,7 +298,7 @@ async function finish(
     }
     return store.findBackfill(sql, run);
   });
-  const project = row && (await findProject(options, row.projectId));
+  const project = row && (await findProject(options.scopes, row.projectId));
   if (project && isEnded(row.state)) await letGo(options, project, row);
 }
 
@@ -314,14 +313,6 @@ async function letGo(
     if (!open) return;
     await scores.endChunk(project, open.chunkId, "drop");
   }
-}
-
-async function findProject(
-  { scopes }: Pick<BackfillRunsOptions, "scopes">,
-  projectId: string,
-): Promise<ProjectScope | undefined> {
-  const scope = await scopes.find("project", projectId);
-  return isProject(scope) ? scope : undefined;
 }
 
 function keyOf({ projectId, id }: BackfillRow): BackfillKey {

@@ -1,66 +1,45 @@
-// Watches for backfills whose workflow was ended from outside, so that none stays running for ever.
-// Every worker runs the watch; concurrent watches are safe.
+// Has backfills whose workflow was ended from outside go on or end.
 // Source: docs/evaluators.md, "Backfills".
 
-import { isProject } from "../../access/scope.ts";
-import type { Logger } from "../../base/logger.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import { findProject, type Scopes } from "../../controlplane/scopes/scopes.ts";
 import { backfillEntry } from "../../outbox/entry.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { watchWorkflows, type WorkflowWatchOptions } from "../workflow-watch.ts";
 import type { BackfillRuns } from "./backfill-runs.ts";
 import * as store from "./store.ts";
 import type { BackfillKey, BackfillRow } from "./store.ts";
 
-export type BackfillWatchOptions = {
+export type BackfillWatchOptions = WorkflowWatchOptions & {
   /** The control database. */
   readonly database: Database;
   readonly runs: Pick<BackfillRuns, "nextChunk" | "finish">;
   readonly metrics: Pick<Metrics, "find">;
   readonly scopes: Pick<Scopes, "find">;
   readonly outbox: Outbox;
-  /** Queries Temporal about a workflow. */
-  readonly client: {
-    getState(workflowId: string): Promise<"running" | "completed" | "failed" | "absent">;
-  };
-  readonly logger: Pick<Logger, "info">;
-  /** Time without movement after which a backfill is checked; judges may take as long. */
-  readonly stillMs?: number;
 };
 
-const stillMsDefault = 120_000;
-/**
- * Maximum backfills per turn; an evaluator has at most one open, and the others wait for the next
- * turn.
- */
-const backfillsPerTurnMax = 100;
-
 /** Checks all backfills that have not moved for some time. */
-export async function watchBackfills(options: BackfillWatchOptions): Promise<void> {
-  const { database, stillMs = stillMsDefault } = options;
-  const rows = await store.listStill(database.sql(), stillMs, backfillsPerTurnMax);
-  for (const row of rows) await look(options, row);
+export function watchBackfills(options: BackfillWatchOptions): Promise<void> {
+  const { database, runs } = options;
+  const sql = database.sql();
+  return watchWorkflows(options, {
+    noun: "backfill",
+    listStill: (stillMs, limit) => store.listStill(sql, stillMs, limit),
+    touch: (row) => store.touchBackfill(sql, keyOf(row)),
+    restart: (row) => restart(options, row),
+    async end(row) {
+      const run = { ...keyOf(row), run: row.run };
+      // Nothing is running, so a requested stop is complete.
+      if (row.state !== "running") await runs.nextChunk(run);
+      else await runs.finish(run, { state: "failed", error: endedOutside });
+    },
+  });
 }
 
-async function look(options: BackfillWatchOptions, row: BackfillRow): Promise<void> {
-  const { database, client, runs, logger } = options;
-  const key = { projectId: row.projectId, backfillId: row.id };
-  const state = await client.getState(row.workflowId);
-  if (state === "running") return store.touchBackfill(database.sql(), key);
-  const { workflowId } = row;
-  if (state === "absent") {
-    logger.info(
-      { workflowId },
-      "Temporal does not know the workflow of a backfill; another starts",
-    );
-    return restart(options, row);
-  }
-  logger.info({ workflowId }, "the workflow of a backfill was ended; the backfill ends with it");
-  const run = { ...key, run: row.run };
-  // Nothing is running, so a requested stop is complete.
-  if (row.state === "running") return runs.finish(run, { state: "failed", error: endedOutside });
-  await runs.nextChunk(run);
+function keyOf({ projectId, id }: BackfillRow): BackfillKey {
+  return { projectId, backfillId: id };
 }
 
 const endedOutside =
@@ -68,9 +47,9 @@ const endedOutside =
 
 async function restart(options: BackfillWatchOptions, row: BackfillRow): Promise<void> {
   const { database, metrics, outbox } = options;
-  const key: BackfillKey = { projectId: row.projectId, backfillId: row.id };
-  const project = await options.scopes.find("project", row.projectId);
-  if (!isProject(project)) {
+  const key = keyOf(row);
+  const project = await findProject(options.scopes, row.projectId);
+  if (!project) {
     const error = "the project was archived";
     return options.runs.finish({ ...key, run: row.run }, { state: "cancelled", error });
   }

@@ -94,6 +94,48 @@ export async function retireDatapoint(sql: Sql, projectId: string, id: string): 
     where project_id = ${projectId} and datapoint_id = ${id} and is_current`;
 }
 
+/**
+ * Compares datapoints with the current revisions of their ids; returns those that exist.
+ */
+export async function compareDatapoints(
+  sql: Sql,
+  projectId: string,
+  rows: readonly NewDatapoint[],
+): Promise<ReadonlyMap<string, { readonly revision: number; readonly isSame: boolean }>> {
+  const list = <K extends keyof NewDatapoint>(key: K) => rows.map((row) => row[key]);
+  const found = await sql<{ id: string; revision: number; isSame: boolean }[]>`
+    select
+      given.id,
+      held.revision,
+      (held.inputs, held.history, held.ground_truth, held.metadata, held.linked_event)
+        is not distinct from
+        (given.inputs, given.history, given.ground_truth, given.metadata, given.linked_event)
+        as "isSame"
+    from unnest(
+      ${list("id")}::uuid[], ${list("inputs")}::text[], ${list("history")}::text[],
+      ${list("groundTruth")}::text[], ${list("metadata")}::text[],
+      ${list("linkedEvent").map(escapeOrNull)}::text[]
+    ) as given (id, inputs, history, ground_truth, metadata, linked_event)
+    join datapoints as held on held.project_id = ${projectId} and held.datapoint_id = given.id
+      and held.is_current`;
+  return new Map(found.map(({ id, revision, isSame }) => [id, { revision, isSame }]));
+}
+
+/** Returns which of the ids are of datapoints that were deleted, but are in older versions. */
+export async function findRetired(
+  sql: Sql,
+  projectId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await sql<{ datapoint_id: string }[]>`
+    select datapoint_id
+    from datapoints
+    where project_id = ${projectId} and datapoint_id = any(${[...ids]}::uuid[])
+    group by datapoint_id
+    having not bool_or(is_current)`;
+  return new Set(rows.map(({ datapoint_id: id }) => id));
+}
+
 /** Returns which of the ids are datapoints of the project. */
 export async function findIds(
   sql: Sql,

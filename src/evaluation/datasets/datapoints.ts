@@ -318,11 +318,15 @@ async function toSource(
       ? await datasetStore.listDatasets(sql, projectId, page)
       : await findNamed(sql, project, [datasetId], "dataset_id");
   if (!dataset) return undefined;
-  if (version !== undefined && (version < 1 || version > dataset.version)) {
-    refuse("version", `must be 1 to ${dataset.version}, the current version`);
-  }
+  if (version !== undefined) assertVersion(version, dataset.version);
   const afterPosition = cursor === undefined ? 0 : parseKeyCursor(cursor, parseSequence);
   return { datasetId: dataset.id, version: version ?? dataset.version, afterPosition };
+}
+
+/** Throws INVALID_ARGUMENT unless a dataset has the version. */
+export function assertVersion(version: number, current: number): void {
+  if (version >= 1 && version <= current) return;
+  refuse("version", `must be 1 to ${current}, the current version`);
 }
 
 function cursorOf(source: DatapointSource, row: DatapointRow): string {
@@ -348,7 +352,8 @@ async function toDatapoints(
   return datapoints;
 }
 
-function toContent(row: DatapointRow): DatapointContent {
+/** Returns the content of a row that was sent. */
+export function toContent(row: DatapointRow): DatapointContent {
   const { inputs, history, groundTruth, metadata } = row;
   return {
     inputs: JSON.parse(inputs ?? "{}") as JsonObject,
@@ -360,7 +365,7 @@ function toContent(row: DatapointRow): DatapointContent {
 }
 
 /** Returns the lane in which a project's work pauses. */
-function laneOf({ projectId }: ProjectScope): string {
+export function laneOf({ projectId }: ProjectScope): string {
   return `project ${projectId}`;
 }
 

@@ -4,7 +4,8 @@
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
-import { isProject, type ProjectScope } from "../../access/scope.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { findProject } from "../../controlplane/scopes/scopes.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
@@ -22,7 +23,7 @@ import {
 import type { ChangeParts, Whose, WhoseCode } from "./change.ts";
 import type { RoutedEvaluator, RunnableEvaluator } from "./definition.ts";
 import { disableMetric, type Disabling } from "./disable-after-failures.ts";
-import { createEnabledMetrics, subjectOf } from "./enabled-metrics.ts";
+import { createEnabledMemory, subjectOf } from "../online/enabled-memory.ts";
 import { parseType } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
 import * as store from "./store.ts";
@@ -100,12 +101,13 @@ export type MetricsOptions = ChangeParts & {
 
 export function createMetrics(options: MetricsOptions): Metrics {
   const { database, scopes, changes } = options;
-  const memory = createEnabledMetrics({
+  const memory = createEnabledMemory<RoutedEvaluator>({
+    kind: "evaluators",
     async list(projectId) {
-      const scope = await scopes.find("project", projectId);
-      if (!isProject(scope)) return { orgId: projectId, metrics: [] };
-      const metrics = await store.listEnabled(database.sql(), projectId);
-      return { orgId: scope.orgId, metrics };
+      const project = await findProject(scopes, projectId);
+      if (!project) return { orgId: projectId, enabled: [] };
+      const enabled = await store.listEnabled(database.sql(), projectId);
+      return { orgId: project.orgId, enabled };
     },
   });
   changes.onForget((subject) => memory.forget(subject));
@@ -178,7 +180,7 @@ async function create(
     await store.insertVersion(sql, { ...revision, ...version, id, createdBy });
     const result = await getMetric(options.database, projectId, id);
     const audit = { action: "evaluator.create", targetId: id, after: stateOf(result) };
-    return { result, audit, forget: subjectOf(projectId) };
+    return { result, audit, forget: subjectOf("evaluators", projectId) };
   });
 }
 
@@ -217,7 +219,7 @@ function remove(
     await store.markDeleted(sql, id);
     await options.cancelBackfills(project, id, actor);
     const audit = { action: "evaluator.delete", targetId: id, before: stateOf(before) };
-    return { result: undefined, audit, forget: subjectOf(projectId) };
+    return { result: undefined, audit, forget: subjectOf("evaluators", projectId) };
   });
 }
 

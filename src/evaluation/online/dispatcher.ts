@@ -3,10 +3,10 @@
 // Source: docs/evaluators.md; docs/decisions.md, 22.2, 23, 24.1, 25.1, 26.
 
 import { LRUCache } from "lru-cache";
-import { isProject, type ProjectScope, systemScopeId } from "../../access/scope.ts";
+import { type ProjectScope, systemScopeId } from "../../access/scope.ts";
 import type { Logger } from "../../base/logger.ts";
 import { chunksOfOrgMax } from "../../base/tenant-limits.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import { findProject, type Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import { type ChunkerOptions, createChunker } from "../scores/chunker.ts";
 import { endLostChunks, type LostChunksOptions } from "../scores/lost-chunks.ts";
@@ -41,8 +41,8 @@ export type DispatcherOptions = Omit<RouterOptions, "clusters" | "metrics" | "sc
     /** Time between two turns while something waits, and while nothing waits. */
     readonly busyPollMs?: number;
     readonly idlePollMs?: number;
-    /** Checks backfills, as often as lost chunks are searched. */
-    readonly watchBackfills?: () => Promise<void>;
+    /** Checks backfills and executions, as often as lost chunks are searched. */
+    readonly watchWork?: () => Promise<void>;
     /** Time between two searches for lost chunks. */
     readonly lostPollMs?: number;
   };
@@ -82,11 +82,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let running: Promise<boolean> | undefined;
   let isStopped = false;
 
-  async function findProject(projectId: string): Promise<ProjectScope | undefined> {
-    const scope = await scopes.find("project", projectId);
-    return isProject(scope) ? scope : undefined;
-  }
-
   /**
    * Runs the work of each project in its organization's turn, or `drop` if the project is not
    * active.
@@ -98,7 +93,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): Promise<void> {
     const works: OrgWork[] = [];
     for (const projectId of projectIds) {
-      const project = await findProject(projectId);
+      const project = await findProject(scopes, projectId);
       const step = () => (project ? work(project) : drop(projectId));
       works.push({
         orgId: project?.orgId ?? systemScopeId,
@@ -159,7 +154,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const counts = new Map<string, number>();
     const rows = await chunker.countOpen(clusterId);
     for (const { projectId, count } of rows) {
-      const orgId = orgs.get(projectId) ?? (await findProject(projectId))?.orgId;
+      const orgId = orgs.get(projectId) ?? (await findProject(scopes, projectId))?.orgId;
       if (orgId === undefined) continue;
       orgs.set(projectId, orgId);
       counts.set(orgId, (counts.get(orgId) ?? 0) + count);
@@ -171,7 +166,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const starts: Promise<void>[] = [];
     for (const chunk of await chunker.listUnstarted(clusterId)) {
       const { projectId, chunkId } = chunk;
-      const project = await findProject(projectId);
+      const project = await findProject(scopes, projectId);
       const start = () =>
         project
           ? chunker.start(project, chunk)
@@ -197,8 +192,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         await report({ clusterId, task: "lost chunks" }, () => endLostChunks(options, clusterId));
       }
     }
-    const { watchBackfills } = options;
-    if (looksForLost && watchBackfills) await report({ task: "backfills" }, watchBackfills);
+    const { watchWork } = options;
+    if (looksForLost && watchWork) await report({ task: "watch" }, watchWork);
     return isBusy;
   }
 

@@ -159,3 +159,17 @@ export async function findWaitingSince(
     where event_ids @> array[${escapeText(eventId)}]::text[]`;
   return row?.since ?? undefined;
 }
+
+/** Returns how many of the events wait to be routed. */
+export async function countWaiting(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(distinct event_id)::integer as count
+    from evaluation_queue, unnest(event_ids) as queued (event_id)
+    where project_id = ${projectId}
+      and event_id = any(${eventIds.map(escapeText)}::text[])`;
+  return row?.count ?? 0;
+}

@@ -1,9 +1,10 @@
-// The evaluation queue: written events to route. Filled in the commit of the events, so that none
-// is lost. Costs ingestion one small statement per commit, and nothing if no evaluator may run.
+// The evaluation queue: written events to route, to evaluators and into annotation queues. Filled
+// in the commit of the events, so that none is lost. Costs ingestion one small statement per
+// commit, and nothing if no evaluator and no annotation queue may take them.
 // Source: docs/evaluators.md; docs/decisions.md, 22.2.
 
 import type { ProjectScope } from "../../access/scope.ts";
-import { createUuid } from "../../base/ids.ts";
+import { createUuid, type ProjectId } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { WrittenListener } from "../../tracing/events/write-set.ts";
 import type { Scores } from "../scores/scores.ts";
@@ -21,15 +22,18 @@ export type QueueStats = {
 export type EvaluationQueue = WrittenListener & {
   /** Returns the time since which an event waits to be routed; undefined if it does not wait. */
   waitsSince(project: ProjectScope, eventId: string): Promise<Date | undefined>;
+  /** Returns how many of the events wait to be routed. */
+  countWaiting(project: ProjectScope, eventIds: readonly string[]): Promise<number>;
   stats(): Promise<QueueStats>;
 };
 
 export type EvaluationQueueOptions = {
   readonly clusters: Pick<Clusters, "ids" | "database" | "away">;
-  readonly metrics: {
-    /** Returns false only if certainly no evaluator of the project runs online. */
-    mayHaveEnabled(projectId: string): boolean;
-  };
+  /** Metrics and annotation queues. */
+  readonly takers: readonly {
+    /** Returns false only if certainly none of the project takes new events. */
+    mayHaveEnabled(projectId: ProjectId): boolean;
+  }[];
   readonly scores: Pick<Scores, "sumQueued">;
 };
 
@@ -37,14 +41,17 @@ export type EvaluationQueueOptions = {
 const eventsPerRowMax = 1_000;
 
 export function createEvaluationQueue(options: EvaluationQueueOptions): EvaluationQueue {
-  const { clusters, metrics, scores } = options;
+  const { clusters, takers, scores } = options;
+  // Asks all of them, so that each begins to look up a project that it does not know.
+  const mayTake = (projectId: string): boolean =>
+    takers.map((taker) => taker.mayHaveEnabled(projectId as ProjectId)).includes(true);
   return {
-    wants: (projectId) => metrics.mayHaveEnabled(projectId),
+    wants: mayTake,
 
     async onWritten(sql, written) {
       const rows: queueStore.QueueRow[] = [];
       for (const [projectId, events] of Map.groupBy(written, (event) => event.projectId)) {
-        if (!metrics.mayHaveEnabled(projectId)) continue;
+        if (!mayTake(projectId)) continue;
         const routed = events.filter(({ after }) => !isNeverEvaluated(after.source));
         for (let at = 0; at < routed.length; at += eventsPerRowMax) {
           const part = routed.slice(at, at + eventsPerRowMax);
@@ -57,6 +64,9 @@ export function createEvaluationQueue(options: EvaluationQueueOptions): Evaluati
 
     waitsSince: ({ projectId, clusterId }, eventId) =>
       queueStore.findWaitingSince(clusters.database(clusterId).sql(), projectId, eventId),
+
+    countWaiting: ({ projectId, clusterId }, eventIds) =>
+      queueStore.countWaiting(clusters.database(clusterId).sql(), projectId, eventIds),
 
     async stats() {
       const away = clusters.away();

@@ -1,6 +1,6 @@
-// The router: takes events off the queue and queues runs of the evaluators that match them, with
-// the current state of events and evaluators.
-// Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22.2, 23, 26.
+// The router: takes events off the queue, queues runs of the evaluators that match them, and puts
+// them into the annotation queues that match them, with the current state of all of these.
+// Source: docs/spec.md, "Metrics and evaluations"; docs/decisions.md, 22.2, 23, 26, 45.1.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -12,6 +12,8 @@ import { codeOf } from "../../postgres/faults.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RoutedEvaluator } from "../metrics/definition.ts";
+import type { QueueItems } from "../queues/items.ts";
+import type { Queues, RoutedQueue } from "../queues/queues.ts";
 import type { QueuedEvent, Scores } from "../scores/scores.ts";
 import { onlineFilters, runFilters, sourceFilters } from "./conditions.ts";
 import { isSampled } from "./sampling.ts";
@@ -30,6 +32,8 @@ export type RouterOptions = {
   readonly metrics: {
     enabledOf(projectId: ProjectScope["projectId"]): Promise<readonly RoutedEvaluator[]>;
   };
+  readonly queues: Pick<Queues, "enabledOf">;
+  readonly items: Pick<QueueItems, "addMatching">;
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "queueRuns">;
   readonly logger: Pick<Logger, "warn" | "debug">;
@@ -40,7 +44,7 @@ export type RouterOptions = {
 const faultyMax = 1_000;
 /** Maximum of one transaction, which keeps the events from being deleted. */
 const taken = { rowsMax: 500, eventsMax: 2_000 };
-/** Maximum pairs of event and evaluator, so that a transaction takes about a second. */
+/** Maximum pairs of event and what may take it, so that a transaction takes about a second. */
 const pairsMax = 200_000;
 const hurriedMsMax = 50;
 
@@ -50,25 +54,34 @@ type Candidate = QueuedEvent & {
   readonly isOfRun: boolean;
 };
 
-/** Events that an evaluator has to run on. */
-type Matched = {
-  readonly evaluator: RoutedEvaluator;
-  readonly events: readonly QueuedEvent[];
+/** What takes events: an evaluator or an annotation queue. */
+type Taker = {
+  /** Fields of log lines; tells takers apart. */
+  readonly about: Readonly<Record<string, string | number>>;
+  /** Returns the events to take, of those given. */
+  match(): Promise<readonly QueuedEvent[]>;
+  /** Takes events, which are held. */
+  take(events: readonly QueuedEvent[]): Promise<void>;
 };
 
+/** Events for a taker. */
+type Matched = { readonly taker: Taker; readonly events: readonly QueuedEvent[] };
+
 export function createRouter(options: RouterOptions): Router {
-  const { clusters, metrics, tracingOf, scores, logger } = options;
+  const { clusters, metrics, queues, items, tracingOf, scores, logger } = options;
   const { filterMsMax = metricFilterMsMax } = options;
-  /** Versions whose filters failed, so that each is logged once. */
+  /** Versions and queues whose filters failed, so that each is logged once. */
   const faulty = new Set<string>();
 
-  function report({ evaluatorId, version }: RoutedEvaluator, error: unknown): void {
-    const key = `${evaluatorId} ${version}`;
+  function report({ about }: Taker, error: unknown): void {
+    const key = Object.values(about).join(" ");
     if (faulty.has(key)) return;
     if (faulty.size >= faultyMax) faulty.clear();
     faulty.add(key);
-    const about = { err: error, evaluatorId, version };
-    logger.warn(about, "the filters of an evaluator cannot be applied; it does not run");
+    logger.warn(
+      { err: error, ...about },
+      "filters cannot be applied; what has them takes no events",
+    );
   }
 
   /** Returns the ids of events that meet filters. */
@@ -97,44 +110,60 @@ export function createRouter(options: RouterOptions): Router {
       .map((event) => ({ ...event, isOfRun: ofRuns.has(event.eventId) }));
   }
 
-  async function match(
+  /** Returns an evaluator as a taker of candidates. */
+  function toEvaluating(
     project: ProjectScope,
     evaluator: RoutedEvaluator,
     candidates: readonly Candidate[],
-  ): Promise<Matched> {
-    const { sampling_percentage: percentage } = evaluator.definition;
-    const sampled = candidates.filter(
-      ({ eventId, isOfRun }) => isOfRun || isSampled(eventId, percentage),
-    );
-    if (sampled.length === 0) return { evaluator, events: [] };
-    const matched = await matching(project, sampled, onlineFilters(evaluator));
-    return { evaluator, events: sampled.filter(({ eventId }) => matched.has(eventId)) };
+  ): Taker {
+    const { evaluatorId, version, definition } = evaluator;
+    return {
+      about: { evaluatorId, version },
+      async match() {
+        const sampled = candidates.filter(
+          ({ eventId, isOfRun }) => isOfRun || isSampled(eventId, definition.sampling_percentage),
+        );
+        if (sampled.length === 0) return [];
+        const matched = await matching(project, sampled, onlineFilters(evaluator));
+        return sampled.filter(({ eventId }) => matched.has(eventId));
+      },
+      take: (events) => scores.queueRuns(project, evaluator, events),
+    };
   }
 
-  /** Applies the filters of all evaluators, each for a bounded time. */
-  async function matchAll(
-    sql: Sql,
+  /** Returns an annotation queue as a taker of events, whatever their source. */
+  function toQueueing(
     project: ProjectScope,
-    {
-      enabled,
-      events,
-    }: {
-      readonly enabled: readonly RoutedEvaluator[];
-      readonly events: readonly QueuedEvent[];
-    },
-  ): Promise<readonly Matched[]> {
+    { id, filters }: RoutedQueue,
+    events: readonly QueuedEvent[],
+  ): Taker {
+    return {
+      about: { queueId: id },
+      async match() {
+        const matched = await matching(project, events, filters.filterArray);
+        return events.filter(({ eventId }) => matched.has(eventId));
+      },
+      take: (taken) =>
+        items.addMatching(
+          project,
+          id,
+          taken.map(({ eventId }) => eventId),
+        ),
+    };
+  }
+
+  /** Applies the filters of all takers, each for a bounded time. */
+  async function matchAll(sql: Sql, takers: readonly Taker[]): Promise<readonly Matched[]> {
     const hurryAt = Date.now() + projectFilterMsMax;
     let isHurried = false;
     const all: Matched[] = [];
-    await queueStore.limitStatements(sql, filterMsMax);
-    const candidates = await toCandidates(project, events);
-    for (const evaluator of enabled) {
+    for (const taker of takers) {
       try {
-        all.push(await match(project, evaluator, candidates));
+        all.push({ taker, events: await taker.match() });
       } catch (error) {
         if (!isAboutFilters(error)) throw error;
-        // The other evaluators and later events must not wait for this evaluator.
-        report(evaluator, error);
+        // The others and later events must not wait for this one.
+        report(taker, error);
       }
       if (isHurried || Date.now() < hurryAt) continue;
       isHurried = true;
@@ -148,20 +177,30 @@ export function createRouter(options: RouterOptions): Router {
     async route(project) {
       const { projectId, clusterId } = project;
       const enabled = await metrics.enabledOf(projectId);
+      const routed = await queues.enabledOf(projectId);
       return clusters.database(clusterId).transaction(async (sql) => {
         if (!(await queueStore.lockProject(sql, projectId))) return 0;
-        const eventsMax = Math.min(taken.eventsMax, Math.ceil(pairsMax / enabled.length));
+        const count = enabled.length + routed.length;
+        const eventsMax = Math.min(taken.eventsMax, Math.ceil(pairsMax / count));
         const rows = await queueStore.takeQueueRows(sql, projectId, { ...taken, eventsMax });
         const events = earliest(rows);
-        const all = await matchAll(sql, project, { enabled, events });
+        await queueStore.limitStatements(sql, filterMsMax);
+        const candidates = enabled.length > 0 ? await toCandidates(project, events) : [];
+        const all = await matchAll(sql, [
+          ...enabled.map((evaluator) => toEvaluating(project, evaluator, candidates)),
+          // Last, because people wait for the locks of these until the transaction ends.
+          ...routed.map((queue) => toQueueing(project, queue, events)),
+        ]);
         const ids = new Set(all.flatMap((one) => one.events.map(({ eventId }) => eventId)));
         // Held, so that no event is deleted before its runs are stored.
         const held = await tracingOf(project).metrics.hold(projectId, [...ids]);
-        for (const { evaluator, events: matched } of all) {
+        for (const { taker, events: matched } of all) {
           const existing = matched.filter(({ eventId }) => held.has(eventId));
-          if (existing.length > 0) await scores.queueRuns(project, evaluator, existing);
-          const { evaluatorId } = evaluator;
-          logger.debug({ project_id: projectId, evaluatorId, events: existing.length }, "routed");
+          if (existing.length > 0) await taker.take(existing);
+          logger.debug(
+            { project_id: projectId, ...taker.about, events: existing.length },
+            "routed",
+          );
         }
         return events.length;
       });

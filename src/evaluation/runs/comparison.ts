@@ -8,7 +8,7 @@ import { isSmallerBetter, numberOf } from "./passing.ts";
 import {
   type EventKind,
   type Judging,
-  keyOf,
+  groupByKey,
   kindsOf,
   metricTypeOf,
   numbersIn,
@@ -69,10 +69,7 @@ export function compare(
 }
 
 function groupScores({ events, judging }: ComparedRun): ReadonlyMap<string, readonly Score[]> {
-  return Map.groupBy(
-    events.flatMap((event) => scoresOf(event, judging)),
-    keyOf,
-  );
+  return groupByKey(events.flatMap((event) => scoresOf(event, judging)));
 }
 
 /**
@@ -164,15 +161,20 @@ function pairUp(older: readonly Score[], newer: readonly Score[]): readonly Pair
 }
 
 function meansByDatapoint(scores: readonly Score[]): ReadonlyMap<string, number> {
-  const numbers = new Map<string, number[]>();
+  const means = new Map<string, number>();
+  // Most datapoints have one number, which needs no list.
+  const several = new Map<string, number[]>();
   for (const { datapointId, value } of scores) {
     const number = numberOf(value);
     if (datapointId === null || number === undefined) continue;
-    const list = numbers.get(datapointId) ?? [];
-    list.push(number);
-    numbers.set(datapointId, list);
+    const first = means.get(datapointId);
+    const list = several.get(datapointId);
+    if (list) list.push(number);
+    else if (first === undefined) means.set(datapointId, number);
+    else several.set(datapointId, [first, number]);
   }
-  return new Map([...numbers].map(([id, list]) => [id, aggregate("average", list) ?? 0]));
+  for (const [id, list] of several) means.set(id, aggregate("average", list) ?? 0);
+  return means;
 }
 
 function compareKinds(

@@ -12,12 +12,28 @@ import { toEventMessage } from "../../tracing/events/event-message.ts";
 import { readingOf, toBounds, toFilterInput } from "../../tracing/export/handlers.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { PassingRange } from "./passing.ts";
+import type { RunProgressReader } from "./progress.ts";
 import type { RunResults } from "./results.ts";
-import { toComparisonMessage, toResultMessage, toRunMessage } from "./run-message.ts";
+import {
+  toComparisonMessage,
+  toProgressMessage,
+  toResultMessage,
+  toRunMessage,
+} from "./run-message.ts";
 import type { Run, RunChange, Runs } from "./runs.ts";
 import { schemaOf } from "./schema.ts";
 
-export function runHandlers(runs: Runs, results: RunResults): ServiceImpl<typeof RunService> {
+export type RunServices = {
+  readonly runs: Runs;
+  readonly runResults: RunResults;
+  readonly runProgress: RunProgressReader;
+};
+
+export function runHandlers({
+  runs,
+  runResults: results,
+  runProgress,
+}: RunServices): ServiceImpl<typeof RunService> {
   const toAnswer = (run: Run, projectId: string) => ({
     evaluation: toRunMessage(run, projectId),
     runId: run.runId,
@@ -72,6 +88,11 @@ export function runHandlers(runs: Runs, results: RunResults): ServiceImpl<typeof
     async deleteRun({ runId }, context) {
       await runs.delete(projectOf(context), runId);
       return { id: runId, deleted: true };
+    },
+    async getRunProgress({ runId }, context) {
+      const project = projectOf(context);
+      const run = await runs.get(project, runId);
+      return toProgressMessage(await runProgress.read(project, run));
     },
     async getRunResult({ runId, aggregateFunction, filters }, context) {
       const project = projectOf(context);

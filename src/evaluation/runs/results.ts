@@ -8,6 +8,7 @@ import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
+import { allMetrics } from "../metrics/all-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type AggregateName, aggregateNames } from "./aggregate.ts";
 import { type Comparison, compare } from "./comparison.ts";
@@ -147,7 +148,8 @@ export function createRunResults(options: RunResultsOptions): RunResults {
 
     events: readEvents,
 
-    metricNames: async (project) => (await listMetrics(options, project)).map(({ name }) => name),
+    metricNames: async (project) =>
+      (await listMetrics(options.metrics, project)).map(({ name }) => name),
   };
 }
 
@@ -156,23 +158,23 @@ async function judgingOf(
   project: ProjectScope,
   { passingRanges }: Run,
 ): Promise<Judging> {
-  const known = await listMetrics(options, project);
+  const known = await listMetrics(options.metrics, project);
   return { passingRanges, metrics: new Map(known.map((metric) => [metric.name, metric])) };
 }
 
-async function listMetrics(
-  { metrics }: Pick<RunResultsOptions, "metrics">,
+type ListedMetric = KnownMetric & { readonly id: string };
+
+/** Returns all metrics of a project. */
+export async function listMetrics(
+  metrics: Pick<Metrics, "list">,
   { projectId }: ProjectScope,
-): Promise<readonly KnownMetric[]> {
-  const known: KnownMetric[] = [];
-  for (let cursor: string | undefined; ;) {
-    const page = await metrics.list(projectId, { cursor });
-    known.push(
-      ...page.items.map(({ definition: { name, type, threshold } }) => ({ name, type, threshold })),
-    );
-    if (page.nextCursor === undefined) return known;
-    cursor = page.nextCursor;
+): Promise<readonly ListedMetric[]> {
+  const known: ListedMetric[] = [];
+  for await (const { id, definition } of allMetrics(metrics, projectId)) {
+    const { name, type, threshold } = definition;
+    known.push({ id, name, type, threshold });
   }
+  return known;
 }
 
 function parseAggregate(text: string): AggregateName {

@@ -7,6 +7,7 @@ import type {
   RunDatapointSchema,
   RunMetricComparisonSchema,
   RunMetricDetailSchema,
+  RunProgressSchema,
   RunResultSchema,
   RunSchema,
 } from "../../../gen/waggle/v1/run_pb.js";
@@ -14,6 +15,7 @@ import type { JsonValue } from "../../base/json.ts";
 import { toStruct } from "../../base/struct.ts";
 import type { AggregateName } from "./aggregate.ts";
 import type { Comparison, MetricComparison } from "./comparison.ts";
+import type { RunProgress } from "./progress.ts";
 import { confidenceLevel } from "./paired-test.ts";
 import type { DatapointResult, MetricDetail, Result } from "./result.ts";
 import type { Run } from "./runs.ts";
@@ -43,6 +45,18 @@ export function toRunMessage(run: Run, projectId: string): MessageInitShape<type
     scopeId: projectId,
     createdAt: timestampFromDate(run.createdAt),
     ...(updatedAt && { updatedAt: timestampFromDate(updatedAt) }),
+  };
+}
+
+export function toProgressMessage({
+  isComplete,
+  metrics,
+  ...progress
+}: RunProgress): MessageInitShape<typeof RunProgressSchema> {
+  return {
+    ...progress,
+    complete: isComplete,
+    metrics: metrics.map(({ metricId, name, ...scores }) => ({ metricId, name, scores })),
   };
 }
 

@@ -68,6 +68,8 @@ export type CreateRunOptions = {
 export type Runs = {
   /** Creates a run, or changes the run of the id. Throws INVALID_ARGUMENT naming the field. */
   create(project: ProjectScope, options: CreateRunOptions): Promise<Run>;
+  /** Returns undefined if the project has no such run. */
+  find(project: ProjectScope, runId: string): Promise<RunRow | undefined>;
   /** Throws NOT_FOUND. */
   get(project: ProjectScope, runId: string): Promise<Run>;
   /** Changes the given fields. Throws NOT_FOUND, and INVALID_ARGUMENT naming the field. */
@@ -91,6 +93,8 @@ export type Runs = {
 export type RunsOptions = {
   readonly clusters: Pick<Clusters, "database">;
   readonly datasets: Pick<Datasets, "find">;
+  /** Called with each run that is deleted. */
+  readonly forgetExecution?: (project: ProjectScope, runId: string) => Promise<void>;
 };
 
 const emptyRun: RunFields = {
@@ -173,6 +177,9 @@ export function createRuns(options: RunsOptions): Runs {
       return withDataset(project, row);
     },
 
+    find: async (project, runId) =>
+      isRecordId(runId) ? store.findRun(sqlOf(project), project.projectId, runId) : undefined,
+
     get: async (project, runId) => withDataset(project, await find(sqlOf(project), project, runId)),
 
     async update(project, runId, change) {
@@ -193,6 +200,7 @@ export function createRuns(options: RunsOptions): Runs {
       const sql = sqlOf(project);
       const isDeleted = isRecordId(runId) && (await store.deleteRun(sql, project.projectId, runId));
       if (!isDeleted) throw notFound();
+      await options.forgetExecution?.(project, runId);
     },
 
     async list(project, request) {
@@ -319,8 +327,10 @@ function assertRanges(ranges: Readonly<Record<string, PassingRange>>): void {
   }
 }
 
+type ListedIds = Pick<RunRow, "eventIds" | "sessionIds">;
+
 /** Returns the ids of a run's sessions that the run itself lists. */
-export function listedSessions({ eventIds, sessionIds }: RunRow): readonly string[] {
+export function listedSessions({ eventIds, sessionIds }: ListedIds): readonly string[] {
   return [...new Set([...eventIds, ...sessionIds])];
 }
 

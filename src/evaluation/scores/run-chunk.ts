@@ -3,13 +3,12 @@
 // Source: docs/decisions.md, 24.1 and 25.1; docs/workflows.md.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { isProject } from "../../access/scope.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { FairPlaces } from "../../base/fair-places.ts";
 import { chunkEventsMax } from "../../base/limits.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { Scopes } from "../../controlplane/scopes/scopes.ts";
+import { findProject, type Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { EvaluateChunkInput } from "../../outbox/entry.ts";
 import type { CommittedScores } from "../../observability/metrics.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
@@ -123,11 +122,6 @@ export function createChunks(options: ChunksOptions): Chunks {
   const { scopes, metrics, scores, tracingOf, runner, backfills } = options;
   const { logger, stepMs = stepMsDefault, pauseMs = pauseMsDefault } = options;
   const { lingerMs = lingerMsDefault } = options;
-
-  async function findProject(projectId: string): Promise<ProjectScope | undefined> {
-    const scope = await scopes.find("project", projectId);
-    return isProject(scope) ? scope : undefined;
-  }
 
   /** Returns the version that the chunk runs, or the reason to stop. */
   async function lookAfter(input: EvaluateChunkInput): Promise<RunnableEvaluator | ChunkEnd> {
@@ -295,7 +289,7 @@ export function createChunks(options: ChunksOptions): Chunks {
 
   return {
     async runStep(input, context) {
-      const project = await findProject(input.projectId);
+      const project = await findProject(scopes, input.projectId);
       if (!project) {
         const counts = { events: input.events, scored: 0, failed: 0, skipped: 0 };
         return { counts, end: { kind: "dropped", reason: "the project is archived" } };
@@ -313,7 +307,7 @@ export function createChunks(options: ChunksOptions): Chunks {
     },
 
     async release(input) {
-      const project = await findProject(input.projectId);
+      const project = await findProject(scopes, input.projectId);
       if (!project || input.backfillId !== undefined) return;
       await scores.endChunk(project, input.chunkId, "requeue");
     },

@@ -17,9 +17,9 @@ import * as queuedStore from "./queued-store.ts";
 import type { QueuedEvent, QueuedVersion } from "./queued-store.ts";
 import { type ResultRow, toMetrics, toResultRow } from "./result-row.ts";
 import * as store from "./store.ts";
-import type { RunRow } from "./store.ts";
+import type { RunRow, ScoreCounts } from "./store.ts";
 
-export type { ChunkCounts, QueuedEvent };
+export type { ChunkCounts, QueuedEvent, ScoreCounts };
 
 /** A project and the cluster that holds its events. */
 export type ProjectRef = Pick<ProjectScope, "projectId" | "clusterId">;
@@ -152,6 +152,11 @@ export type Scores = {
     evaluator: Pick<ChunkKey, "evaluatorId" | "version">,
     eventId: string,
   ): Promise<readonly RunRecord[]>;
+  /** Counts the scores of events by evaluator. */
+  countEvents(
+    project: ProjectRef,
+    eventIds: readonly string[],
+  ): Promise<readonly (ScoreCounts & { readonly evaluatorId: string })[]>;
   /** Returns the statistics of an evaluator. */
   countMetric(
     project: ProjectRef,
@@ -279,6 +284,9 @@ export function createScores(options: ScoresOptions): Scores {
       const key = { projectId: project.projectId, evaluatorId, version };
       return store.listRuns(sqlOf(project), key, { eventId, limit: runsMax });
     },
+
+    countEvents: (project, eventIds) =>
+      store.countEvents(sqlOf(project), project.projectId, eventIds),
 
     async countMetric(project, { evaluatorId, enablement }, since) {
       const { projectId } = project;

@@ -123,6 +123,35 @@ export async function dropRuns(sql: Sql, projectId: string, chunkId: string): Pr
     where project_id = ${projectId} and chunk_id = ${chunkId} and state = 'running'`;
 }
 
+/** Numbers of scores by state, and the cost of judges' calls in US dollars. */
+export type ScoreCounts = {
+  readonly queued: number;
+  readonly running: number;
+  readonly scored: number;
+  readonly failed: number;
+  readonly cost: number;
+};
+
+/** Counts the scores of events by evaluator; those of all its versions together. */
+export async function countEvents(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<readonly (ScoreCounts & { readonly evaluatorId: string })[]> {
+  return sql<(ScoreCounts & { readonly evaluatorId: string })[]>`
+    select
+      evaluator_id as "evaluatorId",
+      count(*) filter (where state = 'queued')::integer as queued,
+      count(*) filter (where state = 'running')::integer as running,
+      count(*) filter (where state = 'scored')::integer as scored,
+      count(*) filter (where state = 'failed')::integer as failed,
+      coalesce(sum((judge ->> 'cost')::float8), 0) as cost
+    from scores
+    where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)}::text[])
+    group by evaluator_id
+    order by evaluator_id`;
+}
+
 export type RunRow = {
   readonly version: number;
   readonly state: "queued" | "running" | "scored" | "failed";

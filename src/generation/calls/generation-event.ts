@@ -24,7 +24,7 @@ export type Attempt = {
 export type RecordedRequest = {
   /** Name of the event for a model. */
   readonly nameFor: (model: string) => string;
-  readonly source: "chat" | "proxy";
+  readonly source: "chat" | "proxy" | "evaluation";
   /** Other `config`: version, hyperparameters, template, tools, tool_choice, response_format. */
   readonly config: JsonObject;
   /** `chat_history` and template variables, or `input`. */

@@ -16,6 +16,8 @@ export type ModelRequest = {
   readonly bytes?: Uint8Array;
   /** Whether the answer is a stream. */
   readonly isStream: boolean;
+  /** Sent to the provider, so that one that knows the key bills the same call once. */
+  readonly idempotencyKey?: string;
 };
 
 export type WholeAnswer = {

@@ -48,9 +48,16 @@ export async function storeGeneration(
   generation: FinishedGeneration,
   commit: (effect: () => Promise<void>) => Promise<void>,
 ): Promise<CostEstimate> {
+  const estimate = estimateOf(parts.prices, generation);
+  await commit(() => store(parts, project, toEventWrite(generation, estimate)));
+  return estimate;
+}
+
+/** Returns the estimated cost of a generation. */
+export function estimateOf(prices: Prices, generation: FinishedGeneration): CostEstimate {
   const { target, answer, source, request } = generation;
   const { connection, model } = target;
-  const estimate = parts.prices.estimate({
+  return prices.estimate({
     provider: connection.name,
     providerType: connection.type,
     model: answer?.responseModel ?? model,
@@ -59,8 +66,6 @@ export async function storeGeneration(
     atMs: generation.startedAtMs,
     isOpenAiStream: source === "proxy" && request.isStream && generation.error === undefined,
   });
-  await commit(() => store(parts, project, toEventWrite(generation, estimate)));
-  return estimate;
 }
 
 async function store(
@@ -99,7 +104,7 @@ const storableFaults = 2;
 // Returns the event without the refused part. The model ran, so its event must be stored: in a new
 // session if the given session id belongs to an event of another kind, and without its payload if
 // no event can hold it.
-function withoutFault(write: EventWrite, fault: string): EventWrite {
+export function withoutFault(write: EventWrite, fault: string): EventWrite {
   const { session_id = "", metadata = {}, ...rest } = write;
   if (fault.startsWith("event.session_id:")) {
     return { ...rest, metadata: { ...metadata, refused_session_id: session_id } };

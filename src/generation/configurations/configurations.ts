@@ -23,7 +23,7 @@ import {
 } from "./change.ts";
 import type { Whose } from "./change.ts";
 import { parseEnvironment } from "./configuration.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration, Environment } from "./configuration.ts";
 import { compareContents } from "./diff.ts";
 import { checkMessage, checkName, parseEnvironments, parseTags, toContent } from "./fields.ts";
 import type { ConfigurationFields } from "./fields.ts";
@@ -42,12 +42,21 @@ export type ListConfigurationsOptions = {
   readonly tags?: readonly string[];
 };
 
-export type WantedUse = {
+export type Wanted = {
   /** Id or name. */
   readonly configuration: string;
+  /** Undefined for the newest version. */
   readonly environment: string | undefined;
+};
+
+export type WantedUse = Wanted & {
   /** Whether the request has messages of its own. */
   readonly hasMessages: boolean;
+};
+
+export type Found = {
+  readonly configuration: Configuration;
+  readonly environment: Environment | undefined;
 };
 
 /** Each change is audited. */
@@ -68,9 +77,11 @@ export type Configurations = {
    */
   get(projectId: ProjectId, id: string, env?: string): Promise<Configuration>;
   /**
-   * Returns a configuration for a model call: by id or name, the newest version or the one deployed
-   * in an environment. Throws INVALID_ARGUMENT naming `configuration` or `environment`.
+   * Returns a configuration by id or name, the newest version or the one deployed in an
+   * environment. Throws INVALID_ARGUMENT naming `configuration` or `environment`.
    */
+  find(projectId: ProjectId, wanted: Wanted): Promise<Found>;
+  /** Like `find`, in the form of a model call. */
   use(projectId: ProjectId, wanted: WantedUse): Promise<UsedConfiguration>;
   /**
    * Changes the given fields; another content is a new version. Returns whether anything changed.
@@ -112,7 +123,12 @@ export function createConfigurations(options: ChangeParts): Configurations {
         environment: env === undefined ? undefined : parseEnvironment(env),
       }),
 
-    use: (projectId, wanted) => use(options, projectId, wanted),
+    find: (projectId, wanted) => findWanted(options, projectId, wanted),
+
+    async use(projectId, { hasMessages, ...wanted }) {
+      const { configuration, environment } = await findWanted(options, projectId, wanted);
+      return toUsed(configuration, { environment, hasMessages });
+    },
 
     update: (whose, fields) => update(options, whose, fields),
 
@@ -126,11 +142,11 @@ export function createConfigurations(options: ChangeParts): Configurations {
   };
 }
 
-async function use(
+async function findWanted(
   { database }: ChangeParts,
   projectId: ProjectId,
-  { configuration: named, environment: env, hasMessages }: WantedUse,
-): Promise<UsedConfiguration> {
+  { configuration: named, environment: env }: Wanted,
+): Promise<Found> {
   const environment = env === undefined ? undefined : parseEnvironment(env, "environment");
   const sql = database.sql();
   const name = parseName(named);
@@ -138,7 +154,7 @@ async function use(
   const find = (id: string | undefined) =>
     id && isUuid(id) ? store.findConfiguration(sql, projectId, { id, environment }) : undefined;
   const row = (await find(named)) ?? (await find((await byName()) || undefined));
-  if (row) return toUsed(toConfiguration(row), { environment, hasMessages });
+  if (row) return { configuration: toConfiguration(row), environment };
   return environment === undefined
     ? refuse("configuration", "the project has no such configuration")
     : refuse("configuration", `the project has none of this name deployed in ${environment}`);

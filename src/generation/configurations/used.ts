@@ -23,6 +23,12 @@ export type UsedConfiguration = {
   readonly recorded: JsonObject;
 };
 
+/** Parts of a configuration that a model call uses. */
+export type UsableConfiguration = Pick<
+  Configuration,
+  "id" | "name" | "version" | "provider" | "parameters"
+>;
+
 export type UsedFor = {
   readonly environment: Environment | undefined;
   /** Whether the request has messages of its own. */
@@ -30,7 +36,7 @@ export type UsedFor = {
 };
 
 export function toUsed(
-  configuration: Configuration,
+  configuration: UsableConfiguration,
   { environment, hasMessages }: UsedFor,
 ): UsedConfiguration {
   const { provider, parameters } = configuration;

@@ -1,18 +1,15 @@
 // Model calls of judges: not streamed, and without an event. The answer contains tokens and cost.
 // Source: docs/evaluators.md; docs/decisions.md, 20.1, 22.6.
 
-import { setTimeout as delay } from "node:timers/promises";
 import type { ProjectScope } from "../../access/scope.ts";
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
-import { createFairPlaces, type FairPlaces, type Owner } from "../../base/fair-places.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { judgeCallsMax, judgeCallsWaitingMax } from "../../base/limits.ts";
 import type { Running } from "../../base/running.ts";
-import { judgeTimeoutMsMax, judgeWaitMsMax } from "../../base/tenant-limits.ts";
-import type { Concurrency, Release } from "../calls/concurrency.ts";
+import { judgeTimeoutMsMax } from "../../base/tenant-limits.ts";
 import { causeOf } from "../calls/attempts.ts";
 import type { Prices } from "../prices/prices.ts";
 import type { ModelCall, ModelCalls } from "../calls/model-calls.ts";
+import { enterWaiting, type WaitingPlaces } from "../calls/waiting-places.ts";
 import { type ChatAnswer, readWholeChat } from "../chat/answer.ts";
 import type { Target } from "../provider.ts";
 import { isRetriable, ProviderError, toServiceError } from "../provider-error.ts";
@@ -67,32 +64,12 @@ export type JudgeCalls = {
   ): Promise<JudgeAnswer | JudgeRefusal>;
 };
 
-export type JudgeCallsOptions = {
+export type JudgeCallsOptions = WaitingPlaces & {
   readonly calls: ModelCalls;
   /** Keeps the service from stopping before running calls end. */
   readonly running: Pick<Running, "run">;
   readonly prices: Prices;
-  readonly concurrency: Concurrency;
-  /** Places of the judges' concurrent calls. */
-  readonly places: FairPlaces;
 };
-
-const turnPauseMs = 100;
-
-/**
- * Creates the places of all judges' calls. An organization gets at most three quarters, so that
- * others find a place; a project at most half, and not more than its maximum of model calls.
- */
-export function createJudgePlaces(projectCallsMax: number, max = judgeCallsMax): FairPlaces {
-  return createFairPlaces({
-    max,
-    orgMax: Math.ceil((max * 3) / 4),
-    projectMax: Math.min(Math.ceil(max / 2), projectCallsMax),
-    waitMs: judgeWaitMsMax,
-    waitersMax: judgeCallsWaitingMax,
-    refusal: "the maximum number of concurrent judge calls is reached; try again",
-  });
-}
 
 export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
   const { calls, running, prices } = options;
@@ -112,7 +89,7 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
         client,
         timeoutMs: judgeTimeoutMsMax,
         promptCharacters: messages.reduce((sum, { content }) => sum + content.length, 0),
-        enter: (count) => enter(options, { owner: project, count, signal: client }),
+        enter: (count) => enterWaiting(options, { owner: project, count, signal: client }),
       });
       const { answer, target } = await call.ask("whole");
       return toAnswer(readWholeChat(answer), target, prices, call.startedAtMs);
@@ -125,42 +102,6 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
   }
 
   return { ask: (...asked) => running.run(() => ask(...asked)) };
-}
-
-type Entering = { readonly owner: Owner; readonly count: number; readonly signal: AbortSignal };
-
-/** Waits for a place among the judges, then among the project's calls. */
-async function enter(
-  { places, concurrency }: Pick<JudgeCallsOptions, "places" | "concurrency">,
-  { owner, count, signal }: Entering,
-): Promise<Release> {
-  const leave = await places.enter(owner, signal);
-  try {
-    const release = await enterCalls(concurrency, { owner, count, signal });
-    return () => {
-      release();
-      leave();
-    };
-  } catch (error) {
-    leave();
-    throw error;
-  }
-}
-
-async function enterCalls(
-  concurrency: Concurrency,
-  { owner, count, signal }: Entering,
-): Promise<Release> {
-  const untilMs = performance.now() + judgeWaitMsMax;
-  for (;;) {
-    signal.throwIfAborted();
-    try {
-      return concurrency.enter(owner, count);
-    } catch (error) {
-      if (performance.now() > untilMs) throw error;
-    }
-    await delay(turnPauseMs, undefined, { signal });
-  }
 }
 
 function toAnswer(

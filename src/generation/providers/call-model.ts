@@ -15,7 +15,7 @@ import { withModel } from "../openai/model-name.ts";
 import { type Connection, type Route, speaksOpenAi } from "../provider.ts";
 import { callChat, toOpenAiBody } from "./ai-sdk/chat.ts";
 import { callEmbeddings, parallelMax } from "./ai-sdk/embeddings.ts";
-import { sendOpenAi } from "./openai-api.ts";
+import { idempotencyHeader, sendOpenAi } from "./openai-api.ts";
 import type { Outbound } from "./outbound.ts";
 
 export function createCallModel(outbound: Pick<Outbound, "dispatcher" | "fetch">): CallModel {
@@ -23,7 +23,7 @@ export function createCallModel(outbound: Pick<Outbound, "dispatcher" | "fetch">
     const { connection, model } = target;
     if (!speaksOpenAi(connection.type)) {
       const call = request.operation === "embedding" ? callEmbeddings : callChat;
-      return call(outbound.fetch(connection), target, request, signal);
+      return call(fetchOf(outbound.fetch(connection), request), target, request, signal);
     }
     const { bytes } = request;
     if (bytes) {
@@ -33,6 +33,17 @@ export function createCallModel(outbound: Pick<Outbound, "dispatcher" | "fetch">
     const answer = await sendOpenAi(outbound, target, { ...request, bytes: written }, signal);
     assertFinished(answer, connection);
     return answer;
+  };
+}
+
+/** Adds the key of a request. Several choices are several calls, which must not share a key. */
+function fetchOf(fetch: typeof globalThis.fetch, request: ModelRequest): typeof globalThis.fetch {
+  const { idempotencyKey } = request;
+  if (idempotencyKey === undefined || choicesAsked(request) > 1) return fetch;
+  return (input, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set(idempotencyHeader, idempotencyKey);
+    return fetch(input, { ...init, headers });
   };
 }
 

@@ -33,7 +33,7 @@ const streamType = "text/event-stream";
 const deploymentName = /^(?!\.{1,2}$)[\w.-]+$/;
 
 /** Request in the bytes that the provider gets. */
-type OpenAiRequest = Required<ModelRequest>;
+type OpenAiRequest = ModelRequest & Required<Pick<ModelRequest, "bytes">>;
 
 /** Sends a request. Resolves and fails like `CallModel`. */
 export async function sendOpenAi(
@@ -82,14 +82,21 @@ export function keyHeaders({ type, secrets }: Connection): Record<string, string
   return type === "azure" ? { "api-key": key } : { authorization: `Bearer ${key}` };
 }
 
-function headersOf(connection: Connection, { isStream }: OpenAiRequest): Record<string, string> {
+function headersOf(
+  connection: Connection,
+  { isStream, idempotencyKey }: OpenAiRequest,
+): Record<string, string> {
   return {
     ...keyHeaders(connection),
     "content-type": jsonType,
     accept: isStream ? streamType : jsonType,
     "user-agent": "waggle",
+    ...(idempotencyKey !== undefined && { [idempotencyHeader]: idempotencyKey }),
   };
 }
+
+/** Header by which providers tell a repeated call. */
+export const idempotencyHeader = "idempotency-key";
 
 /** Runs a part of a call; converts network errors to ProviderError. */
 async function orFault<T>(

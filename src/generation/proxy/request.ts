@@ -11,7 +11,7 @@ import type { RecordedRequest } from "../calls/generation-event.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
-export type ProxyRequest = Required<ModelRequest> & {
+export type ProxyRequest = Required<Omit<ModelRequest, "idempotencyKey">> & {
   /** What a configuration adds to the recorded `config` and `inputs`, and to the prompt. */
   readonly configured?: {
     readonly config: JsonObject;

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { answerBytesMax } from "../../base/limits.ts";
 import { runEventsMax } from "../../base/tenant-limits.ts";
 import { createPacer } from "../../base/pacer.ts";
-import type { Database } from "../../postgres/database.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
 import { unescapeJson, unescapeText } from "../events/postgres-text.ts";
 import { readAnswer } from "../events/answer.ts";
 import type { SelectedEvent } from "../events/event-row.ts";
@@ -16,9 +16,9 @@ import { createReadContext, type Reading, readWithin } from "../events/sized-rea
 import type { FilterInput } from "../export/filter.ts";
 import type { Selection } from "../selection/selection.ts";
 import * as store from "./store.ts";
-import type { RunSessions } from "./store.ts";
+import type { CallOutcome, RunSessions } from "./store.ts";
 
-export type { RunSessions };
+export type { CallOutcome, RunSessions };
 
 /** A session of a run, or an event of the run with metrics. */
 export type RunEvent = {
@@ -42,6 +42,10 @@ export type RunEvents = {
     filters: readonly FilterInput[],
     reading?: Reading,
   ): Promise<readonly RunEvent[]>;
+  /** Returns pages of the ids of all events in the sessions of a run. */
+  idPages(projectId: ProjectId, sessions: RunSessions): AsyncGenerator<readonly string[], void>;
+  /** Returns how the model calls of ids ended, without absent ones. */
+  outcomes(projectId: ProjectId, eventIds: readonly string[]): Promise<readonly CallOutcome[]>;
   /**
    * Returns whole events of ids, in the order of the ids and without absent ones. Throws
    * ANSWER_TOO_LARGE if they do not fit in an answer.
@@ -52,6 +56,9 @@ export type RunEvents = {
     reading?: Reading,
   ): Promise<readonly SelectedEvent[]>;
 };
+
+/** Ids of a page. */
+const idsOfPage = 10_000;
 
 export function createRunEvents(
   database: Database,
@@ -77,6 +84,18 @@ export function createRunEvents(
       const matching = new Set(await selection.matching(projectId, ids, filters));
       return events.filter(({ eventId }) => matching.has(eventId));
     },
+
+    async *idPages(projectId, sessions) {
+      let page: readonly string[] | undefined;
+      do {
+        const asked = { after: page?.at(-1) ?? "", limit: idsOfPage };
+        const find = (sql: Sql) => store.listEventIds(sql, projectId, sessions, asked);
+        page = await database.on("reads").inTurn(find, { owner: projectId });
+        if (page.length > 0) yield page;
+      } while (page.length === idsOfPage);
+    },
+
+    outcomes: (projectId, eventIds) => store.listOutcomes(database.sql(), projectId, eventIds),
 
     async read(projectId, eventIds, reading) {
       if (eventIds.length === 0) return [];

@@ -98,7 +98,7 @@ function operation(
     parameters: [...pathParameters(binding, components), ...queryParameters(binding, components)],
     ...(body ? { requestBody: body } : {}),
     responses: {
-      200: answerOf(binding, components),
+      [binding.successStatus]: answerOf(binding, components),
       400: { $ref: `#/components/responses/${errors.badRequest}` },
       404: { $ref: "#/components/responses/NotFound" },
       default: { $ref: `#/components/responses/${errors.other}` },
@@ -149,8 +149,11 @@ function queryParameters(binding: RestBinding, components: Components): readonly
 function requestBody(binding: RestBinding, components: Components): Schema | undefined {
   const { body, method } = binding;
   if (body === undefined) return undefined;
-  if (httpBodyField(binding))
-    return { required: true, content: { [jsonType]: { schema: anyJson } } };
+  if (httpBodyField(binding)) {
+    const isJson = getOption(method, rest).openaiErrors;
+    const content = isJson ? { [jsonType]: { schema: anyJson } } : { "*/*": { schema: aFile } };
+    return { required: true, content };
+  }
   const form = requestForm(binding);
   const schema =
     body === "message"
@@ -197,6 +200,7 @@ function isTwin({ name, parent }: DescMethod): boolean {
 }
 
 const anyJson: Schema = { type: "object" };
+const aFile: Schema = { type: "string", format: "binary" };
 const eventStream: Schema = { "text/event-stream": { schema: { type: "string" } } };
 
 /** Returns the answer of a raw body: JSON of the provider's API, or its events. */

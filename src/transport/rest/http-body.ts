@@ -14,15 +14,15 @@ export function httpBodyField({ body }: RestBinding): DescField | undefined {
   return body.message?.typeName === HttpBodySchema.typeName ? body : undefined;
 }
 
-/** Returns the request message for a raw body. */
-export function readHttpBody(
-  { input }: DescMethod,
+/** Returns a request message, read from path and query, with its raw body. */
+export function withHttpBody(
+  message: Message,
   field: DescField,
   contentType: string,
   data: Uint8Array,
 ): Message {
   const httpBody = create(HttpBodySchema, { contentType, data });
-  return create(input, { [field.localName]: httpBody });
+  return Object.assign(message, { [field.localName]: httpBody });
 }
 
 /** Returns whether an rpc answers raw bodies. */

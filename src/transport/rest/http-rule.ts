@@ -53,6 +53,8 @@ export type RestBinding = {
   readonly hasTextTimes: boolean;
   /** Whether answers leave out absent nullable fields. */
   readonly isNullFree: boolean;
+  /** HTTP status of an answer of success with a message. */
+  readonly successStatus: number;
   /** Field of the request that lists the fields of the answer. */
   readonly projection: DescField | undefined;
   readonly httpMethod: string;
@@ -88,6 +90,7 @@ function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
     isStrict,
     hasTextTimes: form.textTimePaths.includes(path),
     isNullFree: form.nullFreePaths.includes(path),
+    successStatus: form.successStatus || 200,
     projection: projectionOf(method.input),
     httpMethod,
     path,

@@ -25,7 +25,7 @@ import { isWrite } from "../interceptors/idempotency.ts";
 import { setRequestDigest } from "../request-digest.ts";
 import { type CallBody, type CallOptions, servePlainCall } from "../plain-call.ts";
 import { errorAnswer } from "./error-body.ts";
-import { answersHttpBody, httpBodyEncoder, httpBodyField, readHttpBody } from "./http-body.ts";
+import { answersHttpBody, httpBodyEncoder, httpBodyField, withHttpBody } from "./http-body.ts";
 import { takesTextTimes } from "./answer-times.ts";
 import { jsonKeyOf } from "./field-names.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
@@ -130,7 +130,8 @@ async function readRequest(
   if (field) {
     const contentType = headerOf(exchange.request, "content-type") ?? "";
     if (twin) values.set(parsedBodyKey, await decodeJson(bytes, body.memory));
-    return readHttpBody(spec.method, field, contentType, bytes);
+    const { message } = binding.read({ variables, query: exchange.query, body: undefined });
+    return withHttpBody(message, field, contentType, bytes);
   }
   const json = bytes.length > 0 ? await decodeJson(bytes, body.memory) : undefined;
   const read = binding.read({ variables, query: exchange.query, body: json });
@@ -172,7 +173,7 @@ async function answer(
   const json = binding.answerField ? whole[jsonKeyOf(binding.answerField)] : whole;
   const body = await encodeJson(json, memoryOf(context));
   const headers = { ...Object.fromEntries(context.responseHeader), "content-type": jsonType };
-  await writeAnswer(exchange, { status: 200, headers, body }, memoryOf(context));
+  await writeAnswer(exchange, { status: binding.successStatus, headers, body }, memoryOf(context));
 }
 
 function isStreamAsked(request: Message, { values }: CallContext): boolean {

@@ -5,10 +5,10 @@ import { describe, expect, test } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";
 import type { RoutedEvaluator } from "../../../src/evaluation/metrics/definition.ts";
 import {
-  createEnabledMetrics,
+  createEnabledMemory,
   type EnabledOfProject,
   subjectOf,
-} from "../../../src/evaluation/metrics/enabled-metrics.ts";
+} from "../../../src/evaluation/online/enabled-memory.ts";
 
 const [one, two] = ["p1", "p2"] as readonly string[] as [ProjectId, ProjectId];
 
@@ -21,15 +21,16 @@ function anEvaluator(projectId: ProjectId, text = "?"): RoutedEvaluator {
 }
 
 /** Returns projects' evaluators, each project in an organization of its own. */
-function enabledOf(projectId: ProjectId, text?: string): EnabledOfProject {
-  return { orgId: `org of ${projectId}`, metrics: [anEvaluator(projectId, text)] };
+function enabledOf(projectId: ProjectId, text?: string): EnabledOfProject<RoutedEvaluator> {
+  return { orgId: `org of ${projectId}`, enabled: [anEvaluator(projectId, text)] };
 }
 
 /** A memory of projects that each have one evaluator, and the questions that it asked. */
 function createMemory(options: { readonly bytesMax?: number; readonly text?: string } = {}) {
   const asked: string[] = [];
   const clock = { nowMs: 0 };
-  const memory = createEnabledMetrics({
+  const memory = createEnabledMemory<RoutedEvaluator>({
+    kind: "evaluators",
     ...{ ...options, ageMsMax: 60_000, now: () => clock.nowMs },
     async list(projectId) {
       asked.push(projectId);
@@ -56,7 +57,8 @@ describe("get", () => {
 
   test("asks again after a failure", async () => {
     let isAway = true;
-    const memory = createEnabledMetrics({
+    const memory = createEnabledMemory<RoutedEvaluator>({
+      kind: "evaluators",
       list: (projectId) =>
         isAway ? Promise.reject(new Error("away")) : Promise.resolve(enabledOf(projectId)),
     });
@@ -80,7 +82,7 @@ describe("get", () => {
 
 describe("forget", () => {
   test.each([
-    { subject: subjectOf(one), want: [one, two, one] },
+    { subject: subjectOf("evaluators", one), want: [one, two, one] },
     { subject: "*", want: [one, two, one, two] },
     { subject: "providers:p1", want: [one, two] },
     { subject: "0".repeat(64), want: [one, two] },
@@ -97,16 +99,17 @@ describe("forget", () => {
   });
 
   test("believes no answer to a question that was asked before", async () => {
-    const answers: ((enabled: EnabledOfProject) => void)[] = [];
-    const memory = createEnabledMetrics({
+    const answers: ((enabled: EnabledOfProject<RoutedEvaluator>) => void)[] = [];
+    const memory = createEnabledMemory<RoutedEvaluator>({
+      kind: "evaluators",
       list: () => new Promise((resolve) => answers.push(resolve)),
     });
     const early = memory.get(one);
-    memory.forget(subjectOf(one));
+    memory.forget(subjectOf("evaluators", one));
     const late = memory.get(one);
     answers[1]?.(enabledOf(one));
     await late;
-    answers[0]?.({ orgId: "o", metrics: [] });
+    answers[0]?.({ orgId: "o", enabled: [] });
     await early;
 
     expect(memory.mayHaveAny(one)).toBe(true);
@@ -117,7 +120,8 @@ describe("forget", () => {
 
 test("mayHaveAny has no more than 100 projects looked up at a time", () => {
   let asked = 0;
-  const memory = createEnabledMetrics({
+  const memory = createEnabledMemory<RoutedEvaluator>({
+    kind: "evaluators",
     list: () => {
       asked += 1;
       return new Promise(() => undefined);

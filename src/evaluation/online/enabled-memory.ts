@@ -1,15 +1,14 @@
-// Cache of the online evaluators by project, so that ingestion does not query the database. Changes
-// (access/changes) invalidate it.
+// Cache of what takes a project's new events, its online evaluators or its enabled queues, so that
+// ingestion does not query the database. Changes (access/changes) invalidate it.
 
 import { everything } from "../../access/caller-memory.ts";
 import { createByteCache } from "../../base/byte-cache.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { memoryOf } from "../../base/json-memory.ts";
-import type { RoutedEvaluator } from "./definition.ts";
 
-export type EnabledMetrics = {
-  /** Returns a project's evaluators, cached or by a lookup that concurrent callers share. */
-  get(projectId: ProjectId): Promise<readonly RoutedEvaluator[]>;
+export type EnabledMemory<T> = {
+  /** Returns what a project has, cached or by a lookup that concurrent callers share. */
+  get(projectId: ProjectId): Promise<readonly T[]>;
   /**
    * Returns false only if a project is known to have none. Never waits: for an unknown project it
    * returns true and looks it up in the background.
@@ -19,15 +18,17 @@ export type EnabledMetrics = {
   forget(subject: string): void;
 };
 
-/** Metrics of a project, and its organization. */
-export type EnabledOfProject = {
+/** Enabled evaluators or queues of a project, and its organization. */
+export type EnabledOfProject<T> = {
   readonly orgId: string;
-  readonly metrics: readonly RoutedEvaluator[];
+  readonly enabled: readonly T[];
 };
 
-export type EnabledMetricsOptions = {
+export type EnabledMemoryOptions<T> = {
+  /** Its changes alone are about this memory. */
+  readonly kind: EnabledKind;
   /** Queries the database. */
-  readonly list: (projectId: ProjectId) => Promise<EnabledOfProject>;
+  readonly list: (projectId: ProjectId) => Promise<EnabledOfProject<T>>;
   readonly ageMsMax?: number;
   /** Approximate maximum bytes of the cache. */
   readonly bytesMax?: number;
@@ -39,34 +40,35 @@ const bytesMaxDefault = 50_000_000;
 /** Maximum lookups in the background; further projects wait for their next event. */
 const lookupsMax = 100;
 
-const subjectPrefix = "evaluators:";
+/** What may be enabled: the beginning of the cache key. */
+export type EnabledKind = "evaluators" | "queues";
 
-/**
- * Returns the cache key of a project's evaluators, for invalidation (access/changes/changes.ts).
- */
-export function subjectOf(projectId: string): string {
-  return subjectPrefix + projectId;
+/** Returns the cache key of a kind in a project, for invalidation (access/changes/changes.ts). */
+export function subjectOf(kind: EnabledKind, projectId: string): string {
+  return `${kind}:${projectId}`;
 }
 
-export function createEnabledMetrics(options: EnabledMetricsOptions): EnabledMetrics {
-  const { list, ageMsMax = ageMsMaxDefault, now = Date.now } = options;
+export function createEnabledMemory<T extends object>(
+  options: EnabledMemoryOptions<T>,
+): EnabledMemory<T> {
+  const { kind, list, ageMsMax = ageMsMaxDefault, now = Date.now } = options;
   const { bytesMax = bytesMaxDefault } = options;
-  const entries = createByteCache<readonly RoutedEvaluator[]>({ bytesMax, now });
-  const lookups = new Map<ProjectId, Promise<readonly RoutedEvaluator[]>>();
+  const entries = createByteCache<readonly T[]>({ bytesMax, now });
+  const lookups = new Map<ProjectId, Promise<readonly T[]>>();
   let generation = 0;
 
-  async function lookUp(projectId: ProjectId): Promise<readonly RoutedEvaluator[]> {
+  async function lookUp(projectId: ProjectId): Promise<readonly T[]> {
     const generationAtStart = generation;
     // Age counts from the query, because the database may answer late with an early state.
     const goodUntil = now() + ageMsMax;
-    const { orgId, metrics } = await list(projectId);
+    const { orgId, enabled } = await list(projectId);
     // Something changed during the lookup, so the result may be outdated.
-    if (generationAtStart !== generation) return metrics;
-    entries.set(projectId, metrics, { ownerId: orgId, bytes: memoryOf(metrics), goodUntil });
-    return metrics;
+    if (generationAtStart !== generation) return enabled;
+    entries.set(projectId, enabled, { ownerId: orgId, bytes: memoryOf(enabled), goodUntil });
+    return enabled;
   }
 
-  function lookUpOnce(projectId: ProjectId): Promise<readonly RoutedEvaluator[]> {
+  function lookUpOnce(projectId: ProjectId): Promise<readonly T[]> {
     const running = lookups.get(projectId);
     if (running) return running;
     const lookup = lookUp(projectId).finally(() => {
@@ -89,12 +91,13 @@ export function createEnabledMetrics(options: EnabledMetricsOptions): EnabledMet
 
     forget(subject) {
       const isAll = subject === everything;
-      if (!isAll && !subject.startsWith(subjectPrefix)) return;
+      const prefix = subjectOf(kind, "");
+      if (!isAll && !subject.startsWith(prefix)) return;
       generation += 1;
       // Later callers must not share a lookup that began before the change.
       lookups.clear();
       if (isAll) entries.clear();
-      else entries.delete(subject.slice(subjectPrefix.length));
+      else entries.delete(subject.slice(prefix.length));
     },
   };
 }

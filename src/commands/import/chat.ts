@@ -1,0 +1,104 @@
+// Inputs and outputs of model calls in the forms of Langfuse and LangSmith, as chat messages.
+
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { type Message, readMessage, readMessages } from "../../tracing/spans/messages.ts";
+import { hasKeys, toBucket, unpack } from "./source-record.ts";
+
+const langChainRoles: Readonly<Record<string, string>> = {
+  human: "user",
+  HumanMessage: "user",
+  HumanMessageChunk: "user",
+  ai: "assistant",
+  AIMessage: "assistant",
+  AIMessageChunk: "assistant",
+  system: "system",
+  SystemMessage: "system",
+  tool: "tool",
+  ToolMessage: "tool",
+  function: "function",
+  FunctionMessage: "function",
+};
+
+/** Returns `inputs` of a model call: messages as chat_history, other keys beside it. */
+export function toModelInputs(payload: JsonValue | undefined): JsonObject {
+  const value = unpack(payload);
+  const messages = isJsonObject(value) ? value["messages"] : value;
+  const history = typeof messages === "string" ? undefined : toHistory(messages);
+  if (history === undefined) return toBucket(value, "input");
+  if (!isJsonObject(value)) return { chat_history: history };
+  const { messages: _, ...rest } = value;
+  return Object.hasOwn(rest, "chat_history") ? value : { ...rest, chat_history: history };
+}
+
+function toHistory(value: JsonValue | undefined): Message[] | undefined {
+  const [first] = isJsonArray(value) ? value : [];
+  // LangChain passes a list of conversations; a model call has one.
+  const isNested = isJsonArray(value) && value.length === 1 && isJsonArray(first);
+  const list = isNested ? first : value;
+  if (!isJsonArray(list) || list.length === 0) return undefined;
+  return readMessages(list.map(fromLangChain), "user");
+}
+
+/** Returns a serialised LangChain message with a role and its fields; others as they are. */
+function fromLangChain(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value;
+  const { kwargs, data } = value;
+  const inner = isJsonObject(kwargs) ? kwargs : isJsonObject(data) ? data : value;
+  if (typeof inner["role"] === "string") return inner;
+  const path = value["id"];
+  const name = isJsonArray(path) ? path.at(-1) : undefined;
+  const role = roleOf(inner["type"]) ?? roleOf(value["type"]) ?? roleOf(name);
+  if (role === undefined || !("content" in inner)) return value;
+  const { type: _, ...fields } = inner;
+  return { ...fields, role };
+}
+
+function roleOf(type: JsonValue | undefined): string | undefined {
+  return typeof type === "string" && Object.hasOwn(langChainRoles, type)
+    ? langChainRoles[type]
+    : undefined;
+}
+
+/** Returns `outputs` of a model call: role and content of the reply, other keys beside them. */
+export function toModelOutputs(payload: JsonValue | undefined): JsonObject {
+  const value = unpack(payload);
+  if (typeof value === "string") return { role: "assistant", content: value };
+  if (!isJsonObject(value)) {
+    const replies = toHistory(value);
+    return replies?.length === 1 ? { ...replies[0] } : toBucket(value, "output");
+  }
+  const { generations, choices, ...rest } = value;
+  const [inner] = isJsonArray(generations) ? generations : [];
+  const nested = isJsonArray(generations) && generations.length === 1 && isJsonArray(inner);
+  const list = nested ? inner : (generations ?? choices);
+  if (isJsonArray(list)) {
+    const [only, ...others] = list.map(fromChoice);
+    const fits = others.length === 0 && isJsonObject(only) && !("response" in only);
+    if (!fits) return value;
+    if (!sharesKeys(only, rest)) return { ...rest, ...only };
+    return { ...only, response: rest };
+  }
+  const message = fromLangChain(value);
+  if (isJsonObject(message) && typeof message["role"] === "string" && hasKeys(message)) {
+    const read = readMessage(message, "assistant");
+    if (read.length === 1) return read[0] ?? value;
+  }
+  return value;
+}
+
+// {text, message, generation_info} of LangChain, {message, finish_reason, …} of OpenAI.
+function fromChoice(choice: JsonValue): JsonObject | undefined {
+  if (!isJsonObject(choice)) return undefined;
+  const { message, text, ...rest } = choice;
+  const given = message === undefined ? undefined : fromLangChain(message);
+  const source = isJsonObject(given) ? given : { content: text ?? "" };
+  const read = readMessage(source, "assistant");
+  const [only] = read;
+  if (read.length !== 1 || only === undefined || sharesKeys(only, rest)) return undefined;
+  const isRepeated = text === undefined || text === only["content"] || message === undefined;
+  return { ...rest, ...(isRepeated ? {} : { text }), ...only };
+}
+
+function sharesKeys(a: JsonObject, b: JsonObject): boolean {
+  return Object.keys(a).some((key) => Object.hasOwn(b, key));
+}

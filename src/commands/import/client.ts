@@ -1,0 +1,96 @@
+// Calls of a running service's public API, tried again while the service is busy or away.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+
+export type Answer = { readonly status: number; readonly body: JsonObject };
+
+export type Client = {
+  /**
+   * Returns the answer to a call, 2xx or a 400, 413 or 422 that blames the request. Throws
+   * OperatorError for any other: the key is wrong, or the service stayed away.
+   */
+  call(method: string, path: string, body: JsonValue | string): Promise<Answer>;
+};
+
+export type ClientOptions = {
+  readonly url: string;
+  readonly key: string;
+  readonly signal: AbortSignal;
+  /** Maximum tries of a call. */
+  readonly tries?: number;
+};
+
+const triesDefault = 8;
+const firstDelayMs = 500;
+/** Maximum wait between tries, whatever Retry-After says. */
+const delayMsMax = 60_000;
+const callTimeoutMs = 120_000;
+const blamesRequest = new Set([400, 413, 422]);
+const isPassing = (status: number) => status === 408 || status === 429 || status >= 500;
+
+export function createClient(options: ClientOptions): Client {
+  const { url, key, signal, tries = triesDefault } = options;
+  return {
+    async call(method, path, body) {
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      for (let tried = 1; ; tried += 1) {
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(callTimeoutMs)]);
+        const request = { method, headers, body: text, signal: limit };
+        const got = await attempt(new URL(path, url), request);
+        signal.throwIfAborted();
+        if ("body" in got && (got.status < 300 || blamesRequest.has(got.status))) return got;
+        if ("body" in got && !isPassing(got.status)) throw refused(path, got);
+        if (tried >= tries) throw gone(url, got);
+        const waitMs = got.retryAfterMs ?? firstDelayMs * 2 ** (tried - 1);
+        await delay(Math.min(waitMs, delayMsMax), undefined, { signal });
+      }
+    },
+  };
+}
+
+type Got = (Answer | { readonly cause: Error }) & { readonly retryAfterMs?: number | undefined };
+
+async function attempt(url: URL, request: RequestInit): Promise<Got> {
+  try {
+    const response = await fetch(url, request);
+    const value = tryParseJson(await response.text());
+    const seconds = response.headers.get("retry-after");
+    const retryAfterMs = seconds === null ? undefined : toDelayMs(seconds);
+    return { status: response.status, body: isJsonObject(value) ? value : {}, retryAfterMs };
+  } catch (cause) {
+    // The next try may find the service again; the last one reports the cause.
+    return { cause: cause as Error };
+  }
+}
+
+// Seconds or an HTTP date (RFC 9110, 10.2.3).
+function toDelayMs(text: string): number | undefined {
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+function refused(path: string, { status, body }: Answer): OperatorError {
+  const hint =
+    status === 401 || status === 403 || status === 404 ? "; a project key is needed" : "";
+  return new OperatorError(`the service answers ${path} with ${status}: ${messageOf(body)}${hint}`);
+}
+
+function gone(url: string, got: Got): OperatorError {
+  const why = "cause" in got ? got.cause.message : `${got.status} ${messageOf(got.body)}`;
+  const cause = "cause" in got ? { cause: got.cause } : undefined;
+  return new OperatorError(
+    `${url} does not take the records: ${why}; run the import again to continue`,
+    cause,
+  );
+}
+
+/** Returns what an error's answer says. */
+export function messageOf(body: JsonObject): string {
+  const { error, message } = body;
+  const inner = isJsonObject(error) ? error["message"] : error;
+  for (const text of [inner, message]) if (typeof text === "string" && text !== "") return text;
+  return JSON.stringify(body).slice(0, 500);
+}

@@ -1,0 +1,252 @@
+// Sends mapped records in batches and counts what became of them. Sending a record again changes
+// nothing: its ids are derived from it, and the service merges equal fields.
+// Source: docs/decisions.md, 6 and 46.1.
+
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { type Client, messageOf } from "./client.ts";
+import type { Mapped, Mapper, Write } from "./mapping.ts";
+import { readExport, type ReadRecord } from "./read-export.ts";
+import { countFields, reject, type Report } from "./report.ts";
+import { BadRecord } from "./source-record.ts";
+
+export type ImporterOptions = {
+  readonly mapper: Mapper;
+  readonly report: Report;
+  /** Undefined to send nothing. */
+  readonly client: Client | undefined;
+};
+
+/** A record with its place, and what became of its writes. */
+type Item = {
+  readonly file: string;
+  readonly line: number;
+  readonly mapped: Mapped;
+  existed: number;
+  reason: string | undefined;
+  rejected: number;
+};
+
+type Part<K extends Write["kind"]> = { readonly item: Item; readonly write: WriteOf<K> };
+type WriteOf<K extends Write["kind"]> = Extract<Write, { readonly kind: K }>;
+
+/** Maximum records of a batch, and the length of their text: bounds memory and requests. */
+const batchRecordsMax = 250;
+const batchLengthMax = 4_000_000;
+/** Calls at the same time for records that have no batch of their own. */
+const callsMax = 8;
+
+/** Imports the files, one after another; the report counts as it goes. */
+export async function importFiles(
+  files: readonly string[],
+  { mapper, report, client }: ImporterOptions,
+): Promise<void> {
+  for (const file of files) {
+    let batch: Item[] = [];
+    let length = 0;
+    for await (const read of readExport(file)) {
+      const item = toItem(file, read, mapper, report);
+      if (item === undefined) continue;
+      if (batch.length >= batchRecordsMax || length + read.text.length > batchLengthMax) {
+        await send(batch, client, report);
+        batch = [];
+        length = 0;
+      }
+      batch.push(item);
+      length += read.text.length;
+    }
+    await send(batch, client, report);
+  }
+}
+
+function toItem(
+  file: string,
+  { line, text, record, reason }: ReadRecord,
+  mapper: Mapper,
+  report: Report,
+): Item | undefined {
+  try {
+    if (record === undefined) throw new BadRecord(reason);
+    const mapped = mapper(record, text);
+    report.records.read += mapped.records;
+    countFields(report.fields_mapped, mapped.mapped);
+    countFields(report.fields_kept_raw, mapped.raw);
+    return { file, line, mapped, existed: 0, reason: undefined, rejected: 0 };
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+    report.records.read += 1;
+    reject(report, { file, line, reason: error.message });
+    return undefined;
+  }
+}
+
+async function send(
+  items: readonly Item[],
+  client: Client | undefined,
+  report: Report,
+): Promise<void> {
+  if (client === undefined || items.length === 0) return;
+  const parts = <K extends Write["kind"]>(kind: K): Part<K>[] =>
+    items.flatMap((item) =>
+      item.mapped.writes.flatMap((write) =>
+        write.kind === kind ? [{ item, write: write as WriteOf<K> }] : [],
+      ),
+    );
+  const events = parts("event");
+  const spans = parts("spans");
+  const ids = [...events.map(({ write }) => write.eventId), ...spans.flatMap(idsOf)];
+  const known = await findKnown(client, ids);
+  for (const { item, write } of events) if (isThere(write, known)) item.existed += 1;
+  for (const part of spans) part.item.existed += idsOf(part).filter((id) => known.has(id)).length;
+  await sendEvents(client, events);
+  await sendSpans(client, spans);
+  report.scores_waiting += await sendUpdates(client, parts("update"));
+  for (const item of items) count(item, report);
+}
+
+function idsOf({ write }: Part<"spans">): readonly string[] {
+  return write.eventIds;
+}
+
+function count({ file, line, mapped, existed, reason, rejected }: Item, report: Report): void {
+  const { records, writes } = mapped;
+  if (reason !== undefined) reject(report, { file, line, reason }, rejected);
+  const isOne = records === 1;
+  const already = isOne ? Number(existed >= writes.length) : Math.min(existed, records - rejected);
+  const accepted = records - rejected;
+  const old = Math.min(already, accepted);
+  report.records.already_stored += old;
+  report.records.stored += accepted - old;
+}
+
+function blame(item: Item, reason: string, rejected = 1): void {
+  item.reason ??= reason;
+  item.rejected = Math.min(item.mapped.records, Math.max(item.rejected, rejected));
+}
+
+type Known = ReadonlyMap<string, JsonObject>;
+
+// A session that exists because its first event does has nothing of its trace's record yet.
+function isThere({ eventId, event }: WriteOf<"event">, known: Known): boolean {
+  const found = known.get(eventId);
+  if (found === undefined || event["event_type"] !== "session") return found !== undefined;
+  return traceOf(event) === undefined || traceOf(found) !== undefined;
+}
+
+function traceOf({ metadata }: JsonObject): JsonValue | undefined {
+  return isJsonObject(metadata) ? metadata["trace_id"] : undefined;
+}
+
+/** Returns the events that the project has, with their feedback and metadata. */
+async function findKnown(client: Client, ids: readonly string[]): Promise<Known> {
+  const known = new Map<string, JsonObject>();
+  await eachOf([...new Set(ids)], async (id) => {
+    const filters = [{ field: "event_id", operator: "is", value: id }];
+    const body = { filters, limit: 1, projections: ["event_id", "feedback", "metadata"] };
+    const answer = await client.call("POST", "/v1/events/export", body);
+    const { events } = answer.body;
+    const [event] = isJsonArray(events) ? events : [];
+    if (isJsonObject(event)) known.set(id, event);
+  });
+  return known;
+}
+
+/** Runs `work` on each item, a few at a time. */
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: callsMax }, lane));
+}
+
+const indexed = /^events\[(\d+)\]\.?/;
+
+async function sendEvents(client: Client, parts: readonly Part<"event">[]): Promise<void> {
+  if (parts.length === 0) return;
+  const events = parts.map(({ write }) => write.event);
+  const { status, body } = await client.call("POST", "/events/batch", { events });
+  const errors = textsOf(body["errors"]);
+  const faults = errors.map((error) => [indexed.exec(error)?.[1], error] as const);
+  const isKnown = faults.every(([index]) => index !== undefined);
+  if (status < 300 && faults.length === 0) return;
+  if (faults.length > 0 && isKnown) {
+    for (const [index, error] of faults) {
+      const part = parts[Number(index)];
+      if (part !== undefined) blame(part.item, error.replace(indexed, ""));
+    }
+    return;
+  }
+  await halve(parts, messageOf(body), (half) => sendEvents(client, half));
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+function textsOf(value: JsonValue | undefined): readonly string[] {
+  return isJsonArray(value) ? value.map(textOf) : [];
+}
+
+// A request that fails as a whole is sent in halves, until the record at fault stands alone.
+async function halve<P extends { readonly item: Item }>(
+  parts: readonly P[],
+  reason: string,
+  sendHalf: (half: readonly P[]) => Promise<void>,
+): Promise<void> {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) {
+    blame(only.item, reason, only.item.mapped.records);
+    return;
+  }
+  const middle = Math.ceil(parts.length / 2);
+  await sendHalf(parts.slice(0, middle));
+  await sendHalf(parts.slice(middle));
+}
+
+// A whole request goes alone: spans join sessions of spans in their own request only.
+async function sendSpans(client: Client, parts: readonly Part<"spans">[]): Promise<void> {
+  const shared = parts.filter(({ write }) => typeof write.spans !== "string");
+  for (const part of parts) {
+    if (typeof part.write.spans === "string") await sendRequest(client, [part], part.write.spans);
+  }
+  if (shared.length > 0) await sendShared(client, shared);
+}
+
+async function sendShared(client: Client, parts: readonly Part<"spans">[]): Promise<void> {
+  const resourceSpans = parts.map(({ write }) => write.spans);
+  await sendRequest(client, parts, JSON.stringify({ resourceSpans }));
+}
+
+async function sendRequest(
+  client: Client,
+  parts: readonly Part<"spans">[],
+  request: string,
+): Promise<void> {
+  const { status, body } = await client.call("POST", "/v1/traces", request);
+  const partial = isJsonObject(body["partialSuccess"]) ? body["partialSuccess"] : {};
+  const rejected = status < 300 ? Number(partial["rejectedSpans"] ?? 0) : Infinity;
+  if (rejected === 0) return;
+  const reason = status < 300 ? textOf(partial["errorMessage"]) : messageOf(body);
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) blame(only.item, reason, rejected);
+  else await halve(parts, reason, (half) => sendShared(client, half));
+}
+
+/** Sends scores, in order for each event; returns how many found no event. */
+async function sendUpdates(client: Client, parts: readonly Part<"update">[]): Promise<number> {
+  const byEvent = Map.groupBy(parts, ({ write }) => write.eventId);
+  const known = await findKnown(client, [...byEvent.keys()]);
+  let waiting = 0;
+  await eachOf([...byEvent], async ([eventId, ofEvent]) => {
+    const found = known.get(eventId);
+    const feedback = found?.["feedback"];
+    for (const { item, write } of ofEvent) {
+      if (isJsonObject(feedback) && Object.hasOwn(feedback, write.mark)) item.existed += 1;
+      const update = { event_id: eventId, ...write.update };
+      const { status, body } = await client.call("PUT", "/events", update);
+      if (status >= 300) blame(item, messageOf(body));
+      else if (found === undefined) waiting += 1;
+    }
+  });
+  return waiting;
+}

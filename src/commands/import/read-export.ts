@@ -1,0 +1,138 @@
+// Reads the records of an export file: JSON Lines as a stream, or one JSON document that is a list
+// of records. A file may be compressed by gzip.
+
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { tryParseJson } from "../../base/json.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+
+/** Maximum bytes of a line, and of a file that is one document: they are held in memory. */
+export const lineBytesMax = 50_000_000;
+
+/** A record with its place in the file, or the reason why there is none. */
+export type ReadRecord = {
+  /** Line, from 1; in a document of many lines, the number of the record. */
+  readonly line: number;
+  readonly text: string;
+  readonly record: JsonObject | undefined;
+  readonly reason?: string;
+};
+
+/** Reads a file's records; throws OperatorError if the file cannot be read. */
+export async function* readExport(path: string): AsyncGenerator<ReadRecord> {
+  try {
+    let isFirst = true;
+    for await (const line of readLines(await openFile(path))) {
+      if (isFirst && isDocumentStart(line.text)) {
+        yield* await readDocument(path);
+        return;
+      }
+      isFirst = false;
+      if (line.reason !== undefined) yield { ...line, record: undefined };
+      else yield* toRecords(line.text, line.line);
+    }
+  } catch (cause) {
+    if (cause instanceof OperatorError) throw cause;
+    throw new OperatorError(`cannot read ${path}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Returns whether a first line is the beginning of a document of many lines. */
+function isDocumentStart(text: string): boolean {
+  return /^\s*[[{]/.test(text) && /^[\s[{]*("\w+":\s*[[{]*)?\s*$/.test(text);
+}
+
+// Pages of APIs hold their records in `data` or `runs`.
+function* toRecords(text: string, line: number): Generator<ReadRecord> {
+  const value = tryParseJson(text);
+  if (value === undefined) {
+    yield { line, text: "", record: undefined, reason: "is not JSON" };
+    return;
+  }
+  const list = listIn(value);
+  if (list === undefined) yield toRecord(value, line, text);
+  else for (const item of list) yield toRecord(item, line, JSON.stringify(item));
+}
+
+function toRecord(value: JsonValue, line: number, text: string): ReadRecord {
+  if (isJsonObject(value)) return { line, text, record: value };
+  return { line, text: "", record: undefined, reason: "is not a JSON object" };
+}
+
+function listIn(value: JsonValue): readonly JsonValue[] | undefined {
+  if (isJsonArray(value)) return value;
+  const inner = isJsonObject(value) ? (value["data"] ?? value["runs"]) : undefined;
+  return isJsonArray(inner) ? inner : undefined;
+}
+
+async function readDocument(path: string): Promise<readonly ReadRecord[]> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of await openFile(path)) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes > lineBytesMax) {
+      throw new OperatorError(
+        `${path} is one JSON document of more than ${lineBytesMax} bytes; make JSON Lines of it, ` +
+          "for example with jq -c '.[]'",
+      );
+    }
+  }
+  const value = tryParseJson(Buffer.concat(chunks).toString("utf8"));
+  if (value === undefined) {
+    return [{ line: 1, text: "", record: undefined, reason: "the document is not JSON" }];
+  }
+  const records = listIn(value) ?? [value];
+  return records.map((record, index) => toRecord(record, index + 1, JSON.stringify(record)));
+}
+
+async function openFile(path: string): Promise<Readable> {
+  const file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+  await file.close();
+  const stream = createReadStream(path);
+  if (bytesRead < 2 || buffer[0] !== 0x1f || buffer[1] !== 0x8b) return stream;
+  const inflated = createGunzip();
+  stream.on("error", (error) => inflated.destroy(error)).pipe(inflated);
+  inflated.on("close", () => stream.destroy());
+  return inflated;
+}
+
+type Line = { readonly line: number; readonly text: string; readonly reason?: string };
+
+/** Splits a stream into its lines that are not blank; a line too long is passed over. */
+async function* readLines(stream: Readable): AsyncGenerator<Line> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  let line = 0;
+  const end = (): Line | undefined => {
+    line += 1;
+    const isTooLong = bytes > lineBytesMax;
+    const text = isTooLong ? "" : Buffer.concat(parts).toString("utf8");
+    parts = [];
+    bytes = 0;
+    if (isTooLong) return { line, text, reason: `is longer than ${lineBytesMax} bytes` };
+    return text.trim() === "" ? undefined : { line, text };
+  };
+  const add = (part: Buffer): void => {
+    bytes += part.length;
+    if (bytes <= lineBytesMax) parts.push(part);
+    else parts = [];
+  };
+  for await (const read of stream) {
+    const chunk = read as Buffer;
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      add(chunk.subarray(from, at));
+      const ended = end();
+      if (ended !== undefined) yield ended;
+      from = at + 1;
+    }
+    add(chunk.subarray(from));
+  }
+  const last = end();
+  if (last !== undefined) yield last;
+}

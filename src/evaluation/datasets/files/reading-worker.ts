@@ -1,0 +1,153 @@
+// Thread that reads a file into rows, so that a file that expands to more memory than it may ends
+// the thread and nothing else. Posts rows in batches; the next batch follows an answer.
+
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { parentPort, workerData } from "node:worker_threads";
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
+import { CsvError, parse } from "csv-parse";
+import {
+  type Compressors,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  snappyUncompress,
+} from "hyparquet";
+import { isJsonObject, type JsonValue, tryParseJson } from "../../../base/json.ts";
+import { hasMoreContainers } from "../../../base/json-containers.ts";
+import { containersMax } from "../../../base/limits.ts";
+import { datapointBytesMax } from "../../../base/tenant-limits.ts";
+import { type FileFormat, type FileMessage, rowsOfBatch, RowFault } from "./file-format.ts";
+
+const { bytes, format, bytesMax } = workerData as {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly format: FileFormat;
+  /** Maximum bytes of a file after decompression. */
+  readonly bytesMax: number;
+};
+
+const linePieceBytes = 65_536;
+
+async function* readLines(): AsyncGenerator<unknown, void> {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let line = 0;
+  for (let from = 0; from < file.length;) {
+    const end = file.indexOf(10, from);
+    const text = file.toString("utf8", from, end === -1 ? file.length : end).trim();
+    from = end === -1 ? file.length : end + 1;
+    line += 1;
+    if (text === "") continue;
+    const row = tryParseJson(line === 1 ? text.replace(/^\uFEFF/, "") : text);
+    if (row === undefined) throw new RowFault(`line ${line} is not JSON`);
+    if (!isEndOfExport(row)) yield row;
+  }
+}
+
+/** Returns whether a line is the end mark of an exported file. */
+function isEndOfExport(row: JsonValue): boolean {
+  return isJsonObject(row) && row["done"] === true && "count" in row && !("inputs" in row);
+}
+
+async function* readCsv(): AsyncGenerator<unknown, void> {
+  const pieces = function* () {
+    for (let at = 0; at < bytes.length; at += linePieceBytes) {
+      yield bytes.subarray(at, at + linePieceBytes);
+    }
+  };
+  const parser = Readable.from(pieces()).pipe(parse({ columns: true, bom: true }));
+  try {
+    yield* parser as AsyncIterable<unknown>;
+  } catch (error) {
+    if (error instanceof CsvError) throw new RowFault(error.message);
+    throw error;
+  }
+}
+
+async function* readParquet(): AsyncGenerator<unknown, void> {
+  const { buffer, byteOffset, byteLength } = bytes;
+  const file = buffer.slice(byteOffset, byteOffset + byteLength);
+  let from = 0;
+  try {
+    const metadata = await parquetMetadataAsync(file);
+    for (const { num_rows: rows } of metadata.row_groups) {
+      const to = from + Number(rows);
+      const compressors = guardedCompressors();
+      yield* await parquetReadObjects({ file, metadata, rowStart: from, rowEnd: to, compressors });
+      from = to;
+    }
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
+    throw new RowFault(`the file is not Parquet that can be read: ${(error as Error).message}`);
+  }
+}
+
+/** Decompressors that together return no more than a file may have. */
+function guardedCompressors(): Compressors {
+  let left = bytesMax;
+  const guarded =
+    (decompress: (input: Uint8Array, bytesOut: number) => Uint8Array) =>
+    (input: Uint8Array, bytesOut: number): Uint8Array => {
+      left -= bytesOut;
+      if (left < 0) throw new RowFault(`the file has more than ${bytesMax} bytes unpacked`);
+      return decompress(input, bytesOut);
+    };
+  return {
+    SNAPPY: guarded((input, bytesOut) => {
+      const output = new Uint8Array(bytesOut);
+      snappyUncompress(input, output);
+      return output;
+    }),
+    GZIP: guarded((input, maxOutputLength) => gunzipSync(input, { maxOutputLength })),
+    BROTLI: guarded((input, maxOutputLength) => brotliDecompressSync(input, { maxOutputLength })),
+    ZSTD: guarded((input, maxOutputLength) => zstdDecompressSync(input, { maxOutputLength })),
+  };
+}
+
+/** Returns a value of a Parquet file as JSON has it. */
+function toJson(value: unknown): unknown {
+  if (typeof value === "bigint") {
+    return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  }
+  if (value instanceof Date) return value.toISOString();
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, toJson);
+  if (Array.isArray(value)) return value.map(toJson);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, toJson(one)]));
+}
+
+const readers = { jsonl: readLines, csv: readCsv, parquet: readParquet } as const;
+
+async function read(port: NonNullable<typeof parentPort>): Promise<void> {
+  const post = async (message: FileMessage): Promise<void> => {
+    port.postMessage(message);
+    await once(port, "message");
+  };
+  let rows: string[] = [];
+  let characters = 0;
+  let seen = 0;
+  try {
+    for await (const row of readers[format]()) {
+      seen += 1;
+      if (typeof row !== "object" || row === null || Array.isArray(row)) {
+        throw new RowFault(`row ${seen} is not an object`);
+      }
+      const text = JSON.stringify(format === "parquet" ? toJson(row) : row);
+      if (text.length > datapointBytesMax || hasMoreContainers(Buffer.from(text), containersMax)) {
+        throw new RowFault(`row ${seen} has too many bytes, or too many lists and objects`);
+      }
+      characters += text.length;
+      rows.push(text);
+      if (rows.length < rowsOfBatch && characters < linePieceBytes) continue;
+      await post({ rows });
+      rows = [];
+      characters = 0;
+    }
+    if (rows.length > 0) await post({ rows });
+    port.postMessage({ isEnd: true } satisfies FileMessage);
+  } catch (error) {
+    if (!(error instanceof RowFault)) throw error;
+    port.postMessage({ fault: error.message } satisfies FileMessage);
+  }
+}
+
+if (parentPort) await read(parentPort);
+parentPort?.close();

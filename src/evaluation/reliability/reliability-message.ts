@@ -1,0 +1,74 @@
+// Messages of the comparison of a judge's scores with those of people.
+
+import { fromJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { formatVersion } from "../../base/versions.ts";
+import type { Estimate, Summary } from "./agreement.ts";
+import type { Disagreement, Group } from "./groups.ts";
+import type { ReliabilityReport } from "./reliability.ts";
+
+/** Returns the message of a report. */
+export function toReliabilityMessage(report: ReliabilityReport) {
+  const { kind, binning, eventsLeftOut, byVersion } = report;
+  return {
+    metric: report.metric,
+    against: report.against,
+    scale: kind,
+    kappaWeights: kind === "ordered" || kind === "number" ? "quadratic" : "none",
+    levels: [...report.levels],
+    ...(binning !== undefined && { binning }),
+    eventsConsidered: report.eventsConsidered,
+    eventsLeftOut,
+    exact: eventsLeftOut === 0,
+    humanScored: report.humanScored,
+    incomparable: report.incomparable,
+    overall: toSummary(report.overall),
+    byScore: report.byScore.map(toGroup),
+    byModel: report.byModel.map(toGroup),
+    byJudgeModel: report.byJudgeModel.map(toGroup),
+    byVersion: byVersion.map(({ key, summary }) => toGroup({ key: formatVersion(key), summary })),
+    overTime: report.overTime.map(toGroup),
+    groupsLeftOut: report.groupsLeftOut,
+    worst: report.worst.map(toDisagreement),
+  };
+}
+
+function toGroup({ key, summary }: Group) {
+  return { key, summary: toSummary(summary) };
+}
+
+function toSummary({ n, agreement, kappa, bias, ...others }: Summary) {
+  const { meanAbsoluteError, correlation } = others;
+  return {
+    n,
+    ...toFields(agreement, ({ value, lower, upper }) => ({
+      agreement: value,
+      agreementLower: lower,
+      agreementUpper: upper,
+    })),
+    ...toFields(kappa, ({ value, lower, upper }) => ({
+      kappa: value,
+      kappaLower: lower,
+      kappaUpper: upper,
+    })),
+    ...(bias && { bias: bias.value }),
+    ...toFields(bias?.interval, ({ lower, upper }) => ({ biasLower: lower, biasUpper: upper })),
+    ...(meanAbsoluteError !== undefined && { meanAbsoluteError }),
+    ...(correlation !== undefined && { correlation }),
+  };
+}
+
+function toFields<T>(estimate: Estimate | undefined, fields: (estimate: Estimate) => T) {
+  return estimate && fields(estimate);
+}
+
+function toDisagreement({ eventId, startMs, human, judge, difference, version }: Disagreement) {
+  return {
+    eventId,
+    startTime: startMs,
+    human: fromJson(ValueSchema, human),
+    judge: fromJson(ValueSchema, judge),
+    ...(difference !== undefined && { difference }),
+    version: formatVersion(version),
+  };
+}

@@ -1,0 +1,92 @@
+// Annotation queues as users of PyPI honeyhive 1.7.0 keep them; the client takes a 201 alone for a
+// new queue, and refuses answers that are not as they were published. npm honeyhive 1.0.42 has no
+// queues. Source: the published clients; docs/decisions.md, 45.1 and 45.5.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startService, type TestService } from "../support/service.ts";
+import { type Environment, honeyhiveReport, installPython, sayMissing } from "./environment.ts";
+import { programTimeoutMs } from "./program.ts";
+
+type Queue = Readonly<Record<string, unknown>>;
+type Answer = { readonly queue: Queue; readonly message: string };
+type Report = {
+  readonly created: Answer;
+  readonly least: Answer;
+  readonly got: Queue;
+  readonly updated: Answer;
+  readonly listed: { readonly queues: readonly Queue[] };
+  readonly enabled: { readonly queues: readonly Queue[] };
+  readonly later: Queue;
+  readonly deleted: Queue;
+  readonly absent: number;
+};
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+}, programTimeoutMs);
+afterAll(() => service?.stop());
+
+async function send(route: string, body?: unknown): Promise<unknown> {
+  const [method = "", path = ""] = route.split(" ");
+  const response = await fetch(service.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${service.projectKey}`,
+      "content-type": "application/json",
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+describe("PyPI honeyhive 1.7.0", () => {
+  let environment: Environment;
+  let report: Report;
+
+  beforeAll(async () => {
+    environment = await installPython("honeyhive.txt");
+    sayMissing("PyPI honeyhive 1.7.0", environment);
+    if (environment.missing !== undefined) return;
+    const events = ["e1", "e2"].map((event_id) => ({
+      ...{ event_id, event_type: "tool", source: "sdk", inputs: {} },
+    }));
+    await send("POST /v1/events/batch", { events });
+    report = await honeyhiveReport<Report>(environment, "honeyhive_queues.py", [
+      service.url,
+      service.projectKey,
+    ]);
+  }, programTimeoutMs);
+  beforeEach(({ skip }) => {
+    if (environment.missing !== undefined) skip(environment.missing);
+  });
+
+  test("creates a queue and reads it back", () => {
+    const { created, got, later, updated } = report;
+
+    expect(created.queue).toMatchObject({
+      ...{ name: "answers", description: "of models", enabled: true, is_active: true },
+      ...{ scope_type: "project", updated_at: null },
+    });
+    expect(got).toEqual(created.queue);
+    expect(later).toMatchObject({ ...updated.queue, name: "renamed" });
+  });
+
+  test("creates one with a name alone", () => {
+    expect(report.least.queue).toMatchObject({ name: "least", description: "", enabled: false });
+  });
+
+  test("lists all queues, and those that are enabled", () => {
+    const namesOf = (queues: readonly Queue[]) => queues.map(({ name }) => name);
+
+    expect(namesOf(report.listed.queues)).toEqual(["renamed", "least"]);
+    expect(namesOf(report.enabled.queues)).toEqual(["renamed"]);
+  });
+
+  test("deletes one, which is gone then", () => {
+    expect(report.deleted).toEqual({ message: "The queue is deleted" });
+    expect(report.absent).toBe(404);
+  });
+});

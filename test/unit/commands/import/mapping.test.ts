@@ -1,0 +1,243 @@
+// Mapping of exports of other services to events, on realistic records of each format.
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { mapLangfuse } from "../../../../src/commands/import/langfuse.ts";
+import { mapLangSmith } from "../../../../src/commands/import/langsmith.ts";
+import type { Mapped, Mapper } from "../../../../src/commands/import/mapping.ts";
+import { mapOtlp } from "../../../../src/commands/import/otlp.ts";
+import { mapPhoenix } from "../../../../src/commands/import/phoenix.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+
+const folder = new URL("../../../fixtures/import/", import.meta.url);
+
+function mapFile(name: string, mapper: Mapper): Mapped[] {
+  const lines = readFileSync(new URL(name, folder), "utf8").trim().split("\n");
+  return lines.map((line) => mapper(JSON.parse(line) as JsonObject, line));
+}
+
+function eventsOf(mapped: readonly Mapped[]): JsonObject[] {
+  return mapped.flatMap(({ writes }) =>
+    writes.flatMap((write) => (write.kind === "event" ? [write.event] : [])),
+  );
+}
+
+const traceId = "7d1c1b6e-0f6b-4d8a-9f1e-3c5a2b7e9d01";
+const generationId = "0b9f4a52-6f40-4a6d-8f0e-6d1f5c6a7b02";
+
+describe("mapLangfuse", () => {
+  test("makes a session of a trace, with its labels, and keeps the rest raw", () => {
+    const [trace] = mapFile("langfuse-api.jsonl", mapLangfuse);
+
+    const [session] = eventsOf(trace === undefined ? [] : [trace]);
+    expect(session).toMatchObject({
+      event_type: "session",
+      event_id: traceId,
+      session_id: traceId,
+      event_name: "support-chat",
+      start_time: Date.UTC(2025, 10, 3, 9, 15),
+      end_time: Date.UTC(2025, 10, 3, 9, 15) + 2_500,
+      inputs: { question: "Where is my order?" },
+      outputs: { output: "It ships today." },
+      user_properties: { user_id: "user-7" },
+    });
+    expect(session?.["metadata"]).toEqual({
+      channel: "web",
+      environment: "production",
+      release: "v1.4.2",
+      session_id: "chat-42",
+      tags: ["prod", "vip"],
+      trace_id: traceId,
+      version: "3",
+      langfuse: {
+        metadata: { run_id: "mine" },
+        public: false,
+        htmlPath: "/project/p/traces/x",
+        totalCost: 0.0021,
+        observations: ["obs-root"],
+        scores: ["score-1"],
+      },
+    });
+    expect(trace?.raw.toSorted()).toEqual([
+      "htmlPath",
+      "observations",
+      "public",
+      "scores",
+      "totalCost",
+    ]);
+  });
+
+  test("makes a model event of a generation, under its parent's derived id", () => {
+    const events = eventsOf(mapFile("langfuse-api.jsonl", mapLangfuse));
+    const root = events.find((event) => event["event_name"] === "answer");
+    const model = events.find((event) => event["event_type"] === "model");
+    const tool = events.find((event) => event["event_type"] === "tool");
+
+    expect(root).toMatchObject({ event_type: "chain", session_id: traceId });
+    expect(root).not.toHaveProperty("parent_id");
+    expect(model).toMatchObject({
+      event_id: generationId,
+      parent_id: root?.["event_id"],
+      config: {
+        model: "gpt-4o-2024-08-06",
+        hyperparameters: { temperature: 0.2, max_tokens: 256 },
+      },
+      inputs: {
+        chat_history: [
+          { role: "system", content: "Be kind." },
+          { role: "user", content: "Where is my order?" },
+        ],
+      },
+      outputs: { role: "assistant", content: "It ships today." },
+      metadata: {
+        attempt: 1,
+        prompt_tokens: 120,
+        completion_tokens: 12,
+        total_tokens: 132,
+        cache_read_input_tokens: 64,
+        cost: 0.00042,
+        prompt_name: "support",
+        prompt_version: 4,
+        langfuse: { modelId: "m1" },
+      },
+    });
+    expect(tool).toMatchObject({ error: "order service timed out", inputs: { order: 17 } });
+  });
+
+  test("puts scores into metrics, and all of them into feedback", () => {
+    const updates = mapFile("langfuse-api.jsonl", mapLangfuse).flatMap(({ writes }) =>
+      writes.filter((write) => write.kind === "update"),
+    );
+
+    expect(updates).toMatchObject([
+      {
+        eventId: traceId,
+        update: {
+          metrics: { helpful: true, helpful_explanation: "clear answer" },
+          feedback: {
+            "langfuse_score_score-1": { value: true, source: "ANNOTATION", authorUserId: "rev-1" },
+          },
+        },
+      },
+      { eventId: generationId, update: { metrics: { tone: "friendly" } } },
+    ]);
+  });
+
+  test("reads the blob export: snake_case names, payloads as JSON text, trace names", () => {
+    const events = eventsOf(mapFile("langfuse-blob.jsonl", mapLangfuse));
+
+    expect(events).toMatchObject([
+      {
+        event_type: "session",
+        event_name: "nightly",
+        event_id: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736",
+      },
+      {
+        event_type: "chain",
+        inputs: { rows: 3 },
+        metadata: { batch: "7" },
+        user_properties: { user_id: "cron" },
+      },
+      {
+        event_type: "model",
+        config: { model: "claude-sonnet-4", hyperparameters: { temperature: 1 } },
+        inputs: { chat_history: [{ role: "user", content: "Sum up" }] },
+        outputs: { role: "assistant", content: "A summary" },
+        metadata: { cost: 0.00045, prompt_tokens: 50 },
+        parent_id: events[1]?.["event_id"],
+      },
+    ]);
+  });
+
+  test.each([
+    { name: "no id", record: { startTime: "2025-01-01", traceId: "t" }, reason: "id is required" },
+    {
+      name: "a start that is no time",
+      record: { id: "a", traceId: "t", startTime: "soon" },
+      reason: "start_time is not a time",
+    },
+    {
+      name: "a score of no trace",
+      record: { id: "a", name: "s", value: 1, sessionId: "x" },
+      reason: "is a score of no trace",
+    },
+  ])("refuses $name", ({ record, reason }) => {
+    expect(() => mapLangfuse(record)).toThrow(reason);
+  });
+});
+
+describe("mapLangSmith", () => {
+  const mapped = mapFile("langsmith.jsonl", mapLangSmith);
+  const [model, tool, session, root] = eventsOf(mapped);
+
+  test("reads LangChain's messages, tokens, cost and feedback of a model call", () => {
+    expect(model).toMatchObject({
+      event_type: "model",
+      event_id: "2f0a3c1e-59c2-4f4e-8f55-0c9d8a7b6c02",
+      session_id: "1f0a3c1e-59c2-4f4e-8f55-0c9d8a7b6c01",
+      config: { model: "gpt-4o-mini", provider: "openai" },
+      inputs: {
+        chat_history: [
+          { role: "system", content: "You are terse." },
+          { role: "user", content: "2+2?" },
+        ],
+      },
+      outputs: { role: "assistant", content: "4", generation_info: { finish_reason: "stop" } },
+      metadata: {
+        prompt_tokens: 20,
+        completion_tokens: 1,
+        total_tokens: 21,
+        cost: 0.0000036,
+        thread_id: "th-1",
+        project_name: "calc",
+        tags: ["seq:step:1"],
+        langsmith: { app_path: "/o/x/projects/p/r/y", feedback_stats: { correctness: { n: 2 } } },
+      },
+      metrics: { correctness: 0.5 },
+    });
+  });
+
+  test("hangs runs under the root, whose id is not that of the session", () => {
+    expect(session).toMatchObject({ event_type: "session", event_name: "Calculator" });
+    expect(root).toMatchObject({ event_type: "chain", session_id: session?.["event_id"] });
+    expect(root?.["event_id"]).not.toBe(session?.["event_id"]);
+    expect([model?.["parent_id"], tool?.["parent_id"]]).toEqual(Array(2).fill(root?.["event_id"]));
+    expect(tool).toMatchObject({ error: "ZeroDivisionError('division by zero')" });
+  });
+
+  test("leaves the sums of a chain raw, so that totals count a token once", () => {
+    expect(root?.["metadata"]).not.toHaveProperty("total_tokens");
+    expect(root).toMatchObject({ metadata: { langsmith: { total_tokens: 21 } } });
+  });
+});
+
+describe("mapPhoenix", () => {
+  const spans = mapFile("phoenix.jsonl", mapPhoenix).flatMap(({ writes }) =>
+    writes.flatMap((write) => (write.kind === "spans" ? [JSON.stringify(write.spans)] : [])),
+  );
+
+  test("makes OpenInference attributes of a data frame's columns", () => {
+    expect(spans[0]).toContain(
+      '{"key":"metadata","value":{"stringValue":"{\\"team\\":\\"bees\\"}"}}',
+    );
+    expect(spans[0]).toContain('"startTimeUnixNano":"1762336800000000000"');
+    expect(spans[1]).toContain('"retrieval.documents.0.document.content"');
+    expect(spans[1]).toContain('"status":{"code":2,"message":"index missing"}');
+  });
+
+  test("makes them of the REST API's nested attributes", () => {
+    expect(spans[2]).toContain('"llm.input_messages.0.message.role"');
+    expect(spans[2]).toContain('{"key":"phoenix.id","value":{"stringValue":"U3BhbjoxMg=="}}');
+  });
+
+  test("refuses a span without valid ids", () => {
+    expect(() => mapPhoenix({ name: "a", "context.trace_id": "1" })).toThrow("context.trace_id");
+  });
+});
+
+describe("mapOtlp", () => {
+  test("counts spans, and refuses metrics and logs", () => {
+    expect(mapFile("otlp.jsonl", mapOtlp).map(({ records }) => records)).toEqual([2, 1]);
+    expect(() => mapOtlp({ resourceMetrics: [] }, "")).toThrow("only traces");
+  });
+});

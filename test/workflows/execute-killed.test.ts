@@ -1,0 +1,100 @@
+// An execution over 1,000 datapoints whose worker is killed twice: every datapoint is answered
+// once, and a call that was repeated carries the key of the first. The worker is a process of its
+// own, as in production.
+
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
+import { sayMissing } from "../clients/environment.ts";
+import { providersOf } from "../support/chats.ts";
+import { urlOf } from "../support/database.ts";
+import { givenAnExecutableRun } from "../support/executions.ts";
+import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { type Process, run as runCommand } from "../support/process.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
+
+const datapointsTotal = 1_000;
+const concurrency = 32;
+
+let standIn: StandIn;
+let service: TestService;
+let own: OwnTemporal | undefined;
+let temporal: EmbeddedTemporal | undefined;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  standIn = await startOpenAiStandIn();
+  service = await startService({ providers: providersOf(standIn) });
+  own = await startOwnTemporal();
+  temporal = own.server;
+  ({ missing } = own);
+  sayMissing("executions", own);
+}, 600_000);
+afterAll(async () => {
+  await own?.stop();
+  await service.stop();
+  await standIn.stop();
+});
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
+  const url = await urlOf(service.database);
+  return runCommand(
+    ...["worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn"],
+    ...["--providers", providersOf(standIn)],
+  );
+}
+
+const counter = {
+  name: "count",
+  type: "PYTHON",
+  criteria: "def evaluate(event):\n    return event['inputs']['n']\n",
+  enabled_in_prod: true,
+  filters: { filterArray: [{ field: "event_type", operator: "is", value: "session" }] },
+};
+
+test("every datapoint is paid for once though the worker dies", async () => {
+  if (!temporal) throw new Error("there is no Temporal");
+  const run = await givenAnExecutableRun(service, "slow-30", datapointsTotal);
+  await run.project.make(counter);
+  let worker = await startWorker(temporal);
+  await run.start({ concurrency });
+  const untilDone = (count: number) =>
+    vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) >= count, {
+      timeout: 240_000,
+      interval: 50,
+    });
+
+  for (const count of [150, 500]) {
+    await untilDone(count);
+    worker.kill("SIGKILL");
+    await worker.ended();
+    expect((await run.get()).state).toBe("running");
+    worker = await startWorker(temporal);
+  }
+  await run.until("completed");
+
+  const { progress } = await run.get();
+  expect(progress).toMatchObject({ datapoints: datapointsTotal, done: datapointsTotal, left: 0 });
+  const keys = standIn.requests.map(({ headers }) => headers["idempotency-key"]);
+  expect(new Set(keys).size).toBe(datapointsTotal);
+  // Only the calls under way at a kill are made again.
+  expect(keys.length).toBeLessThanOrEqual(datapointsTotal + 2 * concurrency);
+  const sql = service.database.sql();
+  const { projectId } = run.project;
+  const [counts] = await sql`
+    select
+      count(*) filter (where event_type = 'model')::integer as models,
+      count(distinct metadata ->> 'datapoint_id') filter (where event_type = 'model')::integer
+        as datapoints,
+      count(*) filter (where event_type = 'session' and metrics -> 'count' = inputs -> 'n')::integer
+        as scored
+    from events
+    where project_id = ${projectId}`;
+  const all = datapointsTotal;
+  expect(counts).toEqual({ models: all, datapoints: all, scored: all });
+  worker.kill("SIGTERM");
+  expect((await worker.ended()).code).toBe(0);
+}, 600_000);
