@@ -151,15 +151,6 @@ export function assertNever(value: never): never {
   throw new Error(`unexpected value ${JSON.stringify(value)}`);
 }
 
-/** Maximum length of a quoted value. */
-const quotedLengthMax = 80;
-
-/** Quotes a text of a request for an error's message: escaped, and shortened to stay readable. */
-export function quoteText(text: string): string {
-  const isLong = text.length > quotedLengthMax;
-  return JSON.stringify(isLong ? `${text.slice(0, quotedLengthMax)}…` : text);
-}
-
 /** Throws INVALID_ARGUMENT naming a field by its path. */
 export function refuse(field: string, fault: string): never {
   throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);

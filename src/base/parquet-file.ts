@@ -4,7 +4,13 @@
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import { ServiceError } from "./errors.ts";
 
-export const parquetContentType = "application/vnd.apache.parquet";
+/** Returns the type and name of a Parquet file. */
+export function parquetFile(name: string): {
+  readonly mediaType: string;
+  readonly fileName: string;
+} {
+  return { mediaType: "application/vnd.apache.parquet", fileName: `${name}.parquet` };
+}
 
 /** Maximum rows, and characters of JSON and text, of a row group. */
 const groupRowsMax = 5_000;

@@ -54,7 +54,7 @@ import { isProject } from "../access/scope.ts";
 import { createEntrance } from "../access/sign-in/entrance.ts";
 import { createSignInPages } from "../access/sign-in/pages.ts";
 import { type Core, createCore } from "./core.ts";
-import { parquetContentType } from "../base/parquet-file.ts";
+import { parquetFile } from "../base/parquet-file.ts";
 import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
@@ -73,7 +73,7 @@ import {
 } from "../evaluation/datasets/handlers.ts";
 import { encodeCsv } from "../evaluation/datasets/files/csv-message.ts";
 import { encodeDatasetParquet } from "../evaluation/datasets/files/dataset-parquet.ts";
-import { csvContentType } from "../evaluation/datasets/files/file-format.ts";
+import { csvFile } from "../evaluation/datasets/files/file-format.ts";
 import { datasetFileHandlers } from "../evaluation/datasets/files/handlers.ts";
 import type { Evaluation } from "../evaluation/evaluation.ts";
 import { evaluationHandlers } from "../evaluation/evaluations/handlers.ts";
@@ -184,9 +184,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     version: packageVersion(),
     pages: signInPages,
     streamEncoders: [
-      streamEncoder(parquetContentType, StreamEventsResponseSchema, encodeParquet),
-      streamEncoder(parquetContentType, ExportDatasetResponseSchema, encodeDatasetParquet),
-      streamEncoder(csvContentType, ExportDatasetResponseSchema, encodeCsv),
+      streamEncoder(parquetFile("events"), StreamEventsResponseSchema, encodeParquet),
+      streamEncoder(parquetFile("dataset"), ExportDatasetResponseSchema, encodeDatasetParquet),
+      streamEncoder(csvFile("dataset"), ExportDatasetResponseSchema, encodeCsv),
       eventStreamEncoder(StreamChatResponseSchema),
     ],
     ...transportSettings(config),

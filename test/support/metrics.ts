@@ -15,6 +15,8 @@ export type MetricAnswer = {
 /** A project with a key for calls of the routes of metrics. */
 export type MetricProject = Tenant & {
   readonly key: string;
+  /** Address of the service. */
+  readonly url: string;
   call(route: string, body?: unknown, headers?: Record<string, string>): Promise<MetricAnswer>;
   /** Sends a request that must succeed and returns its answer. */
   ok(route: string, body?: unknown): Promise<MetricAnswer["json"]>;
@@ -55,7 +57,7 @@ export async function givenAMetricProject(service: TestService): Promise<MetricP
   const make = async (body: Readonly<Record<string, unknown>>): Promise<string> =>
     String((await ok("POST /v1/metrics", body))["metric_id"]);
 
-  return { ...tenant, key, call, ok, make };
+  return { ...tenant, key, url: service.url, call, ok, make };
 }
 
 /** Code that scores every event. */

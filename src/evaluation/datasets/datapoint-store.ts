@@ -60,20 +60,15 @@ function escapeOrNull(text: string | null): string | null {
   return text === null ? null : escapeText(text);
 }
 
-/** Adds a revision, which becomes the current one. */
+/** Adds the next revision of a datapoint, which becomes the current one. */
 export async function insertRevision(
   sql: Sql,
   projectId: string,
   row: NewDatapoint & { readonly revision: number },
 ): Promise<void> {
   const { id, inputs, history, groundTruth, metadata, linkedEvent, bytes, revision } = row;
-  const [before] = await sql<{ created_at: Date }[]>`
-    update datapoints
-    set is_current = false
-    where project_id = ${projectId} and datapoint_id = ${id} and is_current
-    returning created_at`;
-  if (before === undefined) throw new Error("a locked datapoint does not exist");
-  await sql`
+  await retireDatapoint(sql, projectId, id);
+  const { count } = await sql`
     insert into datapoints (
       project_id, datapoint_id, revision, is_current,
       inputs, history, ground_truth, metadata, linked_event, bytes, created_at, updated_at
@@ -84,6 +79,7 @@ export async function insertRevision(
       created_at, clock_timestamp()
     from datapoints
     where project_id = ${projectId} and datapoint_id = ${id} and revision = ${revision - 1}`;
+  if (count === 0) throw new Error("a locked datapoint does not exist");
 }
 
 /** Ends the current revisions of datapoints; versions of datasets may still have them. */
@@ -94,20 +90,27 @@ export async function retireDatapoint(sql: Sql, projectId: string, id: string): 
     where project_id = ${projectId} and datapoint_id = ${id} and is_current`;
 }
 
-/**
- * Compares datapoints with the current revisions of their ids; returns those that exist.
- */
+/** The newest revision of a datapoint; not current if the datapoint was deleted. */
+export type NewestRevision = {
+  readonly revision: number;
+  readonly isCurrent: boolean;
+  /** Whether it is the current one and has the same content. */
+  readonly isSame: boolean;
+};
+
+/** Compares datapoints with the newest revisions of their ids; returns those that exist. */
 export async function compareDatapoints(
   sql: Sql,
   projectId: string,
   rows: readonly NewDatapoint[],
-): Promise<ReadonlyMap<string, { readonly revision: number; readonly isSame: boolean }>> {
+): Promise<ReadonlyMap<string, NewestRevision>> {
   const list = <K extends keyof NewDatapoint>(key: K) => rows.map((row) => row[key]);
-  const found = await sql<{ id: string; revision: number; isSame: boolean }[]>`
+  const found = await sql<(NewestRevision & { readonly id: string })[]>`
     select
       given.id,
       held.revision,
-      (held.inputs, held.history, held.ground_truth, held.metadata, held.linked_event)
+      held.is_current as "isCurrent",
+      held.is_current and (held.inputs, held.history, held.ground_truth, held.metadata, held.linked_event)
         is not distinct from
         (given.inputs, given.history, given.ground_truth, given.metadata, given.linked_event)
         as "isSame"
@@ -116,24 +119,13 @@ export async function compareDatapoints(
       ${list("groundTruth")}::text[], ${list("metadata")}::text[],
       ${list("linkedEvent").map(escapeOrNull)}::text[]
     ) as given (id, inputs, history, ground_truth, metadata, linked_event)
-    join datapoints as held on held.project_id = ${projectId} and held.datapoint_id = given.id
-      and held.is_current`;
-  return new Map(found.map(({ id, revision, isSame }) => [id, { revision, isSame }]));
-}
-
-/** Returns which of the ids are of datapoints that were deleted, but are in older versions. */
-export async function findRetired(
-  sql: Sql,
-  projectId: string,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await sql<{ datapoint_id: string }[]>`
-    select datapoint_id
-    from datapoints
-    where project_id = ${projectId} and datapoint_id = any(${[...ids]}::uuid[])
-    group by datapoint_id
-    having not bool_or(is_current)`;
-  return new Set(rows.map(({ datapoint_id: id }) => id));
+    cross join lateral (
+      select * from datapoints
+      where project_id = ${projectId} and datapoint_id = given.id
+      order by revision desc
+      limit 1
+    ) as held`;
+  return new Map(found.map(({ id, ...revision }) => [id, revision]));
 }
 
 /** Returns which of the ids are datapoints of the project. */

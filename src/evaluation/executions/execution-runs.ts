@@ -71,6 +71,8 @@ export type ExecutionRunsOptions = DatapointParts & {
 const datapointsOfStep = 100;
 const scoringPauseMsDefault = 2_000;
 
+const datasetGone = "the dataset was deleted";
+
 export function createExecutionRuns(options: ExecutionRunsOptions): ExecutionRuns {
   const { database } = options;
   return {
@@ -110,7 +112,7 @@ async function takeStep(
     return { kind: "again", pauseMs: scoringPauseMs, isScoring: true };
   }
   if (!(await options.datasets.find(project, row.datasetId))) {
-    return end("failed", "the dataset was deleted");
+    return end("failed", datasetGone);
   }
   return inTurn(options.places, { owner: project, signal }, () =>
     runPage(options, { project, row }, signal),
@@ -128,6 +130,7 @@ async function runPage(
   const { datasetId, datasetVersion: version, afterPosition } = row;
   const place = { datasetId, version, afterPosition };
   const page = await options.datasetExports.page(project, place, datapointsOfStep);
+  if (!page) return endWith(options, row, { state: "failed", error: datasetGone });
   const ids = page.items.map(({ id }) => id);
   const results = new Map(
     (await store.listResults(sql, row, ids)).map((result) => [result.datapointId, result]),

@@ -221,7 +221,7 @@ async function checkDataset(
 ): Promise<number> {
   const { datapoints: count } = await datasets.get(project, datasetId, version);
   const place = { datasetId, version, afterPosition: 0 };
-  const [first] = (await datasetExports.page(project, place, 1)).items;
+  const first = (await datasetExports.page(project, place, 1))?.items[0];
   if (!first) return refuse("dataset_id", "the dataset has no datapoints");
   const { inputs, history: messages } = first;
   await calls.check(project, model, { inputs, messages });

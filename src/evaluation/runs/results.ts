@@ -2,7 +2,8 @@
 // Source: docs/experiments.md.
 
 import type { ProjectScope } from "../../access/scope.ts";
-import { quoteText, refuse } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
+import { quoteText } from "../../base/quote-text.ts";
 import type { SelectedEvent } from "../../tracing/events/event-row.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";

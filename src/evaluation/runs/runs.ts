@@ -10,7 +10,8 @@ import {
   runsOfProjectMax,
 } from "../../base/tenant-limits.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { quoteText, refuse, ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
+import { quoteText } from "../../base/quote-text.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";

@@ -1,7 +1,8 @@
 // Export filters: parses `{ field, operator, value, type }` into typed conditions, with the help of
 // the field catalogue. Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 17.
 
-import { quoteText, ServiceError } from "../../base/errors.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { quoteText } from "../../base/quote-text.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { filterFieldLengthMax, filtersMax } from "../../base/tenant-limits.ts";
 import { type Bucket, buckets } from "../events/event.ts";

@@ -1,7 +1,7 @@
 // Records the spans of one request as events: first ids, then the event of each span, then the
 // names of sessions. Source: docs/spec.md, "Logging"; docs/decisions.md, 5, 6, 7 and 37.1.
 
-import { quoteText } from "../../base/errors.ts";
+import { quoteText } from "../../base/quote-text.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { createPacer } from "../../base/pacer.ts";

@@ -69,7 +69,7 @@ export function createIdempotencyInterceptor(options: IdempotencyOptions): Inter
     const principal = contextValues.get(principalKey);
     const scope = contextValues.get(scopeKey);
     const rule = accessRuleOf(method);
-    if (key !== null && request.stream && rule.isGeneration) throw noStreams();
+    if (key !== null && request.stream && isWrite(method)) throw noStreams();
     if (key === null || request.stream || !principal || !scope || !isWrite(method)) {
       assertScopeIsThere(contextValues);
       return next(request);
@@ -170,8 +170,7 @@ function keptResponse({ method, contextValues }: UnaryCall, bytes: Uint8Array): 
  * client did not ask for.
  */
 function noStreams(): ServiceError {
-  const message =
-    "Idempotency-Key: is for answers that come whole; leave it out, or ask for no stream";
+  const message = "Idempotency-Key: is not for calls that answer with a stream; leave it out";
   return new ServiceError("INVALID_ARGUMENT", message);
 }
 

@@ -23,7 +23,8 @@ import {
   type Status,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import type { Reservation } from "../../base/byte-budget.ts";
-import { quoteText, ServiceError } from "../../base/errors.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { quoteText } from "../../base/quote-text.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { messageBytesOf } from "../decode/json-message.ts";

@@ -2,7 +2,7 @@
 // to JSON. A span that cannot be stored is left out, with its reason.
 // Source: OpenTelemetry protocol, trace.proto; docs/decisions.md, 37.1.
 
-import { quoteText } from "../../base/errors.ts";
+import { quoteText } from "../../base/quote-text.ts";
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type {
   InstrumentationScope,

@@ -30,6 +30,8 @@ export type StreamEncoder = {
   readonly mediaType: string;
   readonly output: DescMessage;
   readonly encode: StreamEncode;
+  /** Name under which people save the answer; undefined if it is not a file. */
+  readonly fileName?: string;
   /** Whether it answers every stream of the message, regardless of Accept. */
   readonly isOnly?: boolean;
   /**
@@ -40,7 +42,7 @@ export type StreamEncoder = {
 };
 
 export function streamEncoder<Desc extends DescMessage>(
-  mediaType: string,
+  file: { readonly mediaType: string; readonly fileName: string },
   output: Desc,
   encode: (
     messages: AsyncIterable<MessageShape<Desc>>,
@@ -48,7 +50,7 @@ export function streamEncoder<Desc extends DescMessage>(
   ) => AsyncIterable<Uint8Array>,
 ): StreamEncoder {
   // The encoder is chosen by `output`, so it receives only messages of that type.
-  return { mediaType, output, encode: encode as unknown as StreamEncode };
+  return { ...file, output, encode: encode as unknown as StreamEncode };
 }
 
 const jsonLinesType = "application/x-ndjson";
@@ -185,7 +187,11 @@ type Sink = {
   readonly end: () => Promise<void>;
 };
 
-function openSink(exchange: Exchange, { mediaType }: StreamEncoder, headers: Headers): Sink {
+function openSink(
+  exchange: Exchange,
+  { mediaType, fileName }: StreamEncoder,
+  headers: Headers,
+): Sink {
   const { request, response } = exchange;
   const isText = mediaType === jsonLinesType;
   const encoding = isText
@@ -194,6 +200,7 @@ function openSink(exchange: Exchange, { mediaType }: StreamEncoder, headers: Hea
   response.writeHead(200, {
     ...Object.fromEntries(headers),
     "content-type": mediaType,
+    ...(fileName ? { "content-disposition": `attachment; filename="${fileName}"` } : {}),
     ...(mediaType.startsWith("text/event-stream") ? eventStreamHeaders : {}),
     ...(encoding ? { "content-encoding": encoding, vary: "accept-encoding" } : {}),
   });

@@ -2,11 +2,13 @@
 // Source: docs/datasets.md, "Files".
 
 import type { ProjectScope } from "../../../access/scope.ts";
+import { ServiceError } from "../../../base/errors.ts";
 import { createPacer } from "../../../base/pacer.ts";
 import { datapointBytesMax } from "../../../base/tenant-limits.ts";
 import { createReadContext, type Reading, readWithin } from "../../../tracing/events/sized-read.ts";
 import type { DatapointContent } from "../datapoint.ts";
 import * as store from "../datapoint-store.ts";
+import { findDatasets } from "../dataset-store.ts";
 import { assertVersion, laneOf, toContent } from "../datapoints.ts";
 import { type DatasetsOptions, find } from "../datasets.ts";
 
@@ -40,13 +42,16 @@ export type DatasetExports = {
     dataset: { readonly datasetId: string; readonly version?: number | undefined },
     reading?: Reading,
   ): AsyncGenerator<DatapointsOfVersion, void>;
-  /** Returns the next datapoints of a version: at most `limit`, and few megabytes. */
+  /**
+   * Returns the next datapoints of a version: at most `limit`, and few megabytes. Returns undefined
+   * if the dataset was deleted.
+   */
   page(
     project: ProjectScope,
     place: PlaceInVersion,
     limit: number,
     reading?: Reading,
-  ): Promise<PageOfVersion>;
+  ): Promise<PageOfVersion | undefined>;
 };
 
 /** Bytes of a page; one datapoint of the maximum size fits. */
@@ -59,9 +64,10 @@ export function createDatasetExports({ clusters }: DatasetsOptions): DatasetExpo
     place: PlaceInVersion,
     limit: number,
     reading?: Reading,
-  ): Promise<PageOfVersion> {
+  ): Promise<PageOfVersion | undefined> {
     const { projectId } = project;
-    const context = createReadContext(clusters.database(project.clusterId), projectId, reading);
+    const database = clusters.database(project.clusterId);
+    const context = createReadContext(database, projectId, reading);
     const rows = await readWithin(context, bytesMax, (read) =>
       store.datapointRows(read, projectId, place, { limit, bytesMax }),
     );
@@ -73,7 +79,10 @@ export function createDatasetExports({ clusters }: DatasetsOptions): DatasetExpo
       if (pacer.due()) await pacer.rest();
     }
     const hasMore = rows.length === limit || sent.length < rows.length;
-    return { items, next: hasMore ? sent.at(-1)?.position : undefined };
+    if (hasMore) return { items, next: sent.at(-1)?.position };
+    // The rows of a dataset that was deleted meanwhile look like the end.
+    const [dataset] = await findDatasets(database.sql(), projectId, [place.datasetId]);
+    return dataset && { items, next: undefined };
   }
 
   return {
@@ -86,7 +95,8 @@ export function createDatasetExports({ clusters }: DatasetsOptions): DatasetExpo
       assertVersion(version, current);
       for (let next: number | undefined = 0; next !== undefined;) {
         const place = { datasetId: id, version, afterPosition: next };
-        const page: PageOfVersion = await readPage(project, place, rowsOfPage, reading);
+        const page = await readPage(project, place, rowsOfPage, reading);
+        if (!page) throw new ServiceError("NOT_FOUND", "the dataset was deleted meanwhile");
         yield { version, items: page.items };
         ({ next } = page);
       }

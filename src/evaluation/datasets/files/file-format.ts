@@ -1,6 +1,8 @@
 // Formats of files of datapoints, and messages of the thread that reads them. Without side effects,
 // because that thread imports this file.
 
+import { quoteText } from "../../../base/quote-text.ts";
+
 export const fileFormats = {
   "application/x-ndjson": "jsonl",
   "application/jsonl": "jsonl",
@@ -21,7 +23,31 @@ export const fileColumns = [
 ] as const;
 export type FileColumn = (typeof fileColumns)[number];
 
-export const csvContentType = "text/csv";
+/**
+ * Throws a fault if a file has two columns of one name; an export, if it has other columns than
+ * `fileColumns` or none for the inputs.
+ */
+export function assertColumns(names: readonly string[], isExport: boolean): void {
+  const doubled = names.find((name, index) => names.indexOf(name) !== index);
+  if (doubled !== undefined) throw new RowFault(`has two columns ${quoteText(doubled)}`);
+  if (!isExport) return;
+  const unknown = findUnknownColumn(names);
+  if (unknown !== undefined) throw new RowFault(`${quoteText(unknown)} ${unknownColumn}`);
+  if (!names.includes("inputs")) throw new RowFault("has no column inputs");
+}
+
+/** Text about a column that an export does not have, after its name. */
+export const unknownColumn =
+  "is no column of an export; name the columns that are inputs, ground_truth or history";
+
+export function findUnknownColumn(names: readonly string[]): string | undefined {
+  return names.find((name) => !fileColumns.some((column) => column === name));
+}
+
+/** Returns the type and name of a CSV file. */
+export function csvFile(name: string): { readonly mediaType: string; readonly fileName: string } {
+  return { mediaType: "text/csv", fileName: `${name}.csv` };
+}
 
 /** Maximum rows of a message. */
 export const rowsOfBatch = 500;

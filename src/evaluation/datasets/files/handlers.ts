@@ -42,6 +42,7 @@ export function datasetFileHandlers(
         file: {
           format: parseFormat(httpBody?.contentType ?? ""),
           data: httpBody?.data ?? new Uint8Array(),
+          isExport: !isMapped,
         },
         mapping: isMapped ? { inputs, groundTruth, history } : undefined,
         signal: context.signal,

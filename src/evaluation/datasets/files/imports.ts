@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProjectScope } from "../../../access/scope.ts";
 import { refuse } from "../../../base/errors.ts";
+import { quoteText } from "../../../base/quote-text.ts";
 import { createUuid } from "../../../base/ids.ts";
 import { datapointsOfDatasetMax } from "../../../base/tenant-limits.ts";
 import type { Sql } from "../../../postgres/database.ts";
@@ -49,9 +50,17 @@ export type DatasetImportsOptions = DatasetsOptions & { readonly reader: FileRea
 const progressMs = 500;
 
 export function createDatasetImports(options: DatasetImportsOptions): DatasetImports {
-  async function* rowsOf(project: ProjectScope, { file, mapping, signal }: ImportRequest) {
+  /** Yields the rows of a file, checked. Deletes the names of their columns from `unseen`. */
+  async function* rowsOf(
+    project: ProjectScope,
+    { file, mapping, signal }: ImportRequest,
+    unseen = new Set<string>(),
+  ) {
     let first = 1;
     for await (const batch of options.reader.read(project, file, signal)) {
+      for (const name of unseen) {
+        if (batch.some((row) => Object.hasOwn(row, name))) unseen.delete(name);
+      }
       const contents: RowContent[] = batch.map((row, index) =>
         toRowContent(row, mapping, `row ${first + index}: `),
       );
@@ -72,11 +81,10 @@ export function createDatasetImports(options: DatasetImportsOptions): DatasetImp
       if (mapping) assertKeys(mapping);
       await find(clusters.database(project.clusterId).sql(), project, datasetId);
       let rows = 0;
-      for await (const batch of rowsOf(project, request)) rows += batch.length;
-      if (rows === 0) refuse("http_body", "has no rows");
-      if (rows > datapointsOfDatasetMax) {
-        refuse("http_body", `has more than ${datapointsOfDatasetMax} rows`);
-      }
+      const unseen = new Set(Object.values(mapping ?? {}).flat());
+      for await (const batch of rowsOf(project, request, unseen)) rows += batch.length;
+      const [absent] = unseen;
+      if (absent !== undefined) refuse("http_body", `no row has ${quoteText(absent)}`);
       const counts = { stored: 0, added: 0, changed: 0, unchanged: 0, version: 0 };
       const whole = { ...request, signal: new AbortController().signal };
       const storing = changing(options, project, (sql) =>
@@ -136,30 +144,23 @@ async function storeBatch(
 ): Promise<{ readonly ids: readonly string[]; readonly changed: readonly Held[] }> {
   // The last of rows with the same id counts.
   const byId = new Map(batch.map((row) => [row.id ?? createUuid(), row]));
-  const given = batch.flatMap(({ id }) => id ?? []);
   const known = await store.compareDatapoints(
     sql,
     projectId,
     [...byId].map(([id, row]) => ({ ...row, id })),
   );
-  const retired = await store.findRetired(sql, projectId, given);
   const ids: string[] = [];
   const created: store.NewDatapoint[] = [];
   const changed: Held[] = [];
   for (const [id, row] of byId) {
     const held = known.get(id);
-    if (!held) {
-      // An id that a deleted datapoint had is not given again: older versions still name it.
-      const newId = retired.has(id) ? createUuid() : id;
-      created.push({ ...row, id: newId });
-      ids.push(newId);
-      continue;
-    }
     ids.push(id);
-    if (held.isSame) continue;
+    if (!held) created.push({ ...row, id });
+    if (!held || held.isSame) continue;
+    // A deleted datapoint is there again: its older revisions are still in older versions.
     const revision = held.revision + 1;
     await store.insertRevision(sql, projectId, { ...row, id, revision });
-    changed.push({ datapointId: id, revision });
+    if (held.isCurrent) changed.push({ datapointId: id, revision });
   }
   if (created.length > 0) await store.insertDatapoints(sql, projectId, created);
   return { ids, changed };

@@ -22,7 +22,12 @@ export type FileReader = {
   read(owner: Owner, file: GivenFile, signal: AbortSignal): AsyncGenerator<Batch, void>;
 };
 
-export type GivenFile = { readonly format: FileFormat; readonly data: Uint8Array };
+export type GivenFile = {
+  readonly format: FileFormat;
+  readonly data: Uint8Array;
+  /** Whether the file has the columns of an export. */
+  readonly isExport: boolean;
+};
 
 type Batch = readonly JsonObject[];
 
@@ -60,11 +65,11 @@ export function createFileReader(): FileReader {
 }
 
 async function* readInThread(
-  { format, data }: GivenFile,
+  { format, data, isExport }: GivenFile,
   signal: AbortSignal,
 ): AsyncGenerator<Batch, void> {
   const worker = new Worker(new URL("./reading-worker.ts", import.meta.url), {
-    workerData: { bytes: data, format, bytesMax: datasetFileBytesMax },
+    workerData: { bytes: data, format, isExport, bytesMax: datasetFileBytesMax },
     resourceLimits: { maxOldGenerationSizeMb: heapMb },
     // The environment of the service holds secrets, which the thread does not need.
     env: {},

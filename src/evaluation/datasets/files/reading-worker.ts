@@ -10,26 +10,39 @@ import {
   type Compressors,
   parquetMetadataAsync,
   parquetReadObjects,
+  parquetSchema,
   snappyUncompress,
 } from "hyparquet";
 import { isJsonObject, type JsonValue, tryParseJson } from "../../../base/json.ts";
 import { hasMoreContainers } from "../../../base/json-containers.ts";
 import { containersMax } from "../../../base/limits.ts";
-import { datapointBytesMax } from "../../../base/tenant-limits.ts";
-import { type FileFormat, type FileMessage, rowsOfBatch, RowFault } from "./file-format.ts";
+import { datapointBytesMax, datapointsOfDatasetMax } from "../../../base/tenant-limits.ts";
+import {
+  assertColumns,
+  type FileFormat,
+  type FileMessage,
+  rowsOfBatch,
+  RowFault,
+} from "./file-format.ts";
 
-const { bytes, format, bytesMax } = workerData as {
+const { bytes, format, isExport, bytesMax } = workerData as {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly format: FileFormat;
-  /** Maximum bytes of a file after decompression. */
+  /** Whether the file has the columns of an export. */
+  readonly isExport: boolean;
+  /** Maximum bytes of a file after decompression, and maximum characters of its rows as JSON. */
   readonly bytesMax: number;
 };
+
+/** Whether a file without rows is the export of an empty dataset. */
+let isWholeWithoutRows = false;
 
 const linePieceBytes = 65_536;
 
 async function* readLines(): AsyncGenerator<unknown, void> {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let line = 0;
+  let rows = 0;
   for (let from = 0; from < file.length;) {
     const end = file.indexOf(10, from);
     const text = file.toString("utf8", from, end === -1 ? file.length : end).trim();
@@ -38,13 +51,29 @@ async function* readLines(): AsyncGenerator<unknown, void> {
     if (text === "") continue;
     const row = tryParseJson(line === 1 ? text.replace(/^\uFEFF/, "") : text);
     if (row === undefined) throw new RowFault(`line ${line} is not JSON`);
-    if (!isEndOfExport(row)) yield row;
+    if (isExport && isEndOfExport(row)) {
+      assertCount(row, rows);
+      isWholeWithoutRows = true;
+      continue;
+    }
+    rows += 1;
+    yield row;
   }
 }
 
+type EndOfExport = { readonly count: number };
+
 /** Returns whether a line is the end mark of an exported file. */
-function isEndOfExport(row: JsonValue): boolean {
-  return isJsonObject(row) && row["done"] === true && "count" in row && !("inputs" in row);
+function isEndOfExport(row: JsonValue): row is JsonValue & EndOfExport {
+  if (!isJsonObject(row) || row["done"] !== true || typeof row["count"] !== "number") return false;
+  return Object.keys(row).every((key) => ["done", "count", "version"].includes(key));
+}
+
+/** Throws if an exported file has lost rows, or has more. */
+function assertCount({ count }: EndOfExport, rows: number): void {
+  if (count === rows) return;
+  const hint = "send the whole file, or leave that line out";
+  throw new RowFault(`the file has ${rows} rows before the line that counts ${count}; ${hint}`);
 }
 
 async function* readCsv(): AsyncGenerator<unknown, void> {
@@ -53,7 +82,11 @@ async function* readCsv(): AsyncGenerator<unknown, void> {
       yield bytes.subarray(at, at + linePieceBytes);
     }
   };
-  const parser = Readable.from(pieces()).pipe(parse({ columns: true, bom: true }));
+  const columns = (names: string[]): string[] => {
+    noteColumns(names);
+    return names;
+  };
+  const parser = Readable.from(pieces()).pipe(parse({ columns, bom: true }));
   try {
     yield* parser as AsyncIterable<unknown>;
   } catch (error) {
@@ -62,20 +95,27 @@ async function* readCsv(): AsyncGenerator<unknown, void> {
   }
 }
 
+function noteColumns(names: readonly string[]): void {
+  assertColumns(names, isExport);
+  isWholeWithoutRows = isExport;
+}
+
 async function* readParquet(): AsyncGenerator<unknown, void> {
   const { buffer, byteOffset, byteLength } = bytes;
   const file = buffer.slice(byteOffset, byteOffset + byteLength);
   let from = 0;
   try {
     const metadata = await parquetMetadataAsync(file);
+    noteColumns(parquetSchema(metadata).children.map(({ element }) => element.name));
+    assertRows(metadata.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0));
+    const compressors = guardedCompressors();
     for (const { num_rows: rows } of metadata.row_groups) {
       const to = from + Number(rows);
-      const compressors = guardedCompressors();
       yield* await parquetReadObjects({ file, metadata, rowStart: from, rowEnd: to, compressors });
       from = to;
     }
   } catch (error) {
-    if (error instanceof RangeError) throw error;
+    if (error instanceof RangeError || error instanceof RowFault) throw error;
     throw new RowFault(`the file is not Parquet that can be read: ${(error as Error).message}`);
   }
 }
@@ -102,6 +142,11 @@ function guardedCompressors(): Compressors {
   };
 }
 
+function assertRows(rows: number): void {
+  if (rows <= datapointsOfDatasetMax) return;
+  throw new RowFault(`the file has more than ${datapointsOfDatasetMax} rows`);
+}
+
 /** Returns a value of a Parquet file as JSON has it. */
 function toJson(value: unknown): unknown {
   if (typeof value === "bigint") {
@@ -124,9 +169,11 @@ async function read(port: NonNullable<typeof parentPort>): Promise<void> {
   let rows: string[] = [];
   let characters = 0;
   let seen = 0;
+  let left = bytesMax;
   try {
     for await (const row of readers[format]()) {
       seen += 1;
+      assertRows(seen);
       if (typeof row !== "object" || row === null || Array.isArray(row)) {
         throw new RowFault(`row ${seen} is not an object`);
       }
@@ -134,6 +181,8 @@ async function read(port: NonNullable<typeof parentPort>): Promise<void> {
       if (text.length > datapointBytesMax || hasMoreContainers(Buffer.from(text), containersMax)) {
         throw new RowFault(`row ${seen} has too many bytes, or too many lists and objects`);
       }
+      left -= text.length;
+      if (left < 0) throw new RowFault(`the rows have more than ${bytesMax} characters as JSON`);
       characters += text.length;
       rows.push(text);
       if (rows.length < rowsOfBatch && characters < linePieceBytes) continue;
@@ -142,6 +191,7 @@ async function read(port: NonNullable<typeof parentPort>): Promise<void> {
       characters = 0;
     }
     if (rows.length > 0) await post({ rows });
+    if (seen === 0 && !isWholeWithoutRows) throw new RowFault("has no rows");
     port.postMessage({ isEnd: true } satisfies FileMessage);
   } catch (error) {
     if (!(error instanceof RowFault)) throw error;

@@ -1,7 +1,8 @@
 // Content of a datapoint from a row of a file: the columns of an export, or those that a mapping
 // names. Pure. Source: docs/datasets.md, "Files".
 
-import { quoteText, refuse } from "../../../base/errors.ts";
+import { refuse } from "../../../base/errors.ts";
+import { quoteText } from "../../../base/quote-text.ts";
 import { isUuid } from "../../../base/ids.ts";
 import {
   isJsonArray,
@@ -12,7 +13,7 @@ import {
 } from "../../../base/json.ts";
 import { type DatapointContent, toMessages } from "../datapoint.ts";
 import { type Mapping, mapObject } from "../mapping.ts";
-import { type FileColumn, fileColumns } from "./file-format.ts";
+import { type FileColumn, findUnknownColumn, unknownColumn } from "./file-format.ts";
 
 export type RowContent = {
   /** Undefined for a new datapoint. */
@@ -27,11 +28,8 @@ export function toRowContent(
   path: string,
 ): RowContent {
   if (mapping) return { id: undefined, content: mapObject(row, mapping, path) };
-  const unknown = Object.keys(row).find((name) => !isColumn(name));
-  if (unknown !== undefined) {
-    const hint = "name the columns that are inputs, ground_truth or history";
-    refuse(path + quoteText(unknown), `is no column of an export; ${hint}`);
-  }
+  const unknown = findUnknownColumn(Object.keys(row));
+  if (unknown !== undefined) refuse(path + quoteText(unknown), unknownColumn);
   const read = (name: FileColumn): JsonValue => {
     const value = row[name] ?? null;
     return value === "" ? null : value;
@@ -52,10 +50,6 @@ export function toRowContent(
       linkedEvent,
     },
   };
-}
-
-function isColumn(name: string): name is FileColumn {
-  return fileColumns.some((column) => column === name);
 }
 
 function toObject(value: JsonValue, path: string): JsonObject | null {
