@@ -110,7 +110,8 @@ export async function compareDatapoints(
       given.id,
       held.revision,
       held.is_current as "isCurrent",
-      held.is_current and (held.inputs, held.history, held.ground_truth, held.metadata, held.linked_event)
+      held.is_current
+        and (held.inputs, held.history, held.ground_truth, held.metadata, held.linked_event)
         is not distinct from
         (given.inputs, given.history, given.ground_truth, given.metadata, given.linked_event)
         as "isSame"
