@@ -61,6 +61,10 @@ export const itemFaultsKey = createContextKey<readonly ItemFault[]>([], {
   description: "items that the REST reader could not read",
 });
 
+export const pathProjectKey = createContextKey<string | undefined>(undefined, {
+  description: "id of the project that the path names, beside the fields of the message",
+});
+
 export const parsedBodyKey = createContextKey<unknown>(undefined, {
   description: "the JSON of a body that passes as it is, where the transport has read it",
 });

@@ -33,6 +33,8 @@ export type AccessRule = {
    * open meanwhile.
    */
   readonly isGeneration: boolean;
+  /** Whether data plane keys may call the rpc for a project that they name. */
+  readonly isProjectNamed: boolean;
   /** Whether the rpc is about the key's project but changes the control database. */
   readonly isControlData: boolean;
 };
@@ -43,6 +45,7 @@ const bare = {
   isSecretAnswer: false,
   isManualOnly: false,
   isGeneration: false,
+  isProjectNamed: false,
   isControlData: false,
 };
 
@@ -123,7 +126,7 @@ function fromOption(method: DescMethod): AccessRule {
   const kinds = option.keys.map((kind) => keyKindNames[kind]).filter((kind) => kind !== undefined);
   return {
     permission: option.permission,
-    keyKinds: new Set(kinds),
+    keyKinds: new Set(option.namedProject ? [...kinds, "data_plane" as const] : kinds),
     bodyClass: bodyClassNames[option.body],
     isIngestion: option.ingestion,
     batchPaths: option.batchPaths,
@@ -131,6 +134,7 @@ function fromOption(method: DescMethod): AccessRule {
     isSecretAnswer: option.secretAnswer,
     isManualOnly: option.manualAssignment,
     isGeneration: option.generation,
+    isProjectNamed: option.namedProject,
     isControlData: option.controlData,
   };
 }

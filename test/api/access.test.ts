@@ -3,33 +3,37 @@
 // Source: docs/spec.md, "Authentication"; docs/decisions.md, 10, 14, 33 and 35.
 
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { Code, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
+import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
 import { access } from "../../gen/waggle/v1/options_pb.js";
 import { keyKinds } from "../../src/access/principal.ts";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
-import { addAlias, addCredential, anEncryptionKey } from "../support/credentials.ts";
-import { addConfiguration, addTool } from "../support/configurations.ts";
-import { addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
-import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
+import { anEncryptionKey } from "../support/credentials.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
-import {
-  addKey,
-  addMember,
-  type Credential,
-  type KeyRoot,
-  scopeIdOf,
-  type Tenant,
-  withKey,
-} from "../support/tenants.ts";
+import { type Credential, scopeIdOf, type Tenant, withKey } from "../support/tenants.ts";
 import { badCredentials, type Caller, callers, withoutPermission } from "./access-callers.ts";
-import { contractRows, event, exporterRows, type Row } from "./access-rows.ts";
+import { type Filled, fillIn, routeLevels } from "./access-calls.ts";
+import { contractRows, exporterRows, type Row } from "./access-rows.ts";
 
-const rows: readonly Row[] = [...contractRows, ...exporterRows];
+/** Rows of the paths under a project that calls for a named project have. */
+const namedProjectRows = contractRows.filter(isProjectNamed).map((row): Row => {
+  const route = row.route.replace(" /v1/", " /v1/projects/{project_id}/");
+  return { ...row, route, kinds: [...row.kinds, "data_plane"] };
+});
+
+function isProjectNamed({ route, rpc }: Row): boolean {
+  const method = rpcs.find(({ name }) => name === rpc);
+  return method !== undefined && getOption(method, access).namedProject && route.includes(" /v1/");
+}
+
+const rows: readonly Row[] = [...contractRows, ...namedProjectRows, ...exporterRows];
 
 const notFound = Buffer.from(
   '{"success":false,"statusCode":404,"errorCode":"NOT_FOUND","message":"Not found"}',
@@ -56,13 +60,6 @@ afterAll(async () => {
 /** From the widest to the narrowest: what holds at one holds at all that follow. */
 const levels: readonly ScopeLevel[] = ["system", "org", "dataplane", "workspace", "project"];
 
-const routeLevels: readonly (readonly [RegExp, ScopeLevel])[] = [
-  [/ \/v1\/orgs\//, "org"],
-  [/ \/v1\/virtual_dataplanes\//, "dataplane"],
-  [/ \/v1\/workspaces\//, "workspace"],
-  [/ \/v1\/projects\//, "project"],
-];
-
 /** Level at which a route asks for its permission. */
 function levelOf({ route, permission }: Row): ScopeLevel | "any" {
   if (["org.scope.list", "system.role.list", "system.me.get"].includes(permission)) return "any";
@@ -79,92 +76,6 @@ function isAllowed(row: Row, { kind, level }: Caller): boolean {
   return levels.indexOf(level) <= levels.indexOf(asked);
 }
 
-/** Path and body of a call. */
-type Filled = { readonly path: string; readonly body: string | undefined };
-
-/** Returns the call of a row in a tenant, after it made the state that the call needs. */
-async function fillIn(tenant: Tenant, { route, body, need }: Row): Promise<Filled> {
-  const ids: Record<string, string> = {
-    org_id: tenant.orgId,
-    virtual_dataplane_id: tenant.dataplaneId,
-    workspace_id: tenant.workspaceId,
-    project_id: tenant.projectId,
-    event_id: "e1",
-    session_id: "s1",
-    name: "an-alias",
-  };
-  const level = routeLevels.find(([pattern]) => pattern.test(route))?.[1] ?? "project";
-  if (need === "session") await giveSession(tenant, event);
-  else if (need === "generation") await giveSession(tenant, { ...event, event_type: "model" });
-  else if (need === "member") {
-    const role = `${level}_member`;
-    ids["user_id"] = await addMember(service.database, tenant, { level, role });
-  } else if (need === "credential") {
-    ids["credential_id"] = await addCredential(service.database, tenant, level as KeyRoot);
-  } else if (need === "metric") {
-    ids["id"] = ids["metric_id"] = await addMetric(service.database, tenant);
-    ids["name"] = ids["other"] = "v1";
-  } else if (need === "metric and event") {
-    ids["id"] = await addMetric(service.database, tenant);
-    await giveSession(tenant, event);
-  } else if (need === "metric and human metric") {
-    ids["id"] = await addMetric(service.database, tenant, aJudge);
-    ids["human_id"] = await addMetric(service.database, tenant);
-  } else if (need === "judge" || need === "backfill") {
-    const id = await addMetric(service.database, tenant, aJudge);
-    ids["id"] = id;
-    if (need === "backfill") ids["backfill_id"] = await addBackfill(service.database, tenant, id);
-  } else if (need === "dataset") {
-    const { datasetId, datapointId } = await addDataset(service, tenant);
-    ids["dataset_id"] = datasetId;
-    ids["datapoint_id"] = ids["id"] = datapointId;
-  } else if (need === "queue") {
-    await giveSession(tenant, event);
-    ids["id"] = await addQueue(service, tenant, { event_ids: ["e1"] });
-    ids["metric_id"] = await addMetric(service.database, tenant);
-  } else if (need === "configuration") {
-    ids["id"] = await addConfiguration(service.database, tenant);
-    ids["version"] = ids["name"] = "v1";
-    ids["other"] = "v2";
-  } else if (need === "tool") {
-    ids["id"] = await addTool(service.database, tenant);
-  } else if (need === "run") {
-    const runId = await addRun(service, tenant);
-    for (const name of ["id", "run_id", "new_run_id", "old_run_id", "run_id_1", "run_id_2"]) {
-      ids[name] = runId;
-    }
-  } else if (need === "runnable") {
-    const { datasetId } = await addDataset(service, tenant);
-    ids["run_id"] = await addRun(service, tenant, { dataset_id: datasetId });
-    ids["configuration_id"] = await addConfiguration(service.database, tenant);
-  } else if (need === "execution" || need === "ended execution") {
-    ids["run_id"] = await addRun(service, tenant);
-    const state = need === "execution" ? "running" : "cancelled";
-    await addExecution(service.database, tenant, ids["run_id"], state);
-  } else if (need === "alias") {
-    ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
-  } else if (need !== undefined) {
-    const root = level as KeyRoot;
-    ids["key_id"] = (await addKey(service.database, tenant, { kind: need, root })).keyId;
-  }
-  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "?");
-  return {
-    path: fill(route.split(" ")[1] ?? ""),
-    body: body === undefined ? undefined : fill(JSON.stringify(withOwnName(body))),
-  };
-}
-
-/** Stores an event, with its session. */
-async function giveSession(tenant: Tenant, given: typeof event): Promise<void> {
-  const credential = await withKey(service.database, tenant, { kind: "project", root: "project" });
-  const response = await fetch(`${service.url}/events`, {
-    method: "POST",
-    headers: { ...credential, "content-type": "application/json" },
-    body: JSON.stringify({ event: { ...given, event_id: "e1", session_id: "s1" } }),
-  });
-  expect(response.status).toBe(200);
-}
-
 async function send({ route, type }: Row, { path, body }: Filled, credential: Credential) {
   const response = await fetch(service.url + path, {
     method: route.split(" ")[0] ?? "",
@@ -177,17 +88,8 @@ async function send({ route, type }: Row, { path, body }: Filled, credential: Cr
   return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
 }
 
-let names = 0;
-
-/** Organizations are siblings of each other in all tests: each gets a name of its own. */
-function withOwnName(body: unknown): unknown {
-  if (typeof body !== "object" || body === null || !("name" in body)) return body;
-  names += 1;
-  return { ...body, name: `name ${names}` };
-}
-
 async function call(row: Row, tenant: Tenant, credential: Credential) {
-  return send(row, await fillIn(tenant, row), credential);
+  return send(row, await fillIn(service, tenant, row), credential);
 }
 
 describe("the rows", () => {
@@ -234,7 +136,7 @@ describe.each(rows)("$route", (row) => {
 
   test("answers every bad credential with the same bytes", async () => {
     const tenant = await givenAProject(service.database);
-    const filled = await fillIn(tenant, row);
+    const filled = await fillIn(service, tenant, row);
     for (const [name, credential] of Object.entries(await badCredentials(service, tenant))) {
       // Where every caller may call, a key without permissions is one of them.
       if (levelOf(row) === "any" && name.endsWith(withoutPermission)) continue;
@@ -246,7 +148,7 @@ describe.each(rows)("$route", (row) => {
   test("answers keys of what is archived with the same bytes", async () => {
     for (const level of ["org", "dataplane", "workspace", "project"] as const) {
       const tenant = await givenAProject(service.database);
-      const filled = await fillIn(tenant, row);
+      const filled = await fillIn(service, tenant, row);
       const credentials = await Promise.all(
         callers
           .filter(({ kind, level: root }) => kind !== "user" && isAtOrBelow(root, level))
@@ -267,7 +169,7 @@ describe.each(rows)("$route", (row) => {
     ];
     const isNamed = /\{(\w+_)?id\}/.test(row.route + JSON.stringify(row.body));
     for (const caller of callers.filter(({ level }) => level !== "system")) {
-      const filled = await fillIn(tenant, row);
+      const filled = await fillIn(service, tenant, row);
 
       const got = await send(row, filled, await caller.present(service, other));
 
@@ -382,6 +284,20 @@ describe("a fine-grained key", () => {
 });
 
 describe("RPC", () => {
+  test("takes the project of a data plane key from x-project-id, and only there", async () => {
+    const tenant = await givenAProject(service.database);
+    const other = await givenAProject(service.database);
+    const key = await withKey(service.database, tenant, { kind: "data_plane", root: "project" });
+    const client = createClient(DatasetService, createGrpcTransport({ baseUrl: service.url }));
+    const list = (headers: Record<string, string>) =>
+      client.listDatasets({}, { headers: { ...key, ...headers } });
+
+    expect((await list({ "x-project-id": tenant.projectId })).datasets).toEqual([]);
+    for (const headers of [{}, { "x-project-id": other.projectId }]) {
+      await expect(list(headers)).rejects.toMatchObject({ code: Code.NotFound });
+    }
+  });
+
   test.each(rpcs.map((method) => ({ name: method.toString(), method })))(
     "$name denies with one constant answer",
     async ({ method }) => {

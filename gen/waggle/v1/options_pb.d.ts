@@ -97,6 +97,14 @@ export declare type Access = Message<"waggle.v1.Access"> & {
    * @generated from field: bool control_data = 14;
    */
   controlData: boolean;
+
+  /**
+   * Data plane keys may call it too, for a project that they name: over REST by the paths under
+   * `/v1/projects/{project_id}` that all its paths under `/v1` then have, else in `x-project-id`.
+   *
+   * @generated from field: bool named_project = 15;
+   */
+  namedProject: boolean;
 };
 
 /**

@@ -10,12 +10,12 @@ import { systemScope } from "../../access/scope.ts";
 import type { Scope, ScopeLevel } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { type AccessRule, accessRuleOf } from "../access-rules.ts";
-import { isScopeGoneKey, principalKey, scopeKey } from "../../access/call.ts";
+import { isScopeGoneKey, pathProjectKey, principalKey, scopeKey } from "../../access/call.ts";
 import { idempotencyHeader } from "./idempotency.ts";
 
 export type FindScope = (level: ScopeLevel, id: string) => Promise<Scope | undefined>;
 
-/** Header that names the project of a signed-in person's call; keys have a project already. */
+/** Header that names the project of a person's or a data plane key's call. */
 const projectHeader = "x-project-id";
 
 /** Levels of the request fields that hold the id of a scope. */
@@ -64,23 +64,33 @@ export function createAuthorizeInterceptor(options: AuthorizeOptions): Intercept
 async function findScopeOf(
   rule: AccessRule,
   principal: Principal,
-  { header, stream, method, message }: Request,
+  { header, contextValues, stream, method, message }: Request,
   find: FindScope,
 ): Promise<Scope | undefined> {
-  if (rule.scope === "") return projectOfCall(principal, header.get(projectHeader), find);
+  if (rule.scope === "") {
+    const named = {
+      byPath: contextValues.get(pathProjectKey),
+      byHeader: header.get(projectHeader),
+    };
+    return projectOfCall(principal, named, find);
+  }
   return scopeOfMessage(rule.scope, stream ? undefined : { schema: method.input, message }, find);
 }
 
 async function projectOfCall(
   principal: Principal,
-  header: string | null,
+  { byPath, byHeader }: { readonly byPath: string | undefined; readonly byHeader: string | null },
   findScope: FindScope,
 ): Promise<Scope | undefined> {
-  if (principal.kind !== "user") return principal.root;
-  if (header === null) {
+  const id = byPath ?? byHeader;
+  if (principal.kind === "data_plane") return id === null ? undefined : findScope("project", id);
+  if (principal.kind !== "user") {
+    return byPath === undefined || byPath === principal.root.id ? principal.root : undefined;
+  }
+  if (id === null) {
     throw new ServiceError("INVALID_ARGUMENT", `${projectHeader}: must name the project by its id`);
   }
-  return findScope("project", header);
+  return findScope("project", id);
 }
 
 type NamingMessage = { readonly schema: DescMessage; readonly message: Message };

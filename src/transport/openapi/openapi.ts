@@ -120,14 +120,16 @@ function pathFieldNames({ template }: RestBinding): readonly string[] {
 
 function pathParameters(binding: RestBinding, components: Components): readonly Schema[] {
   const names = pathFieldNames(binding);
-  return binding.method.input.fields
+  const inPath = { in: "path", required: true };
+  const fields = binding.method.input.fields
     .filter((field) => names.includes(field.name))
     .map((field) => ({
       name: field.name,
-      in: "path",
-      required: true,
+      ...inPath,
       schema: fieldSchema(field, requestForm(binding), components),
     }));
+  if (!binding.namesProject) return fields;
+  return [{ name: "project_id", ...inPath, schema: { type: "string" } }, ...fields];
 }
 
 function queryParameters(binding: RestBinding, components: Components): readonly Schema[] {

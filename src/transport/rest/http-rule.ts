@@ -12,7 +12,7 @@ import {
 } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
-import { rest, type RestForm } from "../../../gen/waggle/v1/options_pb.js";
+import { access, rest, type RestForm } from "../../../gen/waggle/v1/options_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { ItemFault } from "../../access/call.ts";
@@ -60,6 +60,8 @@ export type RestBinding = {
   readonly httpMethod: string;
   /** Path template as written in the proto. */
   readonly path: string;
+  /** Whether `template` is that path under a project, which the variable `project_id` names. */
+  readonly namesProject: boolean;
   readonly template: PathTemplate;
   /** Target of the body: the whole message or one field; undefined if there is no body. */
   readonly body: "message" | DescField | undefined;
@@ -73,15 +75,22 @@ export type RestBinding = {
 export function bindingsOf(method: DescMethod): readonly RestBinding[] {
   if (!hasOption(method, http)) return [];
   const rule = getOption(method, http);
-  return [rule, ...rule.additionalBindings].map((one) => createBinding(method, one));
+  const rules = [rule, ...rule.additionalBindings];
+  const bindings = rules.map((one) => createBinding(method, one, false));
+  if (!getOption(method, access).namedProject) return bindings;
+  const underVersion = rules.filter((one) => patternOf(method, one).path.startsWith(versionPath));
+  return [...bindings, ...underVersion.map((one) => createBinding(method, one, true))];
 }
 
-function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
+const versionPath = "/v1/";
+const projectPath = `${versionPath}projects/{project_id}/`;
+
+function createBinding(method: DescMethod, rule: HttpRule, namesProject: boolean): RestBinding {
   const { httpMethod, path } = patternOf(method, rule);
   const body = bodyOf(method.input, rule.body);
   const form = getOption(method, rest);
   const isStrict = form.strictPaths.includes(path);
-  const template = parsePathTemplate(path);
+  const template = parsePathTemplate(namesProject ? path.replace(versionPath, projectPath) : path);
   const { responseBody } = rule;
   const assemble = assembler(method.input, body);
   return {
@@ -94,6 +103,7 @@ function createBinding(method: DescMethod, rule: HttpRule): RestBinding {
     projection: projectionOf(method.input),
     httpMethod,
     path,
+    namesProject,
     template,
     body,
     answerField: responseBody === "" ? undefined : fieldNamed(method.output, responseBody),

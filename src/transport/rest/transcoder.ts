@@ -16,7 +16,7 @@ import {
   invokeUnary,
   type MethodImplSpec,
 } from "../connect-adapter.ts";
-import { itemFaultsKey, memoryOf, parsedBodyKey } from "../../access/call.ts";
+import { itemFaultsKey, memoryOf, parsedBodyKey, pathProjectKey } from "../../access/call.ts";
 import { encodeJson } from "../encode/json.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { type Exchange, headerOf, type NodeRequest, writeAnswer } from "../exchange.ts";
@@ -32,7 +32,7 @@ import { bindingsOf, type RestBinding } from "./http-rule.ts";
 import { openAiErrorAnswer } from "./openai-error.ts";
 import { readItems } from "./json-reader.ts";
 import { messageWriter, type WriteContext } from "./json-writer.ts";
-import { createRouteTrie, type RouteMatch } from "./route-trie.ts";
+import { createRouteTrie, type PathVariable, type RouteMatch } from "./route-trie.ts";
 import { isGone } from "../write.ts";
 import { type StreamEncoder, writeStream } from "./stream.ts";
 
@@ -117,11 +117,12 @@ function serve(
 
 async function readRequest(
   exchange: Exchange,
-  { target, variables }: RouteMatch<Route>,
+  { target, variables: allVariables }: RouteMatch<Route>,
   values: ContextValues,
   body: CallBody,
 ): Promise<Message> {
   const { binding, spec, twin } = target;
+  const variables = binding.namesProject ? takeProject(allVariables, values) : allVariables;
   const bytes = binding.body ? await body.read(bodyClassAt(spec.method, binding.path)) : noBytes;
   if (isWrite(spec.method)) {
     setRequestDigest(exchange, values, `${exchange.request.url ?? ""}\n`, bytes);
@@ -139,6 +140,16 @@ async function readRequest(
   await readItems(read.lists, read.made, body.memory);
   values.set(itemFaultsKey, read.itemFaults);
   return read.message;
+}
+
+/** Sets the project that the path names; returns the variables of the message. */
+function takeProject(
+  variables: readonly PathVariable[],
+  values: ContextValues,
+): readonly PathVariable[] {
+  const [project, ...others] = variables;
+  values.set(pathProjectKey, project?.value);
+  return others;
 }
 
 const noBytes = Buffer.alloc(0);
