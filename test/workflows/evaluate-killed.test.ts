@@ -1,5 +1,6 @@
-// 5,000 events and three evaluators, while sandboxes, worker and Temporal are killed: every event
-// has each score once. The worker is a process of its own, as in production.
+// A run over 5,000 datapoints and three evaluators, while sandboxes, worker and Temporal are killed:
+// every event has each score once, and the run is complete. The worker is a process of its own, as
+// in production.
 
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
@@ -48,9 +49,12 @@ const evaluators = [
 test("every event has each score once though sandboxes, worker and Temporal die", async () => {
   if (!temporal) throw new Error("there is no Temporal");
   const project = await givenAMetricProject(service);
-  for (const evaluator of evaluators) await project.make({ ...evaluator, ...onAllTools });
+  for (const evaluator of evaluators) await project.make({ ...evaluator, ...onAllChains });
+  const { run_id: runId } = await project.ok("POST /v1/runs", { name: "5,000 datapoints" });
   let worker = await startWorker(temporal);
-  for (let sent = 0; sent < eventsTotal; sent += eventsPerBatch) await send(project, sent);
+  for (let sent = 0; sent < eventsTotal; sent += eventsPerBatch) {
+    await send(project, String(runId), sent);
+  }
   const all = eventsTotal * evaluators.length;
 
   await waitForScores(project, 500);
@@ -78,20 +82,32 @@ test("every event has each score once though sandboxes, worker and Temporal die"
     })),
   );
 
+  const progress = await project.ok(`GET /v1/runs/${String(runId)}/progress`);
+  expect(progress).toMatchObject({ complete: true, events: 2 * eventsTotal, total: { scored: all } });
+  const result = await project.ok(`GET /v1/runs/${String(runId)}/result`);
+  const { metrics, datapoints } = result as { metrics: { details: unknown }; datapoints: unknown };
+  expect(datapoints).toHaveLength(eventsTotal);
+  expect(metrics.details).toMatchObject([
+    { metric_name: "is even", aggregate: 0.5 },
+    { metric_name: "same", aggregate: (eventsTotal - 1) / 2 },
+    { metric_name: "twice", aggregate: eventsTotal - 1 },
+  ]);
+
   worker.kill("SIGTERM");
   expect((await worker.ended()).code).toBe(0);
 }, 600_000);
 
-const onAllTools = {
+const onAllChains = {
   ...{ type: "PYTHON", enabled_in_prod: true, sampling_percentage: 100 },
-  filters: { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] },
+  filters: { filterArray: [{ field: "event_type", operator: "is", value: "chain" }] },
 };
 
-async function send(project: MetricProject, from: number): Promise<void> {
-  const sessionId = createUuid();
+/** Sends an event, in a session of its own, for each datapoint. */
+async function send(project: MetricProject, runId: string, from: number): Promise<void> {
   const events = Array.from({ length: eventsPerBatch }, (_, index) => ({
-    ...{ event_id: createUuid(), session_id: sessionId, event_type: "tool", event_name: "e" },
+    ...{ event_id: createUuid(), session_id: createUuid(), event_type: "chain", event_name: "e" },
     ...{ source: "test", start_time: 1_700_000_000_000, inputs: { n: from + index } },
+    metadata: { run_id: runId, datapoint_id: createUuid() },
   }));
   const { status, text } = await project.call("POST /events/batch", { events });
   expect(status, text).toBe(200);
@@ -158,7 +174,7 @@ async function metricsOf({ projectId }: MetricProject) {
   const rows = await service.database.sql()`
     select (inputs->>'n')::integer as n, metrics
     from events
-    where project_id = ${projectId} and event_type = 'tool'
+    where project_id = ${projectId} and event_type = 'chain'
     order by n`;
   return [...rows];
 }
