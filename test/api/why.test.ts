@@ -214,6 +214,12 @@ describe("why, without a run,", () => {
       says: /backfill/,
     },
     {
+      outcome: "session_open",
+      metric: {},
+      event: { event_type: "session", source: "evaluation", metadata: { run_id: "a run" } },
+      says: /neither outputs nor an error/,
+    },
+    {
       outcome: "filtered_out",
       metric: { filters: { filterArray: [hasTopic, isProd] } },
       event: { inputs: { topic: "bees" }, metadata: { env: "test" } },

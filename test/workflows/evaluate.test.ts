@@ -147,6 +147,30 @@ def evaluate(event):
   await recordHistory(operator.client, workflowId, "evaluate-chunk");
 }, 120_000);
 
+test("a session of a run is scored when it has outputs", async () => {
+  const project = await givenAMetricProject(service);
+  const criteria = "def evaluate(event):\n    return len(outputs['answer'])\n";
+  await project.make({ name: "length", type: "PYTHON", criteria, enabled_in_prod: true });
+  const { run_id: runId } = await project.ok("POST /v1/runs", { name: "slow" });
+  const { session_id: id } = await project.ok("POST /session/start", {
+    session: { source: "evaluation", session_name: "slow", metadata: { run_id: runId } },
+  });
+  const isLookedAt = async () => {
+    const { complete, events } = await project.ok(`GET /v1/runs/${String(runId)}/progress`);
+    return complete === true && events === 1;
+  };
+  const waiting = { timeout: 60_000, interval: 100 };
+  const metrics = async () =>
+    (await project.ok(`GET /v1/sessions/${String(id)}`))["metrics"] as Record<string, unknown>;
+  await vi.waitUntil(isLookedAt, waiting);
+  expect(await metrics()).toEqual({});
+
+  await project.ok("PUT /events", { event_id: id, outputs: { answer: "12345" } });
+
+  await vi.waitUntil(async () => Object.keys(await metrics()).length > 0, waiting);
+  expect(await metrics()).toEqual({ length: 5 });
+});
+
 test("what fails says so in its event, and the others are scored", async () => {
   const project = await givenAMetricProject(service);
   const criteria = "def evaluate(event):\n    return 1 / (event['inputs']['n'] % 2)\n";

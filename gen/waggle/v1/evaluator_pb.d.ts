@@ -361,7 +361,7 @@ export declare const ExplainMetricResponseSchema: GenMessage<ExplainMetricRespon
 export declare type MetricExplanation = Message<"waggle.v1.MetricExplanation"> & {
   /**
    * `scored`, `failed`, `queued`, `running`, `disabled`, `not_run_by_service`, `source_excluded`,
-   * `filtered_out`, `not_sampled`, `ground_truth_absent` or `not_queued`.
+   * `filtered_out`, `not_sampled`, `ground_truth_absent`, `session_open` or `not_queued`.
    *
    * @generated from field: string outcome = 1;
    */

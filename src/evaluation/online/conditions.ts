@@ -21,6 +21,16 @@ export const runFilters: readonly FilterInput[] = [
   { field: "metadata.run_id", operator: "exists" },
 ];
 
+/**
+ * Holds for a session without a result. Clients create the sessions of a run first and write their
+ * outputs at the end, so such a session of a run is not scored yet.
+ */
+export const openSessionFilters: readonly FilterInput[] = [
+  { field: "event_type", operator: "is", value: "session" },
+  { field: "outputs", operator: "not exists" },
+  { field: "error", operator: "not exists" },
+];
+
 /** Holds for events outside experiments. */
 export const sourceFilters: readonly FilterInput[] = excludedSources.map((value) => ({
   field: "source",

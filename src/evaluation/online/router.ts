@@ -15,7 +15,7 @@ import type { RoutedEvaluator } from "../metrics/definition.ts";
 import type { QueueItems } from "../queues/items.ts";
 import type { Queues, RoutedQueue } from "../queues/queues.ts";
 import type { QueuedEvent, Scores } from "../scores/scores.ts";
-import { onlineFilters, runFilters, sourceFilters } from "./conditions.ts";
+import { onlineFilters, openSessionFilters, runFilters, sourceFilters } from "./conditions.ts";
 import { isSampled } from "./sampling.ts";
 import * as queueStore from "./queue-store.ts";
 
@@ -97,7 +97,10 @@ export function createRouter(options: RouterOptions): Router {
     return new Set(found);
   }
 
-  /** Returns the events whose source, or experiment run, lets evaluators run on them. */
+  /**
+   * Returns the events whose source, or experiment run, lets evaluators run on them: of a run, not
+   * the sessions that are open.
+   */
   async function toCandidates(
     project: ProjectScope,
     events: readonly QueuedEvent[],
@@ -105,8 +108,10 @@ export function createRouter(options: RouterOptions): Router {
     const online = await matching(project, events, sourceFilters);
     const others = events.filter(({ eventId }) => !online.has(eventId));
     const ofRuns = await matching(project, others, runFilters);
+    const ofRunsOnly = others.filter(({ eventId }) => ofRuns.has(eventId));
+    const open = await matching(project, ofRunsOnly, openSessionFilters);
     return events
-      .filter(({ eventId }) => online.has(eventId) || ofRuns.has(eventId))
+      .filter(({ eventId }) => online.has(eventId) || (ofRuns.has(eventId) && !open.has(eventId)))
       .map((event) => ({ ...event, isOfRun: ofRuns.has(event.eventId) }));
   }
 

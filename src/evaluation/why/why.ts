@@ -10,6 +10,7 @@ import type { Evaluator, Metrics } from "../metrics/metrics.ts";
 import {
   excludedSources,
   hasGroundTruthFilter,
+  openSessionFilters,
   runFilters,
   sourceFilters,
 } from "../online/conditions.ts";
@@ -26,6 +27,7 @@ export type Outcome =
   | "filtered_out"
   | "not_sampled"
   | "ground_truth_absent"
+  | "session_open"
   | "not_queued";
 
 export type WhyAnswer = {
@@ -134,6 +136,7 @@ async function explainNoRun(options: WhyOptions, facts: Facts): Promise<Reason> 
     (await explainFilters(options, facts)) ??
     explainSampling(facts) ??
     (await explainGroundTruth(options, facts)) ??
+    (await explainOpenSession(options, facts)) ??
     (await explainWaiting(options, facts))
   );
 }
@@ -207,6 +210,19 @@ async function explainGroundTruth(
     "The metric reads feedback.ground_truth, which the event does not have. It runs when ground " +
     "truth arrives, by feedback or by an update of the event.";
   return { outcome: "ground_truth_absent", message };
+}
+
+async function explainOpenSession(
+  { tracingOf }: WhyOptions,
+  { project: { projectId, ...place }, eventId, isOfRun }: Facts,
+): Promise<Reason | undefined> {
+  if (!isOfRun) return undefined;
+  const { selection } = tracingOf(place);
+  if ((await selection.explain(projectId, eventId, openSessionFilters)) !== -1) return undefined;
+  const message =
+    "The session belongs to an experiment run and has neither outputs nor an error yet. The metric " +
+    "runs on it when one of them is written; a backfill runs on it as it is.";
+  return { outcome: "session_open", message };
 }
 
 async function explainWaiting({ queue }: WhyOptions, { project, eventId }: Facts): Promise<Reason> {
