@@ -6,12 +6,14 @@ import { OldDatasetService } from "../../gen/waggle/compat/v0/dataset_pb.js";
 import { OldRunService } from "../../gen/waggle/compat/v0/run_pb.js";
 import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
+import { DatasetFileService } from "../../gen/waggle/v1/dataset_file_pb.js";
 import { EvaluationService } from "../../gen/waggle/v1/evaluation_pb.js";
 import { RunService } from "../../gen/waggle/v1/run_pb.js";
 import { type Case, golden, type Request } from "./golden-case.ts";
 
 const dataset = DatasetService.method;
 const datapoint = DatapointService.method;
+const datasetFile = DatasetFileService.method;
 const oldDataset = OldDatasetService.method;
 const run = RunService.method;
 const evaluation = EvaluationService.method;
@@ -67,6 +69,22 @@ const datasets: readonly Case[] = [
     "GET /v1/datasets/{dataset_id}/versions",
     dataset.listDatasetVersions,
     { given: both, message: theDataset },
+  ),
+  golden(
+    "get-v1-datasets-export/json-lines",
+    "GET /v1/datasets/{dataset_id}/export",
+    datasetFile.exportDataset,
+    { given: both, message: theDataset },
+  ),
+  golden(
+    "post-v1-datasets-import/no-file",
+    "POST /v1/datasets/{dataset_id}/import",
+    datasetFile.importDataset,
+    {
+      given: [aDataset],
+      body: {},
+      message: { ...theDataset, http_body: { content_type: "application/json", data: "e30=" } },
+    },
   ),
   golden("get-datasets/older", "GET /datasets?project=demo", oldDataset.listOldDatasets, {
     given: both,

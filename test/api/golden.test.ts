@@ -263,8 +263,8 @@ function withTextTimes(value: unknown): unknown {
 
 function streamItem(value: unknown): unknown {
   // REST writes the item itself on its line.
-  const { event, end } = value as { event?: unknown; end?: unknown };
-  return event ?? end ?? value;
+  const { event, datapoint, end } = value as Record<"event" | "datapoint" | "end", unknown>;
+  return event ?? datapoint ?? end ?? value;
 }
 
 /** Brings answers of both worlds to one form. */

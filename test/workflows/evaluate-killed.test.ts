@@ -1,6 +1,6 @@
-// A run over 5,000 datapoints and three evaluators, while sandboxes, worker and Temporal are killed:
-// every event has each score once, and the run is complete. The worker is a process of its own, as
-// in production.
+// A run over 5,000 datapoints and three evaluators, while sandboxes, worker and Temporal are
+// killed: every event has each score once, and the run is complete. The worker is a process of its
+// own, as in production.
 
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";

@@ -220,8 +220,8 @@ async function explainOpenSession(
   const { selection } = tracingOf(place);
   if ((await selection.explain(projectId, eventId, openSessionFilters)) !== -1) return undefined;
   const message =
-    "The session belongs to an experiment run and has neither outputs nor an error yet. The metric " +
-    "runs on it when one of them is written; a backfill runs on it as it is.";
+    "The session belongs to an experiment run and has neither outputs nor an error yet. The " +
+    "metric runs on it when one of them is written; a backfill runs on it as it is.";
   return { outcome: "session_open", message };
 }
 
