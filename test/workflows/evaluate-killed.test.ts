@@ -83,7 +83,11 @@ test("every event has each score once though sandboxes, worker and Temporal die"
   );
 
   const progress = await project.ok(`GET /v1/runs/${String(runId)}/progress`);
-  expect(progress).toMatchObject({ complete: true, events: 2 * eventsTotal, total: { scored: all } });
+  expect(progress).toMatchObject({
+    complete: true,
+    events: 2 * eventsTotal,
+    total: { scored: all },
+  });
   const result = await project.ok(`GET /v1/runs/${String(runId)}/result`);
   const { metrics, datapoints } = result as { metrics: { details: unknown }; datapoints: unknown };
   expect(datapoints).toHaveLength(eventsTotal);
