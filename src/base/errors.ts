@@ -95,6 +95,8 @@ export const outcomes = {
   EXECUTION_ENDED: { code: Code.FailedPrecondition, status: 409 },
   /** The call took longer than its deadline, set by the caller or by the service. */
   DEADLINE_EXCEEDED: { code: Code.DeadlineExceeded, status: 504 },
+  /** The API has this, but the service does not yet. */
+  NOT_IMPLEMENTED: { code: Code.Unimplemented, status: 501 },
   /** A bug; logged with its cause, answered without a message. */
   INTERNAL: { code: Code.Internal, status: 500 },
 } as const satisfies Record<string, { code: Code; status: number }>;

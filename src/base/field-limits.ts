@@ -100,3 +100,8 @@ export const reviewerNameLengthMax = 256;
 
 /** Maximum characters of the explanation of a person's score. */
 export const reviewExplanationLengthMax = 2_000;
+
+/** Maximum length of a chart's name and owner, of its description, and of a field it names. */
+export const chartNameLengthMax = 256;
+export const chartDescriptionLengthMax = 10_000;
+export const chartFieldLengthMax = 1_000;

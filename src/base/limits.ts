@@ -195,6 +195,8 @@ export const statementTimeoutsMs = {
   reads: 30_000,
   /** Searches and counts for evaluators and backfills, which read many events at once. */
   selections: 60_000,
+  /** Queries of charts. Source: docs/spec.md, "Limits". */
+  charts: 20_000,
 } as const;
 
 /**

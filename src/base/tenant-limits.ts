@@ -99,6 +99,15 @@ export const datasetFileMsMax = 120_000;
 export const datasetFilesMax = 2;
 export const datasetFilesWaitingMax = 100;
 
+/**
+ * Maximum charts of a project, measures of a chart, buckets of its axis, and values of its split
+ * that have a series of their own.
+ */
+export const chartsOfProjectMax = 1_000;
+export const chartMeasuresMax = 10;
+export const chartBucketsMax = 1_000;
+export const chartSplitsMax = 100;
+
 /** Maximum metrics of a project: one page holds all of them, and the running ones are in memory. */
 export const metricsOfProjectMax = 1_000;
 

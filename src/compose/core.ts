@@ -19,6 +19,7 @@ import { createPrices } from "../generation/prices/prices.ts";
 import { createOutbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
+import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
 import { createTracing } from "../tracing/tracing.ts";
 
 /** Cache of keys and sign-ins; no entries for a process without callers. */
@@ -123,5 +124,6 @@ export async function createCore(options: CoreOptions) {
     configuredCalls: generation.configuredCalls,
   });
   tracing.listen(evaluation.listener);
-  return { ...access, manifest, people, controlplane, tracing, generation, evaluation };
+  const charts = createStoredCharts({ ...access, database });
+  return { ...access, manifest, people, controlplane, tracing, charts, generation, evaluation };
 }

@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
+import { ChartService } from "../../gen/waggle/v1/chart_pb.js";
 import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
 import { ConfigurationVersionService } from "../../gen/waggle/v1/configuration_version_pb.js";
 import { DataPlaneService } from "../../gen/waggle/v1/dataplane_pb.js";
@@ -102,6 +103,7 @@ import { findDatabaseFault } from "../postgres/faults.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { eventHandlers } from "../tracing/events/handlers.ts";
 import { exportHandlers } from "../tracing/export/handlers.ts";
+import { chartHandlers } from "../tracing/charts/handlers.ts";
 import { encodeParquet } from "../tracing/export/parquet.ts";
 import { feedbackHandlers } from "../tracing/feedback/handlers.ts";
 import { tracingHandlers } from "../tracing/model-events/handlers.ts";
@@ -163,6 +165,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     services: (router) => {
       addAccessServices(router, core);
       addTracingServices(router, tracing.of);
+      router.service(ChartService, chartHandlers(core.charts, tracing.of));
       addGenerationServices(router, generation);
       addEvaluationServices(router, evaluation);
     },

@@ -16,7 +16,7 @@ export type ReaderOptions = {
   /** The caller's signal; aborting it cancels the statement or its place in the queue. */
   readonly signal?: AbortSignal | undefined;
   /** Kind of timeout. Default `reads`. */
-  readonly kind?: "reads" | "selections";
+  readonly kind?: "reads" | "selections" | "charts";
 };
 
 /**

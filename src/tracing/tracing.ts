@@ -9,6 +9,7 @@ import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import type { QueueSize } from "./events/commit-queue.ts";
 import type { EstimateCost } from "./events/event.ts";
+import { type Charts, createCharts } from "./charts/charts.ts";
 import { createEvents } from "./events/events.ts";
 import type { Events } from "./events/events.ts";
 import { createEventMetrics } from "./events/metrics.ts";
@@ -35,6 +36,7 @@ export type Tracing = {
   readonly events: Events;
   readonly sessions: Sessions;
   readonly exports: Exports;
+  readonly charts: Charts;
   readonly traces: Traces;
   readonly feedback: Feedback;
   readonly selection: Selection;
@@ -96,6 +98,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       events: createEvents(database, recorder),
       sessions: createSessions({ database, recorder, fields }),
       exports: createExports({ database, fields }),
+      charts: createCharts({ database, fields }),
       traces: createTraces({ recorder }),
       feedback: createFeedback(database, recorder),
       selection,

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
 import { addAlias, addCredential } from "../support/credentials.ts";
-import { addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
+import { addChart, addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import type { TestService } from "../support/service.ts";
 import { addKey, addMember, type KeyRoot, type Tenant, withKey } from "../support/tenants.ts";
@@ -65,6 +65,8 @@ export async function fillIn(
     await giveSession(service, tenant, event);
     ids["id"] = await addQueue(service, tenant, { event_ids: ["e1"] });
     ids["metric_id"] = await addMetric(service.database, tenant);
+  } else if (need === "chart") {
+    ids["chart_id"] = await addChart(service, tenant);
   } else if (need === "configuration") {
     ids["id"] = await addConfiguration(service.database, tenant);
     ids["version"] = ids["name"] = "v1";

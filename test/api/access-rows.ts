@@ -15,6 +15,7 @@ export type Need =
   | "backfill"
   | "dataset"
   | "queue"
+  | "chart"
   | "run"
   | "runnable"
   | "execution"
@@ -636,12 +637,33 @@ const queueRows: readonly Row[] = [
   queueRow(`GET ${oneQueue}/agreement`, "GetQueueAgreement", "get"),
 ];
 
+const chartRow = rowsOf("chart", { need: "chart" });
+const oneChart = "/v1/charts/{chart_id}";
+const newChart = { body: { ...named, metric: "event_count" } };
+const aQuestion = {
+  filters: [{ field: "event_type", operator: "is not", value: "session" }],
+  query: { kind: "scalar", measures: [{ metric: "event_count" }] },
+};
+
+const chartRows: readonly Row[] = [
+  chartRow("POST /v1/charts", "CreateChart", "create", newChart),
+  chartRow("GET /v1/charts", "ListCharts", "list", {}),
+  chartRow(`GET ${oneChart}`, "GetChart", "get"),
+  chartRow(`PATCH ${oneChart}`, "UpdateChart", "update", { body: named, need: "chart" }),
+  chartRow(`PUT ${oneChart}`, "UpdateChart", "update", { body: named, need: "chart" }),
+  chartRow(`DELETE ${oneChart}`, "DeleteChart", "delete"),
+  chartRow(`GET ${oneChart}/data`, "GetChartData", "query"),
+  chartRow("POST /v1/charts/query", "QueryChart", "query", { body: aQuestion }),
+  chartRow("GET /v1/events/chart", "GetEventChart", "query", {}),
+];
+
 export const contractRows: readonly Row[] = [
   ...tracingRows,
   ...experimentRows,
   ...datasetRows,
   ...datapointRows,
   ...queueRows,
+  ...chartRows,
   ...generationRows,
   ...metricRows,
   ...runRows,

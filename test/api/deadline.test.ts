@@ -16,9 +16,15 @@ beforeAll(async () => {
 afterAll(() => transport.stop());
 
 test.each([
-  { method: "POST", path: "/events", status: 503, reason: "DATABASE_UNAVAILABLE", retry: "1" },
-  { method: "GET", path: "/v1/events/e", status: 504, reason: "DEADLINE_EXCEEDED", retry: null },
-])("$method $path ends with $reason", async ({ method, path, status, reason, retry }) => {
+  {
+    ...{ method: "POST", path: "/events", status: 503, reason: "DATABASE_UNAVAILABLE" },
+    ...{ retry: "1", told: {} },
+  },
+  {
+    ...{ method: "GET", path: "/v1/events/e", status: 504, reason: "DEADLINE_EXCEEDED" },
+    ...{ retry: null, told: { message: "no answer in 100 ms" } },
+  },
+])("$method $path ends with $reason", async ({ method, path, status, reason, retry, told }) => {
   const response = await fetch(transport.url + path, {
     method,
     headers: { authorization: keyOf("project"), "content-type": "application/json" },
@@ -27,5 +33,6 @@ test.each([
 
   expect(response.status).toBe(status);
   expect(response.headers.get("retry-after")).toBe(retry);
-  expect(await response.json()).toEqual({ success: false, statusCode: status, errorCode: reason });
+  const errorCode = reason;
+  expect(await response.json()).toEqual({ success: false, statusCode: status, errorCode, ...told });
 });

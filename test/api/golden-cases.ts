@@ -16,6 +16,7 @@ import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { type Case, golden, type Options, type Request } from "./golden-case.ts";
 import { experimentCases } from "./golden-experiments.ts";
 import { promptCases } from "./golden-prompts.ts";
+import { chartCases } from "./golden-charts.ts";
 import { queueCases } from "./golden-queues.ts";
 
 const event = EventService.method;
@@ -842,4 +843,5 @@ export const cases: readonly Case[] = [
   ...experimentCases,
   ...promptCases,
   ...queueCases,
+  ...chartCases,
 ];

@@ -105,7 +105,7 @@ async function setStage({ given, key }: Case): Promise<Stage> {
 
 /** The text that stands in a case for an id which differs from run to run. */
 const madePattern =
-  /\{(metric_id|backfill_id|dataset_id|datapoint_id|queue_id|configuration_id)\}/g;
+  /\{(metric_id|backfill_id|dataset_id|datapoint_id|queue_id|configuration_id|chart_id)\}/g;
 
 function noteMade(made: Map<string, string>, body: unknown): void {
   const {
@@ -127,7 +127,8 @@ function noteMade(made: Map<string, string>, body: unknown): void {
   if (result?.insertedId !== undefined) {
     made.set(result.insertedIds ? "datapoint_id" : "dataset_id", result.insertedId);
   }
-  if (data?.id !== undefined && data.workflow_id !== undefined) made.set("backfill_id", data.id);
+  if (data?.id === undefined) return;
+  made.set(data.workflow_id === undefined ? "chart_id" : "backfill_id", data.id);
 }
 
 async function callRest({ route, body }: Request, authorization: string | undefined) {

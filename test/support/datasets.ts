@@ -55,7 +55,14 @@ export async function addQueue(service: Service, tenant: Tenant, fields: object)
   return String((await post("/v1/queues", { name: "a queue", ...fields })).queue?.id);
 }
 
+/** Creates a chart; returns its id. */
+export async function addChart(service: Service, tenant: Tenant): Promise<string> {
+  const post = await poster(service, tenant);
+  return String((await post("/v1/charts", { name: "a chart", metric: "event_count" })).data?.id);
+}
+
 type Answer = {
+  readonly data?: { readonly id: string };
   readonly result?: { readonly insertedId: string };
   readonly run_id?: string;
   readonly queue?: { readonly id: string };

@@ -6,9 +6,10 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { BackfillSchema, BackfillService } from "../../../gen/waggle/v1/backfill_pb.js";
 import { formatVersion } from "../../base/versions.ts";
 import { toPageAnswer } from "../../base/pages.ts";
-import { toBounds, toFilterInput } from "../../tracing/export/handlers.ts";
+import { toBounds } from "../../tracing/export/handlers.ts";
+import { toFilterInput } from "../../tracing/export/filter-message.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
-import { toFilterMessage } from "../metrics/metric-message.ts";
+import { toFilterMessage } from "../../tracing/export/filter-message.ts";
 import type { Backfill, Backfills } from "./backfills.ts";
 import type { BackfillAction } from "./state.ts";
 

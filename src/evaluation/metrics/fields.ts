@@ -97,17 +97,3 @@ export function parseReturnType(text: string, field = "return_type"): ScoreType 
   const type = scoreTypes.find((one) => one === text.toLowerCase());
   return type ?? refuse(field, `must be ${scoreTypes.slice(0, -1).join(", ")} or categorical`);
 }
-
-/**
- * Throws INVALID_ARGUMENT unless a text can be stored and has at most `charactersMax` characters.
- */
-export function assertText(field: string, text: string, charactersMax: number): void {
-  if (text.includes("\0") || !text.isWellFormed()) {
-    refuse(field, "must hold neither NUL nor half of a surrogate pair");
-  }
-  // Counts characters, not UTF-16 units: an emoji is one.
-  const isLonger =
-    text.length > 2 * charactersMax ||
-    (text.length > charactersMax && Array.from(text).length > charactersMax);
-  if (isLonger) refuse(field, `must be at most ${charactersMax} characters long`);
-}

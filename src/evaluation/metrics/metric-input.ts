@@ -5,7 +5,7 @@ import type {
   MetricThreshold,
   UpdateMetricRequest,
 } from "../../../gen/waggle/v1/metric_pb.js";
-import { toFilterInput, toScalar } from "../../tracing/export/handlers.ts";
+import { toFilterInput, toScalar } from "../../tracing/export/filter-message.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";
 
 /**

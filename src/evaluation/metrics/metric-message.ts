@@ -4,9 +4,8 @@ import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { formatVersion } from "../../base/versions.ts";
 import type { OldMetricSchema } from "../../../gen/waggle/compat/v0/metric_pb.js";
-import type { FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
 import type { MetricSchema, MetricThresholdSchema } from "../../../gen/waggle/v1/metric_pb.js";
-import type { FilterInput } from "../../tracing/export/filter.ts";
+import { toFilterMessage } from "../../tracing/export/filter-message.ts";
 import type { MetricType, OlderTexts, Threshold } from "./definition.ts";
 import { olderFilterOf } from "./event-filters.ts";
 import type { Evaluator } from "./metrics.ts";
@@ -48,17 +47,6 @@ function toThresholdMessage(threshold: Threshold): MessageInitShape<typeof Metri
     ...(max !== undefined && { max }),
     ...(passWhen !== undefined && { passWhen: fromJson(ValueSchema, passWhen) }),
     ...(passingCategories && { passingCategories: [...passingCategories] }),
-  };
-}
-
-export function toFilterMessage(filter: FilterInput): MessageInitShape<typeof FilterSchema> {
-  const { field, operator, value, type } = filter;
-  return {
-    field,
-    operator,
-    // The value of a filter is a scalar.
-    ...(value !== undefined && { value: fromJson(ValueSchema, value as string) }),
-    ...(type !== undefined && { type }),
   };
 }
 

@@ -5,7 +5,7 @@ import { refuse } from "../../base/errors.ts";
 import { categoriesMax, categoryLengthMax } from "../../base/field-limits.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Category, ScoreType, Threshold } from "./definition.ts";
-import { assertText } from "./fields.ts";
+import { assertText } from "../../base/assert-text.ts";
 import type { ThresholdFields } from "./fields.ts";
 
 /**

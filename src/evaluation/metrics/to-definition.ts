@@ -10,7 +10,8 @@ import {
 } from "../../base/field-limits.ts";
 import type { Definition, Filters, MetricType, OlderTexts } from "./definition.ts";
 import { parseEventFilters, withOlderFilter } from "./event-filters.ts";
-import { assertText, parseReturnType, parseType, refuseComposite } from "./fields.ts";
+import { assertText } from "../../base/assert-text.ts";
+import { parseReturnType, parseType, refuseComposite } from "./fields.ts";
 import type { DefinitionFields, GivenText } from "./fields.ts";
 import { olderNames, splitTexts, type SplitTexts } from "./older-texts.ts";
 import { parseCategories, parseThreshold, withPassWhen } from "./threshold.ts";

@@ -10,7 +10,7 @@ import { formatKeyCursor, parseKeyCursor, parseSequence } from "../../base/pages
 import type { Page } from "../../base/pages.ts";
 import { byPeople, changeMetric, getMetric, toRevision } from "./change.ts";
 import type { ChangeParts, Plan, Whose, WhoseCode } from "./change.ts";
-import { assertText } from "./fields.ts";
+import { assertText } from "../../base/assert-text.ts";
 import type { DefinitionFields } from "./fields.ts";
 import * as store from "./store.ts";
 import type { MetricRow, VersionRow } from "./store.ts";

@@ -9,7 +9,7 @@ import type {
 } from "../../../gen/waggle/v1/queue_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
 import { toStruct } from "../../base/struct.ts";
-import { toFilterInput, toScalar } from "../../tracing/export/handlers.ts";
+import { toFilterInput, toScalar } from "../../tracing/export/filter-message.ts";
 import type { Agreements } from "./agreements.ts";
 import type { QueueItems } from "./items.ts";
 import { toAgreementMessage, toItemMessage, toQueueMessage } from "./queue-message.ts";

@@ -7,7 +7,7 @@ import type {
   QueueItemSchema,
   QueueSchema,
 } from "../../../gen/waggle/v1/queue_pb.js";
-import { toFilterMessage } from "../metrics/metric-message.ts";
+import { toFilterMessage } from "../../tracing/export/filter-message.ts";
 import type { MetricAgreement } from "./agreements.ts";
 import type { QueueItem } from "./items.ts";
 import type { Queue } from "./queues.ts";

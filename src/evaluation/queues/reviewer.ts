@@ -4,7 +4,7 @@
 import type { Actor } from "../../base/actor.ts";
 import { refuse } from "../../base/errors.ts";
 import { reviewerNameLengthMax } from "../../base/field-limits.ts";
-import { assertText } from "../metrics/fields.ts";
+import { assertText } from "../../base/assert-text.ts";
 import type { Reviewer } from "./review-store.ts";
 
 /**

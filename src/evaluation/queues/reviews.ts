@@ -10,7 +10,7 @@ import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { MetricsMerge } from "../../tracing/events/metrics.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { assertText } from "../metrics/fields.ts";
+import { assertText } from "../../base/assert-text.ts";
 import type { Evaluator } from "../metrics/metrics.ts";
 import { toMetrics } from "../scores/result-row.ts";
 import { checkScore } from "../scores/score.ts";

@@ -139,24 +139,36 @@ function bucketTestSql(sql: Sql, bucket: Bucket, paths: readonly Path[], test: T
   return ways.reduce((left, right) => sql`${left} or ${right}`);
 }
 
-/** Tests the value of the first path that is present. */
-function exactTestSql(sql: Sql, json: Fragment, paths: readonly string[][], test: Test): Fragment {
+/** Returns the JSON value of the first path in a bucket that is present. */
+export function pathValueSql(
+  sql: Sql,
+  bucket: Bucket,
+  paths: readonly (readonly string[])[],
+): Fragment {
+  return firstValueSql(sql, bucketSql[bucket](sql), paths);
+}
+
+function firstValueSql(sql: Sql, json: Fragment, paths: readonly (readonly string[])[]): Fragment {
   const values = paths.map((path) =>
     // An empty bucket counts as absent.
     path.length === 0 ? sql`nullif(${json}, '{}'::jsonb)` : valueSql(sql, json, path),
   );
   const [first, ...others] = values;
   if (first === undefined) throw new Error("a name has no path");
-  const value =
-    others.length === 0
-      ? first
-      : sql`coalesce(${values.reduce((left, right) => sql`${left}, ${right}`)})`;
+  return others.length === 0
+    ? first
+    : sql`coalesce(${values.reduce((left, right) => sql`${left}, ${right}`)})`;
+}
+
+/** Tests the value of the first path that is present. */
+function exactTestSql(sql: Sql, json: Fragment, paths: readonly string[][], test: Test): Fragment {
+  const value = firstValueSql(sql, json, paths);
   if (test.kind !== "equals" || !paths.every(isContainable)) return jsonTestSql(sql, value, test);
   // For one path, containment is equivalent, and the index on metadata serves it.
   const contained = paths
     .map((path) => sql`${json} @> ${jsonText(nest(path, test.value))}::text::jsonb`)
     .reduce((left, right) => sql`${left} or ${right}`);
-  if (others.length === 0) return contained;
+  if (paths.length === 1) return contained;
   return sql`(${contained}) and ${jsonTestSql(sql, value, test)}`;
 }
 

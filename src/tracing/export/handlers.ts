@@ -2,7 +2,6 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { Value } from "@bufbuild/protobuf/wkt";
 import {
   EventFieldSchema,
   ExportEventsResponseSchema,
@@ -21,7 +20,7 @@ import { toEventMessage } from "../events/event-message.ts";
 import type { Reading } from "../events/sized-read.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { EventSelection, PageRequest } from "./export.ts";
-import type { FilterInput } from "./filter.ts";
+import { toFilterInput } from "./filter-message.ts";
 import type { Bounds } from "./instant.ts";
 
 export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportService> {
@@ -139,25 +138,4 @@ function toSelection(message: SelectingMessage): EventSelection {
 function toPageRequest(message: PagingMessage): PageRequest {
   const { limit, page, cursor } = message;
   return { ...toSelection(message), limit, page, cursor };
-}
-
-/** Converts a filter message. */
-export function toFilterInput({ field, operator, value, type }: Filter): FilterInput {
-  return { field, operator, value: value && toScalar(value), type };
-}
-
-/**
- * Returns the value of a message that stands for a scalar; undefined if it has none. Returns [] for
- * lists and objects, because parsers refuse both; they also refuse numbers that are not finite.
- */
-export function toScalar({ kind }: Value): FilterInput["value"] {
-  switch (kind.case) {
-    case "nullValue":
-      return null;
-    case "listValue":
-    case "structValue":
-      return [];
-    default:
-      return kind.value;
-  }
 }

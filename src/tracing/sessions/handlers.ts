@@ -6,7 +6,8 @@ import { ServiceError } from "../../base/errors.ts";
 import { projectOf } from "../../access/call.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { originOf, toBatchItems } from "../events/handlers.ts";
-import { readingOf, toBounds, toFilterInput } from "../export/handlers.ts";
+import { readingOf, toBounds } from "../export/handlers.ts";
+import { toFilterInput } from "../export/filter-message.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toSessionMessage, toSkeletonMessage, toTreeMessage } from "./session-message.ts";
 

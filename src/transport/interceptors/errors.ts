@@ -41,10 +41,14 @@ export type ErrorMapperOptions = {
   readonly findDatabaseFault: (error: unknown) => Reason | undefined;
 };
 
+/** Reasons of the service's own failures whose messages tell callers what to do. */
+const explained: ReadonlySet<Reason> = new Set(["DEADLINE_EXCEEDED", "NOT_IMPLEMENTED"]);
+
 /** Returns the text that a caller may see: empty for 5xx, one constant for denied or absent. */
 export function publicMessageOf(error: ServiceError): string {
   if (error.reason === "NOT_FOUND") return notFoundMessage;
-  if (outcomes[error.reason].status >= 500) return "";
+  const isOfService = outcomes[error.reason].status >= 500;
+  if (isOfService && !explained.has(error.reason)) return "";
   const { message } = error;
   if (message.length <= messageCharsMax) return message;
   return `${message.slice(0, messageCharsMax).toWellFormed()}…`;

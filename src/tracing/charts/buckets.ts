@@ -1,0 +1,75 @@
+// Buckets of time of a chart. Postgres truncates times in a named zone, so that days, weeks and
+// months begin at local midnight, daylight saving included.
+
+import { refuse } from "../../base/errors.ts";
+import { chartBucketsMax } from "../../base/tenant-limits.ts";
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/**
+ * Shortest length of each unit in milliseconds; a month has 28 days at least, and a day may be an
+ * hour or more shorter where clocks are moved.
+ */
+const lengthsMs = {
+  minute: minuteMs,
+  hour: 60 * minuteMs,
+  day: dayMs,
+  week: 7 * dayMs,
+  month: 28 * dayMs,
+} as const;
+
+export type BucketUnit = keyof typeof lengthsMs;
+
+const units = Object.keys(lengthsMs) as BucketUnit[];
+
+/** Short names that older clients send; `1m` is a minute, `1M` a month. */
+const shortNames: Readonly<Record<string, BucketUnit>> = {
+  "1m": "minute",
+  "1h": "hour",
+  "1d": "day",
+  "1w": "week",
+  "1M": "month",
+};
+
+/** Range of start times in Unix milliseconds: `fromMs` included, `toMs` excluded. */
+export type TimeRange = { readonly fromMs: number; readonly toMs: number };
+
+/** Returns the unit of a name. Throws INVALID_ARGUMENT naming the field. */
+export function parseUnit(field: string, name: string): BucketUnit {
+  const unit = units.find((one) => one === name || `${one}s` === name);
+  if (unit !== undefined) return unit;
+  const short = Object.hasOwn(shortNames, name) ? shortNames[name] : undefined;
+  return short ?? refuse(field, `must be one of ${units.join(", ")}`);
+}
+
+/** Returns the greatest number of buckets that a range may touch. */
+function countBuckets({ fromMs, toMs }: TimeRange, unit: BucketUnit): number {
+  return Math.ceil((toMs - fromMs) / lengthsMs[unit]) + 1;
+}
+
+/** Returns the smallest unit of which a range has at most so many buckets; else a month. */
+export function pickUnit(range: TimeRange, pointsMax: number): BucketUnit {
+  return units.find((unit) => countBuckets(range, unit) <= pointsMax) ?? "month";
+}
+
+/** Throws INVALID_ARGUMENT if a chart of the range would have too many buckets. */
+export function assertBuckets(range: TimeRange, unit: BucketUnit): void {
+  if (countBuckets(range, unit) <= chartBucketsMax) return;
+  const hint = "ask for a larger bucket or a narrower date range";
+  refuse("bucket", `the range has more than ${chartBucketsMax} buckets of a ${unit}; ${hint}`);
+}
+
+/** Returns a time zone's name. Throws INVALID_ARGUMENT naming the field. */
+export function parseZone(field: string, name: string): string {
+  // Offsets such as +02:00 mean the opposite to Postgres.
+  if (!/^[a-z]/i.test(name)) refuse(field, zoneFault);
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return name;
+  } catch {
+    return refuse(field, zoneFault);
+  }
+}
+
+const zoneFault = "must be the name of a time zone, such as Europe/Paris";

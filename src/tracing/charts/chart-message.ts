@@ -1,0 +1,152 @@
+// Converts questions about charts from messages, and charts and their answers to messages.
+
+import { fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type {
+  ChartFields as FieldsMessage,
+  ChartProductFilters,
+  ChartResultSchema,
+  ChartSchema,
+  EventChartPointSchema,
+  GetEventChartRequest,
+  QueryChartRequest,
+} from "../../../gen/waggle/v1/chart_pb.js";
+import { refuse } from "../../base/errors.ts";
+import type { FilterInput } from "../export/filter.ts";
+import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
+import { type ChartRequest, namesEventType, withoutSessions } from "./chart-query.ts";
+import type { ChartResult } from "./charts.ts";
+import type { ChartFields } from "./stored-charts.ts";
+import type { StoredChart } from "./stored-store.ts";
+
+/** Throws INVALID_ARGUMENT if no filter is on the type of events. */
+export function toRequest(request: QueryChartRequest): ChartRequest {
+  const { dateRange, productFilters } = request;
+  const query = request.query ?? refuse("query", "is required");
+  if (!namesEventType(request.filters.map(toFilterInput))) {
+    const why = "since a session and its events would count twice";
+    refuse("filters", `one must be on event_type, with is or is not, ${why}`);
+  }
+  return {
+    kind: query.kind,
+    startTimeMs: dateRange?.startTime,
+    endTimeMs: dateRange?.endTime,
+    timezone: dateRange?.timezone,
+    filters: [...request.filters.map(toFilterInput), ...toProductFilters(productFilters)],
+    measures: query.measures.map(({ id, metric, aggregation, func }) => ({
+      ...{ id, metric, aggregation: aggregation || func },
+    })),
+    unit: query.bucket?.unit,
+    pointsMax: query.bucket?.maxPoints,
+    splitBy: query.splitBy,
+    splitLimit: query.splitRanking?.limit,
+    includeOther: query.splitRanking?.includeOther,
+  };
+}
+
+function toProductFilters(given: ChartProductFilters | undefined): readonly FilterInput[] {
+  return runFilters(given?.experimentRunId, given?.onlyExperiments);
+}
+
+function runFilters(
+  runId: string | undefined,
+  isOnlyRuns: boolean | undefined,
+): readonly FilterInput[] {
+  const field = "metadata.run_id";
+  if (runId) return [{ field, operator: "is", value: runId, type: "string" }];
+  return isOnlyRuns ? [{ field, operator: "exists" }] : [];
+}
+
+/** Returns the question of an older client. */
+export function toPointsRequest(request: GetEventChartRequest): ChartRequest {
+  const { dateRange, metric, aggregation, bucket, groupBy } = request;
+  return {
+    kind: "time_series",
+    startTimeMs: dateRange?.gte ?? dateRange?.startTime,
+    endTimeMs: dateRange?.lte ?? dateRange?.endTime,
+    filters: [
+      ...withoutSessions(request.filters.map(toFilterInput)),
+      ...runFilters(request.evaluationId, request.onlyExperiments),
+    ],
+    measures: [{ metric: metric || "event_count", aggregation }],
+    unit: bucket,
+    splitBy: groupBy,
+  };
+}
+
+export function toResultMessage(result: ChartResult): MessageInitShape<typeof ChartResultSchema> {
+  const { kind, buckets, series, measures, range, unit } = result;
+  return {
+    kind,
+    data: {
+      buckets: buckets.map(toValue),
+      series: series.map(({ measure, split, isOther, values }) => ({
+        ...{ measure, isOther, values: values.map(toValue) },
+        ...(split !== null && { split }),
+      })),
+    },
+    measures: measures.map(({ id, metric, aggregation }) => ({ id, metric, aggregation })),
+    meta: {
+      ...(unit && { effectiveBucket: unit }),
+      matchedEventCount: result.matched,
+      exact: true,
+      splitCount: result.splits,
+      startTime: range.fromMs,
+      // The end of the range is the last millisecond that counts.
+      endTime: range.toMs - 1,
+      timezone: result.timezone,
+      warnings: [...result.warnings],
+    },
+  };
+}
+
+function toValue(value: unknown) {
+  return fromJson(ValueSchema, value as JsonValue);
+}
+
+/** Returns the start of a bucket, which is a text where the axis is time. */
+function textOf(bucket: ChartResult["buckets"][number] | undefined): string {
+  return typeof bucket === "string" ? bucket : "";
+}
+
+/** Returns the points of a chart of one measure. */
+export function toPoints({
+  buckets,
+  series,
+}: ChartResult): MessageInitShape<typeof EventChartPointSchema>[] {
+  return series.flatMap(({ split, isOther, values }) =>
+    values.map((value, at) => ({
+      bucket: textOf(buckets[at]),
+      ...(split !== null && { group: split }),
+      isOther,
+      ...(value !== null && { value }),
+    })),
+  );
+}
+
+export function toFields(message: FieldsMessage | undefined): ChartFields {
+  if (!message) return {};
+  const { name, metric, description, func, groupBy, bucketing, dateRange, query, ownerId } =
+    message;
+  return {
+    ...{ name, metric, description, func, groupBy, bucketing, ownerId },
+    range: dateRange,
+    // A list that is absent is empty in a message.
+    filters: query.length > 0 ? query.map(toFilterInput) : undefined,
+  };
+}
+
+export function toChartMessage(chart: StoredChart): MessageInitShape<typeof ChartSchema> {
+  const { id, name, metric, description, aggregation, groupBy, unit, range, ownerId } = chart;
+  return {
+    ...{ id, name, metric, bucketing: unit, isActive: true },
+    ...(description !== null && { description }),
+    ...(aggregation !== null && { func: aggregation }),
+    ...(groupBy !== null && { groupBy }),
+    ...(range && { dateRange: range }),
+    query: chart.filters.map(toFilterMessage),
+    ...(ownerId !== null && { ownerId }),
+    createdAt: timestampFromDate(chart.createdAt),
+    ...(chart.updatedAt && { updatedAt: timestampFromDate(chart.updatedAt) }),
+  };
+}

@@ -1,0 +1,214 @@
+// A chart's question: parses and checks it. Source: the published clients of this API;
+// docs/decisions.md, 17, 27, 47.1; docs/charts.md.
+
+import { refuse, ServiceError } from "../../base/errors.ts";
+import { isTimeMs } from "../../base/iso-time.ts";
+import { chartBucketsMax, chartMeasuresMax, chartSplitsMax } from "../../base/tenant-limits.ts";
+import type { FilterInput } from "../export/filter.ts";
+import type { ProjectFields } from "../fields/fields.ts";
+import {
+  assertBuckets,
+  type BucketUnit,
+  parseUnit,
+  parseZone,
+  pickUnit,
+  type TimeRange,
+} from "./buckets.ts";
+import { numberSource, type NumberSource, textSource, type TextSource } from "./fields.ts";
+
+export const chartKinds = ["time_series", "categorical", "scalar", "histogram", "table"] as const;
+export type ChartKind = (typeof chartKinds)[number];
+
+/** Aggregations, with the other names that clients send. */
+const aggregations = {
+  count: [],
+  sum: [],
+  avg: ["average", "mean"],
+  min: [],
+  max: [],
+  median: ["p50"],
+  p75: [],
+  p90: [],
+  p95: [],
+  p99: [],
+} as const satisfies Record<string, readonly string[]>;
+export type Aggregation = keyof typeof aggregations;
+
+/** A measure as a request names it. */
+export type MeasureRequest = {
+  readonly id?: string | undefined;
+  readonly metric: string;
+  readonly aggregation?: string | undefined;
+};
+
+export type ChartRequest = {
+  readonly kind: string;
+  /** Unix milliseconds, both included; default: the last seven days. */
+  readonly startTimeMs?: number | undefined;
+  readonly endTimeMs?: number | undefined;
+  /** Default: UTC. */
+  readonly timezone?: string | undefined;
+  readonly filters: readonly FilterInput[];
+  readonly measures: readonly MeasureRequest[];
+  /** Unit of the buckets of time; default: the smallest with at most `pointsMax` of them. */
+  readonly unit?: string | undefined;
+  readonly pointsMax?: number | undefined;
+  readonly splitBy?: string | undefined;
+  readonly splitLimit?: number | undefined;
+  readonly includeOther?: boolean | undefined;
+};
+
+export type Measure = {
+  readonly id: string;
+  readonly metric: string;
+  readonly aggregation: Aggregation;
+  readonly source: NumberSource;
+};
+
+export type Split = {
+  readonly source: TextSource;
+  /** Number of values that have a series of their own. */
+  readonly limit: number;
+  readonly includeOther: boolean;
+};
+
+export type ChartQuestion = {
+  readonly kind: ChartKind;
+  readonly range: TimeRange;
+  readonly timezone: string;
+  readonly measures: readonly Measure[];
+  /** Undefined if the chart has no axis of time. */
+  readonly unit: BucketUnit | undefined;
+  /** Number of bars of a histogram. */
+  readonly bars: number;
+  readonly split: Split | undefined;
+};
+
+/** Returns whether filters say which types of events count. */
+export function namesEventType(filters: readonly FilterInput[]): boolean {
+  return filters.some(({ field }) => field === "event_type");
+}
+
+/** Returns filters that leave sessions out, which their events would count twice, by default. */
+export function withoutSessions(filters: readonly FilterInput[]): readonly FilterInput[] {
+  if (namesEventType(filters)) return filters;
+  return [...filters, { field: "event_type", operator: "is not", value: "session" }];
+}
+
+const rangeMsDefault = 7 * 86_400_000;
+const pointsMaxDefault = 100;
+const barsDefault = 20;
+const splitLimitDefault = 10;
+
+/** Throws INVALID_ARGUMENT naming the field. `nowMs` ends the default range. */
+export function parseQuestion(
+  request: ChartRequest,
+  fields: ProjectFields,
+  nowMs: number,
+): ChartQuestion {
+  const kind = parseKind(request.kind);
+  const range = parseRange(request, nowMs);
+  const { splitBy = "", pointsMax } = request;
+  if (pointsMax !== undefined) assertCount("bucket.max_points", pointsMax, chartBucketsMax);
+  if (splitBy === "" && (kind === "categorical" || kind === "table")) {
+    refuse("split_by", `must name the field whose values a ${kind} chart shows`);
+  }
+  if (splitBy !== "" && kind === "histogram") refuse("split_by", "is not for a histogram");
+  const unit = kind === "time_series" ? unitOf(request, range) : undefined;
+  return {
+    kind,
+    range,
+    timezone: parseZone("date_range.timezone", request.timezone || "UTC"),
+    measures: parseMeasures(request.measures, kind, fields),
+    unit,
+    bars: pointsMax ?? barsDefault,
+    split: splitBy === "" ? undefined : parseSplit(request, splitBy, fields),
+  };
+}
+
+function parseKind(name: string): ChartKind {
+  if (name === "scatter") {
+    throw new ServiceError("NOT_IMPLEMENTED", "query.kind: scatter charts are not built");
+  }
+  const kind = chartKinds.find((one) => one === name);
+  return kind ?? refuse("query.kind", `must be one of ${chartKinds.join(", ")}`);
+}
+
+function parseRange({ startTimeMs, endTimeMs }: ChartRequest, nowMs: number): TimeRange {
+  for (const [field, time] of Object.entries({ start_time: startTimeMs, end_time: endTimeMs })) {
+    if (time !== undefined && !isTimeMs(time)) refuse(`date_range.${field}`, "must be a time");
+  }
+  // The end is included: answers show whole milliseconds.
+  const toMs = Math.floor(endTimeMs ?? nowMs) + 1;
+  const fromMs = Math.floor(startTimeMs ?? toMs - rangeMsDefault);
+  if (fromMs >= toMs) refuse("date_range", "start_time must not be after end_time");
+  return { fromMs, toMs };
+}
+
+function unitOf({ unit, pointsMax = pointsMaxDefault }: ChartRequest, range: TimeRange) {
+  const chosen =
+    unit === undefined || unit === "" ? pickUnit(range, pointsMax) : parseUnit("bucket", unit);
+  assertBuckets(range, chosen);
+  return chosen;
+}
+
+function parseMeasures(
+  requests: readonly MeasureRequest[],
+  kind: ChartKind,
+  fields: ProjectFields,
+): readonly Measure[] {
+  if (requests.length === 0) refuse("query.measures", "must name a measure");
+  if (requests.length > chartMeasuresMax) {
+    refuse("query.measures", `must be at most ${chartMeasuresMax}`);
+  }
+  if (kind === "histogram" && requests.length > 1) {
+    refuse("query.measures", "must be one for a histogram");
+  }
+  const measures = requests.map((request, index) => {
+    const path = `query.measures[${index}]`;
+    const source = numberSource(`${path}.metric`, request.metric, fields);
+    if (kind === "histogram" && source.kind === "event") {
+      refuse(`${path}.metric`, "must have numbers for a histogram");
+    }
+    const aggregation = parseAggregation(`${path}.aggregation`, request.aggregation, source);
+    return { id: request.id || `m${index + 1}`, metric: request.metric, aggregation, source };
+  });
+  const doubled = measures.find(({ id }, at) => measures.findIndex((one) => one.id === id) !== at);
+  if (doubled) refuse("query.measures", `two have the id ${JSON.stringify(doubled.id)}`);
+  return measures;
+}
+
+/** Throws INVALID_ARGUMENT naming the field. Counts events, sums usage, averages the rest. */
+export function parseAggregation(
+  field: string,
+  name: string | undefined,
+  source: NumberSource | undefined,
+): Aggregation {
+  if (name === undefined || name === "") {
+    if (source?.kind === "event") return "count";
+    return source?.kind === "usage" ? "sum" : "avg";
+  }
+  const names = Object.entries(aggregations);
+  const found = names.find(([own, others]) => own === name || others.some((one) => one === name));
+  if (!found) refuse(field, `must be one of ${Object.keys(aggregations).join(", ")}`);
+  const [aggregation] = found as [Aggregation, unknown];
+  if (source?.kind === "event" && aggregation !== "count") {
+    refuse(field, "must be count for event_count");
+  }
+  return aggregation;
+}
+
+function parseSplit(
+  { splitLimit = splitLimitDefault, includeOther = true }: ChartRequest,
+  splitBy: string,
+  fields: ProjectFields,
+): Split {
+  assertCount("split_ranking.limit", splitLimit, chartSplitsMax);
+  return { source: textSource("split_by", splitBy, fields), limit: splitLimit, includeOther };
+}
+
+function assertCount(field: string, count: number, max: number): void {
+  if (!(Number.isInteger(count) && count >= 1 && count <= max)) {
+    refuse(field, `must be from 1 to ${max}`);
+  }
+}

@@ -1,0 +1,176 @@
+// Charts over the events of a project: values of measures by time, by the values of a field, or in
+// all. Exact: every matching event counts, late and changed ones too.
+// Source: docs/decisions.md, 17, 27, 47.1; docs/charts.md.
+
+import { refuse } from "../../base/errors.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import type { JsonValue } from "../../base/json.ts";
+import type { Database } from "../../postgres/database.ts";
+import { codeOf } from "../../postgres/faults.ts";
+import type { Reading } from "../events/sized-read.ts";
+import { parseFilters } from "../export/filter.ts";
+import type { EventQuery } from "../export/place-store.ts";
+import type { FieldCatalogue } from "../fields/fields.ts";
+import type { BucketUnit, TimeRange } from "./buckets.ts";
+import {
+  type ChartQuestion,
+  type ChartRequest,
+  type Measure,
+  parseQuestion,
+} from "./chart-query.ts";
+import * as store from "./store.ts";
+import type { CellRow } from "./store.ts";
+
+export type ChartSeries = {
+  /** Id of the measure. */
+  readonly measure: string;
+  /** Value of the split; null for events without it, for the others, and without a split. */
+  readonly split: string | null;
+  /** Whether the series is that of all values that have none of their own. */
+  readonly isOther: boolean;
+  /** One for each bucket; null without a number. */
+  readonly values: readonly (number | null)[];
+};
+
+export type ChartResult = {
+  readonly kind: ChartQuestion["kind"];
+  /** Starts of time in ISO 8601, values of the split, or the bounds of bars; none for a scalar. */
+  readonly buckets: readonly JsonValue[];
+  readonly series: readonly ChartSeries[];
+  readonly measures: readonly Measure[];
+  readonly range: TimeRange;
+  readonly timezone: string;
+  readonly unit: BucketUnit | undefined;
+  /** Number of events that the chart is about. */
+  readonly matched: number;
+  /** Number of different values of the split; 0 without one. */
+  readonly splits: number;
+  readonly warnings: readonly string[];
+};
+
+export type Charts = {
+  /**
+   * Answers a question. Throws INVALID_ARGUMENT and INVALID_FILTER naming the field, and
+   * DEADLINE_EXCEEDED if Postgres takes longer than 20 s.
+   */
+  query(projectId: ProjectId, request: ChartRequest, reading?: Reading): Promise<ChartResult>;
+};
+
+export type ChartsOptions = {
+  readonly database: Database;
+  readonly fields: FieldCatalogue;
+};
+
+export function createCharts({ database, fields }: ChartsOptions): Charts {
+  return {
+    async query(projectId, request, reading = {}) {
+      const { organization, signal } = reading;
+      const recorded = await fields.fieldsOf(projectId, reading);
+      const question = parseQuestion(request, recorded, Date.now());
+      const conditions = parseFilters(request.filters, recorded);
+      const { fromMs, toMs } = question.range;
+      const query = { projectId, conditions, fromUs: fromMs * 1_000, toUs: toMs * 1_000 };
+      const read = database.reader({ owner: projectId, organization, signal, kind: "charts" });
+      try {
+        return await answer(read, query, question);
+      } catch (error) {
+        if (codeOf(error) !== outOfRangeCode) throw error;
+        return refuse("query.measures", "the numbers are too large to be added up");
+      }
+    },
+  };
+}
+
+/** numeric_value_out_of_range. */
+const outOfRangeCode = "22003";
+
+async function answer(
+  read: Read,
+  query: EventQuery,
+  question: ChartQuestion,
+): Promise<ChartResult> {
+  if (question.kind === "histogram") return histogram(read, query, question);
+  const rows = await store.listCells(read, query, question);
+  const { range, unit, timezone } = question;
+  const times = unit && (await store.listBuckets(read, range, unit, timezone));
+  return toResult(question, rows, times);
+}
+
+type Read = ReturnType<Database["reader"]>;
+
+/** Parts of a result that the question has. */
+function partsOf({ kind, measures, range, timezone, unit }: ChartQuestion) {
+  return { kind, measures, range, timezone, unit };
+}
+
+function toResult(
+  question: ChartQuestion,
+  rows: readonly CellRow[],
+  times: readonly number[] | undefined,
+): ChartResult {
+  const { measures, split, kind } = question;
+  const [some] = rows;
+  const splits = split ? (some?.splits ?? 0) : 0;
+  const isBySplit = kind === "categorical" || kind === "table";
+  const ranked = [...new Map(rows.map((row) => [row.rank, row])).values()]
+    .filter(({ isOther }) => !isOther || split?.includeOther === true)
+    .toSorted((left, right) => left.rank - right.rank);
+  const cells = new Map(rows.map((row) => [`${row.bucketMs} ${row.rank}`, row.values]));
+  const valueAt = (at: number, bucketMs: number, rank: number): number | null =>
+    cells.get(`${bucketMs} ${rank}`)?.[at] ?? (isCounted(measures[at]) ? 0 : null);
+  const seriesOf = (measure: Measure, at: number): readonly ChartSeries[] => {
+    const own = { measure: measure.id };
+    if (isBySplit) {
+      const values = ranked.map(({ rank }) => valueAt(at, 0, rank));
+      return [{ ...own, split: null, isOther: false, values }];
+    }
+    const lines = split ? ranked : [{ rank: 1, split: null, isOther: false }];
+    return lines.map((line) => ({
+      ...own,
+      ...{ split: line.split, isOther: line.isOther },
+      values: (times ?? [0]).map((time) => valueAt(at, time, line.rank)),
+    }));
+  };
+  const hidden = split && !split.includeOther ? splits - ranked.length : 0;
+  return {
+    ...partsOf(question),
+    buckets: isBySplit
+      ? ranked.map(({ split: value, isOther }) => (isOther ? "other" : value))
+      : (times ?? []).map((time) => new Date(time).toISOString()),
+    series: measures.flatMap(seriesOf),
+    matched: some?.matched ?? 0,
+    splits,
+    warnings: hidden > 0 ? [`${hidden} of ${splits} values of split_by are not shown`] : [],
+  };
+}
+
+/** Returns whether a measure is 0 where there is no event. */
+function isCounted(measure: Measure | undefined): boolean {
+  return measure?.aggregation === "count" || measure?.aggregation === "sum";
+}
+
+async function histogram(
+  read: Read,
+  query: EventQuery,
+  question: ChartQuestion,
+): Promise<ChartResult> {
+  const rows = await store.listBars(read, query, question);
+  const { least = null, greatest = null, matched = 0 } = rows[0] ?? {};
+  const counts = new Map(rows.map(({ bar, count }) => [bar, count]));
+  const isOne = least === greatest;
+  const bars = least === null ? 0 : isOne ? 1 : question.bars;
+  const bound = (at: number): number =>
+    least === null || greatest === null ? 0 : least + ((greatest - least) * at) / bars;
+  const all = Array.from({ length: bars }, (_, at) => at);
+  return {
+    ...partsOf(question),
+    buckets: all.map((at) => ({ from: bound(at), to: bound(at + 1) })),
+    series: question.measures.map(({ id }) => ({
+      ...{ measure: id, split: null, isOther: false },
+      values: all.map((at) => counts.get(at) ?? 0),
+    })),
+    matched,
+    splits: 0,
+    warnings: (counts.get(null) ?? 0) > 0 ? [`${counts.get(null)} events have no number`] : [],
+  };
+}

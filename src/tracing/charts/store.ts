@@ -1,0 +1,253 @@
+// SQL of charts: one statement groups the events of a project by bucket of time and by the values
+// of a field. Every statement names its project and skips waiting updates (`pending`).
+
+import type { PendingQuery, Row } from "postgres";
+import type { Read, Sql } from "../../postgres/database.ts";
+import { unescapeText } from "../events/postgres-text.ts";
+import { eventColumnSql, pathValueSql } from "../export/filter-sql.ts";
+import { type EventQuery, matching } from "../export/place-store.ts";
+import type { BucketUnit, TimeRange } from "./buckets.ts";
+import type { Aggregation, ChartQuestion, Measure } from "./chart-query.ts";
+import type { NumberSource, TextColumn, TextSource, UsageKey } from "./fields.ts";
+
+type Fragment = PendingQuery<Row[]>;
+
+/** Values of a chart for one bucket and one value of the split. */
+export type CellRow = {
+  /** Start of the bucket in Unix milliseconds; 0 without an axis of time. */
+  readonly bucketMs: number;
+  /** Null for events without the field, and for the others together. */
+  readonly split: string | null;
+  readonly isOther: boolean;
+  /** Place of the split's value among the values, from 1. */
+  readonly rank: number;
+  /** Number of different values of the split. */
+  readonly splits: number;
+  /** Number of events of the whole chart. */
+  readonly matched: number;
+  /** Values of the measures in their order; null without a number to aggregate. */
+  readonly values: readonly (number | null)[];
+};
+
+/** Maximum characters of a value that makes a group. */
+const splitLengthMax = 1_000;
+
+/** Groups the events that match. The first measure ranks the values of the split. */
+export async function listCells(
+  read: Read,
+  query: EventQuery,
+  question: ChartQuestion,
+): Promise<readonly CellRow[]> {
+  const rows = await read((sql) => cellRows(sql, query, question));
+  return rows.map((row) => ({
+    ...row,
+    split: row.split === null ? null : unescapeText(row.split),
+  }));
+}
+
+function cellRows(sql: Sql, query: EventQuery, question: ChartQuestion): PendingQuery<CellRow[]> {
+  const { measures, split } = question;
+  const limit = split?.limit ?? 1;
+  const aggregated = measures.map((one, at) => aggregate(sql, one, `v${at}`));
+  return sql<CellRow[]>`
+      with matched as (
+        select
+          ${bucketSql(sql, question)} as bucket,
+          ${split ? splitSql(sql, split.source) : sql`'-'`} as split
+          ${measures.map((one, at) => sql`, ${numberSql(sql, one.source)} as ${sql(`v${at}`)}`)}
+        from events as e ${totalsSql(sql, measures)}
+        where ${matching(sql, query)}
+      ),
+      ranked as (
+        select
+          split,
+          row_number() over (order by ${aggregated[0] ?? sql`1`} desc nulls last, split) as rank,
+          count(*) over () as splits
+        from matched
+        group by split
+      ),
+      placed as (
+        select split, splits, least(rank, ${limit + 1}::integer) as rank from ranked
+      )
+      select
+        bucket as "bucketMs",
+        case when placed.rank <= ${limit} then min(substr(placed.split, 2))
+          filter (where placed.split <> '-') end as split,
+        placed.rank > ${limit} as "isOther",
+        placed.rank::integer as rank,
+        max(placed.splits)::integer as splits,
+        (select count(*)::integer from matched) as matched,
+        jsonb_build_array(${joined(sql, aggregated)}) as values
+      from matched
+      join placed on placed.split = matched.split
+      group by bucket, placed.rank`;
+}
+
+/** Returns the starts of all buckets of a range in Unix milliseconds, empty ones included. */
+export async function listBuckets(
+  read: Read,
+  { fromMs, toMs }: TimeRange,
+  unit: BucketUnit,
+  timezone: string,
+): Promise<readonly number[]> {
+  // The steps are shorter than any bucket, so that none is missed where clocks are moved.
+  const step = {
+    minute: "1 minute",
+    hour: "15 minutes",
+    day: "6 hours",
+    week: "1 day",
+    month: "1 day",
+  };
+  const rows = await read((sql) => {
+    const end = timeSql(sql, toMs - 1);
+    return sql<{ bucket: number }[]>`
+      -- of all projects
+      select distinct ${truncated(sql, sql`at`, unit, timezone)} as bucket
+      from (
+        select generate_series(${timeSql(sql, fromMs)}, ${end}, ${step[unit]}::interval)
+        union all
+        select ${end}
+      ) as times (at)
+      order by bucket`;
+  });
+  return rows.map(({ bucket }) => bucket);
+}
+
+function timeSql(sql: Sql, ms: number): Fragment {
+  return sql`to_timestamp(${ms / 1_000}::double precision)`;
+}
+
+/** Returns the start of the bucket of a time in Unix milliseconds. */
+function truncated(sql: Sql, at: Fragment, unit: BucketUnit, timezone: string): Fragment {
+  const start = sql`date_trunc(${unit}::text, ${at}, ${timezone}::text)`;
+  return sql`(extract(epoch from ${start}) * 1000)::double precision`;
+}
+
+function bucketSql(sql: Sql, { unit, timezone }: ChartQuestion): Fragment {
+  if (unit === undefined) return sql`0::double precision`;
+  const at = sql`to_timestamp(e.start_time_us / 1000000.0::double precision)`;
+  return truncated(sql, at, unit, timezone);
+}
+
+/** Returns the value of a split as text: `=` and the value, or `-` for an event without one. */
+function splitSql(sql: Sql, source: TextSource): Fragment {
+  const text = source.kind === "column" ? columnSql(sql, source.name) : scalarSql(sql, source);
+  return sql`coalesce('=' || left(${text}, ${splitLengthMax}), '-')`;
+}
+
+function columnSql(sql: Sql, name: TextColumn): Fragment {
+  if (name === "model") return sql`e.model`;
+  const column = eventColumnSql[name];
+  if (!column) throw new Error(`no SQL for column ${name}`);
+  return column(sql);
+}
+
+function scalarSql(sql: Sql, { bucket, paths }: Extract<TextSource, { kind: "bucket" }>): Fragment {
+  const value = pathValueSql(sql, bucket, paths);
+  return sql`case when jsonb_typeof(${value}) in ('string', 'number', 'boolean')
+    then ${value} #>> '{}' end`;
+}
+
+/** Returns the number of an event; null if it has none. */
+function numberSql(sql: Sql, source: NumberSource): Fragment {
+  switch (source.kind) {
+    case "event":
+      return sql`1`;
+    case "error":
+      return sql`(e.error is not null)::integer::double precision`;
+    case "duration":
+      return eventColumnSql["duration"]?.(sql) ?? sql`null`;
+    case "usage":
+      return usageSql(sql, source.key);
+    case "bucket":
+      return jsonNumberSql(sql, pathValueSql(sql, source.bucket, source.paths));
+  }
+}
+
+/** True counts as 1 and false as 0, so that the average of a check is the part that passes. */
+function jsonNumberSql(sql: Sql, value: Fragment): Fragment {
+  return sql`case jsonb_typeof(${value})
+    when 'number' then (${value})::double precision
+    when 'boolean' then (${value})::boolean::integer::double precision end`;
+}
+
+/** The event's own number; else the sum over the session, or the cost by the price table. */
+function usageSql(sql: Sql, key: UsageKey): Fragment {
+  const own = sql`case when jsonb_typeof(e.metadata -> ${key}::text) = 'number'
+    then (e.metadata -> ${key}::text)::double precision end`;
+  const total =
+    key === "cost"
+      ? sql`case when totals.num_costs > 0 then totals.cost::double precision end`
+      : sql`totals.${sql(key)}::double precision`;
+  if (key !== "cost") return sql`coalesce(${own}, ${total})`;
+  const estimate = sql`case when jsonb_typeof(e.cost_estimate -> 'cost') = 'number'
+    then (e.cost_estimate -> 'cost')::double precision end`;
+  return sql`coalesce(${own}, ${total}, ${estimate})`;
+}
+
+function totalsSql(sql: Sql, measures: readonly Measure[]): Fragment {
+  if (!measures.some(({ source }) => source.kind === "usage")) return sql``;
+  return sql`left join session_totals as totals
+    on e.event_type = 'session' and totals.project_id = e.project_id
+      and totals.session_id = e.session_id`;
+}
+
+const percentiles: Partial<Record<Aggregation, number>> = {
+  median: 0.5,
+  p75: 0.75,
+  p90: 0.9,
+  p95: 0.95,
+  p99: 0.99,
+};
+
+function aggregate(sql: Sql, { aggregation }: Measure, name: string): Fragment {
+  const percentile = percentiles[aggregation];
+  if (percentile !== undefined) {
+    return sql`percentile_cont(${percentile}::double precision) within group (order by ${sql(name)})`;
+  }
+  return sql`${sql.unsafe(aggregation)}(${sql(name)})`;
+}
+
+function joined(sql: Sql, fragments: readonly Fragment[]): Fragment {
+  return fragments.reduce((left, right) => sql`${left}, ${right}`);
+}
+
+/** Bars of a histogram. */
+export type BarRow = {
+  /** From 0; null if no event has a number. */
+  readonly bar: number | null;
+  readonly count: number;
+  readonly least: number | null;
+  readonly greatest: number | null;
+  readonly matched: number;
+};
+
+/** Counts the numbers of the first measure in bars of one width between the least and greatest. */
+export async function listBars(
+  read: Read,
+  query: EventQuery,
+  { measures, bars }: ChartQuestion,
+): Promise<readonly BarRow[]> {
+  const [measure] = measures;
+  if (!measure) return [];
+  return read(
+    (sql) => sql<BarRow[]>`
+      with matched as (
+        select ${numberSql(sql, measure.source)} as v0
+        from events as e ${totalsSql(sql, measures)}
+        where ${matching(sql, query)}
+      ),
+      bounds as (
+        select min(v0) as least, max(v0) as greatest, count(*)::integer as matched from matched
+      )
+      select
+        case
+          when v0 is null then null
+          when least = greatest then 0
+          else least(width_bucket(v0, least, greatest, ${bars}), ${bars}) - 1
+        end as bar,
+        count(*)::integer as count, least, greatest, matched
+      from matched cross join bounds
+      group by bar, least, greatest, matched`,
+  );
+}

@@ -1,0 +1,212 @@
+// Stored charts of a project: a question about its events with a name, for its members to look at.
+// Source: docs/spec.md, "Charts"; the published clients of this API; docs/decisions.md, 47.2.
+
+import { type ChangeParts, changeInside } from "../../access/change.ts";
+import type { ProjectScope } from "../../access/scope.ts";
+import { assertText } from "../../base/assert-text.ts";
+import { type Actor, describeActor } from "../../base/actor.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
+import {
+  chartDescriptionLengthMax,
+  chartFieldLengthMax,
+  chartNameLengthMax,
+} from "../../base/field-limits.ts";
+import { createUuid, isUuid } from "../../base/ids.ts";
+import { isTimeMs } from "../../base/iso-time.ts";
+import { chartsOfProjectMax } from "../../base/tenant-limits.ts";
+import type { Sql } from "../../postgres/database.ts";
+import type { FilterInput } from "../export/filter.ts";
+import { parseStoredFilters } from "../export/stored-filters.ts";
+import { parseUnit } from "./buckets.ts";
+import { type ChartRequest, parseAggregation, withoutSessions } from "./chart-query.ts";
+import { isMeasure, isSplit } from "./fields.ts";
+import * as store from "./stored-store.ts";
+import type { NewChart, StoredChart, StoredRange } from "./stored-store.ts";
+
+/** Fields of a request; undefined means omitted. */
+export type ChartFields = {
+  readonly name?: string | undefined;
+  readonly metric?: string | undefined;
+  readonly description?: string | undefined;
+  readonly func?: string | undefined;
+  readonly groupBy?: string | undefined;
+  readonly bucketing?: string | undefined;
+  readonly range?:
+    | {
+        readonly relative?: string | undefined;
+        readonly gte?: number | undefined;
+        readonly lte?: number | undefined;
+      }
+    | undefined;
+  readonly filters?: readonly FilterInput[] | undefined;
+  readonly ownerId?: string | undefined;
+};
+
+/** A chart of a project, and the actor who changes it. */
+export type WhoseChart = {
+  readonly project: ProjectScope;
+  readonly id: string;
+  readonly actor: Actor;
+};
+
+/** Each change is audited. */
+export type StoredCharts = {
+  /** Throws INVALID_ARGUMENT naming the field. */
+  create(project: ProjectScope, fields: ChartFields, actor: Actor): Promise<StoredChart>;
+  /** Returns all charts of a project, oldest first. */
+  list(project: ProjectScope): Promise<readonly StoredChart[]>;
+  /** Throws INVALID_ARGUMENT for an id that is no UUID, and NOT_FOUND. */
+  get(project: ProjectScope, id: string): Promise<StoredChart>;
+  /** Changes the given fields. Throws like `create` and `get`. */
+  update(whose: WhoseChart, fields: ChartFields): Promise<StoredChart>;
+  /** Throws like `get`. */
+  delete(whose: WhoseChart): Promise<void>;
+};
+
+export function createStoredCharts(options: ChangeParts): StoredCharts {
+  const { database } = options;
+  return {
+    create: (project, fields, actor) =>
+      changeInside(options, { scope: project, actor }, async (sql) => {
+        const { projectId } = project;
+        const chart = toChart(fields, { id: createUuid() });
+        await store.lockCharts(sql, projectId);
+        if ((await store.countCharts(sql, projectId)) >= chartsOfProjectMax) {
+          refuse("name", `a project has at most ${chartsOfProjectMax} charts; delete one first`);
+        }
+        await store.putChart(sql, projectId, chart, describeActor(actor));
+        const result = await find(sql, project, chart.id);
+        const audit = { action: "chart.create", targetId: chart.id, after: stateOf(chart) };
+        return { result, audit };
+      }),
+
+    // Not on the connections of key checks, since a long list may take long.
+    list: ({ projectId }) =>
+      database
+        .on("reads")
+        .inTurn((sql) => store.listCharts(sql, projectId, { limit: chartsOfProjectMax }), {
+          owner: projectId,
+        }),
+
+    get: (project, id) =>
+      database.on("reads").inTurn((sql) => find(sql, project, id), { owner: project.projectId }),
+
+    update: ({ project, id, actor }, fields) =>
+      changeInside(options, { scope: project, actor }, async (sql) => {
+        await store.lockCharts(sql, project.projectId);
+        const before = await find(sql, project, id);
+        const after = toChart(fields, before);
+        await store.putChart(sql, project.projectId, after, describeActor(actor));
+        const states = { before: stateOf(before), after: stateOf(after) };
+        const audit = { action: "chart.update", targetId: id, ...states };
+        return { result: await find(sql, project, id), audit };
+      }),
+
+    delete: ({ project, id, actor }) =>
+      changeInside(options, { scope: project, actor }, async (sql) => {
+        await store.lockCharts(sql, project.projectId);
+        const before = await find(sql, project, id);
+        await store.deleteChart(sql, project.projectId, id);
+        const audit = { action: "chart.delete", targetId: id, before: stateOf(before) };
+        return { result: undefined, audit };
+      }),
+  };
+}
+
+async function find(sql: Sql, { projectId }: ProjectScope, id: string): Promise<StoredChart> {
+  if (!isUuid(id)) refuse("chart_id", "must be a UUID");
+  const [chart] = await store.listCharts(sql, projectId, { id, limit: 1 });
+  if (!chart) throw new ServiceError("NOT_FOUND", "no such chart");
+  return chart;
+}
+
+/** Returns the chart that a request asks for, on top of the chart before. */
+function toChart(fields: ChartFields, before: Pick<NewChart, "id"> & Partial<NewChart>): NewChart {
+  const { name = before.name, metric = before.metric } = fields;
+  const { filters = before.filters ?? [] } = fields;
+  const aggregation = textOf("func", fields.func, before.aggregation, chartFieldLengthMax);
+  if (aggregation !== null) parseAggregation("func", aggregation, undefined);
+  const groupBy = textOf("groupBy", fields.groupBy, before.groupBy, chartFieldLengthMax);
+  if (groupBy !== null && !isSplit(groupBy)) refuse("groupBy", "is no field to group by");
+  if (metric === undefined || !isMeasure(metric)) {
+    refuse("metric", "must be event_count, another measure, or a path of an event");
+  }
+  return {
+    id: before.id,
+    name: textOf("name", name, undefined, chartNameLengthMax) ?? refuse("name", "is required"),
+    metric:
+      textOf("metric", metric, undefined, chartFieldLengthMax) ?? refuse("metric", "is required"),
+    description: textOf(
+      "description",
+      fields.description,
+      before.description,
+      chartDescriptionLengthMax,
+    ),
+    aggregation,
+    groupBy,
+    unit: fields.bucketing ? parseUnit("bucketing", fields.bucketing) : (before.unit ?? "day"),
+    range: fields.range ? parseRange(fields.range) : (before.range ?? null),
+    filters: fields.filters ? parseStoredFilters("query", filters) : filters,
+    ownerId: textOf("owner_id", fields.ownerId, before.ownerId, chartNameLengthMax),
+  };
+}
+
+/** Returns a given text, else that before; null for none and for an empty text. */
+function textOf(
+  field: string,
+  given: string | undefined,
+  before: string | null | undefined,
+  lengthMax: number,
+): string | null {
+  if (given === undefined) return before ?? null;
+  assertText(field, given, lengthMax);
+  return given === "" ? null : given;
+}
+
+const relativePattern = /^([1-9]\d{0,4})([hdwM])$/;
+const unitMs = { h: 3_600_000, d: 86_400_000, w: 604_800_000, M: 2_592_000_000 } as const;
+
+function parseRange({ relative, gte, lte }: NonNullable<ChartFields["range"]>): StoredRange {
+  if (relative !== undefined && relative !== "") {
+    if (gte !== undefined || lte !== undefined) refuse("dateRange", "must be relative or bounds");
+    if (!relativePattern.test(relative)) {
+      refuse("dateRange.relative", "must be a number and h, d, w or M, such as 7d");
+    }
+    return { relative };
+  }
+  for (const [field, time] of Object.entries({ $gte: gte, $lte: lte })) {
+    if (time !== undefined && !isTimeMs(time)) refuse(`dateRange.${field}`, "must be a time");
+  }
+  return { ...(gte !== undefined && { gte }), ...(lte !== undefined && { lte }) };
+}
+
+/** Returns the question of a stored chart. */
+export function questionOf(chart: StoredChart, timezone: string | undefined): ChartRequest {
+  const { range, groupBy } = chart;
+  return {
+    kind: "time_series",
+    ...boundsOf(range),
+    timezone,
+    filters: withoutSessions(chart.filters),
+    measures: [{ metric: chart.metric, aggregation: chart.aggregation ?? undefined }],
+    unit: chart.unit,
+    ...(groupBy !== null && { splitBy: groupBy }),
+  };
+}
+
+function boundsOf(range: StoredRange | null): Pick<ChartRequest, "startTimeMs" | "endTimeMs"> {
+  if (range === null) return {};
+  if (!("relative" in range)) return { startTimeMs: range.gte, endTimeMs: range.lte };
+  const [, count, unit] = relativePattern.exec(range.relative) ?? [];
+  const endTimeMs = Date.now();
+  return {
+    startTimeMs: endTimeMs - Number(count) * unitMs[unit as keyof typeof unitMs],
+    endTimeMs,
+  };
+}
+
+/** Returns a chart's state for the audit log. */
+function stateOf(chart: NewChart): Readonly<Record<string, unknown>> {
+  const { name, metric, description, aggregation, groupBy, unit, range, filters, ownerId } = chart;
+  return { name, metric, description, aggregation, groupBy, unit, range, filters, ownerId };
+}

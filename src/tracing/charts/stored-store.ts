@@ -1,0 +1,94 @@
+// SQL of stored charts, in the control database.
+
+import type { Sql } from "../../postgres/database.ts";
+import type { FilterInput } from "../export/filter.ts";
+import type { BucketUnit } from "./buckets.ts";
+
+/** Range of a stored chart: a length up to now, or bounds in Unix milliseconds. */
+export type StoredRange =
+  | { readonly relative: string }
+  | { readonly gte?: number | undefined; readonly lte?: number | undefined };
+
+export type StoredChart = {
+  readonly id: string;
+  readonly name: string;
+  readonly metric: string;
+  readonly description: string | null;
+  readonly aggregation: string | null;
+  readonly groupBy: string | null;
+  readonly unit: BucketUnit;
+  readonly range: StoredRange | null;
+  readonly filters: readonly FilterInput[];
+  readonly ownerId: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date | null;
+};
+
+export type NewChart = Omit<StoredChart, "createdAt" | "updatedAt">;
+
+/** Arbitrary constant; with a project, the key of the lock for changing its charts. */
+const changeLockKey = 730_526;
+
+/** Waits until no other transaction changes a project's charts. */
+export async function lockCharts(sql: Sql, projectId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
+}
+
+/** Returns the charts of a project, oldest first, at most `limit`; or the one of an id. */
+export async function listCharts(
+  sql: Sql,
+  projectId: string,
+  { id, limit }: { readonly id?: string; readonly limit: number },
+): Promise<readonly StoredChart[]> {
+  return sql<StoredChart[]>`
+    select
+      chart_id as id, name, metric, description, aggregation, group_by as "groupBy",
+      bucket_unit as unit, date_range as range, filters, owner_id as "ownerId",
+      created_at as "createdAt", updated_at as "updatedAt"
+    from charts
+    where project_id = ${projectId} ${id === undefined ? sql`` : sql`and chart_id = ${id}`}
+    order by created_at, chart_id
+    limit ${limit}`;
+}
+
+export async function countCharts(sql: Sql, projectId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from charts where project_id = ${projectId}`;
+  return row?.count ?? 0;
+}
+
+/** Inserts a chart, or replaces it. */
+export async function putChart(
+  sql: Sql,
+  projectId: string,
+  chart: NewChart,
+  createdBy: string,
+): Promise<void> {
+  await sql`
+    insert into charts (
+      chart_id, project_id, name, metric, description, aggregation, group_by, bucket_unit,
+      date_range, filters, owner_id, created_by
+    )
+    values (
+      ${chart.id}, ${projectId}, ${chart.name}, ${chart.metric}, ${chart.description},
+      ${chart.aggregation}, ${chart.groupBy}, ${chart.unit},
+      ${chart.range && JSON.stringify(chart.range)}::text::json,
+      ${JSON.stringify(chart.filters)}::text::json, ${chart.ownerId}, ${createdBy}
+    )
+    on conflict (chart_id) do update set
+      name = excluded.name,
+      metric = excluded.metric,
+      description = excluded.description,
+      aggregation = excluded.aggregation,
+      group_by = excluded.group_by,
+      bucket_unit = excluded.bucket_unit,
+      date_range = excluded.date_range,
+      filters = excluded.filters,
+      owner_id = excluded.owner_id,
+      updated_at = clock_timestamp()
+    where charts.project_id = excluded.project_id`;
+}
+
+export async function deleteChart(sql: Sql, projectId: string, id: string): Promise<void> {
+  await sql`delete from charts where project_id = ${projectId} and chart_id = ${id}`;
+}

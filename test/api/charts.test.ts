@@ -1,0 +1,198 @@
+// Charts over the whole service: stored charts under both kinds of keys, and questions with faults.
+// Source: docs/spec.md, "Charts"; docs/decisions.md, 47.1, 47.2; docs/charts.md.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { withKey } from "../support/tenants.ts";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Returns a function that calls the paths under the project with a data plane key. */
+async function caller({ projectId, ...tenant }: MetricProject) {
+  const options = { kind: "data_plane", root: "project" } as const;
+  const credential = await withKey(service.database, { projectId, ...tenant }, options);
+  return async (method: string, path: string, body?: Json) => {
+    const response = await fetch(`${service.url}/v1/projects/${projectId}/charts${path}`, {
+      method,
+      headers: { ...credential, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const json = (await response.json()) as Json;
+    return { status: response.status, json, headers: response.headers };
+  };
+}
+
+test("a chart made with one kind of key is seen and changed with the other", async () => {
+  const project = await givenAMetricProject(service);
+  const call = await caller(project);
+
+  const made = await call("POST", "", { name: "of the data plane", metric: "event_count" });
+  const { id } = made.json["data"] as { id: string };
+  const seen = await project.ok(`GET /v1/charts/${id}`);
+  await project.ok(`PUT /v1/charts/${id}`, { description: "by the project" });
+  const changed = await call("PATCH", `/${id}`, { name: "renamed" });
+
+  expect(made.status).toBe(200);
+  expect(seen["data"]).toMatchObject({ name: "of the data plane", bucketing: "day", query: [] });
+  expect(changed.json["data"]).toMatchObject({ name: "renamed", description: "by the project" });
+  expect((await call("GET", "")).json["data"]).toMatchObject([{ id }]);
+  expect(await call("DELETE", `/${id}`)).toMatchObject({ status: 200, json: { success: true } });
+  expect((await project.call(`GET /v1/charts/${id}`)).status).toBe(404);
+});
+
+test("only the older paths are deprecated, and name the current one", async () => {
+  const project = await givenAMetricProject(service);
+  const call = await caller(project);
+  const { data } = await project.ok("POST /v1/charts", { name: "x", metric: "cost" });
+  const { id } = data as { id: string };
+  const authorization = `Bearer ${project.key}`;
+
+  const old = await fetch(`${service.url}/v1/charts/${id}`, { headers: { authorization } });
+  const current = await call("GET", `/${id}`);
+
+  const path = `/v1/projects/${project.projectId}/charts/${id}`;
+  expect(old.headers.get("deprecation")).toMatch(/^@\d+$/);
+  expect(old.headers.get("link")).toBe(`<${path}>; rel="successor-version"`);
+  expect([current.headers.get("deprecation"), current.headers.get("link")]).toEqual([null, null]);
+});
+
+test("a stored chart is answered over its range, without sessions", async () => {
+  const project = await givenAMetricProject(service);
+  const hour = 3_600_000;
+  const events = Array.from({ length: 10 }, (_, n) => ({
+    ...{ event_type: "model", source: "test", inputs: {}, session_id: `s${n}` },
+    ...{ start_time: Date.now() - n * hour, config: { model: n < 8 ? "a" : "b" } },
+    metadata: { total_tokens: 10 },
+  }));
+  await project.ok("POST /events/batch", { events });
+  const { data } = await project.ok("POST /v1/charts", {
+    ...{ name: "tokens", metric: "total_tokens", groupBy: "model", bucketing: "hour" },
+    dateRange: { relative: "5h" },
+  });
+  const { id } = data as { id: string };
+
+  const answer = await project.ok(`GET /v1/charts/${id}/data`);
+
+  const result = answer["data"] as {
+    readonly data: { readonly series: readonly { readonly values: readonly number[] }[] };
+    readonly meta: Json;
+  };
+  // The sixth event is just outside, or just inside if the test runs within a millisecond.
+  expect([5, 6]).toContain(result.meta["matched_event_count"]);
+  expect(result).toMatchObject({ kind: "time_series", meta: { effective_bucket: "hour" } });
+  const [values = []] = result.data.series.map((series) => series.values);
+  const sum = values.reduce((left, right) => left + right, 0);
+  expect(sum).toBe(10 * Number(result.meta["matched_event_count"]));
+});
+
+test("tokens and cost of a session are those of its events", async () => {
+  const project = await givenAMetricProject(service);
+  const events = [1, 2, 3].map((n) => ({
+    ...{ event_type: "model", source: "test", inputs: {}, session_id: "one" },
+    metadata: { total_tokens: n, cost: n / 2 },
+  }));
+  await project.ok("POST /events/batch", { events });
+  const measures = [{ metric: "total_tokens" }, { metric: "cost" }];
+
+  const answer = await project.ok("POST /v1/charts/query", {
+    filters: [{ field: "event_type", operator: "is", value: "session" }],
+    query: { kind: "scalar", measures },
+  });
+
+  expect(answer["data"]).toMatchObject({
+    data: { series: [{ values: [6] }, { values: [3] }] },
+    meta: { matched_event_count: 1 },
+  });
+});
+
+const onModels = { field: "event_type", operator: "is", value: "model" };
+const aScalar = { kind: "scalar", measures: [{ metric: "event_count" }] };
+
+test.each<readonly [name: string, body: Json, message: RegExp]>([
+  ["no query", {}, /query/],
+  ["no measure", { query: { kind: "scalar" } }, /^query\.measures: must name a measure/],
+  ["another kind", { query: { ...aScalar, kind: "pie" } }, /^query\.kind: must be one of/],
+  [
+    "an unknown aggregation",
+    { query: { ...aScalar, measures: [{ metric: "cost", aggregation: "p42" }] } },
+    /^query\.measures\[0\]\.aggregation: must be one of count/,
+  ],
+  [
+    "dates that are none",
+    { query: aScalar, date_range: { start_time: "yesterday" } },
+    /date_range.start_time/,
+  ],
+  [
+    "dates the wrong way round",
+    { query: aScalar, date_range: { start_time: 2_000, end_time: 1_000 } },
+    /^date_range: start_time must not be after end_time/,
+  ],
+  [
+    "an unknown zone",
+    { query: aScalar, date_range: { timezone: "Mars/Olympus" } },
+    /^date_range\.timezone: must be the name of a time zone/,
+  ],
+  [
+    "an offset for a zone",
+    { query: aScalar, date_range: { timezone: "+02:00" } },
+    /^date_range\.timezone: must be the name/,
+  ],
+  [
+    "too many buckets",
+    {
+      query: { ...aScalar, kind: "time_series", bucket: { unit: "minute" } },
+      date_range: { start_time: 1_700_000_000_000, end_time: 1_710_000_000_000 },
+    },
+    /^bucket: the range has more than 1000 buckets of a minute/,
+  ],
+  [
+    "an unknown unit",
+    { query: { ...aScalar, kind: "time_series", bucket: { unit: "fortnight" } } },
+    /^bucket: must be one of minute, hour, day, week, month/,
+  ],
+  ["no split", { query: { ...aScalar, kind: "table" } }, /^split_by: must name the field/],
+  [
+    "a split by the items of a list",
+    { query: { ...aScalar, kind: "table", split_by: "inputs" } },
+    /^split_by: must be one of event_type/,
+  ],
+  [
+    "a filter on an unrecorded field",
+    { query: aScalar, filters: [onModels, { field: "metadata.x", operator: "is", value: 1 }] },
+    /metadata\.x/,
+  ],
+])("a question with %s is a 400 that names it", async (_, body, message) => {
+  const project = await givenAMetricProject(service);
+
+  const got = await project.call("POST /v1/charts/query", { filters: [onModels], ...body });
+
+  expect([got.status, got.json["message"]]).toEqual([400, expect.stringMatching(message)]);
+});
+
+test.each<readonly [name: string, body: Json, message: RegExp]>([
+  ["no name", { metric: "cost" }, /^name: is required/],
+  ["no metric", { name: "x" }, /^metric: must be event_count/],
+  ["an unknown metric", { name: "x", metric: "price" }, /^metric: must be event_count/],
+  ["an unknown func", { name: "x", metric: "cost", func: "p42" }, /^func: must be one of/],
+  ["an unknown bucketing", { name: "x", metric: "cost", bucketing: "eon" }, /^bucketing: must be/],
+  ["an unknown group", { name: "x", metric: "cost", groupBy: "y" }, /^groupBy: is no field/],
+  [
+    "a range in other words",
+    { name: "x", metric: "cost", dateRange: { relative: "last week" } },
+    /^dateRange\.relative: must be a number and/,
+  ],
+])("a chart with %s is a 400 that names it", async (_, body, message) => {
+  const project = await givenAMetricProject(service);
+
+  const got = await project.call("POST /v1/charts", body);
+
+  expect([got.status, got.json["message"]]).toEqual([400, expect.stringMatching(message)]);
+});
