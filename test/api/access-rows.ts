@@ -88,7 +88,7 @@ function rows(
 /** Returns a function that makes the rows of a resource, which readers get and list. */
 function rowsOf(resource: string, usual: Rest = {}) {
   return (route: string, rpc: string, action: string, rest: Rest = usual): Row => {
-    const kinds = action === "get" || action === "list" ? readers : owner;
+    const kinds = ["get", "list", "query"].includes(action) ? readers : owner;
     return row(route, rpc, `project.${resource}.${action}`, kinds, rest);
   };
 }

@@ -203,7 +203,8 @@ const percentiles: Partial<Record<Aggregation, number>> = {
 function aggregate(sql: Sql, { aggregation }: Measure, name: string): Fragment {
   const percentile = percentiles[aggregation];
   if (percentile !== undefined) {
-    return sql`percentile_cont(${percentile}::double precision) within group (order by ${sql(name)})`;
+    return sql`
+      percentile_cont(${percentile}::double precision) within group (order by ${sql(name)})`;
   }
   return sql`${sql.unsafe(aggregation)}(${sql(name)})`;
 }
