@@ -1,7 +1,6 @@
 // EvaluatorService: a message in, a message out, no decisions.
 
-import { fromJson } from "@bufbuild/protobuf";
-import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { formatVersion } from "../base/versions.ts";
 import type {
@@ -18,6 +17,7 @@ import { readingOf } from "../tracing/export/handlers.ts";
 import type { RunRecord } from "./scores/scores.ts";
 import type { MetricInput } from "./preview/given-metric.ts";
 import type { PreviewResult, PreviewRequest, Preview } from "./preview/preview.ts";
+import { toValueMessage } from "../base/value-message.ts";
 
 export type EvaluatorServices = {
   readonly preview: Preview;
@@ -81,7 +81,7 @@ function toRunResponse(result: PreviewResult) {
   return {
     ...own,
     success: true,
-    result: fromJson(ValueSchema, score),
+    result: toValueMessage(score),
     ...(explanation !== null && { explanation }),
     ...(passed !== null && { passed }),
     ...(judge && { judge: toJudgeMessage(judge) }),
@@ -121,7 +121,7 @@ function toWhyMessage({ run, runs, ...explanation }: WhyAnswer) {
 
 function toOutcome({ score, failure, endedAt }: RunRecord) {
   return {
-    ...(score !== undefined && { result: fromJson(ValueSchema, score) }),
+    ...(score !== undefined && { result: toValueMessage(score) }),
     ...(failure !== undefined && { failure }),
     ...(endedAt && { endedAt: timestampFromDate(endedAt) }),
   };

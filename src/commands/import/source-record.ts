@@ -31,7 +31,10 @@ export type SourceRecord = {
 export function readRecord(source: JsonObject, isCamel = false): SourceRecord {
   const fields = new Map<string, readonly [string, JsonValue]>();
   for (const [name, value] of Object.entries(source)) {
-    if (value !== null) fields.set(isCamel ? toSnake(name) : name, [name, value]);
+    if (value === null) continue;
+    const plain = isCamel ? toSnake(name) : name;
+    // A field in both ways of writing is there twice; the second one stays raw.
+    fields.set(fields.has(plain) ? `${plain} as ${name}` : plain, [name, value]);
   }
   const taken = new Set<string>();
   const look = (name: string) => fields.get(name)?.[1];

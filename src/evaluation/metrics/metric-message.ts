@@ -1,7 +1,7 @@
 // Converts metrics to messages, in the current form and in the older one.
 
-import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { formatVersion } from "../../base/versions.ts";
 import type { OldMetricSchema } from "../../../gen/waggle/compat/v0/metric_pb.js";
 import type { MetricSchema, MetricThresholdSchema } from "../../../gen/waggle/v1/metric_pb.js";
@@ -10,6 +10,7 @@ import type { MetricType, OlderTexts, Threshold } from "./definition.ts";
 import { olderFilterOf } from "./event-filters.ts";
 import type { Evaluator } from "./metrics.ts";
 import { olderNames } from "./older-texts.ts";
+import { toValueMessage } from "../../base/value-message.ts";
 
 export function toMetricMessage(evaluator: Evaluator): MessageInitShape<typeof MetricSchema> {
   const { definition, createdAt, updatedAt, disabledReason } = evaluator;
@@ -45,7 +46,7 @@ function toThresholdMessage(threshold: Threshold): MessageInitShape<typeof Metri
   return {
     ...(min !== undefined && { min }),
     ...(max !== undefined && { max }),
-    ...(passWhen !== undefined && { passWhen: fromJson(ValueSchema, passWhen) }),
+    ...(passWhen !== undefined && { passWhen: toValueMessage(passWhen) }),
     ...(passingCategories && { passingCategories: [...passingCategories] }),
   };
 }

@@ -1,6 +1,6 @@
 // MetricVersionService: a message in, a message out, no decisions.
 
-import { fromJson, type JsonObject, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { type JsonObject, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { timestampFromDate, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type {
@@ -11,6 +11,7 @@ import { formatVersion } from "../../base/versions.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { toPageAnswer } from "../../base/pages.ts";
+import { toValueMessage } from "../../base/value-message.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
 import { readContent } from "./content-fields.ts";
 import { toContent } from "./version-content.ts";
@@ -37,8 +38,8 @@ export function metricVersionHandlers(
       const changes = await versions.compare(projectOf(context).projectId, id, { from, to });
       const messages = changes.map(({ field, before, after }) => ({
         field,
-        before: fromJson(ValueSchema, asJson(before)),
-        after: fromJson(ValueSchema, asJson(after)),
+        before: toValueMessage(before),
+        after: toValueMessage(after),
       }));
       return { success: true, data: { from, to, changes: messages } };
     },
@@ -64,13 +65,6 @@ function toJsonValue(content: Value): JsonValue {
     throw new ServiceError("INVALID_ARGUMENT", message, { cause });
   }
 }
-
-/** Protobuf's JSON types are not readonly; nothing writes to the value. */
-function asJson(value: JsonValue): ProtobufJson {
-  return value as ProtobufJson;
-}
-
-type ProtobufJson = Parameters<typeof fromJson>[1];
 
 function toAnswer(version: MetricVersion) {
   return { success: true, data: toMessage(version) };

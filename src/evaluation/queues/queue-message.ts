@@ -1,7 +1,7 @@
 // Converts queues, their events and the agreement of people to messages.
 
-import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type {
   QueueAgreementSchema,
   QueueItemSchema,
@@ -12,6 +12,7 @@ import type { MetricAgreement } from "./agreements.ts";
 import type { QueueItem } from "./items.ts";
 import type { Queue } from "./queues.ts";
 import type { ReviewRow, ScoreRow } from "./review-store.ts";
+import { toValueMessage } from "../../base/value-message.ts";
 
 export function toQueueMessage(queue: Queue): MessageInitShape<typeof QueueSchema> {
   const { id, name, description, createdAt, updatedAt } = queue;
@@ -58,7 +59,7 @@ function toReviewMessage(
       : { expiresAt: timestampFromDate(expiresAt) }),
     scores: scores.map(({ evaluatorId, value, explanation }) => ({
       metric: evaluatorId,
-      value: fromJson(ValueSchema, value),
+      value: toValueMessage(value),
       ...(explanation !== null && { explanation }),
     })),
   };

@@ -1,11 +1,10 @@
 // Messages of the comparison of a judge's scores with those of people.
 
-import { fromJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { formatVersion } from "../../base/versions.ts";
 import type { Estimate, Summary } from "./agreement.ts";
 import type { Disagreement, Group } from "./groups.ts";
 import type { ReliabilityReport } from "./reliability.ts";
+import { toValueMessage } from "../../base/value-message.ts";
 
 /** Returns the message of a report. */
 export function toReliabilityMessage(report: ReliabilityReport) {
@@ -66,8 +65,8 @@ function toDisagreement({ eventId, startMs, human, judge, difference, version }:
   return {
     eventId,
     startTime: startMs,
-    human: fromJson(ValueSchema, human),
-    judge: fromJson(ValueSchema, judge),
+    human: toValueMessage(human),
+    judge: toValueMessage(judge),
     ...(difference !== undefined && { difference }),
     version: formatVersion(version),
   };

@@ -111,8 +111,10 @@ export function createRunResults(options: RunResultsOptions): RunResults {
       const aggregate = parseAggregate(aggregateFunction);
       const older = await runs.get(project, ids.older);
       const newer = await runs.get(project, ids.newer);
-      const before = await readEvents(project, older, filters, reading);
-      const after = await readEvents(project, newer, filters, reading);
+      const [before, after] = await Promise.all([
+        readEvents(project, older, filters, reading),
+        readEvents(project, newer, filters, reading),
+      ]);
       const judging = await judgingOf(options, project, newer);
       const { passingRanges } = older;
       const comparison = compare(

@@ -1,7 +1,7 @@
 // Converts runs, results and comparisons to messages.
 
-import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type {
   RunComparisonSchema,
   RunDatapointSchema,
@@ -11,8 +11,8 @@ import type {
   RunResultSchema,
   RunSchema,
 } from "../../../gen/waggle/v1/run_pb.js";
-import type { JsonValue } from "../../base/json.ts";
 import { toStruct } from "../../base/struct.ts";
+import { toValueMessage } from "../../base/value-message.ts";
 import type { AggregateName } from "./aggregate.ts";
 import type { Comparison, MetricComparison } from "./comparison.ts";
 import type { RunProgress } from "./progress.ts";
@@ -35,7 +35,7 @@ export function toRunMessage(run: Run, projectId: string): MessageInitShape<type
     sessionIds: [...run.sessionIds],
     datapointIds: [...run.datapointIds],
     configuration: toStruct(run.configuration),
-    evaluators: run.evaluators.map(toValue),
+    evaluators: run.evaluators.map(toValueMessage),
     passingRanges: { ...run.passingRanges },
     isActive: true,
     ...(datasetId !== null && { datasetId }),
@@ -104,7 +104,7 @@ function toDatapointMessage(one: DatapointResult): MessageInitShape<typeof RunDa
       eventName: score.eventName,
       eventType: score.eventType,
       ...(score.failure === undefined
-        ? { value: toValue(score.value) }
+        ? { value: toValueMessage(score.value) }
         : { failure: score.failure }),
       passed: score.passed,
     })),
@@ -162,8 +162,4 @@ function toTestMessage(test: NonNullable<MetricComparison["pairedTest"]>) {
     ...(statistic !== null && { statistic }),
     confidenceLevel,
   };
-}
-
-function toValue(value: JsonValue) {
-  return fromJson(ValueSchema, value as Parameters<typeof fromJson<typeof ValueSchema>>[1]);
 }

@@ -1,7 +1,7 @@
 // ConfigurationVersionService: a message in, a message out, no decisions.
 
-import { fromJson, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type {
   ConfigurationFieldChangeSchema,
@@ -9,8 +9,8 @@ import type {
   ConfigurationVersionService,
 } from "../../../gen/waggle/v1/configuration_version_pb.js";
 import { formatVersion } from "../../base/versions.ts";
-import type { JsonValue } from "../../base/json.ts";
 import { toPageAnswer } from "../../base/pages.ts";
+import { toValueMessage } from "../../base/value-message.ts";
 import { projectOf } from "../../access/call.ts";
 import type { FieldChange } from "./diff.ts";
 import { whoseOf } from "./handlers.ts";
@@ -68,10 +68,5 @@ function toChange({
   after = null,
   lines = [],
 }: FieldChange): MessageInitShape<typeof ConfigurationFieldChangeSchema> {
-  return { field, before: toValue(before), after: toValue(after), lines: [...lines] };
-}
-
-/** Protobuf's JSON types are not readonly; nothing writes to the value. */
-function toValue(value: JsonValue) {
-  return fromJson(ValueSchema, value as Parameters<typeof fromJson>[1]);
+  return { field, before: toValueMessage(before), after: toValueMessage(after), lines: [...lines] };
 }

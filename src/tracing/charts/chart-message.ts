@@ -1,7 +1,7 @@
 // Converts questions about charts from messages, and charts and their answers to messages.
 
-import { fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type {
   ChartFields as FieldsMessage,
   ChartProductFilters,
@@ -12,6 +12,7 @@ import type {
   QueryChartRequest,
 } from "../../../gen/waggle/v1/chart_pb.js";
 import { refuse } from "../../base/errors.ts";
+import { toValueMessage } from "../../base/value-message.ts";
 import type { FilterInput } from "../export/filter.ts";
 import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
 import { type ChartRequest, namesEventType, withoutSessions } from "./chart-query.ts";
@@ -79,9 +80,9 @@ export function toResultMessage(result: ChartResult): MessageInitShape<typeof Ch
   return {
     kind,
     data: {
-      buckets: buckets.map(toValue),
+      buckets: buckets.map(toValueMessage),
       series: series.map(({ measure, split, isOther, values }) => ({
-        ...{ measure, isOther, values: values.map(toValue) },
+        ...{ measure, isOther, values: values.map(toValueMessage) },
         ...(split !== null && { split }),
       })),
     },
@@ -98,10 +99,6 @@ export function toResultMessage(result: ChartResult): MessageInitShape<typeof Ch
       warnings: [...result.warnings],
     },
   };
-}
-
-function toValue(value: unknown) {
-  return fromJson(ValueSchema, value as JsonValue);
 }
 
 /** Returns the start of a bucket, which is a text where the axis is time. */

@@ -1,17 +1,17 @@
 // Converts filters to messages and back.
 
-import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
-import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import type { Filter, FilterSchema } from "../../../gen/waggle/v1/filter_pb.js";
 import type { FilterInput } from "./filter.ts";
+import { toValueMessage } from "../../base/value-message.ts";
 
 export function toFilterMessage(filter: FilterInput): MessageInitShape<typeof FilterSchema> {
   const { field, operator, value, type } = filter;
   return {
     field,
     operator,
-    // The value of a filter is a scalar.
-    ...(value !== undefined && { value: fromJson(ValueSchema, value as string) }),
+    ...(value !== undefined && { value: toValueMessage(value) }),
     ...(type !== undefined && { type }),
   };
 }
