@@ -33,8 +33,6 @@ export type AccessRule = {
    * open meanwhile.
    */
   readonly isGeneration: boolean;
-  /** Whether data plane keys may call the rpc for a project that they name. */
-  readonly isProjectNamed: boolean;
   /** Whether the rpc is about the key's project but changes the control database. */
   readonly isControlData: boolean;
 };
@@ -45,7 +43,6 @@ const bare = {
   isSecretAnswer: false,
   isManualOnly: false,
   isGeneration: false,
-  isProjectNamed: false,
   isControlData: false,
 };
 
@@ -134,7 +131,6 @@ function fromOption(method: DescMethod): AccessRule {
     isSecretAnswer: option.secretAnswer,
     isManualOnly: option.manualAssignment,
     isGeneration: option.generation,
-    isProjectNamed: option.namedProject,
     isControlData: option.controlData,
   };
 }

@@ -3,6 +3,7 @@
 // Source: the published client; docs/experiments.md.
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { newDataset } from "../support/dataset-files.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -63,8 +64,7 @@ const onTheRun = {
 };
 
 async function givenADataset(of: MetricProject): Promise<string> {
-  const made = await of.ok("POST /v1/datasets", { name: "questions" });
-  const { insertedId: datasetId } = made["result"] as { insertedId: string };
+  const datasetId = await newDataset(of);
   await of.ok(`POST /v1/datasets/${datasetId}/datapoints`, {
     data: ["a", "bb", "ccc"].map((question) => ({ question, answer: question.slice(0, 2) })),
     mapping: { inputs: ["question"], ground_truth: ["answer"], history: [] },

@@ -1,6 +1,7 @@
 // Executions of runs in the whole service: a dataset, a configuration and a run, and calls.
 
 import { expect, vi } from "vitest";
+import { newDataset } from "./dataset-files.ts";
 import { givenAMetricProject, type MetricProject } from "./metrics.ts";
 import type { TestService } from "./service.ts";
 
@@ -31,8 +32,7 @@ export async function givenAnExecutableRun(
   count: number,
 ): Promise<ExecutableRun> {
   const project = await givenAMetricProject(service);
-  const made = await project.ok("POST /v1/datasets", { name: "questions" });
-  const datasetId = (made["result"] as { insertedId: string }).insertedId;
+  const datasetId = await newDataset(project);
   const data = Array.from({ length: count }, (_, n) => ({
     n,
     question: `What is ${n}?`,

@@ -772,7 +772,7 @@ export declare type ChartMeta = Message<"waggle.v1.ChartMeta"> & {
   effectiveBucket?: string | undefined;
 
   /**
-   * Number of events that match, all of which count.
+   * Number of events that match; each of them counts.
    *
    * @generated from field: int32 matched_event_count = 2;
    */

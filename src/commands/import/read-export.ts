@@ -1,5 +1,5 @@
-// Reads the records of an export file: JSON Lines as a stream, or one JSON document that is a list
-// of records. A file may be compressed by gzip.
+// Reads the records of an export file, compressed by gzip or not. JSON Lines are read as a stream;
+// a JSON document must be a list of records.
 
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// How the scores of two metrics compare: as booleans, categories, categories in order, or numbers;
-// and the levels that they are put into. Source: docs/judges.md; docs/decisions.md, 46.3.
+// Compares the scores of two metrics as booleans, categories, categories in order, or numbers, and
+// puts scores into levels. Source: docs/judges.md; docs/decisions.md, 46.3.
 
 import type { Definition } from "../metrics/definition.ts";
 import type { Score } from "../scores/score.ts";

@@ -48,7 +48,7 @@ function countBuckets({ fromMs, toMs }: TimeRange, unit: BucketUnit): number {
   return Math.ceil((toMs - fromMs) / lengthsMs[unit]) + 1;
 }
 
-/** Returns the smallest unit of which a range has at most so many buckets; else a month. */
+/** Returns the smallest unit that makes at most `pointsMax` buckets of a range; else a month. */
 export function pickUnit(range: TimeRange, pointsMax: number): BucketUnit {
   return units.find((unit) => countBuckets(range, unit) <= pointsMax) ?? "month";
 }

@@ -4,7 +4,6 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type {
   ChartFields as FieldsMessage,
-  ChartProductFilters,
   ChartResultSchema,
   ChartSchema,
   EventChartPointSchema,
@@ -24,7 +23,8 @@ import type { StoredChart } from "./stored-store.ts";
 export function toRequest(request: QueryChartRequest): ChartRequest {
   const { dateRange, productFilters } = request;
   const query = request.query ?? refuse("query", "is required");
-  if (!namesEventType(request.filters.map(toFilterInput))) {
+  const filters = request.filters.map(toFilterInput);
+  if (!namesEventType(filters)) {
     const why = "since a session and its events would count twice";
     refuse("filters", `one must be on event_type, with is or is not, ${why}`);
   }
@@ -33,7 +33,10 @@ export function toRequest(request: QueryChartRequest): ChartRequest {
     startTimeMs: dateRange?.startTime,
     endTimeMs: dateRange?.endTime,
     timezone: dateRange?.timezone,
-    filters: [...request.filters.map(toFilterInput), ...toProductFilters(productFilters)],
+    filters: [
+      ...filters,
+      ...runFilters(productFilters?.experimentRunId, productFilters?.onlyExperiments),
+    ],
     measures: query.measures.map(({ id, metric, aggregation, func }) => ({
       ...{ id, metric, aggregation: aggregation || func },
     })),
@@ -43,10 +46,6 @@ export function toRequest(request: QueryChartRequest): ChartRequest {
     splitLimit: query.splitRanking?.limit,
     includeOther: query.splitRanking?.includeOther,
   };
-}
-
-function toProductFilters(given: ChartProductFilters | undefined): readonly FilterInput[] {
-  return runFilters(given?.experimentRunId, given?.onlyExperiments);
 }
 
 function runFilters(

@@ -5,7 +5,7 @@
 import { refuse } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { JsonValue } from "../../base/json.ts";
-import type { Database } from "../../postgres/database.ts";
+import type { Database, Read } from "../../postgres/database.ts";
 import { codeOf } from "../../postgres/faults.ts";
 import type { Reading } from "../events/sized-read.ts";
 import { parseFilters } from "../export/filter.ts";
@@ -95,8 +95,6 @@ async function answer(
   const times = unit && (await store.listBuckets(read, range, unit, timezone));
   return toResult(question, rows, times);
 }
-
-type Read = ReturnType<Database["reader"]>;
 
 /** Parts of a result that the question has. */
 function partsOf({ kind, measures, range, timezone, unit }: ChartQuestion) {

@@ -3,7 +3,8 @@
 
 import { refuse } from "../../base/errors.ts";
 import { filterFieldLengthMax } from "../../base/tenant-limits.ts";
-import { type Bucket, buckets } from "../events/event.ts";
+import type { Bucket } from "../events/event.ts";
+import { bucketOf } from "../export/filter.ts";
 import { type FoundField, findField } from "../export/find-field.ts";
 import type { ProjectFields } from "../fields/fields.ts";
 import { formatKinds, kinds, numberKinds } from "../fields/kind.ts";
@@ -53,12 +54,12 @@ const namedSources: Readonly<Record<string, NumberSource>> = {
 
 /** Returns whether a name is that of a measure, without looking for its values. */
 export function isMeasure(name: string): boolean {
-  return Object.hasOwn(namedSources, name) || bucketOf(name) !== undefined;
+  return Object.hasOwn(namedSources, name) || bucketInside(name) !== undefined;
 }
 
 /** Returns whether a chart may split by a name, without looking for its values. */
 export function isSplit(name: string): boolean {
-  return textColumns.some((column) => column === name) || bucketOf(name) !== undefined;
+  return textColumns.some((column) => column === name) || bucketInside(name) !== undefined;
 }
 
 /** Returns the source of a measure. Throws INVALID_ARGUMENT naming the field. */
@@ -66,7 +67,8 @@ export function numberSource(field: string, name: string, fields: ProjectFields)
   const named = Object.hasOwn(namedSources, name) ? namedSources[name] : undefined;
   if (named) return named;
   const names = Object.keys(namedSources).join(", ");
-  const bucket = bucketOf(name) ?? refuse(field, `must be one of ${names}, or a path of an event`);
+  const bucket =
+    bucketInside(name) ?? refuse(field, `must be one of ${names}, or a path of an event`);
   const found = lookUp(field, name, bucket, fields);
   const hasNumbers = (found.types & (numberKinds | kinds.boolean)) !== 0;
   if (!hasNumbers && !found.isUnknown) {
@@ -80,7 +82,8 @@ export function textSource(field: string, name: string, fields: ProjectFields): 
   const column = textColumns.find((one) => one === name);
   if (column !== undefined) return { kind: "column", name: column };
   const names = textColumns.join(", ");
-  const bucket = bucketOf(name) ?? refuse(field, `must be one of ${names}, or a path of an event`);
+  const bucket =
+    bucketInside(name) ?? refuse(field, `must be one of ${names}, or a path of an event`);
   const found = lookUp(field, name, bucket, fields);
   if ((found.types & kinds.decimal) !== 0) {
     refuse(field, `${JSON.stringify(name)} holds decimals, which make no groups`);
@@ -108,6 +111,8 @@ function isExact(path: Path): path is readonly string[] {
   return path.length > 0 && !path.includes(anyItem);
 }
 
-function bucketOf(name: string): Bucket | undefined {
-  return buckets.find((bucket) => name.startsWith(`${bucket}.`) && name.length > bucket.length + 1);
+/** Returns the bucket that a name is a path into; a whole bucket is no value to measure. */
+function bucketInside(name: string): Bucket | undefined {
+  const bucket = bucketOf(name);
+  return bucket !== undefined && name.length > bucket.length + 1 ? bucket : undefined;
 }

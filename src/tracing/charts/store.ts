@@ -1,5 +1,5 @@
 // SQL of charts: one statement groups the events of a project by bucket of time and by the values
-// of a field. Every statement names its project and skips waiting updates (`pending`).
+// of a field. Statements on events name their project and skip rows of type `pending`.
 
 import type { PendingQuery, Row } from "postgres";
 import type { Read, Sql } from "../../postgres/database.ts";

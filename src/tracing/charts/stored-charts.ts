@@ -131,11 +131,11 @@ function toChart(fields: ChartFields, before: Pick<NewChart, "id"> & Partial<New
   if (metric === undefined || !isMeasure(metric)) {
     refuse("metric", "must be event_count, another measure, or a path of an event");
   }
+  assertText("metric", metric, chartFieldLengthMax);
   return {
     id: before.id,
     name: textOf("name", name, undefined, chartNameLengthMax) ?? refuse("name", "is required"),
-    metric:
-      textOf("metric", metric, undefined, chartFieldLengthMax) ?? refuse("metric", "is required"),
+    metric,
     description: textOf(
       "description",
       fields.description,

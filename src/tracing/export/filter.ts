@@ -278,7 +278,8 @@ function parseType(filter: FilterInput): FilterType | undefined {
   );
 }
 
-function bucketOf(field: string): Bucket | undefined {
+/** Returns the bucket that a field is, or is a path into; undefined for other names. */
+export function bucketOf(field: string): Bucket | undefined {
   return buckets.find(
     (bucket) =>
       field.startsWith(bucket) && (field.length === bucket.length || field[bucket.length] === "."),

@@ -1,7 +1,6 @@
 // What holds of the mapping of any record of another service: it is mapped or named as bad, the
 // same way each time, and no field of it is lost.
 
-import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "../../../../src/base/json.ts";
@@ -11,13 +10,7 @@ import type { Mapped, Mapper } from "../../../../src/commands/import/mapping.ts"
 import { mapOtlp } from "../../../../src/commands/import/otlp.ts";
 import { mapPhoenix } from "../../../../src/commands/import/phoenix.ts";
 import { BadRecord } from "../../../../src/commands/import/source-record.ts";
-
-const folder = new URL("../../../fixtures/import/", import.meta.url);
-
-function recordsOf(file: string): readonly JsonObject[] {
-  const lines = readFileSync(new URL(file, folder), "utf8").trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as JsonObject);
-}
+import { recordsOf } from "./records.ts";
 
 const formats: readonly (readonly [file: string, mapper: Mapper])[] = [
   ["langfuse-api.jsonl", mapLangfuse],

@@ -1,6 +1,5 @@
 // Mapping of exports of other services to events, on realistic records of each format.
 
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { mapLangfuse } from "../../../../src/commands/import/langfuse.ts";
 import { mapLangSmith } from "../../../../src/commands/import/langsmith.ts";
@@ -8,12 +7,10 @@ import type { Mapped, Mapper } from "../../../../src/commands/import/mapping.ts"
 import { mapOtlp } from "../../../../src/commands/import/otlp.ts";
 import { mapPhoenix } from "../../../../src/commands/import/phoenix.ts";
 import type { JsonObject } from "../../../../src/base/json.ts";
-
-const folder = new URL("../../../fixtures/import/", import.meta.url);
+import { linesOf } from "./records.ts";
 
 function mapFile(name: string, mapper: Mapper): Mapped[] {
-  const lines = readFileSync(new URL(name, folder), "utf8").trim().split("\n");
-  return lines.map((line) => mapper(JSON.parse(line) as JsonObject, line));
+  return linesOf(name).map((line) => mapper(JSON.parse(line) as JsonObject, line));
 }
 
 function eventsOf(mapped: readonly Mapped[]): JsonObject[] {
