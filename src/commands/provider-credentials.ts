@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { createAudit } from "../access/audit/audit.ts";
 import { ServiceError } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
-import { createEncryptionKeys } from "../generation/connections/credentials/encryption-keys.ts";
+import { createEncryptionKeys } from "../access/encryption-keys.ts";
 import { rotateSecrets } from "../generation/connections/credentials/rotate.ts";
 import type { RotationReport } from "../generation/connections/credentials/rotate.ts";
 import { assertMigrated } from "../postgres/migrate.ts";

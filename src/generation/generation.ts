@@ -3,6 +3,8 @@
 
 import type { AccessChanges } from "../access/changes/changes.ts";
 import type { Audit } from "../access/audit/audit.ts";
+import { createEncryptionKeys } from "../access/encryption-keys.ts";
+import { createAddressGuard } from "../base/address-guard.ts";
 import type { Logger } from "../base/logger.ts";
 import { modelAnswersShare } from "../base/tenant-limits.ts";
 import type { Config } from "../config.ts";
@@ -10,7 +12,6 @@ import type { Scopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import type { TracingOf } from "../tracing/tracing.ts";
 import { type Aliases, createAliases } from "./connections/aliases/aliases.ts";
-import { createAddressGuard } from "./providers/address-guard.ts";
 import { createAnswerMemory } from "./calls/answer-memory.ts";
 import { createConcurrency, processCallsMax } from "./calls/concurrency.ts";
 import { createOutbound } from "./providers/outbound.ts";
@@ -21,7 +22,6 @@ import {
   createConfigurationVersions,
 } from "./configurations/versions.ts";
 import { createCredentials, type Credentials } from "./connections/credentials/credentials.ts";
-import { createEncryptionKeys } from "./connections/credentials/encryption-keys.ts";
 import { createJudgeCalls, type JudgeCalls } from "./judge/judge-calls.ts";
 import { createModels, type Models } from "./proxy/models.ts";
 import { createCallModel } from "./providers/call-model.ts";

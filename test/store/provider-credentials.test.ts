@@ -246,7 +246,7 @@ describe("create", () => {
     const guarded = createTestCredentials(own.database, {
       keys: [key],
       addressGuard: {
-        assertAllowed(url) {
+        assertAllowed(_field, url) {
           asked.push(url);
           return Promise.reject(new ServiceError("INVALID_ARGUMENT", "base_url: is private"));
         },

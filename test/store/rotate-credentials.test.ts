@@ -7,7 +7,7 @@ import { createAudit } from "../../src/access/audit/audit.ts";
 import type { Audit } from "../../src/access/audit/audit.ts";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import type { EncryptionKey } from "../../src/config.ts";
-import { createEncryptionKeys } from "../../src/generation/connections/credentials/encryption-keys.ts";
+import { createEncryptionKeys } from "../../src/access/encryption-keys.ts";
 import { rotateSecrets } from "../../src/generation/connections/credentials/rotate.ts";
 import { anEncryptionKey, createTestCredentials } from "../support/credentials.ts";
 import { createTestDatabase } from "../support/database.ts";

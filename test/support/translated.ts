@@ -8,7 +8,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/generation/calls/model-call.ts";
 import { toEventBytes } from "../../src/generation/openai/event-stream.ts";
 import type { Connection, ProviderType, Target } from "../../src/generation/provider.ts";
-import { createAddressGuard } from "../../src/generation/providers/address-guard.ts";
+import { createAddressGuard } from "../../src/base/address-guard.ts";
 import { createCallModel } from "../../src/generation/providers/call-model.ts";
 import { createOutbound } from "../../src/generation/providers/outbound.ts";
 import type { StandIn } from "./openai-stand-in.ts";

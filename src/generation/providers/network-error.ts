@@ -1,6 +1,7 @@
 // Converts errors of sockets, of undici and of our own watch over answers to ProviderError.
 // Source: docs/decisions.md, 21.4.
 
+import { AddressError } from "../../base/address-guard.ts";
 import { ProviderError, type ProviderFailure } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
 
@@ -37,6 +38,9 @@ export function toNetworkError(
   for (const one of causesOf(error)) {
     if (one instanceof OutboundError) {
       return new ProviderError({ failure: one.failure, provider, what: one.message });
+    }
+    if (one instanceof AddressError) {
+      return new ProviderError({ failure: "address", provider, what: one.message });
     }
     const code = codeOf(one);
     const kind = code === undefined ? undefined : kindOf(code);

@@ -4,10 +4,10 @@
 import { LRUCache } from "lru-cache";
 import { Agent, buildConnector, fetch as undiciFetch, Pool } from "undici";
 import type { Dispatcher, RequestInit as UndiciRequestInit } from "undici";
+import { type AddressGuard, defaultPort } from "../../base/address-guard.ts";
 import { containersMax } from "../../base/limits.ts";
 import { modelAnswerBytesMax, modelStreamBytesMax } from "../../base/tenant-limits.ts";
 import type { Connection } from "../provider.ts";
-import { type AddressGuard, defaultPort } from "./address-guard.ts";
 import { watchAnswers } from "./answer-watch.ts";
 
 export type Outbound = {

@@ -6,10 +6,7 @@ import { createServer as createRawServer, type AddressInfo, type Socket } from "
 import { gzipSync } from "node:zlib";
 import { request } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
-import {
-  createAddressGuard,
-  type Resolve,
-} from "../../../src/generation/providers/address-guard.ts";
+import { createAddressGuard, type Resolve } from "../../../src/base/address-guard.ts";
 import { toNetworkError } from "../../../src/generation/providers/network-error.ts";
 import {
   createOutbound,
@@ -320,7 +317,7 @@ describe.each(ways)("by $way", ({ send }) => {
       const addressGuard = createAddressGuard({ privateHosts: [], resolve });
       const baseUrl = `http://rebind.example.org:${port}/v1`;
       const outbound = outboundOf({ addressGuard });
-      await addressGuard.assertAllowed(baseUrl);
+      await addressGuard.assertAllowed("base_url", baseUrl);
 
       const { failure } = await faultOf(send(outbound, connectionOf({ ...tenant, baseUrl })));
 

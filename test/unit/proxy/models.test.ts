@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import type { ProjectScope } from "../../../src/access/scope.ts";
-import { createAddressGuard } from "../../../src/generation/providers/address-guard.ts";
+import { createAddressGuard } from "../../../src/base/address-guard.ts";
 import { createAnswerMemory } from "../../../src/generation/calls/answer-memory.ts";
 import { createOutbound } from "../../../src/generation/providers/outbound.ts";
 import { createModels } from "../../../src/generation/proxy/models.ts";

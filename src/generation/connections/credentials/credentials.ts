@@ -13,12 +13,12 @@ import { toPage } from "../../../base/pages.ts";
 import type { Page, PageOptions } from "../../../base/pages.ts";
 import { providerCredentialsMax } from "../../../base/tenant-limits.ts";
 import type { Sql } from "../../../postgres/database.ts";
-import type { AddressGuard } from "../../providers/address-guard.ts";
+import type { AddressGuard } from "../../../base/address-guard.ts";
 import { changeOf, nearest, toOwner } from "../owner/owner.ts";
 import type { Owner } from "../owner/owner.ts";
 import { lockCount } from "../owner/store.ts";
 import type { Connection, Secrets, Settings } from "../../provider.ts";
-import type { EncryptionKeys } from "./encryption-keys.ts";
+import type { EncryptionKeys } from "../../../access/encryption-keys.ts";
 import { assertFields, parseName, parseProvider, secretsOf, settingsOf } from "./fields.ts";
 import type { CredentialFields } from "./fields.ts";
 import {
@@ -216,7 +216,7 @@ async function assertAllowed(
   { addressGuard }: CredentialsOptions,
   { baseUrl }: Settings,
 ): Promise<void> {
-  if (baseUrl !== null) await addressGuard.assertAllowed(baseUrl);
+  if (baseUrl !== null) await addressGuard.assertAllowed("base_url", baseUrl);
 }
 
 function toConnection(row: CredentialRow, secrets: Secrets): Connection {

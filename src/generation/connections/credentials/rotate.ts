@@ -2,12 +2,12 @@
 // removed. Source: docs/decisions.md, 21.6; docs/generations.md.
 
 import type { Actor } from "../../../base/actor.ts";
+import type { EncryptionKeys } from "../../../access/encryption-keys.ts";
 import type { Audit } from "../../../access/audit/audit.ts";
 import { systemScope, systemScopeId } from "../../../access/scope.ts";
 import { ServiceError } from "../../../base/errors.ts";
 import type { Database } from "../../../postgres/database.ts";
-import type { EncryptionKeys } from "./encryption-keys.ts";
-import { openSecrets } from "./secrets.ts";
+import { bindingOf, openSecrets } from "./secrets.ts";
 import * as store from "./store.ts";
 import type { CredentialRow, KeyUse } from "./store.ts";
 
@@ -107,7 +107,7 @@ function rotateBatch(
 /** Returns a fault instead of throwing, so that one damaged row does not stop the others. */
 function sealAgain(keys: EncryptionKeys, row: CredentialRow) {
   try {
-    return keys.seal(openSecrets(keys, row), row);
+    return keys.seal(openSecrets(keys, row), bindingOf(row));
   } catch (error) {
     return { fault: (error as Error).message };
   }

@@ -1,12 +1,27 @@
 // Secrets of one row of credentials: which ones a change keeps, and their encryption.
 // Source: docs/generations.md.
 
+import type { EncryptionKeys } from "../../../access/encryption-keys.ts";
 import { refuse, ServiceError } from "../../../base/errors.ts";
 import type { SecretName, Secrets, Settings } from "../../provider.ts";
-import type { EncryptionKeys, Binding } from "./encryption-keys.ts";
 import { secretsOf } from "./fields.ts";
 import type { CredentialFields } from "./fields.ts";
 import type { CredentialRow } from "./store.ts";
+
+/** Row and destination that secrets are bound to: with another binding they do not decrypt. */
+export type Binding = Omit<Settings, "apiVersion"> & {
+  readonly id: string;
+  readonly level: string;
+  readonly scopeId: string;
+  readonly provider: string;
+};
+
+/** Returns a binding as the text that is sealed with the secrets. */
+export function bindingOf(binding: Binding): string {
+  const { id, level, scopeId, provider, baseUrl, resourceName, region } = binding;
+  const parts = [id, level, scopeId, provider, baseUrl, resourceName, region];
+  return JSON.stringify(["provider credentials", ...parts]);
+}
 
 /** Returns the secrets that are kept when fields rebinding some. AWS's three change together. */
 export function keptOf(
@@ -44,7 +59,7 @@ type Seal = Pick<CredentialRow, "secretNames" | "sealed" | "encryptionKeyId">;
 export function sealAll(keys: EncryptionKeys, secrets: Secrets, binding: Binding): Seal {
   const secretNames = namesOf(secrets);
   if (secretNames.length === 0) return { secretNames, sealed: null, encryptionKeyId: null };
-  const { sealed, keyId } = keys.seal(secrets, binding);
+  const { sealed, keyId } = keys.seal(secrets, bindingOf(binding));
   return { secretNames, sealed, encryptionKeyId: keyId };
 }
 
@@ -77,7 +92,8 @@ function openForChange(keys: EncryptionKeys, before: CredentialRow): Secrets {
 
 export function openSecrets(keys: EncryptionKeys, row: CredentialRow): Secrets {
   const { sealed, encryptionKeyId: keyId } = row;
-  return sealed === null || keyId === null ? {} : keys.open({ sealed, keyId }, row);
+  if (sealed === null || keyId === null) return {};
+  return keys.open({ sealed, keyId }, bindingOf(row)) as Secrets;
 }
 
 export function unreadable({ id, name, level }: CredentialRow, cause: unknown): ServiceError {

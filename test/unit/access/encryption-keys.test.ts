@@ -2,13 +2,16 @@
 
 import { describe, expect, test } from "vitest";
 import { variableOf } from "../../../src/config.ts";
-import { createEncryptionKeys } from "../../../src/generation/connections/credentials/encryption-keys.ts";
-import type { Binding } from "../../../src/generation/connections/credentials/encryption-keys.ts";
+import { createEncryptionKeys } from "../../../src/access/encryption-keys.ts";
+import {
+  type Binding,
+  bindingOf,
+} from "../../../src/generation/connections/credentials/secrets.ts";
 import { anEncryptionKey } from "../../support/credentials.ts";
 
 const secrets = { api_key: "sk-of-a-test", session_token: "séance" };
 
-const place: Binding = {
+const row: Binding = {
   id: "c1",
   level: "project",
   scopeId: "p1",
@@ -17,6 +20,8 @@ const place: Binding = {
   resourceName: null,
   region: null,
 };
+
+const place = bindingOf(row);
 
 const [older, newer] = [anEncryptionKey("older"), anEncryptionKey("newer")];
 
@@ -62,7 +67,7 @@ describe("createEncryptionKeys", () => {
     const keys = createEncryptionKeys([older]);
     const sealed = keys.seal(secrets, place);
 
-    const open = () => keys.open(sealed, { ...place, ...elsewhere });
+    const open = () => keys.open(sealed, bindingOf({ ...row, ...elsewhere }));
 
     expect(open).toThrow("the encryption key older does not open them");
   });

@@ -1,18 +1,9 @@
-// Encryption keys of provider secrets by id: the first one encrypts, all of them decrypt.
+// Encryption keys of stored secrets by id: the first one encrypts, all of them decrypt.
 // Source: docs/decisions.md, 21.6; docs/generations.md.
 
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { ServiceError } from "../../../base/errors.ts";
-import type { EncryptionKey } from "../../../config.ts";
-import type { Secrets, Settings } from "../../provider.ts";
-
-/** Row and destination that secrets are bound to: with another binding they do not decrypt. */
-export type Binding = Omit<Settings, "apiVersion"> & {
-  readonly id: string;
-  readonly level: string;
-  readonly scopeId: string;
-  readonly provider: string;
-};
+import { ServiceError } from "../base/errors.ts";
+import type { EncryptionKey } from "../config.ts";
 
 export type Sealed = { readonly sealed: Uint8Array; readonly keyId: string };
 
@@ -20,10 +11,13 @@ export type EncryptionKeys = {
   /** Id of the encrypting key; undefined without keys. */
   readonly sealingKeyId: string | undefined;
   has(keyId: string): boolean;
-  /** Fails with ENCRYPTION_KEY_ABSENT without keys. */
-  seal(secrets: Secrets, binding: Binding): Sealed;
-  /** Throws an Error that tells, without secrets, why the secrets cannot be decrypted. */
-  open(sealed: Sealed, binding: Binding): Secrets;
+  /**
+   * Encrypts an object. `binding` names where it belongs: with another one it does not decrypt.
+   * Fails with ENCRYPTION_KEY_ABSENT without keys.
+   */
+  seal(secrets: object, binding: string): Sealed;
+  /** Throws an Error that tells, without secrets, why the object cannot be decrypted. */
+  open(sealed: Sealed, binding: string): unknown;
 };
 
 const absentMessage =
@@ -41,25 +35,20 @@ export function createEncryptionKeys(keys: readonly EncryptionKey[]): Encryption
     seal(secrets, binding) {
       if (!first) throw new ServiceError("ENCRYPTION_KEY_ABSENT", absentMessage);
       const plain = Buffer.from(JSON.stringify(secrets));
-      return { sealed: seal(plain, first.key, textOf(binding)), keyId: first.id };
+      return { sealed: seal(plain, first.key, binding), keyId: first.id };
     },
 
     open({ sealed, keyId }, binding) {
       const key = byId.get(keyId);
       if (!key) throw new Error(`no encryption key ${keyId} is configured`);
       try {
-        return JSON.parse(open(sealed, key, textOf(binding)).toString()) as Secrets;
+        return JSON.parse(open(sealed, key, binding).toString()) as unknown;
       } catch {
         // Messages of the cipher or of the JSON parser may contain parts of the plain text.
         throw new Error(`the encryption key ${keyId} does not open them`);
       }
     },
   };
-}
-
-function textOf({ id, level, scopeId, provider, baseUrl, resourceName, region }: Binding): string {
-  const parts = [id, level, scopeId, provider, baseUrl, resourceName, region];
-  return JSON.stringify(["provider credentials", ...parts]);
 }
 
 const cipher = "aes-256-gcm";

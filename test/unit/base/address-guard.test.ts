@@ -2,7 +2,7 @@
 
 import type { LookupAddress } from "node:dns";
 import { describe, expect, test } from "vitest";
-import { createAddressGuard, isPublic } from "../../../src/generation/providers/address-guard.ts";
+import { createAddressGuard, isPublic } from "../../../src/base/address-guard.ts";
 
 const publicAddress = "93.184.215.14";
 
@@ -90,7 +90,7 @@ describe("assertAllowed", () => {
     "http://VLLM.internal:8000/v1",
     "http://[::1]:9000/v1",
   ])("takes %s", async (url) => {
-    await expect(guard.assertAllowed(url)).resolves.toBeUndefined();
+    await expect(guard.assertAllowed("base_url", url)).resolves.toBeUndefined();
   });
 
   test.each([
@@ -112,7 +112,7 @@ describe("assertAllowed", () => {
     { url: "http://db.cluster.local/", why: "a name of the local network" },
     { url: "http://vllm.internal/v1", why: "the default port, where another is the operator's" },
   ])("refuses $url: $why", async ({ url }) => {
-    await expect(guard.assertAllowed(url)).rejects.toMatchObject(refused);
+    await expect(guard.assertAllowed("base_url", url)).rejects.toMatchObject(refused);
   });
 });
 
@@ -146,13 +146,13 @@ describe("lookupFor", () => {
   test("fails where a name has private addresses alone", async () => {
     const { guard } = guardOf({ "m.example.org": ["127.0.0.1"] });
 
-    await expect(lookUp(guard, "m.example.org")).rejects.toMatchObject({ failure: "address" });
+    await expect(lookUp(guard, "m.example.org")).rejects.toMatchObject({ name: "AddressError" });
   });
 
   test("asks no resolver about internal names", async () => {
     const { guard, asked } = guardOf({});
 
-    await expect(lookUp(guard, "localhost")).rejects.toMatchObject({ failure: "address" });
+    await expect(lookUp(guard, "localhost")).rejects.toMatchObject({ name: "AddressError" });
     expect(asked).toEqual([]);
   });
 
@@ -168,6 +168,8 @@ describe("lookupFor", () => {
     const got = await lookUp(guard, "localhost", "8000");
 
     expect(["127.0.0.1", "::1"]).toContain(got[0]?.address);
-    await expect(lookUp(guard, "localhost", "8001")).rejects.toMatchObject({ failure: "address" });
+    await expect(lookUp(guard, "localhost", "8001")).rejects.toMatchObject({
+      name: "AddressError",
+    });
   });
 });

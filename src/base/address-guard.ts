@@ -6,26 +6,33 @@ import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { Resolver } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
-import { refuse } from "../../base/errors.ts";
-import { OutboundError } from "./network-error.ts";
+import { refuse } from "./errors.ts";
 
 export type AddressGuard = {
   /**
-   * Fails with INVALID_ARGUMENT naming `base_url` if a URL leads to no public address. A name that
+   * Fails with INVALID_ARGUMENT naming the field if a URL leads to no public address. A name that
    * cannot be resolved now passes: it is checked again when a socket is opened.
    */
-  assertAllowed(url: string): Promise<void>;
+  assertAllowed(field: string, url: string): Promise<void>;
   /**
-   * Fails with OutboundError if the host is an IP address that is not allowed. Needed because
+   * Fails with AddressError if the host is an IP address that is not allowed. Needed because
    * sockets resolve only names.
    */
   assertAddress(host: string, port: string): void;
   /**
    * Returns a lookup for sockets to a port that yields public addresses only; it fails with
-   * OutboundError if a name has none.
+   * AddressError if a name has none.
    */
   lookupFor(port: string): LookupFunction;
 };
+
+/** Says that a host is at an address that tenants may not reach; it holds no address. */
+export class AddressError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "AddressError";
+  }
+}
 
 export type AddressGuardOptions = {
   /** Private hosts, as `host` or `host:port`, that requests of tenants may reach. */
@@ -58,16 +65,16 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   }
 
   return {
-    async assertAllowed(url) {
+    async assertAllowed(field, url) {
       const { hostname, port, protocol } = new URL(url);
       if (await isAllowed(toHost(hostname), port === "" ? defaultPort(protocol) : port)) return;
-      refuse("base_url", refusal);
+      refuse(field, refusal);
     },
 
     assertAddress(hostname, port) {
       const host = toHost(hostname);
       if (isIP(bare(host)) === 0 || isOperators(host, port) || isPublic(bare(host))) return;
-      throw new OutboundError("address", refusal);
+      throw new AddressError(refusal);
     },
 
     lookupFor: (port) => (hostname, lookupOptions, callback) => {
@@ -80,7 +87,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
         (addresses) => {
           const found = addresses.map((address) => ({ address, family: isIP(address) }));
           const [first] = found;
-          if (!first) callback(new OutboundError("address", refusal), "", 0);
+          if (!first) callback(new AddressError(refusal), "", 0);
           else if (lookupOptions.all === true) callback(null, found);
           else callback(null, first.address, first.family);
         },
