@@ -21,6 +21,7 @@ import {
   parseOrigin,
   parsePostgresUrl,
   parseScopes,
+  parseSmtpUrl,
   parseSwitch,
   parseText,
   parseTls,
@@ -153,6 +154,14 @@ const table = {
   providerPrivateHosts: setting(
     "provider-private-hosts",
     "private host or host:port that tenants may name",
+    parsePrivateHosts,
+  ),
+  /** Server of e-mails of alerts; undefined: none are sent. */
+  smtpUrl: setting("smtp-url", "mail server: smtp://user:password@host:587", parseSmtpUrl),
+  smtpFrom: setting("smtp-from", "sender of mails", parseText, "Waggle <waggle@localhost>"),
+  webhookPrivateHosts: setting(
+    "webhook-private-hosts",
+    "private host or host:port that webhooks may lead to",
     parsePrivateHosts,
   ),
   providerTimeoutMs: whole("provider-timeout-ms", "wait for the first byte of an answer", 300_000, [

@@ -4,6 +4,17 @@
 import { isIP } from "node:net";
 import { isJsonObject, type JsonObject, tryParseJson } from "./base/json.ts";
 
+/** Returns the address of a mail server; undefined for an empty text. */
+export function parseSmtpUrl(text: string): string | undefined {
+  if (text === "") return undefined;
+  const url = URL.parse(text);
+  // The text may hold a password, so the message does not repeat it.
+  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === "") {
+    throw new Error("must be smtp://host:port or smtps://host:port, with user:password@ if needed");
+  }
+  return text;
+}
+
 /** Returns the text unchanged. */
 export function parseText(text: string): string {
   return text;

@@ -210,7 +210,7 @@ const importRules: readonly Rule[] = [
 
 /** Modules of src in their order: each imports values only from itself and from those before it. */
 const moduleOrder = [
-  ...["base", "observability", "postgres", "outbox", "access", "controlplane"],
+  ...["base", "observability", "postgres", "outbox", "access", "controlplane", "notifications"],
   ...["tracing", "generation", "evaluation", "workflows", "transport", "embedded"],
   ...["setting-parsers.ts", "provider-settings.ts", "config.ts", "compose", "commands", "main.ts"],
 ];

@@ -62,6 +62,8 @@ export const outcomes = {
   SHUTTING_DOWN: { code: Code.Unavailable, status: 503 },
   /** The database does not answer; try again. */
   DATABASE_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
+  /** The project has sent its maximum of test notifications within an hour. */
+  TEST_LIMITED: { code: Code.ResourceExhausted, status: 429 },
   /** The event of a queue has no free place for the caller, or the caller has reviewed it. */
   ITEM_TAKEN: { code: Code.FailedPrecondition, status: 409 },
   /** The model's provider refuses the request; the message is the provider's. */

@@ -105,3 +105,11 @@ export const reviewExplanationLengthMax = 2_000;
 export const chartNameLengthMax = 256;
 export const chartDescriptionLengthMax = 10_000;
 export const chartFieldLengthMax = 1_000;
+
+/** Maximum characters of the name of an alert, of its description, and of a measure it names. */
+export const alertNameLengthMax = 256;
+export const alertDescriptionLengthMax = 10_000;
+export const alertFieldLengthMax = 1_000;
+
+/** Maximum characters of the URL of a webhook. */
+export const webhookUrlLengthMax = 2_000;

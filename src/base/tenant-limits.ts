@@ -108,6 +108,25 @@ export const chartMeasuresMax = 10;
 export const chartBucketsMax = 1_000;
 export const chartSplitsMax = 100;
 
+/** Maximum alerts of a project, measures of one, and events that a check of one names. */
+export const alertsOfProjectMax = 500;
+export const alertMeasuresMax = 10;
+export const alertEventsNamedMax = 10;
+
+/** Newest checks and notifications that are kept of an alert. */
+export const alertEvaluationsKept = 10_000;
+export const notificationsKept = 1_000;
+
+/**
+ * Maximum addresses of a notification, test notifications of a project within an hour, seconds of
+ * an attempt to deliver one, and attempts at a time: of a process and of a project.
+ */
+export const notificationAddressesMax = 20;
+export const testNotificationsMax = 20;
+export const deliveryMsMax = 15_000;
+export const deliveriesMax = 32;
+export const deliveriesOfProjectMax = 4;
+
 /** Maximum metrics of a project: one page holds all of them, and the running ones are in memory. */
 export const metricsOfProjectMax = 1_000;
 

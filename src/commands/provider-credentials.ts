@@ -1,4 +1,5 @@
-// `waggle provider-credentials rotate`: encrypts provider secrets with the first encryption key.
+// `waggle provider-credentials rotate`: encrypts the secrets of providers and of notification
+// targets with the first encryption key.
 // Source: docs/generations.md.
 
 import { resolve } from "node:path";
@@ -6,8 +7,10 @@ import { createAudit } from "../access/audit/audit.ts";
 import { ServiceError } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import { createEncryptionKeys } from "../access/encryption-keys.ts";
-import { rotateSecrets } from "../generation/connections/credentials/rotate.ts";
-import type { RotationReport } from "../generation/connections/credentials/rotate.ts";
+import { rotateSecrets } from "../access/rotate-secrets.ts";
+import type { RotationReport } from "../access/rotate-secrets.ts";
+import { credentialSecrets } from "../generation/connections/credentials/secrets.ts";
+import { targetSecrets } from "../notifications/sealed-targets.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
@@ -17,7 +20,7 @@ import { findOperator } from "./local-access.ts";
 
 const usage = "usage:\n  waggle provider-credentials rotate";
 
-/** Returns 1 if some credentials could not be decrypted. */
+/** Returns 1 if some secrets could not be decrypted. */
 export async function runProviderCredentials(context: CommandContext): Promise<number> {
   const { config, operands } = context;
   const [name, ...others] = operands;
@@ -27,7 +30,8 @@ export async function runProviderCredentials(context: CommandContext): Promise<n
     await assertMigrated(database);
     const { actor } = findOperator();
     const audit = createAudit(database);
-    const report = await rotateSecrets({ database, keys, audit, actor }).catch(explain);
+    const tables = [credentialSecrets, targetSecrets];
+    const report = await rotateSecrets({ database, tables, keys, audit, actor }).catch(explain);
     printReport(report);
     return report.unopened.length === 0 ? 0 : 1;
   });
@@ -40,7 +44,7 @@ function explain(error: unknown): never {
 }
 
 function printReport({ keyId, resealed, unopened, uses }: RotationReport): void {
-  for (const { id, fault } of unopened) print(`FAIL  credentials ${id}: ${fault}`);
+  for (const { noun, id, fault } of unopened) print(`FAIL  ${noun} ${id}: ${fault}`);
   print(`sealed ${resealed} again under ${keyId}; ${unopened.length} could not be opened`);
   for (const { keyId: used, count } of uses) print(`now under ${used}: ${count}`);
 }

@@ -2,11 +2,13 @@
 // modules. The service, the worker and the command line take their services from here.
 
 import { createAudit } from "../access/audit/audit.ts";
+import { createEncryptionKeys } from "../access/encryption-keys.ts";
 import { createAccessChanges } from "../access/changes/changes.ts";
 import { createKeyPolicies } from "../access/key-policies/key-policies.ts";
 import { createKeys } from "../access/keys/keys.ts";
 import { createPeople } from "../access/people.ts";
 import { loadManifest } from "../access/roles/manifest.ts";
+import { createAddressGuard } from "../base/address-guard.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { createControlplane } from "../controlplane/controlplane.ts";
@@ -16,9 +18,11 @@ import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { createGeneration } from "../generation/generation.ts";
 import { createEstimateCost } from "../generation/prices/event-usage.ts";
 import { createPrices } from "../generation/prices/prices.ts";
+import { createNotifications } from "../notifications/notifications.ts";
 import { createOutbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
+import { createAlerts } from "../tracing/alerts/alerts.ts";
 import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
 import { createTracing } from "../tracing/tracing.ts";
 
@@ -125,5 +129,16 @@ export async function createCore(options: CoreOptions) {
   });
   tracing.listen(evaluation.listener);
   const charts = createStoredCharts({ ...access, database });
-  return { ...access, manifest, people, controlplane, tracing, charts, generation, evaluation };
+  const notifications = createNotifications({
+    ...{ database, outbox: access.outbox, members: people.members },
+    keys: createEncryptionKeys(config.encryptionKeys),
+    addressGuard: createAddressGuard({ privateHosts: config.webhookPrivateHosts }),
+    mail: config.smtpUrl === undefined ? undefined : { url: config.smtpUrl, from: config.smtpFrom },
+  });
+  const alerts = createAlerts({ ...access, database, notifications, tracingOf: tracing.of });
+  return {
+    ...access,
+    ...{ manifest, people, controlplane, tracing, charts, notifications, alerts },
+    ...{ generation, evaluation },
+  };
 }

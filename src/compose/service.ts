@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
+import { AlertService } from "../../gen/waggle/v1/alert_pb.js";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
 import { ChartService } from "../../gen/waggle/v1/chart_pb.js";
 import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
@@ -101,6 +102,7 @@ import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { findDatabaseFault } from "../postgres/faults.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
+import { alertHandlers } from "../tracing/alerts/handlers.ts";
 import { eventHandlers } from "../tracing/events/handlers.ts";
 import { exportHandlers } from "../tracing/export/handlers.ts";
 import { chartHandlers } from "../tracing/charts/handlers.ts";
@@ -166,6 +168,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       addAccessServices(router, core);
       addTracingServices(router, tracing.of);
       router.service(ChartService, chartHandlers(core.charts, tracing.of));
+      router.service(AlertService, alertHandlers(core.alerts));
       addGenerationServices(router, generation);
       addEvaluationServices(router, evaluation);
     },

@@ -3,12 +3,14 @@
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { createCore, noCallers } from "./core.ts";
+import { findProject } from "../controlplane/scopes/scopes.ts";
 import { createEvaluationWork } from "../evaluation/evaluation.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { createRelay } from "../outbox/relay.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
+import { createAlertChecks } from "../tracing/alerts/evaluate.ts";
 import { createEventArchive } from "../tracing/archive/archive.ts";
 import { createActivities } from "../workflows/activities.ts";
 import { createWorkflowClient } from "../workflows/client.ts";
@@ -54,6 +56,12 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
     configuredCalls: generation.configuredCalls,
   });
   const { chunks, backfillRuns, executionRuns } = work;
+  const alertChecks = createAlertChecks({
+    ...core,
+    database,
+    tracingOf: tracing.of,
+    findProject: (projectId) => findProject(scopes, projectId),
+  });
   const activities = createActivities({
     archives,
     keys,
@@ -64,6 +72,8 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
     chunks,
     backfillRuns,
     executionRuns,
+    alertChecks,
+    notifications: core.notifications,
   });
   const relay = createRelay({ database, client, logger });
   const worker = startWorker({ target, client, activities, logger });

@@ -69,6 +69,27 @@ export type ExecuteRunInput = {
   readonly actor: string;
 };
 
+/** Input of evaluateAlert. */
+export type EvaluateAlertInput = {
+  readonly projectId: ProjectId;
+  readonly orgId: string;
+  readonly alertId: string;
+  readonly alertName: string;
+  /** Ends of the first and the last period to be checked, in Unix milliseconds. */
+  readonly firstEndMs: number;
+  readonly lastEndMs: number;
+  readonly actor: string;
+};
+
+/** Input of deliverNotification: the id only, since target and content are in the database. */
+export type DeliverNotificationInput = {
+  readonly projectId: ProjectId;
+  readonly orgId: string;
+  readonly notificationId: string;
+  readonly title: string;
+  readonly actor: string;
+};
+
 /** Workflows that finish even if their scope is archived meanwhile. */
 export const lastingWorkflowTypes = [
   "archiveOrganization",
@@ -78,28 +99,35 @@ export const lastingWorkflowTypes = [
   "revokeKey",
 ] as const;
 
-/** All workflow types. The types added here end with the project that they work on. */
-export const workflowTypes = [
+/** Workflow types that the outbox starts. The types added here end with their project. */
+export const startedWorkflowTypes = [
   ...lastingWorkflowTypes,
   "evaluateChunk",
   "backfill",
   "executeRun",
+  "evaluateAlert",
+  "deliverNotification",
 ] as const;
 
-export type WorkflowType = (typeof workflowTypes)[number];
+/** Workflow types that schedules of Temporal start, for all projects. */
+export const scheduledWorkflowTypes = ["checkAlerts"] as const;
+
+export type WorkflowType = (typeof startedWorkflowTypes)[number];
+export type ScheduledWorkflowType = (typeof scheduledWorkflowTypes)[number];
+
+/** All workflow types. */
+export const workflowTypes = [...startedWorkflowTypes, ...scheduledWorkflowTypes] as const;
 
 export type OutboxEntry = {
   readonly workflowType: WorkflowType;
   /**
    * Readable, and equal for equal work: `archive-<level>-<id>`, `revoke-key-<key id>`,
    * `evaluate-<name>-v<version>-<chunk id>`, `backfill-<name>-<backfill id>-<run>`,
-   * `execute-<name>-<project id>-<run id>-<turn>`.
+   * `execute-<name>-<project id>-<run id>-<turn>`, `alert-<name>-<alert id>-<end of the period>`,
+   * `notify-<title>-<notification id>`.
    */
   readonly workflowId: string;
-  /**
-   * Plain JSON: ArchiveInput, RevokeKeyInput, EvaluateChunkInput, BackfillInput or
-   * ExecuteRunInput.
-   */
+  /** Plain JSON: the input of the type. */
   readonly input: unknown;
   /** Search attributes for operators in Temporal; the scope is the changed one. */
   readonly orgId: string;
@@ -160,6 +188,22 @@ export function executeRunEntry(input: ExecuteRunInput): OutboxEntry {
   const { projectId, orgId, runId, runName, turn, actor } = input;
   const workflowId = `execute-${toSlug(runName)}-${projectId}-${runId}-${turn}`;
   return { workflowType: "executeRun", workflowId, input, orgId, scopeId: projectId, actor };
+}
+
+/** Returns the entry for the workflow that checks an alert for the periods that have ended. */
+export function evaluateAlertEntry(input: EvaluateAlertInput): OutboxEntry {
+  const { alertName, alertId, lastEndMs, orgId, projectId, actor } = input;
+  const end = new Date(lastEndMs).toISOString().slice(0, 13);
+  const workflowId = `alert-${toSlug(alertName)}-${alertId}-${end}`;
+  return { workflowType: "evaluateAlert", workflowId, input, orgId, scopeId: projectId, actor };
+}
+
+/** Returns the entry for the workflow that delivers a notification. */
+export function deliverNotificationEntry(input: DeliverNotificationInput): OutboxEntry {
+  const { title, notificationId, orgId, projectId, actor } = input;
+  const workflowId = `notify-${toSlug(title)}-${notificationId}`;
+  const workflowType = "deliverNotification";
+  return { workflowType, workflowId, input, orgId, scopeId: projectId, actor };
 }
 
 const slugCharactersMax = 40;

@@ -4,6 +4,9 @@ import { createArchiveProjectActivities } from "./archive-project/activities.ts"
 import type { ArchiveActivitiesOptions } from "./archive-project/activities.ts";
 import { createArchiveScopeActivities } from "./archive-scope/activities.ts";
 import { createBackfillActivities } from "./backfill/activities.ts";
+import { createCheckAlertsActivities } from "./check-alerts/activities.ts";
+import { createDeliverNotificationActivities } from "./deliver-notification/activities.ts";
+import { createEvaluateAlertActivities } from "./evaluate-alert/activities.ts";
 import { createEvaluateChunkActivities } from "./evaluate-chunk/activities.ts";
 import { createExecuteRunActivities } from "./execute-run/activities.ts";
 import { createRevokeKeyActivities } from "./revoke-key/activities.ts";
@@ -11,6 +14,9 @@ import { createWaitForServersActivities } from "./wait-for-servers/activities.ts
 
 type ActivitiesOptions = ArchiveActivitiesOptions &
   Parameters<typeof createBackfillActivities>[0] &
+  Parameters<typeof createCheckAlertsActivities>[0] &
+  Parameters<typeof createDeliverNotificationActivities>[0] &
+  Parameters<typeof createEvaluateAlertActivities>[0] &
   Parameters<typeof createEvaluateChunkActivities>[0] &
   Parameters<typeof createExecuteRunActivities>[0] &
   Parameters<typeof createRevokeKeyActivities>[0] &
@@ -23,6 +29,9 @@ export function createActivities(options: ActivitiesOptions) {
     ...createArchiveProjectActivities(options),
     ...createArchiveScopeActivities(options),
     ...createBackfillActivities(options),
+    ...createCheckAlertsActivities(options),
+    ...createDeliverNotificationActivities(options),
+    ...createEvaluateAlertActivities(options),
     ...createEvaluateChunkActivities(options),
     ...createExecuteRunActivities(options),
     ...createRevokeKeyActivities(options),

@@ -10,6 +10,7 @@ import type { TemporalConfig } from "../config.ts";
 import type { OutboxEntry } from "../outbox/entry.ts";
 import type { WorkflowStarter } from "../outbox/relay.ts";
 import { describeWork } from "./describe-work.ts";
+import { ensureSchedules } from "./schedules.ts";
 import { scopeKey, searchAttributesOf } from "./search-attributes.ts";
 
 /** Address of a Temporal server and the options of its connection. */
@@ -41,6 +42,8 @@ export type WorkflowClient = WorkflowStarter & {
   cancel(workflowId: string): Promise<void>;
   /** Terminates a workflow that did not react to `cancel`. */
   terminate(workflowId: string, reason: string): Promise<void>;
+  /** Creates the schedules of our workflows, or brings them up to date. */
+  ensureSchedules(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -95,7 +98,8 @@ export async function createWorkflowClient(target: TemporalTarget): Promise<Work
     // The default interceptor retries calls, which would hide that Temporal is unavailable.
     interceptors: [],
   });
-  const { workflow } = new Client({ connection, namespace });
+  const client = new Client({ connection, namespace });
+  const { workflow } = client;
   const within = <T>(call: () => Promise<T>) =>
     connection.withDeadline(Date.now() + callTimeoutMs, call);
 
@@ -147,6 +151,8 @@ export async function createWorkflowClient(target: TemporalTarget): Promise<Work
 
     terminate: (workflowId, reason) =>
       unlessEnded(within(() => workflow.getHandle(workflowId).terminate(reason))),
+
+    ensureSchedules: () => within(() => ensureSchedules(client)),
 
     close: () => connection.close(),
   };

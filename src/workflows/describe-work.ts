@@ -4,6 +4,8 @@
 import type {
   ArchiveInput,
   BackfillInput,
+  DeliverNotificationInput,
+  EvaluateAlertInput,
   EvaluateChunkInput,
   ExecuteRunInput,
   RevokeKeyInput,
@@ -34,6 +36,10 @@ export function describeWork(type: WorkflowType, input: unknown): Description {
       return describeBackfill(input as BackfillInput);
     case "executeRun":
       return describeExecution(input as ExecuteRunInput);
+    case "evaluateAlert":
+      return describeAlert(input as EvaluateAlertInput);
+    case "deliverNotification":
+      return describeDelivery(input as DeliverNotificationInput);
     default:
       return describeArchive(input as ArchiveInput);
   }
@@ -101,6 +107,31 @@ function describeExecution(input: ExecuteRunInput): Description {
       ...{ name: runName, run: runId, turn: String(turn) },
       ...{ organization: orgId, project: projectId, actor },
     },
+  };
+}
+
+function describeAlert(input: EvaluateAlertInput): Description {
+  const { alertId, alertName, firstEndMs, lastEndMs, orgId, projectId, actor } = input;
+  const [first, last] = [firstEndMs, lastEndMs].map((ms) => new Date(ms).toISOString());
+  return {
+    staticSummary: summarize(`check alert ${alertName}`, `to ${last}`),
+    staticDetails: [
+      `Checks alert ${alertId} for the periods that end from ${first} to ${last}.`,
+      "Safe to terminate: only these periods go without a check.",
+    ].join("\n"),
+    memo: { name: alertName, alert: alertId, organization: orgId, project: projectId, actor },
+  };
+}
+
+function describeDelivery(input: DeliverNotificationInput): Description {
+  const { notificationId, title, orgId, projectId, actor } = input;
+  return {
+    staticSummary: summarize("notify:", title.slice(0, summaryCharactersMax - "notify: ".length)),
+    staticDetails: [
+      `Delivers notification ${notificationId}, again and again until its target accepts it.`,
+      "Safe to terminate: then it is not delivered.",
+    ].join("\n"),
+    memo: { title, notification: notificationId, organization: orgId, project: projectId, actor },
   };
 }
 

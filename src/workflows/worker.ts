@@ -22,7 +22,7 @@ export type WorkflowWorker = {
 
 export type StartWorkerOptions = {
   readonly target: TemporalTarget;
-  readonly client: Pick<WorkflowClient, "connection" | "findFault">;
+  readonly client: Pick<WorkflowClient, "connection" | "ensureSchedules" | "findFault">;
   readonly activities: Activities;
   readonly logger: Logger;
 };
@@ -170,6 +170,7 @@ function watchTemporal({ target, client, logger }: StartWorkerOptions, signal: A
     if (signal.aborted) return;
     if (fault === undefined && !isReachable) {
       await addSearchAttributes(client.connection, namespace, logger);
+      await addSchedules(client, logger);
       logger.info({ address, namespace }, "Temporal is reached; workflows run");
       change.resolve(undefined);
     }
@@ -218,6 +219,18 @@ async function addSearchAttributes(
         "the namespace's page of Temporal Cloud, or with: temporal operator search-attribute " +
         `create --namespace ${namespace} --type Keyword --name …`,
     );
+  }
+}
+
+/** A failure is no reason not to work: the next worker that reaches Temporal tries again. */
+async function addSchedules(
+  client: Pick<WorkflowClient, "ensureSchedules">,
+  logger: Logger,
+): Promise<void> {
+  try {
+    await client.ensureSchedules();
+  } catch (error) {
+    logger.error({ err: error }, "the schedules cannot be made; alerts are not checked");
   }
 }
 

@@ -5,6 +5,9 @@ export {
   archiveOrganization,
   archiveWorkspace,
 } from "./archive-scope/workflow.ts";
+export { checkAlerts } from "./check-alerts/workflow.ts";
+export { deliverNotification } from "./deliver-notification/workflow.ts";
+export { evaluateAlert } from "./evaluate-alert/workflow.ts";
 export { backfill } from "./backfill/workflow.ts";
 export { executeRun } from "./execute-run/workflow.ts";
 export { evaluateChunk } from "./evaluate-chunk/workflow.ts";

@@ -2,13 +2,14 @@
 
 import { expect } from "vitest";
 import type { ScopeLevel } from "../../src/access/scope.ts";
+import { addAlert } from "../support/alerts.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
 import { addAlias, addCredential } from "../support/credentials.ts";
 import { addChart, addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import type { TestService } from "../support/service.ts";
 import { addKey, addMember, type KeyRoot, type Tenant, withKey } from "../support/tenants.ts";
-import { event, type Row } from "./access-rows.ts";
+import { event, nowhere, type Row } from "./access-rows.ts";
 
 export const routeLevels: readonly (readonly [RegExp, ScopeLevel])[] = [
   [/ \/v1\/orgs\//, "org"],
@@ -67,6 +68,8 @@ export async function fillIn(
     ids["metric_id"] = await addMetric(service.database, tenant);
   } else if (need === "chart") {
     ids["chart_id"] = await addChart(service, tenant);
+  } else if (need === "alert") {
+    ids["alert_id"] = await addAlert(service, tenant, nowhere);
   } else if (need === "configuration") {
     ids["id"] = await addConfiguration(service.database, tenant);
     ids["version"] = ids["name"] = "v1";

@@ -3,6 +3,7 @@
 // Source: docs/spec.md, "Authentication"; docs/decisions.md, 13, 33, 35.
 
 import type { KeyKind } from "../../src/access/principal.ts";
+import { anAlert } from "../support/alerts.ts";
 
 /** The state that a call needs before it can succeed. */
 export type Need =
@@ -16,6 +17,7 @@ export type Need =
   | "dataset"
   | "queue"
   | "chart"
+  | "alert"
   | "run"
   | "runnable"
   | "execution"
@@ -26,6 +28,9 @@ export type Need =
   | "credential"
   | "alias"
   | KeyKind;
+
+/** An address without a listener, which the operator allows for webhooks. */
+export const nowhere = "http://127.0.0.1:9/";
 
 export type Row = {
   /** HTTP method and path template. */
@@ -657,6 +662,22 @@ const chartRows: readonly Row[] = [
   chartRow("GET /v1/events/chart", "GetEventChart", "query", {}),
 ];
 
+const alertRow = rowsOf("alert", { need: "alert" });
+const oneAlert = "/v1/alerts/{alert_id}";
+const newAlert = { body: { ...anAlert(nowhere), ...named } };
+
+const alertRows: readonly Row[] = [
+  alertRow("POST /v1/alerts", "CreateAlert", "create", newAlert),
+  alertRow("GET /v1/alerts", "ListAlerts", "list", {}),
+  alertRow(`GET ${oneAlert}`, "GetAlert", "get"),
+  alertRow(`PATCH ${oneAlert}`, "UpdateAlert", "update", { body: named, need: "alert" }),
+  alertRow(`PUT ${oneAlert}`, "UpdateAlert", "update", { body: named, need: "alert" }),
+  alertRow(`DELETE ${oneAlert}`, "DeleteAlert", "delete"),
+  alertRow(`POST ${oneAlert}/test`, "TestAlert", "test", { body: {}, need: "alert" }),
+  alertRow(`GET ${oneAlert}/evaluations`, "ListAlertEvaluations", "get"),
+  alertRow(`GET ${oneAlert}/notifications`, "ListAlertNotifications", "get"),
+];
+
 export const contractRows: readonly Row[] = [
   ...tracingRows,
   ...experimentRows,
@@ -664,6 +685,7 @@ export const contractRows: readonly Row[] = [
   ...datapointRows,
   ...queueRows,
   ...chartRows,
+  ...alertRows,
   ...generationRows,
   ...metricRows,
   ...runRows,

@@ -20,7 +20,7 @@ import { startService, type TestService } from "../support/service.ts";
 import { type Credential, scopeIdOf, type Tenant, withKey } from "../support/tenants.ts";
 import { badCredentials, type Caller, callers, withoutPermission } from "./access-callers.ts";
 import { type Filled, fillIn, routeLevels } from "./access-calls.ts";
-import { contractRows, exporterRows, type Row } from "./access-rows.ts";
+import { contractRows, exporterRows, nowhere, type Row } from "./access-rows.ts";
 
 /** Rows of the paths under a project that calls for a named project have. */
 const namedProjectRows = contractRows.filter(isProjectNamed).map((row): Row => {
@@ -48,6 +48,7 @@ beforeAll(async () => {
   service = await startService({
     "dataplane-assignment": "manual",
     "encryption-keys": anEncryptionKey("main").text,
+    "webhook-private-hosts": new URL(nowhere).host,
     providers: JSON.stringify({ "stand-in": provider, openai: provider }),
   });
 });

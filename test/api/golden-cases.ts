@@ -16,6 +16,7 @@ import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { type Case, golden, type Options, type Request } from "./golden-case.ts";
 import { experimentCases } from "./golden-experiments.ts";
 import { promptCases } from "./golden-prompts.ts";
+import { alertCases } from "./golden-alerts.ts";
 import { chartCases } from "./golden-charts.ts";
 import { queueCases } from "./golden-queues.ts";
 
@@ -844,4 +845,5 @@ export const cases: readonly Case[] = [
   ...promptCases,
   ...queueCases,
   ...chartCases,
+  ...alertCases,
 ];

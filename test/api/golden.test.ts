@@ -21,9 +21,11 @@ import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { formatTimeText } from "../../src/transport/rest/answer-times.ts";
 import { givenAKey } from "../support/keys.ts";
+import { encryptionKeyFlag } from "../support/alerts.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { nowhere } from "./access-rows.ts";
 import type { Case, Request } from "./golden-case.ts";
 import { cases, sessionId } from "./golden-cases.ts";
 
@@ -38,7 +40,10 @@ type TransportName = (typeof transportNames)[number];
 beforeAll(async () => {
   standIn = await startOpenAiStandIn();
   const openai = { provider: "openai", base_url: standIn.url, api_key: "sk-golden" };
-  service = await startService({ providers: JSON.stringify({ openai }) });
+  service = await startService({
+    providers: JSON.stringify({ openai }),
+    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": new URL(nowhere).host },
+  });
   sessions = new Http2SessionManager(service.url);
   const http2 = { baseUrl: service.url, httpVersion: "2", sessionManager: sessions } as const;
   transports = {
@@ -105,7 +110,7 @@ async function setStage({ given, key }: Case): Promise<Stage> {
 
 /** The text that stands in a case for an id which differs from run to run. */
 const madePattern =
-  /\{(metric_id|backfill_id|dataset_id|datapoint_id|queue_id|configuration_id|chart_id)\}/g;
+  /\{((?:metric|backfill|dataset|datapoint|queue|configuration|chart|alert)_id)\}/g;
 
 function noteMade(made: Map<string, string>, body: unknown): void {
   const {
@@ -119,7 +124,11 @@ function noteMade(made: Map<string, string>, body: unknown): void {
     readonly insertedId?: string;
     readonly metric_id?: string;
     readonly result?: { readonly insertedId?: string; readonly insertedIds?: readonly string[] };
-    readonly data?: { readonly id?: string; readonly workflow_id?: string };
+    readonly data?: {
+      readonly id?: string;
+      readonly workflow_id?: string;
+      readonly alert_type?: string;
+    };
   };
   if (queue !== undefined) made.set("queue_id", queue.id);
   if (insertedId !== undefined) made.set("configuration_id", insertedId);
@@ -128,7 +137,8 @@ function noteMade(made: Map<string, string>, body: unknown): void {
     made.set(result.insertedIds ? "datapoint_id" : "dataset_id", result.insertedId);
   }
   if (data?.id === undefined) return;
-  made.set(data.workflow_id === undefined ? "chart_id" : "backfill_id", data.id);
+  if (data.alert_type !== undefined) made.set("alert_id", data.id);
+  else made.set(data.workflow_id === undefined ? "chart_id" : "backfill_id", data.id);
 }
 
 async function callRest({ route, body }: Request, authorization: string | undefined) {
@@ -188,6 +198,7 @@ function normalize(value: unknown, names: Map<string, string>): unknown {
     return Math.abs(Date.parse(value) - Date.now()) < dayMs ? "<now>" : value;
   }
   if (typeof value !== "string") return value;
+  if (value.startsWith("whsec_")) return "<secret>";
   return value.replace(uuidPattern, (id) => {
     if (chosenPattern.test(id)) return id;
     const name = names.get(id) ?? `<id ${names.size - 2}>`;

@@ -82,7 +82,7 @@ describe("waggle provider-credentials", { timeout: timeoutMs }, () => {
 
     expect(missing.code).toBe(1);
     expect(missing.output).toBe(
-      `waggle: credentials are sealed under keys that WAGGLE_ENCRYPTION_KEYS does not name: ` +
+      `waggle: secrets are sealed under keys that WAGGLE_ENCRYPTION_KEYS does not name: ` +
         `${ownId} (1)\n`,
     );
     expect(damaged.code).toBe(1);

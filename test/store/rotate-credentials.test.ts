@@ -7,8 +7,12 @@ import { createAudit } from "../../src/access/audit/audit.ts";
 import type { Audit } from "../../src/access/audit/audit.ts";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import type { EncryptionKey } from "../../src/config.ts";
+import { createUuid } from "../../src/base/ids.ts";
 import { createEncryptionKeys } from "../../src/access/encryption-keys.ts";
-import { rotateSecrets } from "../../src/generation/connections/credentials/rotate.ts";
+import { rotateSecrets } from "../../src/access/rotate-secrets.ts";
+import { credentialSecrets } from "../../src/generation/connections/credentials/secrets.ts";
+import { openSecrets, putTargets, targetSecrets } from "../../src/notifications/sealed-targets.ts";
+import { findTargets } from "../../src/notifications/store.ts";
 import { anEncryptionKey, createTestCredentials } from "../support/credentials.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -51,7 +55,8 @@ function rotateUnder(
   audit: Pick<Audit, "append"> = createAudit(own.database),
 ) {
   const { database } = own;
-  const options = { database, keys: createEncryptionKeys(keys), audit, actor };
+  const tables = [credentialSecrets, targetSecrets];
+  const options = { database, tables, keys: createEncryptionKeys(keys), audit, actor };
   return rotateSecrets({ ...options, batchMax: 2 });
 }
 
@@ -79,6 +84,23 @@ describe("rotate", () => {
     const [row] = await own.database.sql()<{ after: unknown }[]>`
       select after from audit_log where action = 'provider_credential.rotate'`;
     expect(row?.after).toEqual({ credentials: 2 });
+  });
+
+  test("seals the secrets of notification targets too", async () => {
+    await given(older, ["a"]);
+    const key = { projectId: project.projectId, ownerId: createUuid() };
+    const url = "https://hooks.example.org";
+    const checked = { targets: { critical: { channel: "WEBHOOK", url } }, slack: {} } as const;
+    const sql = own.database.sql();
+    const [before, after] = [createEncryptionKeys([older]), createEncryptionKeys([newer])];
+    const { newSecret } = await putTargets({ sql, keys: before }, key, { checked });
+
+    const report = await rotateUnder([newer, older]);
+
+    expect(report).toMatchObject({ resealed: 2, uses: [{ keyId: "newer", count: 2 }] });
+    const row = await findTargets(sql, key);
+    expect(row && openSecrets(after, row)).toEqual({ signingSecret: newSecret });
+    expect(row?.targets).toEqual(checked.targets);
   });
 
   test("finds nothing to do the second time", async () => {
@@ -135,7 +157,9 @@ describe("rotate", () => {
     expect(report).toEqual({
       keyId: "newer",
       resealed: 4,
-      unopened: [{ id: ids[1], fault: "the encryption key older does not open them" }],
+      unopened: [
+        { noun: "credentials", id: ids[1], fault: "the encryption key older does not open them" },
+      ],
       uses: [
         { keyId: "newer", count: 4 },
         { keyId: "older", count: 1 },

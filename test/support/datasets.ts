@@ -69,7 +69,7 @@ type Answer = {
 };
 
 /** Returns a function that sends bodies with a project key and expects success. */
-async function poster({ url, database }: Service, tenant: Tenant) {
+export async function poster({ url, database }: Service, tenant: Tenant) {
   const credential = await withKey(database, tenant, { kind: "project", root: "project" });
   return async (path: string, body: unknown): Promise<Answer> => {
     const response = await fetch(url + path, {

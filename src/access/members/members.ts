@@ -52,6 +52,11 @@ export type AppointCreatorOptions = {
  * hold all of the role's permissions in the scope; otherwise PERMISSION_NOT_HELD.
  */
 export type Members = {
+  /** Returns those among these people who have a role in an organization or inside it. */
+  findInside(
+    orgId: string,
+    userIds: readonly string[],
+  ): Promise<readonly Pick<User, "userId" | "email">[]>;
   /**
    * Gives a person a role. An unknown e-mail becomes a new person.
    *
@@ -112,6 +117,8 @@ export function createMembers(options: MembersOptions): Members {
         const user = await users.ensure(email, principal.actor);
         return give(options, { user, scope, role: name, actor: principal.actor });
       }),
+
+    findInside: (orgId, userIds) => store.listInside(database.sql(), orgId, userIds),
 
     async list(scope, page) {
       return toPage(await store.listMembers(database.sql(), scope, page), page.limit);

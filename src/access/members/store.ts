@@ -1,5 +1,6 @@
 // SQL of memberships: roles of people in scopes.
 
+import { isUuid } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
@@ -166,6 +167,20 @@ export async function countRolesInside(sql: Sql, userId: string, orgId: string):
     from (${membershipsWithScopes(sql)}) as placed
     where user_id = ${userId} and org_id = ${orgId} and archived_at is null`;
   return row?.count ?? 0;
+}
+
+/** Returns those among these people who have a role in an active scope of an organization. */
+export async function listInside(
+  sql: Sql,
+  orgId: string,
+  userIds: readonly string[],
+): Promise<readonly { readonly userId: string; readonly email: string }[]> {
+  return sql<{ userId: string; email: string }[]>`
+    select distinct user_id as "userId", email
+    from (${membershipsWithScopes(sql)}) as placed
+    join users using (user_id)
+    where user_id = any(${userIds.filter(isUuid)}::uuid[]) and org_id = ${orgId}
+      and archived_at is null`;
 }
 
 /** Tells whether a person has a role in one of the scopes. */

@@ -4,7 +4,7 @@
 import { LRUCache } from "lru-cache";
 import { Agent, buildConnector, fetch as undiciFetch, Pool } from "undici";
 import type { Dispatcher, RequestInit as UndiciRequestInit } from "undici";
-import { type AddressGuard, defaultPort } from "../../base/address-guard.ts";
+import { createGuardedConnector, type SocketGuard } from "../../base/guarded-connect.ts";
 import { containersMax } from "../../base/limits.ts";
 import { modelAnswerBytesMax, modelStreamBytesMax } from "../../base/tenant-limits.ts";
 import type { Connection } from "../provider.ts";
@@ -24,7 +24,7 @@ export type Outbound = {
 };
 
 export type OutboundOptions = {
-  readonly addressGuard: Pick<AddressGuard, "assertAddress" | "lookupFor">;
+  readonly addressGuard: SocketGuard;
   /** Maximum time from sending a request to the first byte of the answer's body. */
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -110,20 +110,8 @@ function createConnector(
   origin: string | URL,
   { addressGuard, connectTimeoutMs = connectTimeoutMsDefault }: OutboundOptions,
 ): buildConnector.connector {
-  const plain = { timeout: connectTimeoutMs, allowH2: false };
-  if (isOperators) return buildConnector(plain);
-  const url = new URL(origin);
-  const port = url.port === "" ? defaultPort(url.protocol) : url.port;
-  const connect = buildConnector({ ...plain, lookup: addressGuard.lookupFor(port) });
-  return (options, callback) => {
-    try {
-      addressGuard.assertAddress(options.hostname, port);
-    } catch (error) {
-      process.nextTick(callback, error, null);
-      return;
-    }
-    connect(options, callback);
-  };
+  if (isOperators) return buildConnector({ timeout: connectTimeoutMs, allowH2: false });
+  return createGuardedConnector(addressGuard, origin, connectTimeoutMs);
 }
 
 async function sendWith(

@@ -8,9 +8,9 @@ import type { JsonValue } from "../../base/json.ts";
 import type { Database, Read } from "../../postgres/database.ts";
 import { codeOf } from "../../postgres/faults.ts";
 import type { Reading } from "../events/sized-read.ts";
-import { parseFilters } from "../export/filter.ts";
+import { type FilterInput, parseFilters } from "../export/filter.ts";
 import type { EventQuery } from "../export/place-store.ts";
-import type { FieldCatalogue } from "../fields/fields.ts";
+import type { FieldCatalogue, ProjectFields } from "../fields/fields.ts";
 import type { BucketUnit, TimeRange } from "./buckets.ts";
 import {
   type ChartQuestion,
@@ -18,8 +18,10 @@ import {
   type Measure,
   parseQuestion,
 } from "./chart-query.ts";
+import { numberSource } from "./fields.ts";
 import * as store from "./store.ts";
-import type { CellRow } from "./store.ts";
+import type { CellRow, MeetingRow } from "./store.ts";
+import type { Threshold } from "./threshold.ts";
 
 export type ChartSeries = {
   /** Id of the measure. */
@@ -54,6 +56,24 @@ export type Charts = {
    * DEADLINE_EXCEEDED if Postgres takes longer than 20 s.
    */
   query(projectId: ProjectId, request: ChartRequest, reading?: Reading): Promise<ChartResult>;
+  /** Returns the recorded fields of a project, which tell what it can measure. */
+  fieldsOf(projectId: ProjectId, reading?: Reading): Promise<ProjectFields>;
+  /** Counts the events whose own number meets a threshold. Throws like `query`. */
+  countMeeting(
+    projectId: ProjectId,
+    request: MeetingRequest,
+    reading?: Reading,
+  ): Promise<MeetingRow>;
+};
+
+export type MeetingRequest = {
+  readonly filters: readonly FilterInput[];
+  readonly metric: string;
+  readonly threshold: Threshold;
+  /** Unix milliseconds, the end excluded. */
+  readonly range: TimeRange;
+  /** Number of the events that are named. */
+  readonly named: number;
 };
 
 export type ChartsOptions = {
@@ -77,6 +97,19 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
         if (codeOf(error) !== outOfRangeCode) throw error;
         return refuse("query.measures", "the numbers are too large to be added up");
       }
+    },
+
+    fieldsOf: (projectId, reading) => fields.fieldsOf(projectId, reading),
+
+    async countMeeting(projectId, { filters, metric, threshold, range, named }, reading = {}) {
+      const { organization, signal } = reading;
+      const recorded = await fields.fieldsOf(projectId, reading);
+      const conditions = parseFilters(filters, recorded);
+      const source = numberSource("metric", metric, recorded);
+      const { fromMs, toMs } = range;
+      const query = { projectId, conditions, fromUs: fromMs * 1_000, toUs: toMs * 1_000 };
+      const read = database.reader({ owner: projectId, organization, signal, kind: "charts" });
+      return store.countMeeting(read, query, { source, threshold, named });
     },
   };
 }

@@ -9,6 +9,7 @@ import { type EventQuery, matching } from "../export/place-store.ts";
 import type { BucketUnit, TimeRange } from "./buckets.ts";
 import type { Aggregation, ChartQuestion, Measure } from "./chart-query.ts";
 import type { NumberSource, TextColumn, TextSource, UsageKey } from "./fields.ts";
+import type { Operator, Threshold } from "./threshold.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
@@ -185,7 +186,7 @@ function usageSql(sql: Sql, key: UsageKey): Fragment {
   return sql`coalesce(${own}, ${total}, ${estimate})`;
 }
 
-function totalsSql(sql: Sql, measures: readonly Measure[]): Fragment {
+function totalsSql(sql: Sql, measures: readonly Pick<Measure, "source">[]): Fragment {
   if (!measures.some(({ source }) => source.kind === "usage")) return sql``;
   return sql`left join session_totals as totals
     on e.event_type = 'session' and totals.project_id = e.project_id
@@ -251,4 +252,57 @@ export async function listBars(
       from matched cross join bounds
       group by bar, least, greatest, matched`,
   );
+}
+
+/** Events whose number meets a threshold. */
+export type MeetingRow = {
+  readonly matched: number;
+  readonly meeting: number;
+  /** The newest of them. */
+  readonly eventIds: readonly string[];
+};
+
+/** Counts the events whose number meets a threshold, and names up to `named` of them. */
+export async function countMeeting(
+  read: Read,
+  query: EventQuery,
+  { source, threshold, named }: MeetingQuestion,
+): Promise<MeetingRow> {
+  const [row] = await read((sql) => {
+    const isMet = sql`v0 ${operatorSql(sql, threshold.operator)} ${threshold.value}`;
+    return sql<MeetingRow[]>`
+      with matched as (
+        select e.event_id, e.start_time_us, ${numberSql(sql, source)} as v0
+        from events as e ${totalsSql(sql, [{ source }])}
+        where ${matching(sql, query)}
+      )
+      select
+        count(*)::integer as matched,
+        (count(*) filter (where ${isMet}))::integer as meeting,
+        array(
+          select event_id from matched where ${isMet}
+          order by start_time_us desc, event_id limit ${named}
+        ) as "eventIds"
+      from matched`;
+  });
+  return row ?? { matched: 0, meeting: 0, eventIds: [] };
+}
+
+export type MeetingQuestion = {
+  readonly source: NumberSource;
+  readonly threshold: Threshold;
+  readonly named: number;
+};
+
+function operatorSql(sql: Sql, operator: Operator): Fragment {
+  switch (operator) {
+    case "greater_than":
+      return sql`>`;
+    case "greater_than_or_equal":
+      return sql`>=`;
+    case "less_than":
+      return sql`<`;
+    case "less_than_or_equal":
+      return sql`<=`;
+  }
 }

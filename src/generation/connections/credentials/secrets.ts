@@ -2,11 +2,12 @@
 // Source: docs/generations.md.
 
 import type { EncryptionKeys } from "../../../access/encryption-keys.ts";
+import type { SealedTable } from "../../../access/rotate-secrets.ts";
 import { refuse, ServiceError } from "../../../base/errors.ts";
 import type { SecretName, Secrets, Settings } from "../../provider.ts";
 import { secretsOf } from "./fields.ts";
 import type { CredentialFields } from "./fields.ts";
-import type { CredentialRow } from "./store.ts";
+import { countByKey, type CredentialRow, lockOthersThan, updateSeal } from "./store.ts";
 
 /** Row and destination that secrets are bound to: with another binding they do not decrypt. */
 export type Binding = Omit<Settings, "apiVersion"> & {
@@ -22,6 +23,21 @@ export function bindingOf(binding: Binding): string {
   const parts = [id, level, scopeId, provider, baseUrl, resourceName, region];
   return JSON.stringify(["provider credentials", ...parts]);
 }
+
+/** The stored credentials, for the rotation of encryption keys. */
+export const credentialSecrets: SealedTable = {
+  type: "provider_credential",
+  noun: "credentials",
+  countByKey,
+  async lockOthersThan(sql, keyId, page) {
+    const rows = await lockOthersThan(sql, keyId, page);
+    return rows.map((row) => ({
+      id: row.id,
+      reseal: (keys) => keys.seal(openSecrets(keys, row), bindingOf(row)),
+    }));
+  },
+  updateSeal,
+};
 
 /** Returns the secrets that are kept when fields rebinding some. AWS's three change together. */
 export function keptOf(

@@ -3,6 +3,7 @@
 import type { PendingQuery, Row } from "postgres";
 import type { PageOptions, Position } from "../../../base/pages.ts";
 import type { ProjectScope } from "../../../access/scope.ts";
+import type { KeyUse } from "../../../access/rotate-secrets.ts";
 import type { Sql } from "../../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../../postgres/keyset.ts";
 import type { Owner, OwnerLevel } from "../owner/owner.ts";
@@ -131,8 +132,6 @@ export async function updateCredential(sql: Sql, row: WrittenRow): Promise<void>
 export async function deleteCredential(sql: Sql, id: string): Promise<void> {
   await sql`delete from provider_credentials where credential_id = ${id}`;
 }
-
-export type KeyUse = { readonly keyId: string; readonly count: number };
 
 /** Returns the number of credentials under each key. */
 export async function countByKey(sql: Sql): Promise<readonly KeyUse[]> {

@@ -1,0 +1,58 @@
+// Sends notifications as e-mail through the operator's SMTP server. Source: docs/alerts.md.
+
+import { createTransport } from "nodemailer";
+import { deliveryMsMax } from "../base/tenant-limits.ts";
+import type { PostOutcome } from "./webhook.ts";
+
+export type MailServer = {
+  /** `smtp://user:password@host:port`, or `smtps://` for TLS from the first byte. */
+  readonly url: string;
+  /** Sender's address. */
+  readonly from: string;
+};
+
+export type Letter = {
+  /** Id of the notification; in the header `X-Waggle-Notification` and in the Message-ID. */
+  readonly id: string;
+  readonly to: readonly string[];
+  readonly subject: string;
+  readonly text: string;
+};
+
+/** SMTP codes from here on are permanent. Source: RFC 5321, 4.2.1. */
+const permanentMin = 500;
+
+/** Sends a mail once. Never fails: the outcome has the reason, without a password. */
+export async function sendMail(
+  { url, from }: MailServer,
+  { id, to, subject, text }: Letter,
+): Promise<PostOutcome> {
+  const transport = createTransport({
+    url,
+    connectionTimeout: deliveryMsMax,
+    greetingTimeout: deliveryMsMax,
+    socketTimeout: deliveryMsMax,
+    // Nothing of a mail is ever a path or an address to fetch.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const host = from.split("@").at(-1)?.replace(/>$/, "") ?? "waggle";
+  try {
+    await transport.sendMail({
+      ...{ from, to: [...to], subject, text },
+      messageId: `<${id}@${host}>`,
+      headers: { "X-Waggle-Notification": id },
+    });
+    return { error: null };
+  } catch (error) {
+    const { code = "unknown", responseCode } = error as { code?: string; responseCode?: number };
+    const status = responseCode === undefined ? "" : `, status ${responseCode}`;
+    return {
+      error: `the mail server refused or cannot be reached (${code}${status})`,
+      // A wrong password is the operator's to mend: the next attempt may find it mended.
+      isFinal: code === "EENVELOPE" && (responseCode ?? 0) >= permanentMin,
+    };
+  } finally {
+    transport.close();
+  }
+}

@@ -1,0 +1,261 @@
+// Notifications of alerts and budgets: written in the transaction of the change that they tell of,
+// delivered by a workflow at least once under one id, with a log of every attempt.
+// Source: docs/alerts.md; docs/decisions.md, 48.3.
+
+import type { EncryptionKeys } from "../access/encryption-keys.ts";
+import type { Members } from "../access/members/members.ts";
+import type { ProjectScope } from "../access/scope.ts";
+import type { AddressGuard } from "../base/address-guard.ts";
+import { ServiceError } from "../base/errors.ts";
+import { createFairPlaces } from "../base/fair-places.ts";
+import { createUuid } from "../base/ids.ts";
+import { type Page, type PageOptions, toPage } from "../base/pages.ts";
+import {
+  deliveriesMax,
+  deliveriesOfProjectMax,
+  notificationsKept,
+  testNotificationsMax,
+} from "../base/tenant-limits.ts";
+import { deliverNotificationEntry, type DeliverNotificationInput } from "../outbox/entry.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import type { Database } from "../postgres/database.ts";
+import { type MailServer, sendMail } from "./mail.ts";
+import * as store from "./store.ts";
+import type { NotificationRow, Notice, OwnerKey, TargetsRow } from "./store.ts";
+import { openSecrets, type PutTargets, putTargets, type StoredTargets } from "./sealed-targets.ts";
+import {
+  type CheckedTargets,
+  parseTargets,
+  type TargetInputs,
+  type Targets,
+  type TargetSecrets,
+} from "./target.ts";
+import { postJson, type PostOutcome, signWebhook } from "./webhook.ts";
+
+/** An owner of targets, such as an alert. */
+export type Owner = { readonly project: ProjectScope; readonly id: string };
+
+/** State of a notification after an attempt. */
+export type Delivery =
+  | { readonly kind: "delivered" | "failed" | "gone"; readonly attempts: number }
+  | { readonly kind: "again"; readonly attempts: number; readonly pauseMs: number };
+
+export type Notifications = {
+  /**
+   * Checks the targets that a request asks for. Throws INVALID_ARGUMENT naming the field below
+   * `path`. To be called outside a transaction, since it asks name servers.
+   */
+  check(path: string, project: ProjectScope, given: TargetInputs): Promise<CheckedTargets>;
+  /**
+   * Stores the targets of an owner in the ambient transaction; without `checked`, those before
+   * stay. Throws ENCRYPTION_KEY_ABSENT if they have secrets and there is no key.
+   */
+  put(owner: Owner, options: PutTargets): Promise<StoredTargets>;
+  /** Returns the targets of an owner; undefined if it has none. */
+  find(owner: Owner): Promise<Targets | undefined>;
+  /** Deletes the targets of an owner with its notifications, in the ambient transaction. */
+  delete(owner: Owner): Promise<void>;
+  /**
+   * Asks for a notification in the ambient transaction. Returns its id; undefined if the owner has
+   * no target of this role.
+   */
+  append(owner: Owner, notice: Notice & { readonly actor: string }): Promise<string | undefined>;
+  /**
+   * Makes the next attempt of a notification. Safe to repeat: a notification that was sent, but not
+   * recorded, is sent again under the same id.
+   */
+  attempt(input: DeliverNotificationInput): Promise<Delivery>;
+  /**
+   * Sends a notification once, now. Throws INVALID_ARGUMENT if the owner has no target of its role,
+   * and TEST_LIMITED.
+   */
+  test(owner: Owner, notice: Notice): Promise<NotificationRow>;
+  /** Lists the notifications of an owner, newest first. */
+  list(owner: Owner, page: PageOptions): Promise<Page<NotificationRow>>;
+};
+
+export type NotificationsOptions = {
+  /** The control database. */
+  readonly database: Database;
+  readonly outbox: Outbox;
+  readonly keys: EncryptionKeys;
+  readonly addressGuard: AddressGuard;
+  /** Undefined if the operator has set none. */
+  readonly mail: MailServer | undefined;
+  readonly members: Pick<Members, "findInside">;
+};
+
+/** Pauses after the attempts, in seconds. Source: the Standard Webhooks specification. */
+const pausesSeconds = [5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+/** Wait for a place among the deliveries of a process; then the workflow steps aside. */
+const placeWaitMs = 2_000;
+const asideMs = 5_000;
+const minuteMs = 60_000;
+
+export function createNotifications(options: NotificationsOptions): Notifications {
+  const { database, outbox, keys, addressGuard, mail, members } = options;
+  const places = createFairPlaces({
+    max: deliveriesMax,
+    orgMax: deliveriesMax / 2,
+    projectMax: deliveriesOfProjectMax,
+    waitMs: placeWaitMs,
+    waitersMax: 1_000,
+    refusal: "too many notifications are being sent",
+  });
+
+  async function write(row: NotificationRow, orgId: string): Promise<PostOutcome> {
+    const key = keyOf(row);
+    const targetsRow = await store.findTargets(database.sql(), key);
+    const target = targetsRow?.targets[row.role];
+    if (!targetsRow || !target) return { error: "it has no target any more", isFinal: true };
+    if (target.channel === "EMAIL") {
+      if (!mail) return { error: "the operator has set no mail server" };
+      const found = await members.findInside(orgId, target.userIds);
+      const to = [...new Set([...target.emails, ...found.map(({ email }) => email)])];
+      if (to.length === 0) return { error: "none of its members is left", isFinal: true };
+      return sendMail(mail, { id: row.id, to, subject: row.title, text: row.body });
+    }
+    const secrets = tryOpen(keys, targetsRow);
+    if (secrets === undefined) return { error: "its secret cannot be opened; set it again" };
+    if (target.channel === "SLACK") {
+      const url = secrets.slack?.[row.role];
+      if (url === undefined) return { error: "it has no address any more", isFinal: true };
+      return postJson(addressGuard, { url, body: JSON.stringify({ text: textOf(row) }) });
+    }
+    const body = JSON.stringify(payloadOf(row));
+    const signature = { id: row.id, atMs: Date.now(), body };
+    const headers = signWebhook(secrets.signingSecret ?? "", signature);
+    return postJson(addressGuard, { url: target.url, headers, body });
+  }
+
+  /** Sends a notification once and records it. */
+  async function send(row: NotificationRow, orgId: string, isLast: boolean): Promise<PostOutcome> {
+    const leave = await places.enter({ orgId, projectId: row.projectId });
+    let outcome: PostOutcome;
+    try {
+      outcome = await write(row, orgId);
+    } finally {
+      leave();
+    }
+    const { error, isFinal = false } = outcome;
+    const state = error === null ? "delivered" : isFinal || isLast ? "failed" : "pending";
+    await store.addAttempt(database.sql(), row, { attempt: { atMs: Date.now(), error }, state });
+    return { error, isFinal: state !== "pending" };
+  }
+
+  async function insert(owner: Owner, notice: Notice): Promise<string | undefined> {
+    const key = { projectId: owner.project.projectId, ownerId: owner.id };
+    const sql = database.sql();
+    const target = (await store.findTargets(sql, key))?.targets[notice.role];
+    if (!target) return undefined;
+    const id = createUuid();
+    await store.insertNotification(sql, key, { ...notice, id, channel: target.channel });
+    await store.deleteOldNotifications(sql, key, notificationsKept);
+    return id;
+  }
+
+  return {
+    check: (path, project, given) =>
+      parseTargets(path, given, {
+        addressGuard,
+        hasMail: mail !== undefined,
+        findMembers: async (userIds) =>
+          (await members.findInside(project.orgId, userIds)).map(({ userId }) => userId),
+      }),
+
+    put: ({ project, id }, given) =>
+      putTargets(
+        { sql: database.sql(), keys },
+        { projectId: project.projectId, ownerId: id },
+        given,
+      ),
+
+    async find({ project, id }) {
+      const key = { projectId: project.projectId, ownerId: id };
+      return (await store.findTargets(database.sql(), key))?.targets;
+    },
+
+    async delete({ project, id }) {
+      await store.deleteTargets(database.sql(), { projectId: project.projectId, ownerId: id });
+    },
+
+    async append(owner, { actor, ...notice }) {
+      const id = await insert(owner, notice);
+      if (id === undefined) return undefined;
+      const { projectId, orgId } = owner.project;
+      const { title } = notice;
+      await outbox.append(
+        deliverNotificationEntry({ projectId, orgId, notificationId: id, title, actor }),
+      );
+      return id;
+    },
+
+    async attempt({ projectId, orgId, notificationId }) {
+      const row = await store.findNotification(database.sql(), projectId, notificationId);
+      if (!row) return { kind: "gone", attempts: 0 };
+      const made = row.attempts.length;
+      if (row.state !== "pending") return { kind: row.state, attempts: made };
+      const pauseMs = (pausesSeconds[made] ?? 0) * 1_000;
+      try {
+        const outcome = await send(row, orgId, made >= pausesSeconds.length);
+        const attempts = made + 1;
+        if (outcome.error === null) return { kind: "delivered", attempts };
+        return outcome.isFinal
+          ? { kind: "failed", attempts }
+          : { kind: "again", attempts, pauseMs };
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.reason === "OVERLOADED")) throw error;
+        return { kind: "again", attempts: made, pauseMs: asideMs };
+      }
+    },
+
+    async test(owner, notice) {
+      const { projectId, orgId } = owner.project;
+      const id = await database.transaction(async (sql) => {
+        if ((await store.countOfLastHour(sql, projectId, notice.type)) >= testNotificationsMax) {
+          const message = `a project may send ${testNotificationsMax} tests an hour; wait a while`;
+          const retryAfterSeconds = (5 * minuteMs) / 1_000;
+          throw new ServiceError("TEST_LIMITED", message, { retryAfterSeconds });
+        }
+        return insert(owner, notice);
+      });
+      const found = id && (await store.findNotification(database.sql(), projectId, id));
+      if (!found) {
+        throw new ServiceError("INVALID_ARGUMENT", `kind: there is no target for ${notice.role}`);
+      }
+      await send(found, orgId, true);
+      return (await store.findNotification(database.sql(), projectId, found.id)) ?? found;
+    },
+
+    async list({ project, id }, page) {
+      const key = { projectId: project.projectId, ownerId: id };
+      const rows = await database
+        .on("reads")
+        .inTurn((sql) => store.listNotifications(sql, key, { ...page, limit: page.limit + 1 }), {
+          owner: project.projectId,
+        });
+      return toPage(rows, page.limit);
+    },
+  };
+}
+
+function keyOf({ projectId, ownerId }: NotificationRow): OwnerKey {
+  return { projectId, ownerId };
+}
+
+function tryOpen(keys: EncryptionKeys, row: TargetsRow): TargetSecrets | undefined {
+  try {
+    return openSecrets(keys, row);
+  } catch {
+    // The reason names an encryption key, which is the operator's.
+    return undefined;
+  }
+}
+
+function payloadOf({ type, createdAt, data }: NotificationRow) {
+  return { type, timestamp: createdAt.toISOString(), data };
+}
+
+function textOf({ title, body }: NotificationRow): string {
+  return `*${title}*\n${body}`;
+}

@@ -1,0 +1,96 @@
+// The stored targets of an owner: which secrets a change keeps, and their encryption.
+// Source: docs/alerts.md; docs/decisions.md, 48.3.
+
+import type { EncryptionKeys } from "../access/encryption-keys.ts";
+import type { SealedTable } from "../access/rotate-secrets.ts";
+import { refuse, ServiceError } from "../base/errors.ts";
+import type { Sql } from "../postgres/database.ts";
+import * as store from "./store.ts";
+import type { OwnerKey, TargetsRow } from "./store.ts";
+import {
+  type CheckedTargets,
+  createSigningSecret,
+  hasWebhook,
+  type Targets,
+  type TargetSecrets,
+} from "./target.ts";
+
+export type StoredTargets = {
+  readonly targets: Targets;
+  /** The secret that signs webhooks, if it is new. */
+  readonly newSecret: string | undefined;
+};
+
+export type PutTargets = {
+  /** Undefined: the targets before stay. */
+  readonly checked?: CheckedTargets | undefined;
+  /** Replaces the secret that signs webhooks. */
+  readonly isSecretNew?: boolean | undefined;
+};
+
+type PutParts = { readonly sql: Sql; readonly keys: EncryptionKeys };
+
+/**
+ * Stores the targets of an owner. Throws ENCRYPTION_KEY_ABSENT if they have secrets and there is no
+ * key, and CREDENTIAL_UNREADABLE if secrets that stay cannot be decrypted.
+ */
+export async function putTargets(
+  { sql, keys }: PutParts,
+  key: OwnerKey,
+  { checked, isSecretNew = false }: PutTargets,
+): Promise<StoredTargets> {
+  const before = await store.findTargets(sql, key);
+  const targets =
+    checked?.targets ?? before?.targets ?? refuse("notification_details", "is required");
+  const isSigned = hasWebhook(targets);
+  const hasSecret = before !== undefined && hasWebhook(before.targets);
+  const newSecret = isSigned && (isSecretNew || !hasSecret) ? createSigningSecret() : undefined;
+  if (!checked && newSecret === undefined) return { targets, newSecret };
+  // The secrets before are opened only if some are kept: new ones can replace unreadable ones.
+  const isKept = (isSigned && newSecret === undefined) || !checked;
+  const held = isKept && before ? openForChange(keys, before) : {};
+  const signingSecret = isSigned ? (newSecret ?? held.signingSecret) : undefined;
+  const slack = checked ? checked.slack : held.slack;
+  const secrets: TargetSecrets = {
+    ...(signingSecret !== undefined && { signingSecret }),
+    ...(slack && Object.keys(slack).length > 0 && { slack }),
+  };
+  const seal = Object.keys(secrets).length === 0 ? null : keys.seal(secrets, bindingOf(key));
+  await store.putTargets(sql, { ...key, targets, seal });
+  return { targets, newSecret };
+}
+
+function openForChange(keys: EncryptionKeys, row: TargetsRow): TargetSecrets {
+  try {
+    return openSecrets(keys, row);
+  } catch (cause) {
+    const fault = `the secrets of the targets cannot be opened: ${(cause as Error).message}`;
+    const wayOut = "give notification_details and rotate_signing_secret, or ask the operator";
+    throw new ServiceError("CREDENTIAL_UNREADABLE", `${fault}; ${wayOut}`, { cause });
+  }
+}
+
+/** Throws an Error if they cannot be decrypted. */
+export function openSecrets(keys: EncryptionKeys, row: TargetsRow): TargetSecrets {
+  return row.seal === null ? {} : (keys.open(row.seal, bindingOf(row)) as TargetSecrets);
+}
+
+/** Text that secrets of targets are bound to. */
+function bindingOf({ projectId, ownerId }: OwnerKey): string {
+  return JSON.stringify(["notification targets", projectId, ownerId]);
+}
+
+/** The stored targets, for the rotation of encryption keys. */
+export const targetSecrets: SealedTable = {
+  type: "notification_target",
+  noun: "targets",
+  countByKey: store.countByKey,
+  async lockOthersThan(sql, keyId, page) {
+    const rows = await store.lockOthersThan(sql, keyId, page);
+    return rows.map((row) => ({
+      id: row.ownerId,
+      reseal: (keys) => keys.seal(openSecrets(keys, row), bindingOf(row)),
+    }));
+  },
+  updateSeal: store.updateSeal,
+};

@@ -1,0 +1,143 @@
+// Converts what clients ask of alerts from messages, and alerts and their history to messages.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type {
+  AlertEvaluationSchema,
+  AlertFields as FieldsMessage,
+  AlertResponseSchema,
+  AlertSchema,
+  NotificationSchema,
+  NotificationTarget as TargetMessage,
+  NotificationTargetSchema,
+} from "../../../gen/waggle/v1/alert_pb.js";
+import { toStruct } from "../../base/struct.ts";
+import type { NotificationRow } from "../../notifications/store.ts";
+import type { Target, TargetInput } from "../../notifications/target.ts";
+import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
+import type { AlertFields } from "./alert-fields.ts";
+import type { Alert, ChangedAlert } from "./alerts.ts";
+import type { AlertValue, Evaluation } from "./store.ts";
+
+export function toFields(message: FieldsMessage | undefined): AlertFields {
+  if (!message) return {};
+  const { name, description, alertType, aggregation, filters, projections } = message;
+  const { thresholds, frequency, notificationDetails, minimumSampleSize } = message;
+  const { isActive, isMuted, rotateSigningSecret } = message;
+  return {
+    ...{ name, description, kind: alertType, aggregation, frequency, isActive, isMuted },
+    // Lists that are absent are empty in a message.
+    filters: filters.length > 0 ? filters.map(toFilterInput) : undefined,
+    projections: projections.length > 0 ? projections : undefined,
+    thresholds,
+    targets: notificationDetails && {
+      ...(notificationDetails.critical && { critical: toTarget(notificationDetails.critical) }),
+      ...(notificationDetails.resolved && { resolved: toTarget(notificationDetails.resolved) }),
+    },
+    sampleSizeMin: minimumSampleSize,
+    isSecretNew: rotateSigningSecret,
+  };
+}
+
+function toTarget({ channel, metadata, userIds }: TargetMessage): TargetInput {
+  return { channel, metadata: metadata, userIds };
+}
+
+/** Returns a target as answers show it: of a secret URL only the origin. */
+function toTargetMessage(target: Target): MessageInitShape<typeof NotificationTargetSchema> {
+  const { channel } = target;
+  switch (channel) {
+    case "WEBHOOK":
+      return { channel, metadata: toStruct({ url: target.url }) };
+    case "SLACK":
+      return { channel, metadata: toStruct({ url: `${target.origin}/…` }) };
+    case "EMAIL":
+      return {
+        ...{ channel, metadata: toStruct({ emails: target.emails }) },
+        userIds: [...target.userIds],
+      };
+  }
+}
+
+/** Returns what people see of an alert's condition and switches together. */
+function stateOf({ isActive, isMuted, condition }: Alert): string {
+  if (!isActive) return "paused";
+  return isMuted ? "muted" : condition;
+}
+
+export function toAlertMessage(alert: Alert): MessageInitShape<typeof AlertSchema> {
+  const { critical, resolved, lastResult, targets } = alert;
+  const filters = alert.filters.map(toFilterMessage);
+  const projections = [...alert.projections];
+  return {
+    ...{ id: alert.id, name: alert.name, alertType: alert.kind, aggregation: alert.aggregation },
+    ...(alert.description !== null && { description: alert.description }),
+    ...{ filters, eventFilters: filters, projections, eventMetrics: projections },
+    thresholds: { critical, ...(resolved && { resolved }) },
+    frequency: alert.frequency,
+    notificationDetails: {
+      critical: toTargetMessage(targets.critical),
+      ...(targets.resolved && { resolved: toTargetMessage(targets.resolved) }),
+    },
+    minimumSampleSize: alert.sampleSizeMin,
+    ...{ isActive: alert.isActive, isMuted: alert.isMuted, state: stateOf(alert) },
+    ...(lastResult && {
+      lastResult: toEvaluationMessage(lastResult),
+      lastRunAt: timestampFromDate(lastResult.evaluatedAt),
+    }),
+    ...(alert.lastTriggeredAt && { lastTrigger: timestampFromDate(alert.lastTriggeredAt) }),
+    nextWindowEnd: timestampFromDate(alert.dueAt),
+    createdAt: timestampFromDate(alert.createdAt),
+    ...(alert.updatedAt && { updatedAt: timestampFromDate(alert.updatedAt) }),
+  };
+}
+
+export function toChangedMessage({
+  alert,
+  newSecret,
+}: ChangedAlert): MessageInitShape<typeof AlertResponseSchema> {
+  return {
+    ...{ success: true, data: toAlertMessage(alert) },
+    ...(newSecret !== undefined && { signingSecret: newSecret }),
+  };
+}
+
+export function toEvaluationMessage(
+  evaluation: Evaluation,
+): MessageInitShape<typeof AlertEvaluationSchema> {
+  const { windowStart, windowEnd, evaluatedAt, outcome, sampleSize, values, error } = evaluation;
+  return {
+    windowStart: timestampFromDate(windowStart),
+    windowEnd: timestampFromDate(windowEnd),
+    evaluatedAt: timestampFromDate(evaluatedAt),
+    ...{ outcome, sampleSize, values: values.map(toValueMessage) },
+    ...(error !== null && { error }),
+    condition: evaluation.condition,
+  };
+}
+
+function toValueMessage({ projection, value, current, baseline, eventIds }: AlertValue) {
+  return {
+    projection,
+    // A number that is null is absent from a message.
+    ...(value !== null && { value }),
+    ...(typeof current === "number" && { current }),
+    ...(typeof baseline === "number" && { baseline }),
+    eventIds: [...(eventIds ?? [])],
+  };
+}
+
+export function toNotificationMessage(
+  notification: NotificationRow,
+): MessageInitShape<typeof NotificationSchema> {
+  const { id, type, channel, state, attempts, createdAt, deliveredAt } = notification;
+  return {
+    ...{ id, type, channel, state },
+    attempts: attempts.map(({ atMs, error }) => ({
+      at: timestampFromMs(atMs),
+      ...(error !== null && { error }),
+    })),
+    createdAt: timestampFromDate(createdAt),
+    ...(deliveredAt && { deliveredAt: timestampFromDate(deliveredAt) }),
+  };
+}

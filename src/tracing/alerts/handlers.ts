@@ -1,0 +1,70 @@
+// AlertService: a message in, a message out, no decisions.
+
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { AlertService } from "../../../gen/waggle/v1/alert_pb.js";
+import { actorOf, projectOf } from "../../access/call.ts";
+import {
+  toAlertMessage,
+  toChangedMessage,
+  toEvaluationMessage,
+  toFields,
+  toNotificationMessage,
+} from "./alert-message.ts";
+import type { Alerts, WhoseAlert } from "./alerts.ts";
+
+export function alertHandlers(alerts: Alerts): ServiceImpl<typeof AlertService> {
+  return {
+    async createAlert({ alert }, context) {
+      const project = projectOf(context);
+      return toChangedMessage(await alerts.create(project, toFields(alert), actorOf(context)));
+    },
+
+    async listAlerts(_request, context) {
+      const found = await alerts.list(projectOf(context));
+      return { success: true, data: found.map(toAlertMessage) };
+    },
+
+    async getAlert({ alertId }, context) {
+      const alert = await alerts.get(projectOf(context), alertId);
+      return { success: true, data: toAlertMessage(alert) };
+    },
+
+    async updateAlert({ alertId, alert }, context) {
+      return toChangedMessage(await alerts.update(whoseOf(alertId, context), toFields(alert)));
+    },
+
+    async deleteAlert({ alertId }, context) {
+      await alerts.delete(whoseOf(alertId, context));
+      return { success: true, message: "The alert is deleted." };
+    },
+
+    async testAlert({ alertId, kind }, context) {
+      const sent = await alerts.test(projectOf(context), alertId, kind);
+      return { success: sent.state === "delivered", data: toNotificationMessage(sent) };
+    },
+
+    async listAlertEvaluations({ alertId, limit, cursor }, context) {
+      const page = { limit, cursor };
+      const found = await alerts.listEvaluations(projectOf(context), alertId, page);
+      const { items, nextCursor } = found;
+      return {
+        ...{ success: true, data: items.map(toEvaluationMessage) },
+        ...(nextCursor !== undefined && { nextCursor }),
+      };
+    },
+
+    async listAlertNotifications({ alertId, limit, cursor }, context) {
+      const page = { limit, cursor };
+      const found = await alerts.listNotifications(projectOf(context), alertId, page);
+      const { items, nextCursor } = found;
+      return {
+        ...{ success: true, data: items.map(toNotificationMessage) },
+        ...(nextCursor !== undefined && { nextCursor }),
+      };
+    },
+  };
+}
+
+function whoseOf(id: string, context: HandlerContext): WhoseAlert {
+  return { project: projectOf(context), id, actor: actorOf(context) };
+}

@@ -1,0 +1,54 @@
+// Comparisons of a value with a number. Source: docs/decisions.md, 27.
+
+import { refuse } from "../../base/errors.ts";
+
+const operatorSigns = {
+  greater_than: ">",
+  greater_than_or_equal: ">=",
+  less_than: "<",
+  less_than_or_equal: "<=",
+} as const;
+export type Operator = keyof typeof operatorSigns;
+const operators = Object.keys(operatorSigns) as readonly Operator[];
+
+export type Threshold = { readonly operator: Operator; readonly value: number };
+
+export type ThresholdInput = {
+  /** An operator or its sign. */
+  readonly operator: string;
+  readonly value?: number | undefined;
+};
+
+/** Throws INVALID_ARGUMENT naming the field. */
+export function parseThreshold(field: string, given: ThresholdInput | undefined): Threshold {
+  if (!given) return refuse(field, "is required");
+  const { operator: name, value } = given;
+  const operator = operators.find((one) => one === name || operatorSigns[one] === name);
+  if (!operator) {
+    const signs = Object.values(operatorSigns).join(", ");
+    return refuse(`${field}.operator`, `must be one of ${operators.join(", ")}, or ${signs}`);
+  }
+  if (value === undefined || !Number.isFinite(value)) {
+    return refuse(`${field}.value`, "must be a number");
+  }
+  return { operator, value };
+}
+
+/** Returns whether a value meets a threshold. */
+export function meets({ operator, value: bound }: Threshold, value: number): boolean {
+  switch (operator) {
+    case "greater_than":
+      return value > bound;
+    case "greater_than_or_equal":
+      return value >= bound;
+    case "less_than":
+      return value < bound;
+    case "less_than_or_equal":
+      return value <= bound;
+  }
+}
+
+/** Returns a threshold as people read it, such as `> 5`. */
+export function describeThreshold({ operator, value }: Threshold): string {
+  return `${operatorSigns[operator]} ${value}`;
+}

@@ -1,0 +1,89 @@
+// A worker that is killed after it sent a notification and before it recorded that: the target gets
+// the notification again, under the same id. The worker is a process of its own, as in production.
+
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
+import { sayMissing } from "../clients/environment.ts";
+import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
+import { urlOf } from "../support/database.ts";
+import { givenAMetricProject } from "../support/metrics.ts";
+import { type Process, run as runCommand } from "../support/process.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
+
+let receiver: Receiver;
+let service: TestService;
+let own: OwnTemporal | undefined;
+let temporal: EmbeddedTemporal | undefined;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  service = await startService({
+    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
+  });
+  own = await startOwnTemporal();
+  temporal = own.server;
+  ({ missing } = own);
+  sayMissing("alerts", own);
+}, 600_000);
+afterAll(async () => {
+  await own?.stop();
+  await service.stop();
+  await receiver.stop();
+});
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
+  const url = await urlOf(service.database);
+  return runCommand(
+    ...["worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn"],
+    ...["--encryption-keys", encryptionKeyFlag, "--webhook-private-hosts", receiver.host],
+  );
+}
+
+test("a notification that was sent but not recorded is sent again", async () => {
+  if (!temporal) throw new Error("there is no Temporal");
+  const project = await givenAMetricProject(service);
+  const { data } = await project.ok(
+    "POST /v1/alerts",
+    anAlert(receiver.url, {
+      ...{ projections: ["event_count"], aggregation: "COUNT" },
+      thresholds: { critical: { operator: "<", value: 1 } },
+    }),
+  );
+  const { id } = data as { id: string };
+  await service.database.sql()`
+    update alerts set due_at = date_trunc('hour', now()) - interval '1 hour'
+    where project_id = ${project.projectId} and alert_id = ${id}`;
+  // No answer to the first request, so that the worker cannot record it.
+  receiver.answer(0);
+
+  const first = await startWorker(temporal);
+  await vi.waitUntil(() => receiver.received.length === 1, { timeout: 120_000 });
+  first.kill("SIGKILL");
+  await first.ended();
+  const before = await project.ok(`GET /v1/alerts/${id}/notifications`);
+  const second = await startWorker(temporal);
+  const after = await vi.waitUntil(
+    async () => {
+      const { data: all } = await project.ok(`GET /v1/alerts/${id}/notifications`);
+      const [one] = all as { id: string; state: string; attempts: unknown[] }[];
+      return one?.state === "delivered" && one;
+    },
+    { timeout: 120_000, interval: 200 },
+  );
+  second.kill("SIGTERM");
+  await second.ended();
+
+  expect(before["data"]).toMatchObject([{ state: "pending", attempts: [] }]);
+  expect(after.attempts).toMatchObject([{ error: null }]);
+  const ids = receiver.received.map(({ headers }) => headers["webhook-id"]);
+  expect(ids).toEqual([after.id, after.id]);
+  const { data: checks } = await project.ok(`GET /v1/alerts/${id}/evaluations`);
+  expect(new Set((checks as { outcome: string }[]).map(({ outcome }) => outcome))).toEqual(
+    new Set(["critical"]),
+  );
+}, 300_000);
