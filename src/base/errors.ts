@@ -62,6 +62,10 @@ export const outcomes = {
   SHUTTING_DOWN: { code: Code.Unavailable, status: 503 },
   /** The database does not answer; try again. */
   DATABASE_UNAVAILABLE: { code: Code.Unavailable, status: 503 },
+  /** A budget of the project or of the key is spent; the message names it and its renewal. */
+  BUDGET_EXHAUSTED: { code: Code.ResourceExhausted, status: 429 },
+  /** The project or the key has a budget of this period already. */
+  BUDGET_EXISTS: { code: Code.AlreadyExists, status: 409 },
   /** The project has sent its maximum of test notifications within an hour. */
   TEST_LIMITED: { code: Code.ResourceExhausted, status: 429 },
   /** The event of a queue has no free place for the caller, or the caller has reviewed it. */

@@ -113,6 +113,9 @@ export const alertsOfProjectMax = 500;
 export const alertMeasuresMax = 10;
 export const alertEventsNamedMax = 10;
 
+/** Maximum budgets of a project: its own, and those of its keys. */
+export const budgetsOfProjectMax = 200;
+
 /** Newest checks and notifications that are kept of an alert. */
 export const alertEvaluationsKept = 10_000;
 export const notificationsKept = 1_000;

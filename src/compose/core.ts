@@ -108,10 +108,18 @@ export async function createCore(options: CoreOptions) {
     estimateCost: createEstimateCost(prices),
     ...(onStored && { onStored }),
   });
+  const notifications = createNotifications({
+    ...{ database, outbox: access.outbox, members: people.members },
+    keys: createEncryptionKeys(config.encryptionKeys),
+    addressGuard: createAddressGuard({ privateHosts: config.webhookPrivateHosts }),
+    mail: config.smtpUrl === undefined ? undefined : { url: config.smtpUrl, from: config.smtpFrom },
+  });
   const generation = createGeneration({
     ...access,
     config,
     database,
+    clusters,
+    notifications,
     prices,
     logger,
     tracingOf: tracing.of,
@@ -129,12 +137,6 @@ export async function createCore(options: CoreOptions) {
   });
   tracing.listen(evaluation.listener);
   const charts = createStoredCharts({ ...access, database });
-  const notifications = createNotifications({
-    ...{ database, outbox: access.outbox, members: people.members },
-    keys: createEncryptionKeys(config.encryptionKeys),
-    addressGuard: createAddressGuard({ privateHosts: config.webhookPrivateHosts }),
-    mail: config.smtpUrl === undefined ? undefined : { url: config.smtpUrl, from: config.smtpFrom },
-  });
   const alerts = createAlerts({ ...access, database, notifications, tracingOf: tracing.of });
   return {
     ...access,

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
 import { AlertService } from "../../gen/waggle/v1/alert_pb.js";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
+import { BudgetService } from "../../gen/waggle/v1/budget_pb.js";
 import { ChartService } from "../../gen/waggle/v1/chart_pb.js";
 import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
 import { ConfigurationVersionService } from "../../gen/waggle/v1/configuration_version_pb.js";
@@ -87,6 +88,7 @@ import { queueHandlers } from "../evaluation/queues/handlers.ts";
 import { oldRunHandlers, runHandlers } from "../evaluation/runs/handlers.ts";
 import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
+import { budgetHandlers } from "../generation/budgets/handlers.ts";
 import { configurationHandlers } from "../generation/configurations/handlers.ts";
 import { configurationVersionHandlers } from "../generation/configurations/version-handlers.ts";
 import { oldConfigurationHandlers } from "../generation/configurations/old-handlers.ts";
@@ -260,6 +262,7 @@ function addGenerationServices(router: ServiceRouter, generation: Generation): v
   router.service(ModelAliasService, modelAliasHandlers(aliases));
   router.service(ConfigurationService, configurationHandlers(configurations));
   router.service(OldConfigurationService, oldConfigurationHandlers(configurations));
+  router.service(BudgetService, budgetHandlers(generation.budgets));
   router.service(ToolService, toolHandlers(generation.tools));
   router.service(
     ConfigurationVersionService,

@@ -2,6 +2,7 @@
 // and prices. Source: docs/generations.md.
 
 import type { AccessChanges } from "../access/changes/changes.ts";
+import type { Keys } from "../access/keys/keys.ts";
 import type { Audit } from "../access/audit/audit.ts";
 import { createEncryptionKeys } from "../access/encryption-keys.ts";
 import { createAddressGuard } from "../base/address-guard.ts";
@@ -9,9 +10,13 @@ import type { Logger } from "../base/logger.ts";
 import { modelAnswersShare } from "../base/tenant-limits.ts";
 import type { Config } from "../config.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
+import type { Notifications } from "../notifications/notifications.ts";
+import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import type { TracingOf } from "../tracing/tracing.ts";
 import { type Aliases, createAliases } from "./connections/aliases/aliases.ts";
+import { type Budgets, createBudgets } from "./budgets/budgets.ts";
+import { createBudgetGate } from "./budgets/gate.ts";
 import { createAnswerMemory } from "./calls/answer-memory.ts";
 import { createConcurrency, processCallsMax } from "./calls/concurrency.ts";
 import { createOutbound } from "./providers/outbound.ts";
@@ -41,6 +46,7 @@ export type Generation = {
   readonly configurations: Configurations;
   readonly configurationVersions: ConfigurationVersions;
   readonly tools: Tools;
+  readonly budgets: Budgets;
   readonly chat: Chat;
   readonly proxy: Proxy;
   readonly models: Models;
@@ -56,6 +62,9 @@ export type GenerationOptions = {
   readonly scopes: Pick<Scopes, "find" | "hold">;
   readonly audit: Pick<Audit, "append">;
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
+  readonly clusters: Pick<Clusters, "database">;
+  readonly keys: Pick<Keys, "get">;
+  readonly notifications: Notifications;
   readonly tracingOf: TracingOf;
   readonly prices: Prices;
   readonly logger: Logger;
@@ -71,8 +80,8 @@ export function createGeneration(options: GenerationOptions): Generation {
     // A socket for every call that may run, so that no call waits for one.
     socketsMax: processCallsMax(config.generationConcurrencyMax),
   });
-  const keys = createEncryptionKeys(config.encryptionKeys);
-  const credentials = createCredentials({ ...options, keys, addressGuard });
+  const encryptionKeys = createEncryptionKeys(config.encryptionKeys);
+  const credentials = createCredentials({ ...options, keys: encryptionKeys, addressGuard });
   const aliases = createAliases(options);
   const configurations = createConfigurations(options);
   const routing = createRouting({
@@ -93,13 +102,18 @@ export function createGeneration(options: GenerationOptions): Generation {
     timeoutMs: config.generationTimeoutMs,
     logger,
   });
-  const recordedCalls = createRecordedCalls({ ...options, calls, running });
+  const budgets = createBudgets(options);
+  const recordedCalls = createRecordedCalls({
+    ...{ ...options, calls, running },
+    budgets: createBudgetGate({ ...options, memory: budgets.memory }),
+  });
   return {
     credentials,
     aliases,
     configurations,
     configurationVersions: createConfigurationVersions(options),
     tools: createTools(options),
+    budgets,
     chat: createChat({ recordedCalls, configurations }),
     proxy: createProxy({ recordedCalls, configurations, logger }),
     models: createModels({ routing, answerMemory, outbound }),

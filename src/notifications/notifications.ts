@@ -57,9 +57,9 @@ export type Notifications = {
   delete(owner: Owner): Promise<void>;
   /**
    * Asks for a notification in the ambient transaction. Returns its id; undefined if the owner has
-   * no target of this role.
+   * no target of this role, or has the notification.
    */
-  append(owner: Owner, notice: Notice & { readonly actor: string }): Promise<string | undefined>;
+  append(owner: Owner, asked: AskedNotice): Promise<string | undefined>;
   /**
    * Makes the next attempt of a notification. Safe to repeat: a notification that was sent, but not
    * recorded, is sent again under the same id.
@@ -72,6 +72,13 @@ export type Notifications = {
   test(owner: Owner, notice: Notice): Promise<NotificationRow>;
   /** Lists the notifications of an owner, newest first. */
   list(owner: Owner, page: PageOptions): Promise<Page<NotificationRow>>;
+};
+
+/** A notification to send, and who is named as the reason of its workflow. */
+export type AskedNotice = Notice & {
+  readonly actor: string;
+  /** UUID that the same notification always has; default: a new one. */
+  readonly notificationId?: string;
 };
 
 export type NotificationsOptions = {
@@ -143,13 +150,17 @@ export function createNotifications(options: NotificationsOptions): Notification
     return { error, isFinal: state !== "pending" };
   }
 
-  async function insert(owner: Owner, notice: Notice): Promise<string | undefined> {
+  async function insert(
+    owner: Owner,
+    notice: Notice,
+    id = createUuid(),
+  ): Promise<string | undefined> {
     const key = { projectId: owner.project.projectId, ownerId: owner.id };
     const sql = database.sql();
     const target = (await store.findTargets(sql, key))?.targets[notice.role];
     if (!target) return undefined;
-    const id = createUuid();
-    await store.insertNotification(sql, key, { ...notice, id, channel: target.channel });
+    const row = { ...notice, id, channel: target.channel };
+    if (!(await store.insertNotification(sql, key, row))) return undefined;
     await store.deleteOldNotifications(sql, key, notificationsKept);
     return id;
   }
@@ -179,8 +190,8 @@ export function createNotifications(options: NotificationsOptions): Notification
       await store.deleteTargets(database.sql(), { projectId: project.projectId, ownerId: id });
     },
 
-    async append(owner, { actor, ...notice }) {
-      const id = await insert(owner, notice);
+    async append(owner, { actor, notificationId, ...notice }) {
+      const id = await insert(owner, notice, notificationId);
       if (id === undefined) return undefined;
       const { projectId, orgId } = owner.project;
       const { title } = notice;

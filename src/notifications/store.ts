@@ -89,19 +89,23 @@ export async function deleteTargets(sql: Sql, key: OwnerKey): Promise<void> {
     where project_id = ${key.projectId} and owner_id = ${key.ownerId}`;
 }
 
+/** Inserts a notification; returns false if there is one of this id. */
 export async function insertNotification(
   sql: Sql,
   { projectId, ownerId }: OwnerKey,
   notice: Notice & { readonly id: string; readonly channel: Channel },
-): Promise<void> {
-  await sql`
+): Promise<boolean> {
+  const rows = await sql`
     insert into notifications (
       notification_id, project_id, owner_id, role, type, channel, title, body, data, state
     )
     values (
       ${notice.id}, ${projectId}, ${ownerId}, ${notice.role}, ${notice.type}, ${notice.channel},
       ${notice.title}, ${notice.body}, ${JSON.stringify(notice.data)}::text::json, 'pending'
-    )`;
+    )
+    on conflict do nothing
+    returning 1`;
+  return rows.length > 0;
 }
 
 function selectNotifications(sql: Sql) {

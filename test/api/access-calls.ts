@@ -3,6 +3,7 @@
 import { expect } from "vitest";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { addAlert } from "../support/alerts.ts";
+import { addBudget } from "../support/budgets.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
 import { addAlias, addCredential } from "../support/credentials.ts";
 import { addChart, addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
@@ -70,6 +71,8 @@ export async function fillIn(
     ids["chart_id"] = await addChart(service, tenant);
   } else if (need === "alert") {
     ids["alert_id"] = await addAlert(service, tenant, nowhere);
+  } else if (need === "budget") {
+    ids["budget_id"] = await addBudget(service.database, tenant);
   } else if (need === "configuration") {
     ids["id"] = await addConfiguration(service.database, tenant);
     ids["version"] = ids["name"] = "v1";

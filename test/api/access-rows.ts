@@ -18,6 +18,7 @@ export type Need =
   | "queue"
   | "chart"
   | "alert"
+  | "budget"
   | "run"
   | "runnable"
   | "execution"
@@ -494,6 +495,22 @@ function credentialRows(root: string): readonly Row[] {
   ];
 }
 
+const budgetPath = `${project}/budgets`;
+const oneBudget = `${budgetPath}/{budget_id}`;
+const budget: Rest = { need: "budget" };
+const anAmount = { amount: 1, period: "DAY" };
+const budgetRow = (route: string, rpc: string, action: string, rest?: Rest) =>
+  row(route, rpc, `project.budget.${action}`, ["data_plane"], rest);
+
+const budgetRows: readonly Row[] = [
+  budgetRow(`POST ${budgetPath}`, "CreateBudget", "create", { body: anAmount }),
+  budgetRow(`GET ${budgetPath}`, "ListBudgets", "list"),
+  budgetRow(`GET ${oneBudget}`, "GetBudget", "get", budget),
+  budgetRow(`PATCH ${oneBudget}`, "UpdateBudget", "update", { body: { amount: 2 }, ...budget }),
+  budgetRow(`PUT ${oneBudget}`, "UpdateBudget", "update", { body: { amount: 2 }, ...budget }),
+  budgetRow(`DELETE ${oneBudget}`, "DeleteBudget", "delete", budget),
+];
+
 /** The calls on model aliases under one root. */
 function aliasRows(root: string): readonly Row[] {
   const all = `${root}/model_aliases`;
@@ -686,6 +703,7 @@ export const contractRows: readonly Row[] = [
   ...queueRows,
   ...chartRows,
   ...alertRows,
+  ...budgetRows,
   ...generationRows,
   ...metricRows,
   ...runRows,

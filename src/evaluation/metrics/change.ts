@@ -16,7 +16,7 @@ import { metricVersionsMax } from "../../base/tenant-limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { Definition } from "./definition.ts";
-import { subjectOf } from "../online/enabled-memory.ts";
+import { subjectOf } from "../../access/enabled-memory.ts";
 import { inspectCriteria } from "./inspect.ts";
 import type { Inspector } from "./inspect.ts";
 import * as store from "./store.ts";

@@ -23,7 +23,7 @@ import {
 import type { ChangeParts, Whose, WhoseCode } from "./change.ts";
 import type { RoutedEvaluator, RunnableEvaluator } from "./definition.ts";
 import { disableMetric, type Disabling } from "./disable-after-failures.ts";
-import { createEnabledMemory, subjectOf } from "../online/enabled-memory.ts";
+import { createEnabledMemory, subjectOf } from "../../access/enabled-memory.ts";
 import { parseType } from "./fields.ts";
 import type { DefinitionFields } from "./fields.ts";
 import * as store from "./store.ts";

@@ -19,7 +19,7 @@ import { findProject, type Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { parseEventFilters } from "../metrics/event-filters.ts";
 import { assertText } from "../../base/assert-text.ts";
-import { createEnabledMemory, subjectOf } from "../online/enabled-memory.ts";
+import { createEnabledMemory, subjectOf } from "../../access/enabled-memory.ts";
 import type { QueueItems } from "./items.ts";
 import * as store from "./queue-store.ts";
 import type { QueueRow, QueueSettings, RoutedQueue } from "./queue-store.ts";

@@ -2,14 +2,16 @@
 // ids of its generation. Source: docs/generations.md.
 
 import type { HandlerContext } from "@connectrpc/connect";
-import { commitEffectKey } from "../../access/call.ts";
+import { commitEffectKey, principalKey } from "../../access/call.ts";
 import type { Caller } from "./recorded-calls.ts";
 import type { GenerationIds } from "./store-generation.ts";
 
 /** Error answers have the ids too, because their events contain more details. */
 export function callerOf({ signal, values, responseHeader }: HandlerContext): Caller {
   const onRecorded = (ids: GenerationIds): void => setIdHeaders(responseHeader, ids);
-  return { signal, commit: values.get(commitEffectKey), onRecorded };
+  const principal = values.get(principalKey);
+  const keyId = principal?.kind === "user" ? undefined : principal?.actor.id;
+  return { keyId, signal, commit: values.get(commitEffectKey), onRecorded };
 }
 
 export function setIdHeaders(header: Headers, ids: Omit<GenerationIds, "parentId">): void {

@@ -2,6 +2,7 @@
 // event is stored. Source: docs/decisions.md, 7, 20.1, 21.1.
 
 import type { ProjectScope } from "../../access/scope.ts";
+import type { BudgetGate } from "../budgets/gate.ts";
 import type { Running } from "../../base/running.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
 import { AttemptsError, failureOf } from "./attempts.ts";
@@ -16,6 +17,8 @@ import {
 import type { CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";
 
 export type Caller = {
+  /** Id of the key that calls; undefined for a person. */
+  readonly keyId: string | undefined;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Runs the effect that stores the generation, at once or together with other writes. */
@@ -40,11 +43,15 @@ export type RecordedCall = Omit<ModelCall, "close"> & {
 };
 
 export type RecordedCalls = {
-  /** Opens a call. Fails like `ModelCalls`, and with INVALID_ARGUMENT naming a malformed id. */
+  /**
+   * Opens a call. Fails like `ModelCalls`, with BUDGET_EXHAUSTED, and with INVALID_ARGUMENT naming
+   * a malformed id.
+   */
   open(project: ProjectScope, options: RecordedCallOptions): Promise<RecordedCall>;
 };
 
 export type RecordedCallsOptions = StoreGenerationParts & {
+  readonly budgets: BudgetGate;
   readonly calls: ModelCalls;
   /** Keeps the service from stopping before running calls end. */
   readonly running: Pick<Running, "run">;
@@ -55,10 +62,11 @@ export type RecordedCallsOptions = StoreGenerationParts & {
  * stored.
  */
 export function createRecordedCalls(options: RecordedCallsOptions): RecordedCalls {
-  const { calls, running } = options;
+  const { calls, running, budgets } = options;
   return {
     async open(project, { caller, traceIds, recorded, ...rest }) {
       const ids = createGenerationIds(traceIds);
+      const charge = await budgets.admit(project, caller.keyId);
       const call = await calls.open(project, { ...rest, client: caller.signal });
       const { request } = rest;
       const { route, startedAtMs } = call;
@@ -75,7 +83,8 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
         try {
           const asked = { request, askedModel: route.asked, startedAtMs, endedAtMs: Date.now() };
           const finished = { ...recorded, ...ids, ...asked, ...end };
-          const estimate = await storeGeneration(options, project, finished, caller.commit);
+          const parts = { ...options, charge };
+          const estimate = await storeGeneration(parts, project, finished, caller.commit);
           caller.onRecorded(ids);
           return estimate;
         } finally {

@@ -9,6 +9,7 @@ import { errorLengthMax } from "../../base/limits.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
+import type { Charge } from "../budgets/gate.ts";
 import type { Prices } from "../prices/prices.ts";
 import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
 
@@ -30,6 +31,8 @@ export type StoreGenerationParts = {
   readonly tracingOf: TracingOf;
   readonly scopes: Pick<Scopes, "find">;
   readonly prices: Prices;
+  /** Counts the call in the commit of its event; undefined if no budget applies. */
+  readonly charge?: Charge | undefined;
 };
 
 /**
@@ -49,7 +52,9 @@ export async function storeGeneration(
   commit: (effect: () => Promise<void>) => Promise<void>,
 ): Promise<CostEstimate> {
   const estimate = estimateOf(parts.prices, generation);
-  await commit(() => store(parts, project, toEventWrite(generation, estimate)));
+  const { charge } = parts;
+  const effect = () => store(parts, project, toEventWrite(generation, estimate));
+  await commit(() => (charge ? charge.commit(effect, estimate.cost) : effect()));
   return estimate;
 }
 

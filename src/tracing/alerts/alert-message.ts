@@ -8,16 +8,13 @@ import type {
   AlertResponseSchema,
   AlertSchema,
   NotificationSchema,
-  NotificationTarget as TargetMessage,
-  NotificationTargetSchema,
 } from "../../../gen/waggle/v1/alert_pb.js";
-import { toStruct } from "../../base/struct.ts";
 import type { NotificationRow } from "../../notifications/store.ts";
-import type { Target, TargetInput } from "../../notifications/target.ts";
 import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
 import type { AlertFields } from "./alert-fields.ts";
 import type { Alert, ChangedAlert } from "./alerts.ts";
 import type { AlertValue, Evaluation } from "./store.ts";
+import { toTargetInputs, toTargetsMessage } from "./target-message.ts";
 
 export function toFields(message: FieldsMessage | undefined): AlertFields {
   if (!message) return {};
@@ -30,33 +27,10 @@ export function toFields(message: FieldsMessage | undefined): AlertFields {
     filters: filters.length > 0 ? filters.map(toFilterInput) : undefined,
     projections: projections.length > 0 ? projections : undefined,
     thresholds,
-    targets: notificationDetails && {
-      ...(notificationDetails.critical && { critical: toTarget(notificationDetails.critical) }),
-      ...(notificationDetails.resolved && { resolved: toTarget(notificationDetails.resolved) }),
-    },
+    targets: notificationDetails && toTargetInputs(notificationDetails),
     sampleSizeMin: minimumSampleSize,
     isSecretNew: rotateSigningSecret,
   };
-}
-
-function toTarget({ channel, metadata, userIds }: TargetMessage): TargetInput {
-  return { channel, metadata: metadata, userIds };
-}
-
-/** Returns a target as answers show it: of a secret URL only the origin. */
-function toTargetMessage(target: Target): MessageInitShape<typeof NotificationTargetSchema> {
-  const { channel } = target;
-  switch (channel) {
-    case "WEBHOOK":
-      return { channel, metadata: toStruct({ url: target.url }) };
-    case "SLACK":
-      return { channel, metadata: toStruct({ url: `${target.origin}/…` }) };
-    case "EMAIL":
-      return {
-        ...{ channel, metadata: toStruct({ emails: target.emails }) },
-        userIds: [...target.userIds],
-      };
-  }
 }
 
 /** Returns what people see of an alert's condition and switches together. */
@@ -75,10 +49,7 @@ export function toAlertMessage(alert: Alert): MessageInitShape<typeof AlertSchem
     ...{ filters, eventFilters: filters, projections, eventMetrics: projections },
     thresholds: { critical, ...(resolved && { resolved }) },
     frequency: alert.frequency,
-    notificationDetails: {
-      critical: toTargetMessage(targets.critical),
-      ...(targets.resolved && { resolved: toTargetMessage(targets.resolved) }),
-    },
+    notificationDetails: toTargetsMessage(targets),
     minimumSampleSize: alert.sampleSizeMin,
     ...{ isActive: alert.isActive, isMuted: alert.isMuted, state: stateOf(alert) },
     ...(lastResult && {

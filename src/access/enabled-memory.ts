@@ -1,10 +1,10 @@
-// Cache of what takes a project's new events, its online evaluators or its enabled queues, so that
-// ingestion does not query the database. Changes (access/changes) invalidate it.
+// Cache of the enabled evaluators, queues or budgets of a project, so that ingestion and model
+// calls do not query the database. Changes (access/changes) invalidate it.
 
-import { everything } from "../../access/caller-memory.ts";
-import { createByteCache } from "../../base/byte-cache.ts";
-import type { ProjectId } from "../../base/ids.ts";
-import { memoryOf } from "../../base/json-memory.ts";
+import { everything } from "./caller-memory.ts";
+import { createByteCache } from "../base/byte-cache.ts";
+import type { ProjectId } from "../base/ids.ts";
+import { memoryOf } from "../base/json-memory.ts";
 
 export type EnabledMemory<T> = {
   /** Returns what a project has, cached or by a lookup that concurrent callers share. */
@@ -18,7 +18,7 @@ export type EnabledMemory<T> = {
   forget(subject: string): void;
 };
 
-/** Enabled evaluators or queues of a project, and its organization. */
+/** Enabled evaluators, queues or budgets of a project, and its organization. */
 export type EnabledOfProject<T> = {
   readonly orgId: string;
   readonly enabled: readonly T[];
@@ -41,7 +41,7 @@ const bytesMaxDefault = 50_000_000;
 const lookupsMax = 100;
 
 /** What may be enabled: the beginning of the cache key. */
-export type EnabledKind = "evaluators" | "queues";
+export type EnabledKind = "evaluators" | "queues" | "budgets";
 
 /** Returns the cache key of a kind in a project, for invalidation (access/changes/changes.ts). */
 export function subjectOf(kind: EnabledKind, projectId: string): string {

@@ -8,7 +8,7 @@ import {
   createEnabledMemory,
   type EnabledOfProject,
   subjectOf,
-} from "../../../src/evaluation/online/enabled-memory.ts";
+} from "../../../src/access/enabled-memory.ts";
 
 const [one, two] = ["p1", "p2"] as readonly string[] as [ProjectId, ProjectId];
 

@@ -1,0 +1,52 @@
+// Converts what clients ask of budgets from messages, and budgets to messages.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type {
+  BudgetFields as FieldsMessage,
+  BudgetResponseSchema,
+  BudgetSchema,
+} from "../../../gen/waggle/v1/budget_pb.js";
+import { toTargetInputs, toTargetsMessage } from "../../tracing/alerts/target-message.ts";
+import type { Budget, BudgetFields, ChangedBudget } from "./budgets.ts";
+
+export function toFields(message: FieldsMessage | undefined): BudgetFields {
+  if (!message) return {};
+  const { amount, period, keyId, isActive, notificationDetails, rotateSigningSecret } = message;
+  return {
+    ...{ amount, period, keyId, isActive, isSecretNew: rotateSigningSecret },
+    targets: notificationDetails && toTargetInputs(notificationDetails),
+  };
+}
+
+/** Shares of the amount at which the state changes. */
+const warningShare = 0.8;
+
+function stateOf({ spent, amount }: Budget): string {
+  if (spent >= amount) return "exhausted";
+  return spent >= amount * warningShare ? "warning" : "ok";
+}
+
+export function toBudgetMessage(budget: Budget): MessageInitShape<typeof BudgetSchema> {
+  const { id, amount, period, keyId, isActive, spent, calls, unpriced, span, targets } = budget;
+  return {
+    ...{ id, amount, period, isActive, spent, calls, unpricedCalls: unpriced },
+    ...(keyId !== null && { keyId }),
+    state: stateOf(budget),
+    periodStart: timestampFromDate(span.start),
+    renewsAt: timestampFromDate(span.end),
+    ...(targets && { notificationDetails: toTargetsMessage(targets) }),
+    createdAt: timestampFromDate(budget.createdAt),
+    ...(budget.updatedAt && { updatedAt: timestampFromDate(budget.updatedAt) }),
+  };
+}
+
+export function toChangedMessage({
+  budget,
+  newSecret,
+}: ChangedBudget): MessageInitShape<typeof BudgetResponseSchema> {
+  return {
+    ...{ success: true, data: toBudgetMessage(budget) },
+    ...(newSecret !== undefined && { signingSecret: newSecret }),
+  };
+}

@@ -1,0 +1,40 @@
+// BudgetService: a message in, a message out, no decisions.
+
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { BudgetService } from "../../../gen/waggle/v1/budget_pb.js";
+import { actorOf, projectOf } from "../../access/call.ts";
+import { toBudgetMessage, toChangedMessage, toFields } from "./budget-message.ts";
+import type { Budgets, WhoseBudget } from "./budgets.ts";
+
+export function budgetHandlers(budgets: Budgets): ServiceImpl<typeof BudgetService> {
+  return {
+    async createBudget({ budget }, context) {
+      const project = projectOf(context);
+      return toChangedMessage(await budgets.create(project, toFields(budget), actorOf(context)));
+    },
+
+    async listBudgets(_request, context) {
+      const found = await budgets.list(projectOf(context));
+      return { success: true, data: found.map(toBudgetMessage) };
+    },
+
+    async getBudget({ budgetId }, context) {
+      const budget = await budgets.get(projectOf(context), budgetId);
+      return { success: true, data: toBudgetMessage(budget) };
+    },
+
+    async updateBudget({ budgetId, budget }, context) {
+      const whose = whoseOf(budgetId, context);
+      return toChangedMessage(await budgets.update(whose, toFields(budget)));
+    },
+
+    async deleteBudget({ budgetId }, context) {
+      await budgets.delete(whoseOf(budgetId, context));
+      return { success: true, message: "The budget is deleted." };
+    },
+  };
+}
+
+function whoseOf(id: string, context: HandlerContext): WhoseBudget {
+  return { project: projectOf(context), id, actor: actorOf(context) };
+}

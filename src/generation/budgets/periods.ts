@@ -1,0 +1,21 @@
+// Periods of budgets: days and months in UTC.
+
+import type { BudgetPeriod } from "./store.ts";
+
+export type Span = { readonly start: Date; readonly end: Date };
+
+/** Returns the period that a time is in. */
+export function spanOf(period: BudgetPeriod, timeMs: number): Span {
+  const time = new Date(timeMs);
+  const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()];
+  if (period === "MONTH") {
+    return {
+      start: new Date(Date.UTC(year, month, 1)),
+      end: new Date(Date.UTC(year, month + 1, 1)),
+    };
+  }
+  return {
+    start: new Date(Date.UTC(year, month, day)),
+    end: new Date(Date.UTC(year, month, day + 1)),
+  };
+}

@@ -1,0 +1,146 @@
+// SQL of budgets in the control database, and of their spend in the clusters.
+
+import type { ProjectId } from "../../base/ids.ts";
+import type { Sql } from "../../postgres/database.ts";
+
+export const budgetPeriods = ["DAY", "MONTH"] as const;
+export type BudgetPeriod = (typeof budgetPeriods)[number];
+
+export type BudgetRow = {
+  readonly id: string;
+  readonly projectId: ProjectId;
+  /** Null for all calls of the project. */
+  readonly keyId: string | null;
+  /** US dollars. */
+  readonly amount: number;
+  readonly period: BudgetPeriod;
+  readonly isActive: boolean;
+  readonly createdAt: Date;
+  readonly createdBy: string;
+  readonly updatedAt: Date | null;
+};
+
+export type NewBudget = Omit<BudgetRow, "createdAt" | "updatedAt">;
+
+/** Arbitrary constant; with a project, the key of the lock for changing its budgets. */
+const changeLockKey = 730_528;
+
+/** Waits until no other transaction changes a project's budgets. */
+export async function lockBudgets(sql: Sql, projectId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
+}
+
+/** Returns the budgets of a project, oldest first; or the one of an id. */
+export async function listBudgets(
+  sql: Sql,
+  projectId: string,
+  id?: string,
+): Promise<readonly BudgetRow[]> {
+  return sql<BudgetRow[]>`
+    select
+      budget_id as id, project_id as "projectId", key_id as "keyId", amount, period,
+      is_active as "isActive", created_at as "createdAt", created_by as "createdBy",
+      updated_at as "updatedAt"
+    from budgets
+    where project_id = ${projectId} ${id === undefined ? sql`` : sql`and budget_id = ${id}`}
+    order by created_at, budget_id`;
+}
+
+export async function insertBudget(sql: Sql, budget: NewBudget): Promise<void> {
+  await sql`
+    insert into budgets (budget_id, project_id, key_id, amount, period, is_active, created_by)
+    values (
+      ${budget.id}, ${budget.projectId}, ${budget.keyId}, ${budget.amount}, ${budget.period},
+      ${budget.isActive}, ${budget.createdBy}
+    )`;
+}
+
+export async function updateBudget(
+  sql: Sql,
+  { id, projectId, amount, isActive }: NewBudget,
+): Promise<void> {
+  await sql`
+    update budgets
+    set amount = ${amount}, is_active = ${isActive}, updated_at = clock_timestamp()
+    where project_id = ${projectId} and budget_id = ${id}`;
+}
+
+export async function deleteBudget(sql: Sql, projectId: string, id: string): Promise<void> {
+  await sql`delete from budgets where project_id = ${projectId} and budget_id = ${id}`;
+}
+
+/** A budget in one of its periods. */
+export type SpendKey = {
+  readonly projectId: ProjectId;
+  readonly budgetId: string;
+  readonly periodStart: Date;
+};
+
+export type Spend = {
+  readonly budgetId: string;
+  /** US dollars. */
+  readonly cost: number;
+  readonly calls: number;
+  readonly unpriced: number;
+  /** Share of `toldAmount`, in percent, that was told of. */
+  readonly told: number;
+  readonly toldAmount: number | null;
+};
+
+/** Returns what is spent of budgets in their periods; nothing for those without a call. */
+export async function listSpend(
+  sql: Sql,
+  projectId: string,
+  keys: readonly Omit<SpendKey, "projectId">[],
+): Promise<readonly Spend[]> {
+  return sql<Spend[]>`
+    select
+      budget_id as "budgetId", cost::double precision as cost, calls, unpriced, told,
+      told_amount as "toldAmount"
+    from budget_spend
+    where project_id = ${projectId}
+      and (budget_id, period_start) in (
+        select * from unnest(
+          ${keys.map(({ budgetId }) => budgetId)}::uuid[],
+          ${keys.map(({ periodStart }) => periodStart.toISOString())}::timestamptz[]
+        )
+      )`;
+}
+
+/** Adds a call to a budget in a period, and returns what is spent then. */
+export async function addSpend(
+  sql: Sql,
+  { projectId, budgetId, periodStart }: SpendKey,
+  cost: number | null,
+): Promise<Spend | undefined> {
+  const [row] = await sql<Spend[]>`
+    insert into budget_spend (project_id, budget_id, period_start, cost, calls, unpriced)
+    values (
+      ${projectId}, ${budgetId}, ${periodStart}, ${cost ?? 0}, 1, ${cost === null ? 1 : 0}
+    )
+    on conflict (project_id, budget_id, period_start) do update set
+      cost = budget_spend.cost + excluded.cost,
+      calls = budget_spend.calls + 1,
+      unpriced = budget_spend.unpriced + excluded.unpriced
+    returning
+      budget_id as "budgetId", cost::double precision as cost, calls, unpriced, told,
+      told_amount as "toldAmount"`;
+  return row;
+}
+
+/** Notes which share of an amount was told of. */
+export async function setTold(
+  sql: Sql,
+  { projectId, budgetId, periodStart }: SpendKey,
+  { told, amount }: { readonly told: number; readonly amount: number },
+): Promise<void> {
+  await sql`
+    update budget_spend set told = ${told}, told_amount = ${amount}
+    where project_id = ${projectId} and budget_id = ${budgetId}
+      and period_start = ${periodStart}`;
+}
+
+/** Deletes what was spent of a budget. */
+export async function deleteSpend(sql: Sql, projectId: string, budgetId: string): Promise<void> {
+  await sql`delete from budget_spend where project_id = ${projectId} and budget_id = ${budgetId}`;
+}

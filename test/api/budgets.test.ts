@@ -1,0 +1,219 @@
+// Budgets over the whole service: calls of models under a budget of the project and of a key.
+// Source: docs/budgets.md; docs/decisions.md, 49.1.
+
+import OpenAI from "openai";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { encryptionKeyFlag } from "../support/alerts.ts";
+import { providersOf } from "../support/chats.ts";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { addKey, withKey } from "../support/tenants.ts";
+import { nowhere } from "./access-rows.ts";
+
+let service: TestService;
+let standIn: StandIn;
+
+beforeAll(async () => {
+  standIn = await startOpenAiStandIn();
+  service = await startService({
+    providers: providersOf(standIn),
+    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": new URL(nowhere).host },
+  });
+});
+afterAll(async () => {
+  await service.stop();
+  await standIn.stop();
+});
+
+type Answer = { readonly status: number; readonly json: JsonObject; readonly retryAfter: string };
+
+/** A project, with calls of its budgets by a data plane key and of a model by any key. */
+async function givenAProject() {
+  const project = await givenAMetricProject(service);
+  const options = { kind: "data_plane", root: "project" } as const;
+  const credential = await withKey(service.database, project, options);
+  const path = `${service.url}/v1/projects/${project.projectId}/budgets`;
+
+  async function send(
+    url: string,
+    method: string,
+    headers: object,
+    body?: object,
+  ): Promise<Answer> {
+    const response = await fetch(url, {
+      method,
+      headers: { ...headers, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const json = (await response.json()) as JsonObject;
+    return { status: response.status, json, retryAfter: response.headers.get("retry-after") ?? "" };
+  }
+
+  return {
+    project,
+    budgets: (method: string, id = "", body?: object) => send(path + id, method, credential, body),
+    create: async (body: object): Promise<string> => {
+      const { status, json } = await send(path, "POST", credential, body);
+      expect({ status, json }).toMatchObject({ status: 200 });
+      return (json["data"] as { id: string }).id;
+    },
+    get: async (id: string): Promise<JsonObject> =>
+      (await send(`${path}/${id}`, "GET", credential)).json["data"] as JsonObject,
+    chat: (model = "openai/gpt-4o-mini", key = project.key, headers: object = {}) =>
+      send(
+        `${service.url}/chat`,
+        "POST",
+        { authorization: `Bearer ${key}`, ...headers },
+        { project: project.projectName, model, messages: [{ role: "user", content: "hi" }] },
+      ),
+  };
+}
+
+async function costOfOneCall(): Promise<number> {
+  const { chat } = await givenAProject();
+  const { json } = await chat();
+  return json["cost"] as number;
+}
+
+/** Returns the types of the notifications of a project that were asked for. */
+async function toldOf({ projectId }: MetricProject): Promise<readonly string[]> {
+  const rows = await service.database.sql()<{ type: string }[]>`
+    select type from notifications
+    join outbox on outbox.workflow_id like '%' || notification_id
+    where project_id = ${projectId} order by notifications.created_at`;
+  return rows.map(({ type }) => type);
+}
+
+test("a budget counts calls, tells of 80 % and of 100 %, and refuses the next call", async () => {
+  const cost = await costOfOneCall();
+  const { project, create, get, chat } = await givenAProject();
+  const critical = { channel: "WEBHOOK", metadata: { url: nowhere } };
+  const amount = cost * 2.2;
+  const id = await create({ amount, period: "DAY", notification_details: { critical } });
+
+  const statuses = [(await chat()).status];
+  const first = await get(id);
+  statuses.push((await chat()).status);
+  const second = await get(id);
+  statuses.push((await chat()).status);
+  const third = await get(id);
+  const refused = await chat();
+
+  expect(cost).toBeGreaterThan(0);
+  expect(statuses).toEqual([200, 200, 200]);
+  expect([first, second, third]).toMatchObject([
+    { spent: expect.closeTo(cost, 12) as number, calls: 1, state: "ok", unpriced_calls: 0 },
+    { spent: expect.closeTo(2 * cost, 12) as number, calls: 2, state: "warning" },
+    { spent: expect.closeTo(3 * cost, 12) as number, calls: 3, state: "exhausted" },
+  ]);
+  expect(refused).toMatchObject({ status: 429, json: { errorCode: "BUDGET_EXHAUSTED" } });
+  expect(refused.json["message"]).toMatch(
+    /^the budget of the project of \$[\d.e-]+ a day is spent/,
+  );
+  expect(Number(refused.retryAfter)).toBeGreaterThan(0);
+  expect(Number(refused.retryAfter)).toBeLessThanOrEqual(86_400);
+  await vi.waitUntil(async () => (await toldOf(project)).length === 2);
+  expect(await toldOf(project)).toEqual(["budget.warning", "budget.exhausted"]);
+  const { totalEvents } = await project.ok("POST /v1/events/export", {
+    filters: [{ field: "event_type", operator: "is", value: "model" }],
+  });
+  expect(totalEvents).toBe(3);
+});
+
+test("a raised budget admits calls again; an inactive one neither counts nor refuses", async () => {
+  const { budgets, create, get, chat } = await givenAProject();
+  const id = await create({ amount: 1e-9, period: "MONTH" });
+  const before = [(await chat()).status, (await chat()).status];
+
+  await budgets("PATCH", `/${id}`, { amount: 1 });
+  const raised = await chat();
+  await budgets("PATCH", `/${id}`, { amount: 1e-9, is_active: false });
+  const inactive = await chat();
+
+  expect(before).toEqual([200, 429]);
+  expect([raised.status, inactive.status]).toEqual([200, 200]);
+  expect(await get(id)).toMatchObject({ calls: 2, state: "exhausted", is_active: false });
+  await budgets("DELETE", `/${id}`);
+  expect((await budgets("GET", `/${id}`)).status).toBe(404);
+  expect((await chat()).status).toBe(200);
+});
+
+test("the budget of a key refuses that key alone, as OpenAI's errors too", async () => {
+  const { project, create, chat } = await givenAProject();
+  const options = { kind: "project", root: "project" } as const;
+  const { keyId, secret } = await addKey(service.database, project, options);
+  await create({ amount: 1e-9, period: "MONTH", key_id: keyId });
+  const client = new OpenAI({ apiKey: secret, baseURL: `${service.url}/v1`, maxRetries: 0 });
+
+  const first = await chat("openai/gpt-4o-mini", secret);
+  const proxied = client.chat.completions.create({
+    ...{ model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] },
+  });
+
+  expect(first.status).toBe(200);
+  await expect(proxied).rejects.toMatchObject({
+    status: 429,
+    message: expect.stringContaining("the budget of this key") as string,
+  });
+  expect((await chat()).status).toBe(200);
+});
+
+test("a call counts once by its Idempotency-Key, and as 0 without a price", async () => {
+  const { create, get, chat } = await givenAProject();
+  const id = await create({ amount: 10, period: "DAY" });
+  const headers = { "idempotency-key": "once" };
+
+  await chat("openai/gpt-4o-mini", undefined, headers);
+  await chat("openai/gpt-4o-mini", undefined, headers);
+  await chat("local/never-priced");
+
+  expect(await get(id)).toMatchObject({ calls: 2, unpriced_calls: 1, state: "ok" });
+});
+
+test("calls at once are all counted", async () => {
+  const { create, get, chat } = await givenAProject();
+  const id = await create({ amount: 10, period: "DAY" });
+
+  const answers = await Promise.all(Array.from({ length: 40 }, () => chat()));
+
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  expect(await get(id)).toMatchObject({ calls: 40 });
+});
+
+test.each<{ name: string; body: object; field: string }>([
+  { name: "no amount", body: { period: "DAY" }, field: "amount" },
+  { name: "an amount of nothing", body: { amount: 0, period: "DAY" }, field: "amount" },
+  { name: "another period", body: { amount: 1, period: "WEEK" }, field: "period" },
+  { name: "no key", body: { amount: 1, period: "DAY", key_id: "x" }, field: "key_id" },
+  {
+    name: "a target of resolved",
+    body: {
+      ...{ amount: 1, period: "DAY" },
+      notification_details: { resolved: { channel: "WEBHOOK", metadata: { url: nowhere } } },
+    },
+    field: "notification_details.resolved",
+  },
+])("$name is a 400 that names $field", async ({ body, field }) => {
+  const { budgets } = await givenAProject();
+
+  const { status, json } = await budgets("POST", "", body);
+
+  expect(status).toBe(400);
+  expect(json["message"]).toMatch(new RegExp(`^${field}: `));
+});
+
+test("a key of another organization is refused, and a second budget is a 409", async () => {
+  const { budgets, create } = await givenAProject();
+  const other = await givenAMetricProject(service);
+  const options = { kind: "project", root: "project" } as const;
+  const { keyId } = await addKey(service.database, other, options);
+
+  expect((await budgets("POST", "", { amount: 1, period: "DAY", key_id: keyId })).status).toBe(400);
+  const id = await create({ amount: 1, period: "DAY" });
+  const again = await budgets("POST", "", { amount: 2, period: "DAY" });
+
+  expect(again).toMatchObject({ status: 409, json: { errorCode: "BUDGET_EXISTS" } });
+  expect(again.json["message"]).toContain(id);
+});
