@@ -15,6 +15,7 @@ import {
   parseClusters,
   parseEmail,
   parseEncryptionKeys,
+  parseFilePlace,
   parseIssuer,
   parseList,
   parseOptional,
@@ -155,6 +156,18 @@ const table = {
     "provider-private-hosts",
     "private host or host:port that tenants may name",
     parsePrivateHosts,
+  ),
+  /** Where sessions that retention deletes are written before; undefined: nowhere. */
+  retentionExport: setting(
+    "retention-export",
+    "files of deleted sessions: a folder, or s3://bucket/prefix",
+    parseFilePlace,
+  ),
+  /** S3-compatible server that replaces AWS. */
+  retentionS3Endpoint: setting(
+    "retention-s3-endpoint",
+    "S3-compatible server of these files: https://host",
+    parseOrigin,
   ),
   /** Server of e-mails of alerts; undefined: none are sent. */
   smtpUrl: setting("smtp-url", "mail server: smtp://user:password@host:587", parseSmtpUrl),

@@ -15,6 +15,23 @@ export function parseSmtpUrl(text: string): string | undefined {
   return text;
 }
 
+/** A folder, or a bucket with the beginning of the names of its objects. */
+export type FilePlace =
+  | { readonly folder: string; readonly bucket?: never }
+  | { readonly bucket: string; readonly prefix: string };
+
+/** Reads a folder, or `s3://bucket/prefix`; undefined for an empty text. */
+export function parseFilePlace(text: string): FilePlace | undefined {
+  if (text === "") return undefined;
+  const [, bucket, prefix = ""] =
+    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(text) ?? [];
+  if (bucket !== undefined) return { bucket, prefix: prefix.replace(/\/$/, "") };
+  if (/^[a-z0-9]+:\/\//i.test(text)) {
+    throw new Error(`must be a folder or s3://bucket/prefix, not ${JSON.stringify(text)}`);
+  }
+  return { folder: text };
+}
+
 /** Returns the text unchanged. */
 export function parseText(text: string): string {
   return text;

@@ -130,6 +130,15 @@ export const deliveryMsMax = 15_000;
 export const deliveriesMax = 32;
 export const deliveriesOfProjectMax = 4;
 
+/**
+ * Maximum days of a retention; then sessions, events and bytes that one batch of its deletion looks
+ * at. A larger session is a batch of its own.
+ */
+export const retentionDaysMax = 3_650;
+export const retentionBatchSessionsMax = 200;
+export const retentionBatchEventsMax = 5_000;
+export const retentionBatchBytesMax = 16 * MB;
+
 /** Maximum metrics of a project: one page holds all of them, and the running ones are in memory. */
 export const metricsOfProjectMax = 1_000;
 

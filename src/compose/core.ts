@@ -23,6 +23,7 @@ import { createOutbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { createAlerts } from "../tracing/alerts/alerts.ts";
+import { createRetention } from "../tracing/retention/retention.ts";
 import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
 import { createTracing } from "../tracing/tracing.ts";
 
@@ -138,9 +139,10 @@ export async function createCore(options: CoreOptions) {
   tracing.listen(evaluation.listener);
   const charts = createStoredCharts({ ...access, database });
   const alerts = createAlerts({ ...access, database, notifications, tracingOf: tracing.of });
+  const retention = createRetention({ ...access, database, clusters });
   return {
     ...access,
-    ...{ manifest, people, controlplane, tracing, charts, notifications, alerts },
+    ...{ manifest, people, controlplane, tracing, charts, notifications, alerts, retention },
     ...{ generation, evaluation },
   };
 }

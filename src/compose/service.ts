@@ -41,6 +41,7 @@ import { ProjectService } from "../../gen/waggle/v1/project_pb.js";
 import { ProviderCredentialService } from "../../gen/waggle/v1/provider_credential_pb.js";
 import { QueueService } from "../../gen/waggle/v1/queue_pb.js";
 import { RunService } from "../../gen/waggle/v1/run_pb.js";
+import { RetentionService } from "../../gen/waggle/v1/retention_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { WorkspaceService } from "../../gen/waggle/v1/workspace_pb.js";
 import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";
@@ -111,6 +112,7 @@ import { chartHandlers } from "../tracing/charts/handlers.ts";
 import { encodeParquet } from "../tracing/export/parquet.ts";
 import { feedbackHandlers } from "../tracing/feedback/handlers.ts";
 import { tracingHandlers } from "../tracing/model-events/handlers.ts";
+import { retentionHandlers } from "../tracing/retention/handlers.ts";
 import { sessionHandlers } from "../tracing/sessions/handlers.ts";
 import type { TracingOf } from "../tracing/tracing.ts";
 import { traceHandlers } from "../transport/otlp/handlers.ts";
@@ -171,6 +173,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       addTracingServices(router, tracing.of);
       router.service(ChartService, chartHandlers(core.charts, tracing.of));
       router.service(AlertService, alertHandlers(core.alerts));
+      const isExported = config.retentionExport !== undefined;
+      router.service(RetentionService, retentionHandlers(core.retention, isExported));
       addGenerationServices(router, generation);
       addEvaluationServices(router, evaluation);
     },

@@ -11,6 +11,8 @@ import { createRelay } from "../outbox/relay.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { createAlertChecks } from "../tracing/alerts/evaluate.ts";
+import { createDeletion } from "../tracing/retention/deletion.ts";
+import { createFileStore } from "../tracing/retention/file-store.ts";
 import { createEventArchive } from "../tracing/archive/archive.ts";
 import { createActivities } from "../workflows/activities.ts";
 import { createWorkflowClient } from "../workflows/client.ts";
@@ -62,6 +64,15 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
     tracingOf: tracing.of,
     findProject: (projectId) => findProject(scopes, projectId),
   });
+  const deletion = createDeletion({
+    ...core,
+    database,
+    clusters,
+    tracingOf: tracing.of,
+    findProject: (projectId) => findProject(scopes, projectId),
+    files:
+      config.retentionExport && createFileStore(config.retentionExport, config.retentionS3Endpoint),
+  });
   const activities = createActivities({
     archives,
     keys,
@@ -73,6 +84,7 @@ export async function startWorkerApp(options: WorkerAppOptions): Promise<WorkerA
     backfillRuns,
     executionRuns,
     alertChecks,
+    deletion,
     notifications: core.notifications,
   });
   const relay = createRelay({ database, client, logger });

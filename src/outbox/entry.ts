@@ -90,6 +90,18 @@ export type DeliverNotificationInput = {
   readonly actor: string;
 };
 
+/** Input of applyRetention. */
+export type ApplyRetentionInput = {
+  readonly projectId: ProjectId;
+  readonly orgId: string;
+  readonly projectName: string;
+  readonly runId: string;
+  readonly days: number;
+  /** Sessions whose newest event ended before this time go, in Unix milliseconds. */
+  readonly cutoffMs: number;
+  readonly actor: string;
+};
+
 /** Workflows that finish even if their scope is archived meanwhile. */
 export const lastingWorkflowTypes = [
   "archiveOrganization",
@@ -107,10 +119,11 @@ export const startedWorkflowTypes = [
   "executeRun",
   "evaluateAlert",
   "deliverNotification",
+  "applyRetention",
 ] as const;
 
 /** Workflow types that schedules of Temporal start, for all projects. */
-export const scheduledWorkflowTypes = ["checkAlerts"] as const;
+export const scheduledWorkflowTypes = ["checkAlerts", "checkRetention"] as const;
 
 export type WorkflowType = (typeof startedWorkflowTypes)[number];
 export type ScheduledWorkflowType = (typeof scheduledWorkflowTypes)[number];
@@ -124,7 +137,7 @@ export type OutboxEntry = {
    * Readable, and equal for equal work: `archive-<level>-<id>`, `revoke-key-<key id>`,
    * `evaluate-<name>-v<version>-<chunk id>`, `backfill-<name>-<backfill id>-<run>`,
    * `execute-<name>-<project id>-<run id>-<turn>`, `alert-<name>-<alert id>-<end of the period>`,
-   * `notify-<title>-<notification id>`.
+   * `notify-<title>-<notification id>`, `retain-<project>-<run id>`.
    */
   readonly workflowId: string;
   /** Plain JSON: the input of the type. */
@@ -204,6 +217,13 @@ export function deliverNotificationEntry(input: DeliverNotificationInput): Outbo
   const workflowId = `notify-${toSlug(title)}-${notificationId}`;
   const workflowType = "deliverNotification";
   return { workflowType, workflowId, input, orgId, scopeId: projectId, actor };
+}
+
+/** Returns the entry for the workflow that deletes the sessions that a project keeps no longer. */
+export function applyRetentionEntry(input: ApplyRetentionInput): OutboxEntry {
+  const { projectName, runId, orgId, projectId, actor } = input;
+  const workflowId = `retain-${toSlug(projectName)}-${runId}`;
+  return { workflowType: "applyRetention", workflowId, input, orgId, scopeId: projectId, actor };
 }
 
 const slugCharactersMax = 40;

@@ -4,6 +4,7 @@ import { createArchiveProjectActivities } from "./archive-project/activities.ts"
 import type { ArchiveActivitiesOptions } from "./archive-project/activities.ts";
 import { createArchiveScopeActivities } from "./archive-scope/activities.ts";
 import { createBackfillActivities } from "./backfill/activities.ts";
+import { createApplyRetentionActivities } from "./apply-retention/activities.ts";
 import { createCheckAlertsActivities } from "./check-alerts/activities.ts";
 import { createDeliverNotificationActivities } from "./deliver-notification/activities.ts";
 import { createEvaluateAlertActivities } from "./evaluate-alert/activities.ts";
@@ -14,6 +15,7 @@ import { createWaitForServersActivities } from "./wait-for-servers/activities.ts
 
 type ActivitiesOptions = ArchiveActivitiesOptions &
   Parameters<typeof createBackfillActivities>[0] &
+  Parameters<typeof createApplyRetentionActivities>[0] &
   Parameters<typeof createCheckAlertsActivities>[0] &
   Parameters<typeof createDeliverNotificationActivities>[0] &
   Parameters<typeof createEvaluateAlertActivities>[0] &
@@ -29,6 +31,7 @@ export function createActivities(options: ActivitiesOptions) {
     ...createArchiveProjectActivities(options),
     ...createArchiveScopeActivities(options),
     ...createBackfillActivities(options),
+    ...createApplyRetentionActivities(options),
     ...createCheckAlertsActivities(options),
     ...createDeliverNotificationActivities(options),
     ...createEvaluateAlertActivities(options),

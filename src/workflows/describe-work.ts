@@ -2,6 +2,7 @@
 // Without side effects, because workflows import this file.
 
 import type {
+  ApplyRetentionInput,
   ArchiveInput,
   BackfillInput,
   DeliverNotificationInput,
@@ -38,6 +39,8 @@ export function describeWork(type: WorkflowType, input: unknown): Description {
       return describeExecution(input as ExecuteRunInput);
     case "evaluateAlert":
       return describeAlert(input as EvaluateAlertInput);
+    case "applyRetention":
+      return describeRetention(input as ApplyRetentionInput);
     case "deliverNotification":
       return describeDelivery(input as DeliverNotificationInput);
     default:
@@ -132,6 +135,18 @@ function describeDelivery(input: DeliverNotificationInput): Description {
       "Safe to terminate: then it is not delivered.",
     ].join("\n"),
     memo: { title, notification: notificationId, organization: orgId, project: projectId, actor },
+  };
+}
+
+function describeRetention(input: ApplyRetentionInput): Description {
+  const { projectName, days, cutoffMs, runId, orgId, projectId, actor } = input;
+  return {
+    staticSummary: summarize(`retention of ${projectName}`, `${days} days`),
+    staticDetails: [
+      `Deletes the sessions of project ${projectId} whose newest event ended before`,
+      `${new Date(cutoffMs).toISOString()}, in batches. Safe to terminate: the next run goes on.`,
+    ].join("\n"),
+    memo: { name: projectName, run: runId, organization: orgId, project: projectId, actor },
   };
 }
 

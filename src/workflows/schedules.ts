@@ -8,7 +8,7 @@ import { taskQueue } from "./client.ts";
 type Schedule = {
   readonly id: string;
   readonly workflowType: ScheduledWorkflowType;
-  readonly every: "1 minute";
+  readonly every: "1 minute" | "1 hour";
   readonly note: string;
 };
 
@@ -18,6 +18,12 @@ const schedules: readonly Schedule[] = [
     workflowType: "checkAlerts",
     every: "1 minute",
     note: "Asks for the check of every alert whose hour, day, week or month has ended.",
+  },
+  {
+    id: "waggle-retention",
+    workflowType: "checkRetention",
+    every: "1 hour",
+    note: "Asks for the daily deletion of the sessions that projects keep no longer.",
   },
 ];
 

@@ -5,6 +5,8 @@ export {
   archiveOrganization,
   archiveWorkspace,
 } from "./archive-scope/workflow.ts";
+export { applyRetention } from "./apply-retention/workflow.ts";
+export { checkRetention } from "./check-retention/workflow.ts";
 export { checkAlerts } from "./check-alerts/workflow.ts";
 export { deliverNotification } from "./deliver-notification/workflow.ts";
 export { evaluateAlert } from "./evaluate-alert/workflow.ts";

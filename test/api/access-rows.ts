@@ -495,12 +495,23 @@ function credentialRows(root: string): readonly Row[] {
   ];
 }
 
+const retentionPath = `${project}/retention`;
+const retentionRow = (route: string, rpc: string, action: string, rest?: Rest) =>
+  row(route, rpc, `project.retention.${action}`, dataPlane, rest);
+
+const retentionRows: readonly Row[] = [
+  retentionRow(`GET ${retentionPath}`, "GetRetention", "get"),
+  retentionRow(`PUT ${retentionPath}`, "PutRetention", "put", { body: { days: 30 } }),
+  retentionRow(`DELETE ${retentionPath}`, "DeleteRetention", "put"),
+  retentionRow(`GET ${retentionPath}/runs`, "ListRetentionRuns", "get"),
+];
+
 const budgetPath = `${project}/budgets`;
 const oneBudget = `${budgetPath}/{budget_id}`;
 const budget: Rest = { need: "budget" };
 const anAmount = { amount: 1, period: "DAY" };
 const budgetRow = (route: string, rpc: string, action: string, rest?: Rest) =>
-  row(route, rpc, `project.budget.${action}`, ["data_plane"], rest);
+  row(route, rpc, `project.budget.${action}`, dataPlane, rest);
 
 const budgetRows: readonly Row[] = [
   budgetRow(`POST ${budgetPath}`, "CreateBudget", "create", { body: anAmount }),
@@ -704,6 +715,7 @@ export const contractRows: readonly Row[] = [
   ...chartRows,
   ...alertRows,
   ...budgetRows,
+  ...retentionRows,
   ...generationRows,
   ...metricRows,
   ...runRows,

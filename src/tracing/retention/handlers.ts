@@ -1,0 +1,66 @@
+// RetentionService: a message in, a message out, no decisions.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type {
+  RetentionRunSchema,
+  RetentionSchema,
+  RetentionService,
+} from "../../../gen/waggle/v1/retention_pb.js";
+import { actorOf, projectOf } from "../../access/call.ts";
+import type { Retention, RetentionRow, RunRow } from "./retention.ts";
+
+/** `isExported` tells whether the operator has set where files go. */
+export function retentionHandlers(
+  retention: Retention,
+  isExported: boolean,
+): ServiceImpl<typeof RetentionService> {
+  const toAnswer = (row: RetentionRow | undefined) => ({
+    success: true,
+    data: toMessage(row, isExported),
+  });
+  return {
+    async getRetention(_request, context) {
+      return toAnswer(await retention.get(projectOf(context)));
+    },
+
+    async putRetention({ days }, context) {
+      return toAnswer(await retention.put(projectOf(context), days, actorOf(context)));
+    },
+
+    async deleteRetention(_request, context) {
+      await retention.delete(projectOf(context), actorOf(context));
+      return toAnswer(undefined);
+    },
+
+    async listRetentionRuns({ limit, cursor }, context) {
+      const found = await retention.listRuns(projectOf(context), { limit, cursor });
+      const { items, nextCursor } = found;
+      return {
+        ...{ success: true, data: items.map(toRunMessage) },
+        ...(nextCursor !== undefined && { nextCursor }),
+      };
+    },
+  };
+}
+
+function toMessage(
+  row: RetentionRow | undefined,
+  isExported: boolean,
+): MessageInitShape<typeof RetentionSchema> {
+  if (!row) return { isExported };
+  return { days: row.days, isExported, updatedAt: timestampFromDate(row.updatedAt) };
+}
+
+function toRunMessage(run: RunRow): MessageInitShape<typeof RetentionRunSchema> {
+  const { sessions, events, scores, annotationItems, annotationScores, feedback } = run;
+  return {
+    ...{ id: run.id, state: run.state, cutoff: timestampFromDate(run.cutoff) },
+    deleted: { sessions, events, scores, annotationItems, annotationScores, feedback },
+    skippedSessions: run.skippedSessions,
+    files: [...run.files],
+    createdAt: timestampFromDate(run.createdAt),
+    ...(run.endedAt && { endedAt: timestampFromDate(run.endedAt) }),
+  };
+}

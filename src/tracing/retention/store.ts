@@ -1,0 +1,290 @@
+// SQL of retention: the days in the control database; sessions and reports in the clusters.
+
+import type { PendingQuery, Row } from "postgres";
+import type { ProjectId } from "../../base/ids.ts";
+import type { Position } from "../../base/pages.ts";
+import type { Sql } from "../../postgres/database.ts";
+import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
+
+export type RetentionRow = {
+  readonly projectId: ProjectId;
+  readonly days: number;
+  readonly updatedAt: Date;
+  readonly updatedBy: string;
+};
+
+export async function findRetention(
+  sql: Sql,
+  projectId: string,
+): Promise<RetentionRow | undefined> {
+  const [row] = await sql<RetentionRow[]>`
+    select
+      project_id as "projectId", days, updated_at as "updatedAt", updated_by as "updatedBy"
+    from retentions
+    where project_id = ${projectId}`;
+  return row;
+}
+
+/** Sets the days of a project; its next run is due at once. */
+export async function putRetention(
+  sql: Sql,
+  projectId: string,
+  { days, updatedBy }: Pick<RetentionRow, "days" | "updatedBy">,
+): Promise<void> {
+  await sql`
+    insert into retentions (project_id, days, updated_by)
+    values (${projectId}, ${days}, ${updatedBy})
+    on conflict (project_id) do update set
+      days = excluded.days,
+      due_at = clock_timestamp(),
+      updated_at = clock_timestamp(),
+      updated_by = excluded.updated_by`;
+}
+
+export async function deleteRetention(sql: Sql, projectId: string): Promise<void> {
+  await sql`delete from retentions where project_id = ${projectId}`;
+}
+
+/** Locks projects whose run is due, the longest due first; skips locked ones. */
+export async function lockDue(sql: Sql, limit: number): Promise<readonly RetentionRow[]> {
+  return sql<RetentionRow[]>`
+    -- of all projects
+    select
+      project_id as "projectId", days, updated_at as "updatedAt", updated_by as "updatedBy"
+    from retentions
+    where due_at <= clock_timestamp()
+    order by due_at, project_id
+    limit ${limit}
+    for update skip locked`;
+}
+
+export async function setDue(sql: Sql, projectId: string, dueAt: Date): Promise<void> {
+  await sql`update retentions set due_at = ${dueAt} where project_id = ${projectId}`;
+}
+
+/** Place of a session among those of its project, by start and id. */
+export type SessionPlace = { readonly startUs: number; readonly sessionId: string };
+
+/** Sessions that began before a time, after a place, oldest first. */
+export async function listSessions(
+  sql: Sql,
+  projectId: string,
+  {
+    beforeUs,
+    after,
+    limit,
+  }: {
+    readonly beforeUs: number;
+    readonly after: SessionPlace | undefined;
+    readonly limit: number;
+  },
+): Promise<readonly SessionPlace[]> {
+  return sql<SessionPlace[]>`
+    select start_time_us as "startUs", event_id as "sessionId"
+    from events
+    where project_id = ${projectId} and event_type = 'session' and event_id = session_id
+      and start_time_us < ${beforeUs}
+      ${after ? sql`and (start_time_us, event_id) > (${after.startUs}, ${after.sessionId})` : sql``}
+    order by start_time_us, event_id
+    limit ${limit}`;
+}
+
+/** A session as it is now: whether it changed shows in `state`. */
+export type SessionState = {
+  readonly sessionId: string;
+  readonly events: number;
+  /** Latest start or end of its events. */
+  readonly newestUs: number;
+  /** Approximate bytes of its events. */
+  readonly bytes: number;
+  /** Ids and row versions of all events, as a hash. */
+  readonly state: string;
+};
+
+/** Returns the states of sessions. */
+export async function listStates(
+  sql: Sql,
+  projectId: string,
+  sessionIds: readonly string[],
+): Promise<readonly SessionState[]> {
+  // A row has another xmin after each change.
+  return sql<SessionState[]>`
+    select
+      session_id as "sessionId",
+      count(*)::integer as events,
+      max(greatest(start_time_us, coalesce(end_time_us, start_time_us))) as "newestUs",
+      sum(pg_column_size(inputs) + pg_column_size(outputs) + pg_column_size(metadata)
+        + pg_column_size(config) + 500)::bigint as bytes,
+      md5(string_agg(event_id || ' ' || xmin::text, ',' order by event_id)) as state
+    from events
+    where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
+      and event_type <> 'pending'
+    group by session_id`;
+}
+
+/**
+ * Locks sessions in the order of every writer: their events, then their totals, without which no
+ * writer adds an event.
+ */
+export async function lockSessions(
+  sql: Sql,
+  projectId: string,
+  sessionIds: readonly string[],
+): Promise<void> {
+  await sql`
+    with locked as materialized (
+      select 1
+      from events
+      where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
+        and event_type <> 'pending'
+      order by event_id
+      for update)
+    select count(*) from locked`;
+  await sql`
+    with locked as materialized (
+      select 1
+      from session_totals
+      where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
+      order by session_id
+      for update)
+    select count(*) from locked`;
+}
+
+/** Numbers of deleted rows. */
+export type Deleted = {
+  readonly sessions: number;
+  readonly events: number;
+  readonly scores: number;
+  readonly annotationItems: number;
+  readonly annotationScores: number;
+  readonly feedback: number;
+};
+
+/** Deletes locked sessions with all that belongs to them, and counts the rows. */
+export async function deleteSessions(
+  sql: Sql,
+  projectId: string,
+  sessionIds: readonly string[],
+): Promise<Deleted> {
+  const ids = sql`array(
+    select event_id from events
+    where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
+      and event_type <> 'pending')`;
+  const countOf = (table: string) => sql`
+    (select count(*)::integer from ${sql(table)}
+      where project_id = ${projectId} and event_id = any(${ids}))`;
+  const [counts] = await sql<Omit<Deleted, "sessions" | "events" | "feedback">[]>`
+    select
+      ${countOf("scores")} as scores,
+      ${countOf("annotation_items")} as "annotationItems",
+      ${countOf("annotation_scores")} as "annotationScores"`;
+  const { count: feedback } = await sql`
+    delete from feedback where project_id = ${projectId} and generation_id = any(${ids})`;
+  // Triggers delete the scores, and what belongs to annotation queues.
+  const { count: events } = await sql`
+    delete from events
+    where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
+      and event_type <> 'pending'`;
+  await sql`
+    delete from session_totals
+    where project_id = ${projectId} and session_id = any(${sessionIds}::text[])`;
+  const none = { scores: 0, annotationItems: 0, annotationScores: 0 };
+  return { ...none, ...counts, sessions: sessionIds.length, events, feedback };
+}
+
+export type RunRow = Deleted & {
+  readonly id: string;
+  readonly projectId: ProjectId;
+  readonly state: "running" | "completed";
+  readonly cutoff: Date;
+  readonly afterUs: number | null;
+  readonly afterId: string | null;
+  readonly batches: number;
+  readonly skippedSessions: number;
+  readonly files: readonly string[];
+  readonly createdAt: Date;
+  readonly createdAtUs: number;
+  readonly endedAt: Date | null;
+};
+
+type Fragment = PendingQuery<Row[]>;
+
+function selectRuns(sql: Sql): Fragment {
+  return sql`
+    select
+      run_id as id, project_id as "projectId", state, cutoff, after_us as "afterUs",
+      after_id as "afterId", batches, sessions, events, scores,
+      annotation_items as "annotationItems", annotation_scores as "annotationScores", feedback,
+      skipped_sessions as "skippedSessions", files, created_at as "createdAt",
+      ended_at as "endedAt", ${selectCreatedAtUs(sql, "created_at")}
+    from retention_runs`;
+}
+
+/** Inserts a run unless it is there. */
+export async function insertRun(
+  sql: Sql,
+  { id, projectId, cutoff }: Pick<RunRow, "id" | "projectId" | "cutoff">,
+): Promise<void> {
+  await sql`
+    insert into retention_runs (run_id, project_id, state, cutoff)
+    values (${id}, ${projectId}, 'running', ${cutoff})
+    on conflict do nothing`;
+}
+
+export async function findRun(
+  sql: Sql,
+  projectId: string,
+  id: string,
+): Promise<RunRow | undefined> {
+  const [row] = await sql<RunRow[]>`
+    ${selectRuns(sql)} where project_id = ${projectId} and run_id = ${id}`;
+  return row;
+}
+
+/** Returns the runs of a project, newest first. */
+export async function listRuns(
+  sql: Sql,
+  projectId: string,
+  { limit, after }: { readonly limit: number; readonly after: Position | undefined },
+): Promise<readonly RunRow[]> {
+  return sql<RunRow[]>`
+    ${selectRuns(sql)}
+    where project_id = ${projectId} and ${isBefore(sql, ["created_at", "run_id"], after)}
+    order by created_at desc, run_id desc
+    limit ${limit}`;
+}
+
+export type Batch = {
+  readonly deleted: Deleted;
+  readonly skipped: number;
+  readonly file: string | undefined;
+  readonly after: SessionPlace;
+};
+
+/** Adds a batch to the report of a run. */
+export async function addBatch(
+  sql: Sql,
+  { projectId, id }: Pick<RunRow, "projectId" | "id">,
+  { deleted, skipped, file, after }: Batch,
+): Promise<void> {
+  await sql`
+    update retention_runs
+    set after_us = ${after.startUs},
+      after_id = ${after.sessionId},
+      batches = batches + 1,
+      sessions = sessions + ${deleted.sessions},
+      events = events + ${deleted.events},
+      scores = scores + ${deleted.scores},
+      annotation_items = annotation_items + ${deleted.annotationItems},
+      annotation_scores = annotation_scores + ${deleted.annotationScores},
+      feedback = feedback + ${deleted.feedback},
+      skipped_sessions = skipped_sessions + ${skipped},
+      files = files || ${file === undefined ? [] : [file]}::text[]
+    where project_id = ${projectId} and run_id = ${id}`;
+}
+
+export async function endRun(sql: Sql, projectId: string, id: string): Promise<void> {
+  await sql`
+    update retention_runs set state = 'completed', ended_at = clock_timestamp()
+    where project_id = ${projectId} and run_id = ${id} and state = 'running'`;
+}

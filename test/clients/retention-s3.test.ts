@@ -1,0 +1,82 @@
+// Files of deleted sessions in a bucket of an S3-compatible server: moto 5.2.1 from PyPI, over real
+// HTTP. Source: docs/retention.md.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { CreateBucketCommand, GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { createFileStore } from "../../src/tracing/retention/file-store.ts";
+import { installPython, sayMissing } from "./environment.ts";
+import { programTimeoutMs } from "./program.ts";
+
+let server: ChildProcess | undefined;
+let endpoint: string;
+let client: S3Client;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  const environment = await installPython("s3.txt");
+  sayMissing("S3", environment);
+  ({ missing } = environment);
+  if (environment.missing !== undefined) return;
+  const port = await freePort();
+  endpoint = `http://127.0.0.1:${port}`;
+  const program = join(environment.folder, "bin/moto_server");
+  server = spawn(program, ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+  await vi.waitUntil(() => fetch(endpoint).catch(() => undefined), { timeout: 60_000 });
+  // The chain of AWS finds them, as on an operator's machine.
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "waggle");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
+  client = new S3Client({ endpoint, region: "us-east-1", forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: "traces" }));
+}, programTimeoutMs);
+afterAll(() => {
+  vi.unstubAllEnvs();
+  client?.destroy();
+  server?.kill();
+});
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip(missing);
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+async function read(key: string): Promise<string | undefined> {
+  const { Body: body } = await client.send(new GetObjectCommand({ Bucket: "traces", Key: key }));
+  return body?.transformToString();
+}
+
+async function* pieces(...texts: readonly string[]) {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+test("a file is an object under the prefix, and replaces one of the same name", async () => {
+  const files = createFileStore({ bucket: "traces", prefix: "old/waggle" }, endpoint);
+
+  await files.put("p/r/000001.parquet", pieces("cut", " off"));
+  await files.put("p/r/000001.parquet", pieces("whole ", "séance ", "x".repeat(3_000_000)));
+
+  const text = await read("old/waggle/p/r/000001.parquet");
+  expect(text?.slice(0, 13)).toBe("whole séance ");
+  expect(text).toHaveLength(13 + 3_000_000);
+});
+
+test("a bucket that is absent, and bytes that fail, are errors", async () => {
+  const absent = createFileStore({ bucket: "no-such-bucket", prefix: "" }, endpoint);
+  const files = createFileStore({ bucket: "traces", prefix: "" }, endpoint);
+  async function* failing() {
+    yield Buffer.from("half");
+    throw new Error("the stream broke");
+  }
+
+  await expect(absent.put("a.parquet", pieces("x"))).rejects.toThrow("bucket does not exist");
+  await expect(files.put("b.parquet", failing())).rejects.toThrow("the stream broke");
+  await expect(read("b.parquet")).rejects.toThrow("key does not exist");
+});

@@ -1,0 +1,113 @@
+// Deletion of old sessions beside writers and faults, on a real database.
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createOutbox } from "../../src/outbox/outbox.ts";
+import { createUuid } from "../../src/base/ids.ts";
+import type { ProjectScope } from "../../src/access/scope.ts";
+import { createTracing } from "../../src/tracing/tracing.ts";
+import { createDeletion } from "../../src/tracing/retention/deletion.ts";
+import type { FileStore } from "../../src/tracing/retention/file-store.ts";
+import { putRetention } from "../../src/tracing/retention/store.ts";
+import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { scopeOfProject } from "../support/keys.ts";
+import { givenAProject } from "../support/project.ts";
+
+let own: TestDatabase;
+let project: ProjectScope;
+beforeEach(async () => {
+  own = await createTestDatabase();
+  const local = await givenAProject(own.database);
+  project = { ...scopeOfProject(local), ...local, clusterId: "default" };
+});
+afterEach(() => own.drop());
+
+const dayMs = 86_400_000;
+
+/** Returns a deletion of sessions older than 30 days, with files that go to `put`. */
+async function givenADeletion(put: FileStore["put"]) {
+  const { database } = own;
+  const clusters = openTestClusters(database);
+  const { of: tracingOf } = createTracing({ clusters });
+  const deletion = createDeletion({
+    ...{ database, clusters, tracingOf, outbox: createOutbox(database), files: { put } },
+    findProject: () => Promise.resolve(project),
+  });
+  const { projectId, orgId } = project;
+  await putRetention(database.sql(), projectId, { days: 30, updatedBy: "test" });
+  const input = {
+    ...{ projectId, orgId, projectName: "p", runId: createUuid(), days: 30, actor: "test" },
+    cutoffMs: Date.now() - 30 * dayMs,
+  };
+  const { events } = tracingOf(project);
+  for (const session of ["a", "b"]) {
+    await events.create(projectId, {
+      ...{ event_id: `${session}1`, session_id: session, event_type: "tool", source: "test" },
+      ...{ inputs: {}, start_time: Date.now() - 40 * dayMs },
+    });
+  }
+  const step = () => deletion.step(input, new AbortController().signal);
+  const ids = async (): Promise<string[]> => {
+    const rows = await database.sql()<{ id: string }[]>`
+      select event_id as id from events where project_id = ${projectId} order by event_id`;
+    return rows.map(({ id }) => id);
+  };
+  return { step, ids, events, projectId };
+}
+
+async function drain(bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of bytes);
+}
+
+test("a session that changes after its file is written is kept for the next run", async () => {
+  const { step, ids, events, projectId } = await givenADeletion(async (_name, bytes) => {
+    await drain(bytes);
+    await events.update(projectId, "a1", { metadata: { late: true } });
+  });
+
+  const first = await step();
+  const second = await step();
+
+  expect(first).toEqual({ isDone: false, sessions: 1, events: 2 });
+  expect(second.isDone).toBe(true);
+  expect(await ids()).toEqual(["a", "a1"]);
+});
+
+test("a session that gets an event after its file is written is kept", async () => {
+  const { step, ids, events, projectId } = await givenADeletion(async (_name, bytes) => {
+    await drain(bytes);
+    await events.create(projectId, {
+      ...{ event_id: "b2", session_id: "b", event_type: "tool", source: "test", inputs: {} },
+      start_time: Date.now() - 40 * dayMs,
+    });
+  });
+
+  await step();
+
+  expect(await ids()).toEqual(["b", "b1", "b2"]);
+});
+
+test("nothing goes while its file cannot be written, and its name stays the same", async () => {
+  const names: string[] = [];
+  const { step, ids } = await givenADeletion(async (name, bytes) => {
+    names.push(name);
+    await drain(bytes);
+    if (names.length === 1) throw new Error("no space left on device");
+  });
+
+  await expect(step()).rejects.toThrow("no space left");
+  const kept = await ids();
+  await step();
+
+  expect(kept).toEqual(["a", "a1", "b", "b1"]);
+  expect(await ids()).toEqual([]);
+  expect(names[0]).toMatch(/\/000001\.parquet$/);
+  expect(names[1]).toBe(names[0]);
+});
+
+test("a run that was asked for deletes nothing once the days are raised", async () => {
+  const { step, ids, projectId } = await givenADeletion(() => Promise.resolve());
+  await putRetention(own.database.sql(), projectId, { days: 60, updatedBy: "test" });
+
+  expect(await step()).toEqual({ isDone: true, sessions: 0, events: 0 });
+  expect(await ids()).toHaveLength(4);
+});
