@@ -124,15 +124,15 @@ export function createNotifications(options: NotificationsOptions): Notification
     }
     const secrets = tryOpen(keys, targetsRow);
     if (secrets === undefined) return { error: "its secret cannot be opened; set it again" };
+    const url = secrets.urls?.[row.role];
+    if (url === undefined) return { error: "it has no address any more", isFinal: true };
     if (target.channel === "SLACK") {
-      const url = secrets.slack?.[row.role];
-      if (url === undefined) return { error: "it has no address any more", isFinal: true };
       return postJson(addressGuard, { url, body: JSON.stringify({ text: textOf(row) }) });
     }
     const body = JSON.stringify(payloadOf(row));
     const signature = { id: row.id, atMs: Date.now(), body };
     const headers = signWebhook(secrets.signingSecret ?? "", signature);
-    return postJson(addressGuard, { url: target.url, headers, body });
+    return postJson(addressGuard, { url, headers, body });
   }
 
   /** Sends a notification once and records it. */

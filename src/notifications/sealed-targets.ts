@@ -50,10 +50,10 @@ export async function putTargets(
   const isKept = (isSigned && newSecret === undefined) || !checked;
   const held = isKept && before ? openForChange(keys, before) : {};
   const signingSecret = isSigned ? (newSecret ?? held.signingSecret) : undefined;
-  const slack = checked ? checked.slack : held.slack;
+  const urls = checked ? checked.urls : held.urls;
   const secrets: TargetSecrets = {
     ...(signingSecret !== undefined && { signingSecret }),
-    ...(slack && Object.keys(slack).length > 0 && { slack }),
+    ...(urls && Object.keys(urls).length > 0 && { urls }),
   };
   const seal = Object.keys(secrets).length === 0 ? null : keys.seal(secrets, bindingOf(key));
   await store.putTargets(sql, { ...key, targets, seal });

@@ -30,9 +30,8 @@ export type TargetInputs = {
 
 /** A target without secrets. */
 export type Target =
-  | { readonly channel: "WEBHOOK"; readonly url: string }
-  /** Scheme and host of a URL that is a secret itself. */
-  | { readonly channel: "SLACK"; readonly origin: string }
+  /** Scheme and host of a URL. The URL is a secret: a sender needs nothing else. */
+  | { readonly channel: "WEBHOOK" | "SLACK"; readonly origin: string }
   | {
       readonly channel: "EMAIL";
       readonly emails: readonly string[];
@@ -44,8 +43,8 @@ export type Targets = { readonly critical: Target; readonly resolved?: Target | 
 export type TargetSecrets = {
   /** Signs the webhooks of both targets: `whsec_` and base64. */
   readonly signingSecret?: string;
-  /** Addresses of the targets at Slack. */
-  readonly slack?: Partial<Readonly<Record<Role, string>>>;
+  /** URLs of the targets. */
+  readonly urls?: Partial<Readonly<Record<Role, string>>>;
 };
 
 export type TargetRules = {
@@ -57,16 +56,16 @@ export type TargetRules = {
 };
 
 /** Parts of a target that a request asks for. */
-type Parsed = { readonly target: Target; readonly slackUrl?: string };
+type Parsed = { readonly target: Target; readonly url?: string };
 
-/** Targets that may be stored, and their addresses at Slack. */
+/** Targets that may be stored, and their URLs. */
 export type CheckedTargets = {
   readonly targets: Targets;
-  readonly slack: TargetSecrets["slack"];
+  readonly urls: TargetSecrets["urls"];
 };
 
 /**
- * Returns the targets that a request asks for, and the addresses at Slack. Throws INVALID_ARGUMENT
+ * Returns the targets that a request asks for, and their URLs. Throws INVALID_ARGUMENT
  * naming the field.
  */
 export async function parseTargets(
@@ -78,9 +77,9 @@ export async function parseTargets(
   const second = resolved && (await parseTarget(`${path}.resolved`, resolved, rules));
   return {
     targets: { critical: first.target, ...(second && { resolved: second.target }) },
-    slack: {
-      ...(first.slackUrl !== undefined && { critical: first.slackUrl }),
-      ...(second?.slackUrl !== undefined && { resolved: second.slackUrl }),
+    urls: {
+      ...(first.url !== undefined && { critical: first.url }),
+      ...(second?.url !== undefined && { resolved: second.url }),
     },
   };
 }
@@ -96,13 +95,18 @@ async function parseTarget(
   if (userIds.length > 0) refuse(`${path}.user_ids`, "are for EMAIL");
   const url = parseUrl(`${path}.metadata.url`, metadata["url"]);
   await rules.addressGuard.assertAllowed(`${path}.metadata.url`, url);
-  if (channel === "WEBHOOK") return { target: { channel, url } };
-  return { target: { channel, origin: new URL(url).origin }, slackUrl: url };
+  return { target: { channel, origin: new URL(url).origin }, url };
 }
+
+/** Stands in answers for the part of a URL that is not shown. */
+export const shownPath = "/…";
 
 function parseUrl(field: string, given: JsonValue | undefined): string {
   if (typeof given !== "string") return refuse(field, "must be a URL");
   assertText(field, given, webhookUrlLengthMax);
+  if (given.endsWith(shownPath)) {
+    return refuse(field, "must be the whole URL; answers show only its beginning");
+  }
   const url = URL.parse(given);
   if (!url || !/^https?:$/.test(url.protocol)) return refuse(field, "must be an http or https URL");
   if (url.username !== "" || url.password !== "") {

@@ -230,7 +230,10 @@ async function addSchedules(
   try {
     await client.ensureSchedules();
   } catch (error) {
-    logger.error({ err: error }, "the schedules cannot be made; alerts are not checked");
+    logger.error(
+      { err: error },
+      "the schedules cannot be made; alerts are not checked, and nothing is deleted",
+    );
   }
 }
 

@@ -54,7 +54,7 @@ test("an alert has every field, under both kinds of keys and on both paths", asy
   });
 
   const filters = [{ field: "event_type", operator: "is", value: "model", type: "string" }];
-  const critical = { channel: "WEBHOOK", metadata: { url: `${receiver.url}/hook` }, user_ids: [] };
+  const critical = { channel: "WEBHOOK", metadata: { url: `${receiver.url}/…` }, user_ids: [] };
   const want = {
     ...{ id: alert.id, name: "slow models", description: null, alert_type: "AGGREGATE" },
     ...{ aggregation: "AVERAGE", filters, event_filters: filters, projections: ["duration"] },
@@ -141,6 +141,7 @@ test.each<{ name: string; change: JsonObject; field: string }>([
     { channel: "PIGEON", metadata: {}, field: "channel" },
     { channel: "WEBHOOK", metadata: {}, field: "metadata.url" },
     { channel: "WEBHOOK", metadata: { url: "ftp://a.example" }, field: "metadata.url" },
+    { channel: "SLACK", metadata: { url: "https://a.example/…" }, field: "metadata.url" },
     { channel: "WEBHOOK", metadata: { url: "https://u:p@a.example" }, field: "metadata.url" },
     { channel: "WEBHOOK", metadata: { url: "http://127.0.0.1:1/" }, field: "metadata.url" },
     { channel: "SLACK", metadata: { url: "http://169.254.169.254/" }, field: "metadata.url" },
@@ -235,9 +236,10 @@ test("only so many tests an hour", async () => {
   });
 });
 
-test("a Slack address is sealed and shown by its origin only", async () => {
+test("an address is sealed and shown by its origin only", async () => {
   const project = await givenAMetricProject(service);
   const target = (path: string) => ({ channel: "SLACK", metadata: { url: receiver.url + path } });
+  const webhook = { channel: "WEBHOOK", metadata: { url: `${receiver.url}/secret-three` } };
   const details = { critical: target("/T0/secret-one"), resolved: target("/T0/secret-two") };
   const { alert, secret } = await create(project, {
     ...anAlert(receiver.url, { notification_details: details }),
@@ -254,6 +256,7 @@ test("a Slack address is sealed and shown by its origin only", async () => {
   expect(JSON.parse(receiver.received[0]?.body ?? "")).toEqual({
     text: expect.stringMatching(/^\*Test: slow models/) as string,
   });
+  await project.ok(`PUT /v1/alerts/${alert.id}`, { notification_details: { critical: webhook } });
   const { data } = await project.ok(`GET /v1/alerts/${alert.id}`);
   const stored = await service.database.sql()`
     select (select json_agg(t) from notification_targets as t)::text

@@ -4,6 +4,7 @@
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";
 import { benchBlocking } from "./blocking.ts";
+import { benchCharts } from "./charts.ts";
 import { benchCompare, compareLoads } from "./compare.ts";
 import { benchEvaluate, evaluateParts } from "./evaluate.ts";
 import { benchGateway, gatewayParts } from "./gateway.ts";
@@ -16,6 +17,7 @@ import { benchSmall } from "./small.ts";
 const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only LOAD] [--node FLAG]…
        npm run bench -- small [--rounds N] [--events N] [--node FLAG]…
        npm run bench -- read [--runs N] [--events N] [--node FLAG]…
+       npm run bench -- charts [--runs N] [--events N] [--node FLAG]…
        npm run bench -- runs [--runs N] [--events DATAPOINTS] [--node FLAG]…
        npm run bench -- access [--rounds N] [--runs N]
        npm run bench -- gateway [--rounds N] [--requests N] [--only PART] [--node FLAG]…
@@ -59,6 +61,13 @@ switch (positionals[0]) {
   case "read":
     await benchRead({
       runs: Number(values.runs),
+      events: Number(values.events ?? 1_000_000),
+      nodeFlags: values.node,
+    });
+    break;
+  case "charts":
+    await benchCharts({
+      runs: 3 * Number(values.runs),
       events: Number(values.events ?? 1_000_000),
       nodeFlags: values.node,
     });

@@ -89,8 +89,9 @@ describe("rotate", () => {
   test("seals the secrets of notification targets too", async () => {
     await given(older, ["a"]);
     const key = { projectId: project.projectId, ownerId: createUuid() };
-    const url = "https://hooks.example.org";
-    const checked = { targets: { critical: { channel: "WEBHOOK", url } }, slack: {} } as const;
+    const origin = "https://hooks.example.org";
+    const urls = { critical: `${origin}/a` };
+    const checked = { targets: { critical: { channel: "WEBHOOK", origin } }, urls } as const;
     const sql = own.database.sql();
     const [before, after] = [createEncryptionKeys([older]), createEncryptionKeys([newer])];
     const { newSecret } = await putTargets({ sql, keys: before }, key, { checked });
@@ -99,7 +100,7 @@ describe("rotate", () => {
 
     expect(report).toMatchObject({ resealed: 2, uses: [{ keyId: "newer", count: 2 }] });
     const row = await findTargets(sql, key);
-    expect(row && openSecrets(after, row)).toEqual({ signingSecret: newSecret });
+    expect(row && openSecrets(after, row)).toEqual({ signingSecret: newSecret, urls });
     expect(row?.targets).toEqual(checked.targets);
   });
 

@@ -85,8 +85,7 @@ export declare type NotificationTarget = Message<"waggle.v1.NotificationTarget">
   channel: string;
 
   /**
-   * `url` for WEBHOOK and SLACK; `emails`, a list, for EMAIL. The URL of SLACK is a secret: answers have only
-   * its origin.
+   * `url` for WEBHOOK and SLACK; `emails`, a list, for EMAIL. A URL is a secret: answers have only its origin.
    *
    * @generated from field: google.protobuf.Struct metadata = 2;
    */

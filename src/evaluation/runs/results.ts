@@ -196,8 +196,11 @@ function pick(
   const type = eventType || "session";
   const picked = new Map<string, string>();
   for (const event of events) {
-    const isAsked = event.eventType === type && (!eventName || event.eventName === eventName);
     const { datapointId } = event;
+    // An event of type session inside a session is none itself (docs/decisions.md, 38).
+    const isOfType =
+      event.eventType === type && (type !== "session" || event.eventId === event.sessionId);
+    const isAsked = isOfType && (!eventName || event.eventName === eventName);
     if (isAsked && datapointId !== null && !picked.has(datapointId)) {
       picked.set(datapointId, event.eventId);
     }

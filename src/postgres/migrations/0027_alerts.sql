@@ -7,7 +7,7 @@ create table notification_targets (
   project_id uuid not null references projects,
   -- {"critical": target, "resolved": target}, without secrets.
   targets json not null,
-  -- The secret that signs webhooks, and the addresses of Slack.
+  -- The secret that signs webhooks, and the URLs.
   sealed bytea,
   encryption_key_id text,
   check ((sealed is null) = (encryption_key_id is null))

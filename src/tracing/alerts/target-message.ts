@@ -8,7 +8,13 @@ import type {
   NotificationTargetSchema,
 } from "../../../gen/waggle/v1/alert_pb.js";
 import { toStruct } from "../../base/struct.ts";
-import type { Target, TargetInput, TargetInputs, Targets } from "../../notifications/target.ts";
+import {
+  shownPath,
+  type Target,
+  type TargetInput,
+  type TargetInputs,
+  type Targets,
+} from "../../notifications/target.ts";
 
 export function toTargetInputs({ critical, resolved }: DetailsMessage): Partial<TargetInputs> {
   return {
@@ -31,14 +37,13 @@ function toTarget({ channel, metadata, userIds }: TargetMessage): TargetInput {
   return { channel, metadata: metadata, userIds };
 }
 
-/** Returns a target as answers show it: of a secret URL only the origin. */
+/** Returns a target as answers show it: of a URL only the origin. */
 function toTargetMessage(target: Target): MessageInitShape<typeof NotificationTargetSchema> {
   const { channel } = target;
   switch (channel) {
     case "WEBHOOK":
-      return { channel, metadata: toStruct({ url: target.url }) };
     case "SLACK":
-      return { channel, metadata: toStruct({ url: `${target.origin}/…` }) };
+      return { channel, metadata: toStruct({ url: target.origin + shownPath }) };
     case "EMAIL":
       return {
         ...{ channel, metadata: toStruct({ emails: target.emails }) },

