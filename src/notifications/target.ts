@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import type { AddressGuard } from "../base/address-guard.ts";
 import { assertText } from "../base/assert-text.ts";
+import { parseChoice } from "../base/choices.ts";
 import { refuse } from "../base/errors.ts";
 import { emailLengthMax, webhookUrlLengthMax } from "../base/field-limits.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
@@ -89,8 +90,7 @@ async function parseTarget(
   { channel: name, metadata = {}, userIds }: TargetInput,
   rules: TargetRules,
 ): Promise<Parsed> {
-  const channel = channels.find((one) => one === name);
-  if (!channel) return refuse(`${path}.channel`, `must be one of ${channels.join(", ")}`);
+  const channel = parseChoice(`${path}.channel`, channels, name);
   if (channel === "EMAIL") return { target: await parseMail(path, metadata, userIds, rules) };
   if (userIds.length > 0) refuse(`${path}.user_ids`, "are for EMAIL");
   const url = parseUrl(`${path}.metadata.url`, metadata["url"]);

@@ -148,7 +148,10 @@ describe("POST /chat", () => {
     [{ configuration: "absent" }, "configuration: the project has no such configuration"],
     [{ configuration: "" }, "configuration: the project has no such configuration"],
     [{ configuration: "refused", environment: "dev" }, "none of this name deployed in dev"],
-    [{ configuration: "refused", environment: "test" }, "environment: must be dev, staging or"],
+    [
+      { configuration: "refused", environment: "test" },
+      'environment: must be one of dev, staging, prod, not "test"',
+    ],
     [{ environment: "dev" }, "environment: needs a configuration"],
     [{ configuration: "refused" }, "inputs.name: is missing"],
     [{ messages: [], model: "openai/m" }, "messages: must have at least one message"],
@@ -158,7 +161,7 @@ describe("POST /chat", () => {
     const response = await chats.chat({ model: undefined, messages: [user], ...body });
 
     expect(response.status).toBe(400);
-    expect(await response.text()).toContain(message);
+    expect(((await response.json()) as { message: string }).message).toContain(message);
   });
 
   test("finds no configuration of another project", async () => {

@@ -122,7 +122,9 @@ test("another type of file is refused, and another project's dataset is absent",
 
   expect([plain.status, plain.message]).toEqual([
     400,
-    expect.stringMatching(/^content-type: must be one of application\/x-ndjson/),
+    expect.stringMatching(
+      /^content-type: must be one of application\/x-ndjson.*, not "text\/plain"$/,
+    ),
   ]);
   expect(foreign.status).toBe(404);
   const response = await fetch(`${service.url}/v1/datasets/${dataset}/export`, {

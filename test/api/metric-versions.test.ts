@@ -172,6 +172,13 @@ describe("POST /v1/metrics/{id}/versions", () => {
       want: "content.x: the operator must be one of",
     },
     {
+      body: {
+        message: "m",
+        content: { filters: { filterArray: [{ field: "x", operator: "like\n" }] } },
+      },
+      want: ', not "like\\n"',
+    },
+    {
       body: { message: "m", content: { categories: [{ category: "a", score: "b" }] } },
       want: "content.categories[0].score: must be a number",
     },

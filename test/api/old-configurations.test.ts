@@ -111,7 +111,7 @@ describe("/tools", () => {
     [{ name: "" }, "name: "],
     [{ name: "a".repeat(201) }, "name: must be at most 200 characters long"],
     [{ description: "a".repeat(10_001) }, "description: must be at most 10000 characters long"],
-    [{ type: "other" }, "type: must be function or tool"],
+    [{ type: "other" }, 'type: must be one of function, tool, not "other"'],
     [{ parameters: undefined }, "parameters: "],
   ])("refuse %j by name", async (more, message) => {
     const project = await givenAMetricProject(service);

@@ -92,8 +92,10 @@ describe("a chat completion", () => {
     expect(event.config).not.toHaveProperty("messages");
   });
 
-  test("records every choice where there are several", async () => {
+  test("is one call to the provider with several choices, all recorded", async () => {
+    const { length } = proxied.standIn.requests;
     const event = await proxied.eventOf(await proxied.chat({ model: "up/m", messages, n: 2 }));
+    expect(proxied.standIn.requests).toHaveLength(length + 1);
 
     expect(event.outputs).toMatchObject({
       choices: [

@@ -176,7 +176,7 @@ describe("runs", () => {
     [
       "POST /v1/runs",
       { status: "done" },
-      'status: "done" is none of pending, running, completed, failed, cancelled',
+      'status: must be one of pending, running, completed, failed, cancelled, not "done"',
     ],
     [
       "POST /v1/runs",
@@ -187,7 +187,7 @@ describe("runs", () => {
     [
       "GET /v1/runs?sort_by=cost",
       undefined,
-      "sort_by: must be one of created_at, updated_at, name, status",
+      'sort_by: must be one of created_at, updated_at, name, status, not "cost"',
     ],
   ])("refuse by name: %s %j", async (route, body, message) => {
     const project = await givenAMetricProject(service);
@@ -302,7 +302,7 @@ describe("the result of a run", () => {
       status: 400,
       json: {
         message: expect.stringMatching(
-          /^aggregate_function: "mode" is none of average, sum, count, min, max, median, p90/,
+          /^aggregate_function: must be one of average, sum, count, min, max, median, p90.*, not "mode"$/,
         ) as string,
       },
     });

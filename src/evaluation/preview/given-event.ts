@@ -1,6 +1,7 @@
 // Converts the event of a run request to the form in which evaluators see stored events.
 // Source: docs/spec.md, "Metrics and evaluations"; docs/evaluators.md.
 
+import { parseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { isJsonObject } from "../../base/json.ts";
@@ -39,9 +40,7 @@ function assertField(name: string, value: JsonValue): void {
   if (buckets.some((bucket) => bucket === name) && !isJsonObject(value)) {
     refuse(field, "must be an object");
   }
-  if (name === "event_type" && !eventTypes.some((type) => type === value)) {
-    refuse(field, `must be one of ${eventTypes.join(", ")}`);
-  }
+  if (name === "event_type") parseChoice(field, eventTypes, value);
   if (!isSound(value, nestingDepthMax)) {
     refuse(field, `may nest ${nestingDepthMax} levels, and its numbers must be finite`);
   }

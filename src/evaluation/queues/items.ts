@@ -2,6 +2,7 @@
 // Source: docs/queues.md; docs/decisions.md, 45.1.
 
 import type { ProjectScope } from "../../access/scope.ts";
+import { parseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import {
   formatKeyCursor,
@@ -183,6 +184,5 @@ function assertFew(field: string, eventIds: readonly string[]): void {
 }
 
 function parseState(text: string): ItemState {
-  const found = store.itemStates.find((state) => state === text);
-  return found ?? refuse("state", `must be one of ${store.itemStates.join(", ")}`);
+  return parseChoice("state", store.itemStates, text);
 }

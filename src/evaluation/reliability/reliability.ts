@@ -2,6 +2,7 @@
 // Source: docs/judges.md; docs/decisions.md, 46.2 to 46.4.
 
 import type { ProjectScope } from "../../access/scope.ts";
+import { parseChoice } from "../../base/choices.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import { parseTimeMs } from "../../base/iso-time.ts";
@@ -138,8 +139,7 @@ async function getHuman(
 }
 
 function parseBucket(text: string | undefined): BucketName {
-  const name = bucketNames.find((known) => known === (text || "day"));
-  return name ?? refuse("bucket", `must be one of ${bucketNames.join(", ")}`);
+  return parseChoice("bucket", bucketNames, text || "day");
 }
 
 function parsePeriod({ start, end }: ReliabilityRequest) {

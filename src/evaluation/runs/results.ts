@@ -2,8 +2,8 @@
 // Source: docs/experiments.md.
 
 import type { ProjectScope } from "../../access/scope.ts";
+import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
-import { quoteText } from "../../base/quote-text.ts";
 import type { SelectedEvent } from "../../tracing/events/event-row.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
@@ -184,7 +184,7 @@ function parseAggregate(text: string): AggregateName {
   const name = text === "" ? "average" : text.toLowerCase();
   return (
     aggregateNames.find((known) => known === name) ??
-    refuse("aggregate_function", `${quoteText(text)} is none of ${aggregateNames.join(", ")}`)
+    refuseChoice("aggregate_function", aggregateNames, text)
   );
 }
 

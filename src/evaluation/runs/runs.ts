@@ -2,6 +2,7 @@
 // docs/decisions.md, 39.3.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
+import { parseChoice, refuseChoice } from "../../base/choices.ts";
 import { runDescriptionLengthMax, runNameLengthMax } from "../../base/field-limits.ts";
 import {
   runBytesMax,
@@ -11,7 +12,6 @@ import {
 } from "../../base/tenant-limits.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
-import { quoteText } from "../../base/quote-text.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
@@ -263,11 +263,9 @@ function parseOrder({ sortBy, sortOrder }: RunsRequest) {
   const column = sortBy || "created_at";
   const isColumn = (text: string): text is keyof typeof sortColumns =>
     Object.hasOwn(sortColumns, text);
-  if (!isColumn(column)) {
-    return refuse("sort_by", `must be one of ${Object.keys(sortColumns).join(", ")}`);
-  }
-  if (!["", "asc", "desc"].includes(sortOrder)) refuse("sort_order", "must be asc or desc");
-  return { sortBy: column, isAscending: sortOrder === "asc" };
+  if (!isColumn(column)) return refuseChoice("sort_by", Object.keys(sortColumns), column);
+  const order = parseChoice("sort_order", ["asc", "desc"], sortOrder || "desc");
+  return { sortBy: column, isAscending: order === "asc" };
 }
 
 function assertRange(field: string, value: number, max: number): void {
@@ -305,7 +303,7 @@ function merge(before: RunFields, change: RunChange): RunFields {
 
 function parseStatus(text: string): RunStatus {
   const status = runStatuses.find((one) => one === text.toLowerCase());
-  return status ?? refuse("status", `${quoteText(text)} is none of ${runStatuses.join(", ")}`);
+  return status ?? refuseChoice("status", runStatuses, text);
 }
 
 function assertText(field: string, text: string | null, lengthMax: number): void {

@@ -7,6 +7,7 @@ import type { AccessChanges } from "../../access/changes/changes.ts";
 import type { Keys } from "../../access/keys/keys.ts";
 import { isWithin, type ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
+import { parseChoice } from "../../base/choices.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import { budgetsOfProjectMax } from "../../base/tenant-limits.ts";
@@ -203,8 +204,7 @@ async function parseNew(
   fields: BudgetFields,
 ): Promise<Pick<BudgetRow, "amount" | "period" | "keyId" | "isActive">> {
   const { amount, keyId = null, isActive = true } = fields;
-  const period = budgetPeriods.find((one) => one === fields.period);
-  if (!period) return refuse("period", `must be one of ${budgetPeriods.join(", ")}`);
+  const period = parseChoice("period", budgetPeriods, fields.period);
   if (keyId !== null) await assertKeyOf(keys, project, keyId);
   return { amount: parseAmount(amount), period, keyId, isActive };
 }

@@ -1,7 +1,7 @@
 // A configuration, the content of its versions, and the names of versions and environments. Pure.
 // Source: docs/decisions.md, 44.1, 44.2; docs/prompts.md.
 
-import { refuse } from "../../base/errors.ts";
+import { parseChoice } from "../../base/choices.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { hashContent, parseVersion } from "../../base/versions.ts";
 
@@ -37,8 +37,7 @@ export type Configuration = Content & {
 
 /** Throws INVALID_ARGUMENT naming the field unless the text names an environment. */
 export function parseEnvironment(text: string, field = "env"): Environment {
-  const environment = environments.find((one) => one === text);
-  return environment ?? refuse(field, "must be dev, staging or prod");
+  return parseChoice(field, environments, text);
 }
 
 /** Returns the number of a version from its name or number; undefined if it is malformed. */

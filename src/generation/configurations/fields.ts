@@ -1,6 +1,7 @@
 // Checks the fields of a configuration; unknown keys of its parameters pass unchecked.
 // Source: docs/decisions.md, 44.1; docs/prompts.md.
 
+import { faultOfChoice, refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import {
   configurationNameLengthMax,
@@ -133,12 +134,12 @@ function checkTemplate(fields: Fields): void {
 function oneOf(fields: Fields, name: string, values: readonly string[], isRequired: boolean): void {
   const value = isRequired ? fields.needText(name) : fields.text(name);
   if (value === undefined || values.includes(value)) return;
-  fields.refuse(name, `must be ${values.slice(0, -1).join(", ")} or ${values.at(-1) ?? ""}`);
+  fields.refuse(name, faultOfChoice(values, value));
 }
 
 function parseType(text: string): ConfigurationType {
   const type = configurationTypes.find((one) => one.toLowerCase() === text.toLowerCase());
-  return type ?? refuse("type", "must be LLM or pipeline");
+  return type ?? refuseChoice("type", configurationTypes, text);
 }
 
 /** Returns tags without repetitions. Throws INVALID_ARGUMENT. */

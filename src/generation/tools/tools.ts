@@ -5,6 +5,7 @@ import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
 import type { ChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
+import { parseChoice } from "../../base/choices.ts";
 import { toolDescriptionLengthMax, toolNameLengthMax } from "../../base/field-limits.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
@@ -121,7 +122,7 @@ function toTool(fields: ToolFields, before: Pick<Tool, "id"> & Partial<Tool>): T
 }
 
 function parseType(text: string): ToolType {
-  return text === "function" || text === "tool" ? text : refuse("type", "must be function or tool");
+  return parseChoice("type", ["function", "tool"], text);
 }
 
 /** Returns a tool's state for the audit log, without the schema, which may be long. */

@@ -2,6 +2,7 @@
 // Source: the published clients of this API; docs/decisions.md, 27, 48.1, 48.2.
 
 import { assertText } from "../../base/assert-text.ts";
+import { parseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import {
   alertDescriptionLengthMax,
@@ -138,8 +139,7 @@ function pick<T extends string>(
   given: string | undefined,
   fallback: T | undefined,
 ): T {
-  const found = given === undefined ? fallback : values.find((value) => value === given);
-  return found ?? refuse(field, `must be one of ${values.join(", ")}`);
+  return parseChoice(field, values, given ?? fallback);
 }
 
 function parseOwnFilters(

@@ -4,6 +4,7 @@
 import { type ChangeParts, changeInside } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
+import { parseChoice } from "../../base/choices.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import {
@@ -151,8 +152,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
       }),
 
     async test(project, id, kind = "critical") {
-      const role = roles.find((one) => one === kind);
-      if (!role) return refuse("kind", `must be one of ${roles.join(", ")}`);
+      const role = parseChoice("kind", roles, kind);
       const alert = await find(project, id);
       return notifications.test({ project, id }, testNotice(project, alert, role));
     },

@@ -1,6 +1,7 @@
 // Buckets of time of a chart. Postgres truncates times in a named zone, so that days, weeks and
 // months begin at local midnight, daylight saving included.
 
+import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import { chartBucketsMax } from "../../base/tenant-limits.ts";
 
@@ -40,7 +41,7 @@ export function parseUnit(field: string, name: string): BucketUnit {
   const unit = units.find((one) => one === name || `${one}s` === name);
   if (unit !== undefined) return unit;
   const short = Object.hasOwn(shortNames, name) ? shortNames[name] : undefined;
-  return short ?? refuse(field, `must be one of ${units.join(", ")}`);
+  return short ?? refuseChoice(field, units, name);
 }
 
 /** Returns the greatest number of buckets that a range may touch. */

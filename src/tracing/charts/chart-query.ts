@@ -1,6 +1,7 @@
 // A chart's question: parses and checks it. Source: the published clients of this API;
 // docs/decisions.md, 17, 27, 47.1; docs/charts.md.
 
+import { parseChoice, refuseChoice } from "../../base/choices.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { isTimeMs } from "../../base/iso-time.ts";
 import { chartBucketsMax, chartMeasuresMax, chartSplitsMax } from "../../base/tenant-limits.ts";
@@ -130,8 +131,7 @@ function parseKind(name: string): ChartKind {
   if (name === "scatter") {
     throw new ServiceError("NOT_IMPLEMENTED", "query.kind: scatter charts are not built");
   }
-  const kind = chartKinds.find((one) => one === name);
-  return kind ?? refuse("query.kind", `must be one of ${chartKinds.join(", ")}`);
+  return parseChoice("query.kind", chartKinds, name);
 }
 
 function parseRange({ startTimeMs, endTimeMs }: ChartRequest, nowMs: number): TimeRange {
@@ -190,7 +190,7 @@ export function parseAggregation(
   }
   const names = Object.entries(aggregations);
   const found = names.find(([own, others]) => own === name || others.some((one) => one === name));
-  if (!found) refuse(field, `must be one of ${Object.keys(aggregations).join(", ")}`);
+  if (!found) refuseChoice(field, Object.keys(aggregations), name);
   const [aggregation] = found as [Aggregation, unknown];
   if (source?.kind === "event" && aggregation !== "count") {
     refuse(field, "must be count for event_count");

@@ -1,6 +1,7 @@
 // What a chart measures and splits by: named measures, columns, and paths into the buckets of an
 // event, looked up in the field catalogue.
 
+import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import { filterFieldLengthMax } from "../../base/tenant-limits.ts";
 import type { Bucket } from "../events/event.ts";
@@ -62,13 +63,14 @@ export function isSplit(name: string): boolean {
   return textColumns.some((column) => column === name) || bucketInside(name) !== undefined;
 }
 
+const pathsToo = "a path of an event";
+
 /** Returns the source of a measure. Throws INVALID_ARGUMENT naming the field. */
 export function numberSource(field: string, name: string, fields: ProjectFields): NumberSource {
   const named = Object.hasOwn(namedSources, name) ? namedSources[name] : undefined;
   if (named) return named;
-  const names = Object.keys(namedSources).join(", ");
   const bucket =
-    bucketInside(name) ?? refuse(field, `must be one of ${names}, or a path of an event`);
+    bucketInside(name) ?? refuseChoice(field, Object.keys(namedSources), name, pathsToo);
   const found = lookUp(field, name, bucket, fields);
   const hasNumbers = (found.types & (numberKinds | kinds.boolean)) !== 0;
   if (!hasNumbers && !found.isUnknown) {
@@ -81,9 +83,7 @@ export function numberSource(field: string, name: string, fields: ProjectFields)
 export function textSource(field: string, name: string, fields: ProjectFields): TextSource {
   const column = textColumns.find((one) => one === name);
   if (column !== undefined) return { kind: "column", name: column };
-  const names = textColumns.join(", ");
-  const bucket =
-    bucketInside(name) ?? refuse(field, `must be one of ${names}, or a path of an event`);
+  const bucket = bucketInside(name) ?? refuseChoice(field, textColumns, name, pathsToo);
   const found = lookUp(field, name, bucket, fields);
   if ((found.types & kinds.decimal) !== 0) {
     refuse(field, `${JSON.stringify(name)} holds decimals, which make no groups`);

@@ -1,5 +1,6 @@
 // Comparisons of a value with a number. Source: docs/decisions.md, 27.
 
+import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 
 const operatorSigns = {
@@ -26,7 +27,7 @@ export function parseThreshold(field: string, given: ThresholdInput | undefined)
   const operator = operators.find((one) => one === name || operatorSigns[one] === name);
   if (!operator) {
     const signs = Object.values(operatorSigns).join(", ");
-    return refuse(`${field}.operator`, `must be one of ${operators.join(", ")}, or ${signs}`);
+    return refuseChoice(`${field}.operator`, operators, name, signs);
   }
   if (value === undefined || !Number.isFinite(value)) {
     return refuse(`${field}.value`, "must be a number");

@@ -1,6 +1,7 @@
 // Validates events from messages and turns them into writes.
 // Source: docs/spec.md, "Event record"; docs/decisions.md, 2, 4 and 5.
 
+import { faultOfChoice } from "../../base/choices.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import { isJsonObject, isWithin, type JsonObject } from "../../base/json.ts";
@@ -161,7 +162,7 @@ function setTime(
 function parseType(text: string, path: string): EventType {
   const type = eventTypes.find((known) => known === text);
   if (type !== undefined) return type;
-  throw invalid(path, "event_type", `must be one of ${eventTypes.join(", ")}`);
+  throw invalid(path, "event_type", faultOfChoice(eventTypes, text));
 }
 
 // Clients send an empty id for "none".

@@ -1,8 +1,8 @@
 // Export filters: parses `{ field, operator, value, type }` into typed conditions, with the help of
 // the field catalogue. Source: docs/spec.md, POST /events/export; docs/decisions.md, 16 and 17.
 
+import { faultOfChoice } from "../../base/choices.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { quoteText } from "../../base/quote-text.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { filterFieldLengthMax, filtersMax } from "../../base/tenant-limits.ts";
 import { type Bucket, buckets } from "../events/event.ts";
@@ -262,20 +262,14 @@ function parseTime(filter: FilterInput, value: string | number | boolean) {
 function parseOperator(filter: FilterInput): Operator {
   const operator = operators.find((known) => known === filter.operator);
   if (operator !== undefined) return operator;
-  throw invalid(
-    filter,
-    `the operator must be one of ${operators.join(", ")}, not ${quoteText(filter.operator)}`,
-  );
+  throw invalid(filter, `the operator ${faultOfChoice(operators, filter.operator)}`);
 }
 
 function parseType(filter: FilterInput): FilterType | undefined {
   if (filter.type === undefined || filter.type === "") return undefined;
   const type = filterTypes.find((known) => known === filter.type);
   if (type !== undefined) return type;
-  throw invalid(
-    filter,
-    `the type must be one of ${filterTypes.join(", ")}, not ${quoteText(filter.type)}`,
-  );
+  throw invalid(filter, `the type ${faultOfChoice(filterTypes, filter.type)}`);
 }
 
 /** Returns the bucket that a field is, or is a path into; undefined for other names. */

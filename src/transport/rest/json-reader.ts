@@ -11,6 +11,7 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { faultOfChoice } from "../../base/choices.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import { createPacer } from "../../base/pacer.ts";
@@ -179,10 +180,10 @@ function subMessageReader(message: DescMessage): ValueReader {
 function enumReader(field: DescField & { enum: NonNullable<DescField["enum"]> }): ValueReader {
   const numbers = new Map<unknown, number>();
   for (const value of field.enum.values) numbers.set(value.name, value.number);
-  const names = [...numbers.keys()].join(", ");
+  const names = field.enum.values.map(({ name }) => name);
   return (value) => {
     const number = numbers.get(value);
-    if (number === undefined) throw new FieldFault(`must be one of ${names}`);
+    if (number === undefined) throw new FieldFault(faultOfChoice(names, value));
     return number;
   };
 }

@@ -3,6 +3,7 @@
 
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { refuseChoice } from "../../../base/choices.ts";
 import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
 import { refuse } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
@@ -38,9 +39,7 @@ const waitMs = 10_000;
 export function parseFormat(contentType: string): FileFormat {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   const found = Object.entries(fileFormats).find(([name]) => name === type);
-  return (
-    found?.[1] ?? refuse("content-type", `must be one of ${Object.keys(fileFormats).join(", ")}`)
-  );
+  return found?.[1] ?? refuseChoice("content-type", Object.keys(fileFormats), contentType);
 }
 
 export function createFileReader(): FileReader {

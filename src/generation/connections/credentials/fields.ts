@@ -1,6 +1,7 @@
 // Settings and secrets of each provider type: which ones it takes and needs, and their forms.
 // Source: docs/generations.md; the providers' own documentation.
 
+import { parseChoice } from "../../../base/choices.ts";
 import { refuse } from "../../../base/errors.ts";
 import { baseUrlLengthMax } from "../../../base/field-limits.ts";
 import { providerTypes, secretNames } from "../../provider.ts";
@@ -53,8 +54,7 @@ const namePattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** Returns the provider. Fails with INVALID_ARGUMENT listing the known providers. */
 export function parseProvider(text: string): ProviderType {
-  const provider = providerTypes.find((type) => type === text);
-  return provider ?? refuse("provider", `must be one of ${providerTypes.join(", ")}`);
+  return parseChoice("provider", providerTypes, text);
 }
 
 /** Returns whether a text may name credentials, as in `provider/` of a model. */

@@ -8,6 +8,7 @@ import type {
   LanguageModelV4ToolChoice,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
+import { faultOfChoice } from "../../../base/choices.ts";
 import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
 import { chatChoicesMax } from "../../../base/tenant-limits.ts";
 import type { Target } from "../../provider.ts";
@@ -138,7 +139,7 @@ function toEffort(request: Fields): (typeof efforts)[number] | undefined {
   const effort = request.text("reasoning_effort");
   if (effort === undefined) return undefined;
   const known = efforts.find((one) => one === effort);
-  return known ?? request.refuse("reasoning_effort", `must be one of ${efforts.join(", ")}`);
+  return known ?? request.refuse("reasoning_effort", faultOfChoice(efforts, effort));
 }
 
 function toResponseFormat(

@@ -7,6 +7,7 @@ import {
   type EmbeddingModelV4Result,
   InvalidArgumentError,
 } from "@ai-sdk/provider";
+import { faultOfChoice } from "../../../base/choices.ts";
 import { isJsonObject, type JsonObject, present } from "../../../base/json.ts";
 import { embeddingInputsMax } from "../../../base/tenant-limits.ts";
 import { malformedFault } from "../../openai/error.ts";
@@ -62,7 +63,7 @@ function toValues(request: Fields): readonly string[] {
 function toIsBase64(request: Fields): boolean {
   const format = request.text("encoding_format") ?? "float";
   if (format === "float" || format === "base64") return format === "base64";
-  return request.refuse("encoding_format", "must be float or base64");
+  return request.refuse("encoding_format", faultOfChoice(["float", "base64"], format));
 }
 
 type Options = Pick<EmbeddingModelV4CallOptions, "dimensions" | "providerOptions">;
