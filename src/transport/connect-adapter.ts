@@ -3,12 +3,11 @@
 // protocols do.
 
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import {
-  type ContextValues,
-  createHandlerContext,
-  type HandlerContext,
-  type Interceptor,
-  type MethodImplSpec,
+import type {
+  ContextValues,
+  HandlerContext,
+  Interceptor,
+  MethodImplSpec,
 } from "@connectrpc/connect";
 import {
   type Compression,
@@ -30,26 +29,39 @@ export type CallContextInit = {
   readonly url: string;
   readonly header: Headers;
   readonly values: ContextValues;
-  readonly signal: AbortSignal;
   readonly shutdownSignal: AbortSignal;
 };
 
-/** Returns the context of a call over a protocol other than Connect's own. */
+/**
+ * Returns the context of a call over a protocol other than Connect's own. It has one signal, where
+ * Connect's links three and copies the headers.
+ */
 export function createCallContext(init: CallContextInit): CallContext {
-  const context = createHandlerContext({
-    service: init.method.parent,
-    method: init.method,
+  const { method, values, shutdownSignal } = init;
+  const metadata = { header: new Headers(), trailer: new Headers() };
+  values.set(answerMetadataKey, metadata);
+  const controller = new AbortController();
+  const onShutdown = (): void => abort(shutdownSignal.reason);
+  function abort(reason?: unknown): void {
+    shutdownSignal.removeEventListener("abort", onShutdown);
+    controller.abort(reason);
+  }
+  if (shutdownSignal.aborted) onShutdown();
+  else shutdownSignal.addEventListener("abort", onShutdown);
+  return {
+    service: method.parent,
+    method,
     protocolName: init.protocol,
     requestMethod: init.httpMethod,
     url: init.url,
     requestHeader: init.header,
-    contextValues: init.values,
-    requestSignal: init.signal,
-    shutdownSignal: init.shutdownSignal,
-  });
-  const metadata = { header: context.responseHeader, trailer: context.responseTrailer };
-  init.values.set(answerMetadataKey, metadata);
-  return context;
+    responseHeader: metadata.header,
+    responseTrailer: metadata.trailer,
+    values,
+    signal: controller.signal,
+    timeoutMs: () => undefined,
+    abort,
+  };
 }
 
 /** Calls a unary method through the interceptors. */

@@ -58,8 +58,6 @@ export async function servePlainCall(
 ): Promise<void> {
   const startedAtMs = performance.now();
   values.set(protocolKey, protocol);
-  const gone = new AbortController();
-  exchange.response.once("close", () => gone.abort(clientGone));
   const context = createCallContext({
     method,
     protocol,
@@ -67,9 +65,9 @@ export async function servePlainCall(
     url: exchange.request.url ?? "",
     header: headersOf(exchange.request),
     values,
-    signal: gone.signal,
     shutdownSignal: options.shutdownSignal,
   });
+  exchange.response.once("close", () => context.abort(clientGone));
   let memory: Reservation | undefined;
   try {
     await options.gate({ method, protocol, credentials: credentialsOf(exchange), values });

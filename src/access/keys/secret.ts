@@ -1,7 +1,7 @@
 // The text of an API key: creating, masking, hashing, and reading it from a request's header.
 // Source: docs/decisions.md, 31.
 
-import { createHash, randomInt } from "node:crypto";
+import { hash, randomInt } from "node:crypto";
 import type { KeyKind } from "../principal.ts";
 
 const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -32,7 +32,7 @@ export function createSecret(kind: KeyKind): string {
 
 /** Returns the only form in which a key is stored. */
 export function hashSecret(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+  return hash("sha256", secret, "buffer");
 }
 
 /** Returns the masked form of a key for lists, such as `hh_ingst_aB3d…`. */

@@ -60,18 +60,29 @@ export async function sendOpenAi(
     : readWhole(connection, request, response, signal);
 }
 
+type Base = { readonly origin: string; readonly folder: string };
+
+/** Routing hands out the same connection for many requests. */
+const bases = new WeakMap<Connection, Base>();
+
+function baseOf(connection: Connection): Base {
+  const known = bases.get(connection);
+  if (known) return known;
+  const { origin, pathname } = new URL(baseUrlOf(connection));
+  const base = { origin, folder: pathname === "/" ? "" : pathname };
+  bases.set(connection, base);
+  return base;
+}
+
 function addressOf({ connection, model }: Target, { operation }: OpenAiRequest) {
-  const base = new URL(baseUrlOf(connection));
-  const folder = base.pathname === "/" ? "" : base.pathname;
-  if (connection.type !== "azure") {
-    return { origin: base.origin, path: `${folder}${paths[operation]}` };
-  }
+  const { origin, folder } = baseOf(connection);
+  if (connection.type !== "azure") return { origin, path: `${folder}${paths[operation]}` };
   if (!deploymentName.test(model)) {
     refuse("model", `is not a valid deployment name of provider ${connection.name}`);
   }
   const version = encodeURIComponent(connection.apiVersion ?? azureApiVersionDefault);
   const path = `${folder}/deployments/${model}${paths[operation]}?api-version=${version}`;
-  return { origin: base.origin, path };
+  return { origin, path };
 }
 
 /** Returns the headers that authenticate a call. */
