@@ -16,6 +16,8 @@ export type GatewayOptions = {
   readonly rounds: number;
   /** Requests of the part `memory`. */
   readonly requests: number;
+  /** Duration of a round of the part `rate`. */
+  readonly seconds: number;
   readonly only: GatewayPart | undefined;
   readonly nodeFlags: readonly string[];
 };
@@ -79,17 +81,17 @@ export async function benchGateway(options: GatewayOptions): Promise<void> {
 }
 
 const rate = 200;
-const rateSeconds = 20;
 
 /** Measures the added latency at a fixed rate far below the service's capacity. */
 async function benchRate(bench: Bench): Promise<void> {
+  const { seconds } = bench.options;
   const rows = [];
   for (const isStream of [false, true]) {
-    const load = { model: "m", isStream, pace: { rate }, requests: rate * rateSeconds };
+    const load = { model: "m", isStream, pace: { rate }, requests: rate * seconds };
     const rounds = await runRounds(bench, load);
     rows.push([nameOf(isStream), ...latencies(rounds), ...processor(rounds, load)]);
   }
-  console.log(`\n${rate} requests/s, whatever is answered, ${rateSeconds} s a round:`);
+  console.log(`\n${rate} requests/s, whatever is answered, ${seconds} s a round:`);
   console.log(formatTable(["", ...latencyHead, ...processorHead], rows));
 }
 

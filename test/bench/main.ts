@@ -20,7 +20,7 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
        npm run bench -- charts [--runs N] [--events N] [--node FLAG]…
        npm run bench -- runs [--runs N] [--events DATAPOINTS] [--node FLAG]…
        npm run bench -- access [--rounds N] [--runs N]
-       npm run bench -- gateway [--rounds N] [--requests N] [--only PART] [--node FLAG]…
+       npm run bench -- gateway [--rounds N] [--requests N] [--seconds N] [--only PART] [--node FLAG]…
        npm run bench -- evaluate [--rounds N] [--runs N] [--events N] [--seconds N] [--only PART]
        npm run bench -- blocking [--rounds N]
        npm run bench -- compare --tree FOLDER [--rounds N] [--events N] [--only LOAD]
@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
     runs: { type: "string", default: "7" },
     events: { type: "string" },
     requests: { type: "string", default: "50000" },
-    seconds: { type: "string", default: "60" },
+    seconds: { type: "string" },
     only: { type: "string" },
     tree: { type: "string", default: "." },
     node: { type: "string", multiple: true, default: [] },
@@ -91,6 +91,7 @@ switch (positionals[0]) {
     await benchGateway({
       rounds: Number(values.rounds),
       requests: Number(values.requests),
+      seconds: Number(values.seconds ?? 20),
       only: gatewayParts.find((part) => part === values.only),
       nodeFlags: values.node,
     });
@@ -100,7 +101,7 @@ switch (positionals[0]) {
       rounds: Number(values.rounds),
       runs: Number(values.runs),
       events: Number(values.events ?? 20_000),
-      seconds: Number(values.seconds),
+      seconds: Number(values.seconds ?? 60),
       only: evaluateParts.find((part) => part === values.only),
       nodeFlags: values.node,
     });
