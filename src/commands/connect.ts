@@ -14,7 +14,36 @@ import type { Progress } from "./progress.ts";
 const databaseTimeoutMs = 60_000;
 const databasePollMs = 500;
 
+/** Work of a process: requests, background work (workflows), or both. */
+export type Workload = "requests" | "background" | "both";
+
+/** Few, so that moving events does not keep requests waiting for the database. */
+const backgroundConnectionsBeside = 6;
+/** For what a process without requests does in the foreground: access changes and metrics. */
+const requestConnectionsBeside = 2;
+
+/**
+ * Divides the connections to a database. A process that does one kind of work gives it all or
+ * nearly all of them; background work beside requests has connections in addition.
+ */
+export function divideConnections(
+  { databaseConnectionsMax: max }: Pick<Config, "databaseConnectionsMax">,
+  workload: Workload,
+): Required<Pick<OpenClustersOptions, "connectionsMax" | "backgroundConnectionsMax">> {
+  const divided = {
+    requests: { connectionsMax: max, backgroundConnectionsMax: 0 },
+    background: {
+      connectionsMax: requestConnectionsBeside,
+      backgroundConnectionsMax: max - requestConnectionsBeside,
+    },
+    both: { connectionsMax: max, backgroundConnectionsMax: backgroundConnectionsBeside },
+  };
+  return divided[workload];
+}
+
 export type ConnectDatabaseOptions = {
+  /** Default: requests. */
+  readonly workload?: Workload;
   /** Ends the wait: its reason is thrown. */
   readonly signal: AbortSignal;
   readonly progress?: Progress;
@@ -24,9 +53,9 @@ export type ConnectDatabaseOptions = {
 export async function connectDatabase(
   url: string,
   config: Pick<Config, "databaseConnectionsMax">,
-  { signal, progress }: ConnectDatabaseOptions,
+  { signal, progress, workload = "requests" }: ConnectDatabaseOptions,
 ): Promise<Database> {
-  const database = openDatabase({ url, connectionsMax: config.databaseConnectionsMax });
+  const database = openDatabase({ url, ...divideConnections(config, workload) });
   const deadline = Date.now() + databaseTimeoutMs;
   progress?.step("waiting for the database");
   try {
@@ -76,11 +105,11 @@ export async function connectClusters(
   config: Pick<Config, "clusters" | "databaseConnectionsMax">,
   options: Pick<OpenClustersOptions, "prepare" | "logger"> & ConnectDatabaseOptions,
 ): Promise<Clusters> {
-  const { prepare, logger, signal, progress } = options;
+  const { prepare, logger, signal, progress, workload = "requests" } = options;
   const clusters = openClusters({
     control,
     urls: config.clusters,
-    connectionsMax: config.databaseConnectionsMax,
+    ...divideConnections(config, workload),
     prepare,
     logger,
   });

@@ -7,12 +7,19 @@ import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
-import { connectClusters, connectDatabase } from "./connect.ts";
+import { connectClusters, connectDatabase, type Workload } from "./connect.ts";
 import { loggerOf, watchForEnd } from "./end.ts";
 import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
 
+export type DeployedOptions = {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  readonly workload: Workload;
+};
+
 export type DeployedParts = {
+  readonly config: Config;
   readonly database: Database;
   readonly clusters: Clusters;
   readonly logger: Logger;
@@ -27,8 +34,7 @@ export type RunningPart = {
 
 /** Runs a part until the process is told to stop; returns the exit code. */
 export async function runDeployed(
-  config: Config,
-  databaseUrl: string,
+  { config, databaseUrl, workload }: DeployedOptions,
   start: (parts: DeployedParts) => Promise<RunningPart>,
 ): Promise<number> {
   const logger = loggerOf(config);
@@ -38,11 +44,15 @@ export async function runDeployed(
   let database: Database | undefined;
   let clusters: Clusters | undefined;
   try {
-    database = await connectDatabase(databaseUrl, config, { progress, signal });
+    const options = { workload, progress, signal };
+    database = await connectDatabase(databaseUrl, config, options);
     await orAborted(assertMigrated(database), signal);
-    const options = { prepare: assertMigrated, logger, progress, signal };
-    clusters = await connectClusters(database, config, options);
-    const running = await start({ database, clusters, logger });
+    clusters = await connectClusters(database, config, {
+      ...options,
+      prepare: assertMigrated,
+      logger,
+    });
+    const running = await start({ config, database, clusters, logger });
     progress.done();
     print(running.readyLine);
     const code = await end.code;

@@ -3,6 +3,7 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
+import { createCore } from "../compose/core.ts";
 import { createMetrics } from "../observability/metrics.ts";
 import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
@@ -14,9 +15,11 @@ export async function runServe({ config }: CommandContext): Promise<number> {
       "serve needs DATABASE_URL; for everything on one machine: waggle start",
     );
   }
-  return runDeployed(config, config.databaseUrl, async (parts) => {
+  const deployed = { config, databaseUrl: config.databaseUrl, workload: "requests" } as const;
+  return runDeployed(deployed, async (parts) => {
     const sandbox = createSandbox(config, parts.logger);
-    const service = await startService(config, { ...parts, sandbox, metrics: createMetrics() });
+    const core = await createCore({ ...parts, sandbox, metrics: createMetrics() });
+    const service = await startService(core);
     // The first metric's code is parsed in a process that would take seconds to start by then.
     sandbox.start();
     return {

@@ -2,8 +2,8 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
+import type { Core } from "../compose/core.ts";
 import { createApp } from "../compose/service.ts";
-import type { AppOptions } from "../compose/service.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -15,17 +15,17 @@ const closeGraceMs = 10_000;
 
 export type RunningService = {
   readonly url: string;
-  /** Refuses new work and finishes running requests within the drain time, or until `hurry`. */
+  /**
+   * Refuses new work and finishes running requests within the drain time, or until `hurry`; then
+   * closes the core.
+   */
   stop(hurry: Promise<void>): Promise<void>;
 };
 
 /** Listens on the API's port and, unless it is off or in use, on the operator's port. */
-export async function startService(
-  config: Config,
-  parts: Omit<AppOptions, "config">,
-): Promise<RunningService> {
-  const { metrics, logger } = parts;
-  const app = await createApp({ config, ...parts });
+export async function startService(core: Core): Promise<RunningService> {
+  const { config, metrics, logger } = core;
+  const app = await createApp(core);
   const { url } = await app.listen().catch((cause: unknown) => {
     throw describeListenFailure(cause, config);
   });
@@ -35,7 +35,8 @@ export async function startService(
     async stop(hurry) {
       // close() limits itself to the drain time; one that hangs must not keep Postgres running.
       const limit = delay(config.drainTimeoutMs + closeGraceMs, undefined, { ref: false });
-      await Promise.race([app.close(), limit, hurry]);
+      const closed = app.close().then(() => core.close());
+      await Promise.race([closed, limit, hurry]);
       await operator?.close();
     },
   };

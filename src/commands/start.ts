@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { linkMinutes } from "../access/sign-in/links.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Logger } from "../base/logger.ts";
+import { createCore } from "../compose/core.ts";
 import type { Config } from "../config.ts";
 import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
 import type { DataFolder } from "../embedded/data-folder.ts";
@@ -13,7 +14,7 @@ import { createMetrics } from "../observability/metrics.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
-import { connectClusters, connectDatabase } from "./connect.ts";
+import { connectClusters, connectDatabase, divideConnections, type Workload } from "./connect.ts";
 import { credentialsPath, ensureCredentials } from "./credentials.ts";
 import type { CredentialsOutcome } from "./credentials.ts";
 import { ensureEncryptionKeys } from "./encryption-keys.ts";
@@ -26,7 +27,7 @@ import type { Progress } from "./progress.ts";
 import { startService } from "./service.ts";
 import { createSignInLink } from "./sign-in-link.ts";
 import { reportReady } from "./supervised.ts";
-import { runWorkflows, workerConnectionsMax } from "./workflows.ts";
+import { runWorkflows } from "./workflows.ts";
 
 /** Starts all parts, prints the ready line, and stops all parts at a signal. */
 export async function runStart({ config }: CommandContext): Promise<number> {
@@ -68,24 +69,30 @@ async function startAll(options: StartAll): Promise<void> {
     const databaseUrl =
       config.databaseUrl ??
       (await startEmbedded({ config, folder, logger, started, signal, progress }));
-    const database = await connectDatabase(databaseUrl, config, { progress, signal });
+    const connecting = { workload: workloadOf(config), progress, signal };
+    const database = await connectDatabase(databaseUrl, config, connecting);
     started.push(() => database.close());
     progress.step("migrating the database");
     await orAborted(migrate(database), signal);
     const clusters = await connectClusters(database, config, {
+      ...connecting,
       prepare: migrate,
       logger,
-      progress,
-      signal,
     });
     started.push(() => clusters.close());
     progress.step("starting the service");
     const encryptionKeys = await ensureEncryptionKeys(config, folder);
-    const sealing = { ...config, encryptionKeys };
     const sandbox = createSandbox(config, logger);
     started.push(() => sandbox.close());
-    const beside = { logger, sandbox, metrics: createMetrics() };
-    const service = await startService(sealing, { database, clusters, ...beside });
+    const core = await createCore({
+      config: { ...config, encryptionKeys },
+      database,
+      clusters,
+      logger,
+      metrics: createMetrics(),
+      sandbox,
+    });
+    const service = await startService(core);
     started.push(() => service.stop(end.hurry));
     const outcome = await ensureCredentials(database, { dataFolder: folder, url: service.url });
     await lock.announce({ pid: process.pid, url: service.url });
@@ -101,11 +108,15 @@ async function startAll(options: StartAll): Promise<void> {
     if (!config.hasWorkflows) return;
     // The first metric's code is parsed in a process that would take seconds to start by then.
     sandbox.start();
-    const workflows = runWorkflows({ config: sealing, folder, databaseUrl, ...beside });
+    const workflows = runWorkflows({ core, folder });
     started.push(() => workflows.stop(end.hurry));
   } finally {
     progress.done();
   }
+}
+
+function workloadOf({ hasWorkflows }: Config): Workload {
+  return hasWorkflows ? "both" : "requests";
 }
 
 /** Connections of listeners, cluster watchers and short commands, and those Postgres reserves. */
@@ -124,7 +135,8 @@ async function startEmbedded({
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }): Promise<string> {
-  const wanted = config.databaseConnectionsMax + workerConnectionsMax + otherConnectionsMax;
+  const divided = divideConnections(config, workloadOf(config));
+  const wanted = divided.connectionsMax + divided.backgroundConnectionsMax + otherConnectionsMax;
   const server = await startPostgres({
     folder,
     signal,

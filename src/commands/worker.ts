@@ -3,6 +3,7 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
+import { createCore } from "../compose/core.ts";
 import { createMetrics } from "../observability/metrics.ts";
 import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
@@ -16,18 +17,19 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
       "worker needs DATABASE_URL and TEMPORAL_ADDRESS; for everything on one machine: waggle start",
     );
   }
-  return runDeployed(config, databaseUrl, async (parts) => {
+  const deployed = { config, databaseUrl, workload: "background" } as const;
+  return runDeployed(deployed, async (parts) => {
     // Imported here, because Temporal's part is large and other commands do not need it.
     const { startWorkerApp } = await import("../compose/worker.ts");
     const metrics = createMetrics();
     const sandbox = createSandbox(config, parts.logger);
-    const target = { ...temporal, address };
-    const worker = await startWorkerApp({ ...parts, config, target, sandbox, metrics });
+    const core = await createCore({ ...parts, sandbox, metrics });
+    const worker = await startWorkerApp(core, { ...temporal, address });
     const operator = await startOperator(config, metrics, parts.logger);
     return {
       readyLine: `waggle works on the workflows of ${address}, namespace ${temporal.namespace}`,
       async stop(hurry) {
-        await Promise.race([worker.stop(), hurry]);
+        await Promise.race([worker.stop().then(() => core.close()), hurry]);
         await sandbox.close();
         await operator?.close();
       },

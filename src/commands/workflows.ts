@@ -4,23 +4,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Logger } from "../base/logger.ts";
-import type { Config } from "../config.ts";
-import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
-import type { Metrics } from "../observability/metrics.ts";
-import { openClusters } from "../postgres/clusters.ts";
-import { openDatabase } from "../postgres/database.ts";
-import { assertMigrated } from "../postgres/migrate.ts";
+import type { Core } from "../compose/core.ts";
 import { print } from "./command.ts";
 
 export type RunWorkflowsOptions = {
-  readonly config: Config;
+  /** Services of the process, which the worker shares with the transport. */
+  readonly core: Core;
   /** Data folder; the caller holds its lock. */
   readonly folder: string;
-  /** URL of the control database. */
-  readonly databaseUrl: string;
-  readonly logger: Logger;
-  readonly sandbox: PythonSandbox;
-  readonly metrics: Metrics;
 };
 
 export type RunningWorkflows = {
@@ -28,8 +19,6 @@ export type RunningWorkflows = {
   stop(hurry: Promise<void>): Promise<void>;
 };
 
-/** Few, so that moving events does not keep requests waiting for the database. */
-export const workerConnectionsMax = 6;
 /** A worker that hangs must not keep Postgres running. */
 const stopTimeoutMs = 15_000;
 
@@ -38,7 +27,7 @@ export function runWorkflows(options: RunWorkflowsOptions): RunningWorkflows {
   const stopping = new AbortController();
   const stops: (() => Promise<void>)[] = [];
   const starting = start(options, stopping.signal, stops).catch((error: unknown) => {
-    if (!stopping.signal.aborted) report(error, options.logger);
+    if (!stopping.signal.aborted) report(error, options.core.logger);
   });
   return {
     async stop(hurry) {
@@ -52,34 +41,23 @@ export function runWorkflows(options: RunWorkflowsOptions): RunningWorkflows {
 }
 
 async function start(
-  { config, folder, databaseUrl, logger, sandbox, metrics }: RunWorkflowsOptions,
+  options: RunWorkflowsOptions,
   signal: AbortSignal,
   stops: (() => Promise<void>)[],
 ): Promise<void> {
-  const { temporal } = config;
+  const { core } = options;
+  const { temporal } = core.config;
   const named = temporal.address !== undefined && { ...temporal, address: temporal.address };
-  const target = named || (await startEmbedded({ config, folder, logger }, signal, stops));
+  const target = named || (await startEmbedded(options, signal, stops));
   signal.throwIfAborted();
   // Imported only when the service runs, which does not need it.
   const { startWorkerApp } = await import("../compose/worker.ts");
-  const database = openDatabase({ url: databaseUrl, connectionsMax: workerConnectionsMax });
-  stops.push(() => database.close());
-  const clusters = openClusters({
-    control: database,
-    urls: config.clusters,
-    connectionsMax: workerConnectionsMax,
-    // The service migrates them.
-    prepare: assertMigrated,
-    logger,
-  });
-  stops.push(() => clusters.close());
-  const databases = { database, clusters };
-  const worker = await startWorkerApp({ config, target, ...databases, logger, sandbox, metrics });
+  const worker = await startWorkerApp(core, target);
   stops.push(() => worker.stop());
 }
 
 async function startEmbedded(
-  { config, folder, logger }: Pick<RunWorkflowsOptions, "config" | "folder" | "logger">,
+  { core: { config, logger }, folder }: RunWorkflowsOptions,
   signal: AbortSignal,
   stops: (() => Promise<void>)[],
 ) {

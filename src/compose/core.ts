@@ -1,11 +1,12 @@
 // The object graph of a process, without logic: stores behind services, in the order of the
-// modules. The service, the worker and the command line take their services from here.
+// modules. The service and the worker of one process share it.
 
 import { createAudit } from "../access/audit/audit.ts";
 import { createEncryptionKeys } from "../access/encryption-keys.ts";
 import { createAccessChanges } from "../access/changes/changes.ts";
 import { createKeyPolicies } from "../access/key-policies/key-policies.ts";
 import { createKeys } from "../access/keys/keys.ts";
+import { createLastUsed } from "../access/keys/last-used.ts";
 import { createPeople } from "../access/people.ts";
 import { loadManifest } from "../access/roles/manifest.ts";
 import { createAddressGuard } from "../base/address-guard.ts";
@@ -19,6 +20,7 @@ import { createGeneration } from "../generation/generation.ts";
 import { createEstimateCost } from "../generation/prices/event-usage.ts";
 import { createPrices } from "../generation/prices/prices.ts";
 import { createNotifications } from "../notifications/notifications.ts";
+import type { Metrics } from "../observability/metrics.ts";
 import { createOutbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
@@ -27,7 +29,7 @@ import { createRetention } from "../tracing/retention/retention.ts";
 import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
 import { createTracing } from "../tracing/tracing.ts";
 
-/** Cache of keys and sign-ins; no entries for a process without callers. */
+/** Cache of keys and sign-ins; no entries for a command. */
 export type CallerCache = { readonly cacheEntriesMax: number; readonly cacheAgeMs: number };
 
 /** Disables the cache of callers. */
@@ -61,31 +63,36 @@ export function createKeyServices({ database, follow, onUsed, ...cache }: KeyOpt
   return { audit, changes, scopes, outbox, policies, keys };
 }
 
-export type CoreOptions = Omit<KeyOptions, "database" | "follow"> & {
+export type CoreOptions = {
   readonly config: Config;
   /** Control database: all data except events. */
   readonly database: Database;
   /** Databases of events. */
   readonly clusters: Clusters;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   /** Runs the code of evaluators. */
   readonly sandbox: PythonSandbox;
-  /** Called with the number of events that are stored or changed. */
-  readonly onStored?: (events: number) => void;
 };
 
 export type Core = Awaited<ReturnType<typeof createCore>>;
 
-/** Creates every service of a process. */
+/**
+ * Creates every service of a process, once, with what they are made of, and begins to follow the
+ * changes of access.
+ */
 export async function createCore(options: CoreOptions) {
-  const { config, database, clusters, logger, sandbox, onStored, onUsed } = options;
-  const cache = { cacheEntriesMax: options.cacheEntriesMax, cacheAgeMs: options.cacheAgeMs };
+  const { config, clusters, logger, metrics } = options;
+  // Separate connections, so that key lookups wait neither for commits nor for reads of events.
+  const database = options.database.on("callers");
+  const cache = { cacheEntriesMax: config.keyCacheEntriesMax, cacheAgeMs: config.keyCacheAgeMs };
   const manifest = await loadManifest(config.rolesManifest);
+  const lastUsed = createLastUsed({ database });
   const access = createKeyServices({
     database,
     follow: { pollMs: config.accessPollMs, logger },
     ...cache,
-    ...(onUsed && { onUsed }),
+    onUsed: (keyId) => lastUsed.note(keyId),
   });
   const people = createPeople({
     database,
@@ -95,10 +102,9 @@ export async function createCore(options: CoreOptions) {
     publicOrigin: config.publicUrl,
     ...cache,
   });
+  const given = { ...options, ...access, database };
   const controlplane = createControlplane({
-    ...access,
-    database,
-    clusters,
+    ...given,
     members: people.members,
     assignment: config.dataplaneAssignment,
   });
@@ -107,42 +113,42 @@ export async function createCore(options: CoreOptions) {
     clusters,
     logger,
     estimateCost: createEstimateCost(prices),
-    ...(onStored && { onStored }),
+    onStored: (events) => metrics.addStoredEvents(events),
   });
+  const tracingOf = tracing.of;
   const notifications = createNotifications({
-    ...{ database, outbox: access.outbox, members: people.members },
+    database,
+    outbox: access.outbox,
+    members: people.members,
     keys: createEncryptionKeys(config.encryptionKeys),
     addressGuard: createAddressGuard({ privateHosts: config.webhookPrivateHosts }),
     mail: config.smtpUrl === undefined ? undefined : { url: config.smtpUrl, from: config.smtpFrom },
   });
-  const generation = createGeneration({
-    ...access,
-    config,
-    database,
-    clusters,
-    notifications,
-    prices,
-    logger,
-    tracingOf: tracing.of,
-  });
-  const evaluation = createEvaluation({
-    ...access,
-    config,
-    database,
-    clusters,
-    sandbox,
-    tracingOf: tracing.of,
-    judgeCalls: generation.judgeCalls,
-    configurations: generation.configurations,
-    configuredCalls: generation.configuredCalls,
-  });
+  const generation = createGeneration({ ...given, notifications, prices, tracingOf });
+  const evaluation = createEvaluation({ ...given, ...generation, tracingOf });
   tracing.listen(evaluation.listener);
-  const charts = createStoredCharts({ ...access, database });
-  const alerts = createAlerts({ ...access, database, notifications, tracingOf: tracing.of });
-  const retention = createRetention({ ...access, database, clusters });
+  metrics.watchQueue(() => tracing.queueSize());
+  metrics.watchEvaluation(() => evaluation.stats());
+  access.changes.follow();
   return {
-    ...access,
-    ...{ manifest, people, controlplane, tracing, charts, notifications, alerts, retention },
-    ...{ generation, evaluation },
+    ...given,
+    manifest,
+    people,
+    controlplane,
+    tracing,
+    tracingOf,
+    notifications,
+    generation,
+    evaluation,
+    charts: createStoredCharts(given),
+    alerts: createAlerts({ ...given, notifications, tracingOf }),
+    retention: createRetention(given),
+    /** Stores what is running or waiting, after the end of requests and workflows. */
+    async close(): Promise<void> {
+      await generation.close();
+      await tracing.drain();
+      await lastUsed.stop();
+      await access.changes.stop();
+    },
   };
 }

@@ -50,17 +50,15 @@ import { auditHandlers } from "../access/audit/handlers.ts";
 import { createAuthenticator } from "../access/authenticate.ts";
 import { createIdempotency } from "../access/idempotency/idempotency.ts";
 import { apiKeyHandlers } from "../access/keys/handlers.ts";
-import { createLastUsed } from "../access/keys/last-used.ts";
 import { meHandlers } from "../access/me/handlers.ts";
 import { memberHandlers } from "../access/members/handlers.ts";
 import { applyManifest } from "../access/roles/apply-manifest.ts";
 import { isProject } from "../access/scope.ts";
 import { createEntrance } from "../access/sign-in/entrance.ts";
 import { createSignInPages } from "../access/sign-in/pages.ts";
-import { type Core, createCore } from "./core.ts";
+import type { Core } from "./core.ts";
 import { parquetFile } from "../base/parquet-file.ts";
 import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
-import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import {
   dataplaneHandlers,
@@ -88,7 +86,6 @@ import { oldMetricHandlers } from "../evaluation/metrics/old-handlers.ts";
 import { queueHandlers } from "../evaluation/queues/handlers.ts";
 import { oldRunHandlers, runHandlers } from "../evaluation/runs/handlers.ts";
 import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts";
-import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { budgetHandlers } from "../generation/budgets/handlers.ts";
 import { configurationHandlers } from "../generation/configurations/handlers.ts";
 import { configurationVersionHandlers } from "../generation/configurations/version-handlers.ts";
@@ -99,10 +96,7 @@ import { generationHandlers } from "../generation/chat/handlers.ts";
 import { providerCredentialHandlers } from "../generation/connections/credentials/handlers.ts";
 import type { Generation } from "../generation/generation.ts";
 import { llmProxyHandlers } from "../generation/proxy/handlers.ts";
-import type { Metrics } from "../observability/metrics.ts";
 import { createReadiness } from "../observability/readiness.ts";
-import type { Clusters } from "../postgres/clusters.ts";
-import type { Database } from "../postgres/database.ts";
 import { findDatabaseFault } from "../postgres/faults.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { alertHandlers } from "../tracing/alerts/handlers.ts";
@@ -120,42 +114,18 @@ import { eventStreamEncoder } from "../transport/rest/server-sent-events.ts";
 import { streamEncoder } from "../transport/rest/stream.ts";
 import { createTransport, type ServiceRouter } from "../transport/transport.ts";
 
-export type AppOptions = {
-  readonly config: Config;
-  /** Control database: all data except events. */
-  readonly database: Database;
-  /** Databases of events. */
-  readonly clusters: Clusters;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  /** Runs the code of evaluators. */
-  readonly sandbox: PythonSandbox;
-};
-
 export type App = {
   listen(): Promise<{ url: string }>;
-  /** Refuses new work, finishes running requests within the drain time, stores queued writes. */
+  /** Refuses new requests and finishes running ones within the drain time. */
   close(): Promise<void>;
 };
 
 /** Time for storing and answering a generation that took its maximum duration. */
 const commitSlackMs = 35_000;
 
-export async function createApp(options: AppOptions): Promise<App> {
-  const { config, clusters, logger, metrics } = options;
-  // Separate connections, so that key lookups wait neither for commits nor for reads of events.
-  const database = options.database.on("callers");
-  const lastUsed = createLastUsed({ database });
-  const core = await createCore({
-    ...options,
-    database,
-    cacheEntriesMax: config.keyCacheEntriesMax,
-    cacheAgeMs: config.keyCacheAgeMs,
-    onUsed: (keyId) => lastUsed.note(keyId),
-    onStored: (events) => metrics.addStoredEvents(events),
-  });
-  const { audit, changes, keys, manifest, people, scopes } = core;
-  const { tracing, generation, evaluation } = core;
+export async function createApp(core: Core): Promise<App> {
+  const { config, database, clusters, logger, metrics } = core;
+  const { audit, keys, manifest, people, scopes, tracing, generation, evaluation } = core;
   const publicOrigin = config.publicUrl;
   const signInPages = createSignInPages({
     ...people,
@@ -163,10 +133,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     publicOrigin,
     entrance: createEntrance({ oidc: config.oidc, publicOrigin, database, people, logger }),
   });
-  changes.follow();
   const idempotency = createIdempotency(database);
-  metrics.watchQueue(() => tracing.queueSize());
-  metrics.watchEvaluation(() => evaluation.stats());
   const server = createTransport({
     services: (router) => {
       addAccessServices(router, core);
@@ -212,13 +179,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   });
   return {
     listen: () => server.listen({ host: config.host, port: config.port }),
-    async close() {
-      await server.close();
-      await generation.close();
-      await tracing.drain();
-      await lastUsed.stop();
-      await changes.stop();
-    },
+    close: () => server.close(),
   };
 }
 

@@ -159,7 +159,8 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
       tracingOf,
       runner,
       sandbox,
-      eventMemory,
+      // Separate from the memory of chunks, which could use up the project's part of it.
+      eventMemory: createEventMemory(),
       limits: { codeBytesMax },
     }),
     listener: queue,

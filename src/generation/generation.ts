@@ -77,8 +77,9 @@ export function createGeneration(options: GenerationOptions): Generation {
     addressGuard,
     firstByteTimeoutMs: config.providerTimeoutMs,
     idleTimeoutMs: config.providerIdleTimeoutMs,
-    // A socket for every call that may run, so that no call waits for one.
-    socketsMax: processCallsMax(config.generationConcurrencyMax),
+    // A socket for every call that may run, so that no call waits for one: requests and background
+    // work have equal limits.
+    socketsMax: 2 * processCallsMax(config.generationConcurrencyMax),
   });
   const encryptionKeys = createEncryptionKeys(config.encryptionKeys);
   const credentials = createCredentials({ ...options, keys: encryptionKeys, addressGuard });

@@ -31,8 +31,9 @@ export type OpenClustersOptions = {
   readonly control: Database;
   /** Postgres URL by cluster id. */
   readonly urls: Readonly<Record<string, string>>;
-  /** Maximum connections to each cluster; the watch has one more. */
+  /** Maximum connections to each cluster, as for a database; the watch has one more. */
   readonly connectionsMax: number;
+  readonly backgroundConnectionsMax?: number;
   /**
    * Brings a cluster's schema up to date, or fails if it is outdated. Runs until it succeeds once.
    */
@@ -89,8 +90,9 @@ type WatchedCluster = {
 };
 
 function watchCluster(id: string, url: string, options: OpenClustersOptions): WatchedCluster {
-  const { connectionsMax, prepare, logger, lookMs = lookMsDefault } = options;
-  const database = openDatabase({ url, connectionsMax });
+  const { connectionsMax, backgroundConnectionsMax = 0 } = options;
+  const { prepare, logger, lookMs = lookMsDefault } = options;
+  const database = openDatabase({ url, connectionsMax, backgroundConnectionsMax });
   // A separate connection: long statements may hold all of the others without harm.
   const watcher = openDatabase({ url, connectionsMax: 1, statementTimeoutMs: answerMsMax });
   const closing = new AbortController();

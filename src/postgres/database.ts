@@ -4,9 +4,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type postgres from "postgres";
+import { isInBackground } from "../base/background.ts";
 import { currentTenant } from "../base/tenant.ts";
 import { codeOf, endsConnection } from "./faults.ts";
-import { type ColumnTypes, openPools, type PoolOptions, type PoolWithTurns } from "./pools.ts";
+import {
+  type ColumnTypes,
+  openPools,
+  type PoolName,
+  type PoolOptions,
+  type PoolWithTurns,
+} from "./pools.ts";
 import { createRead, type Read, type ReaderOptions } from "./reader.ts";
 import { readOrigin } from "./statement-origins.ts";
 import type { Turns } from "./turns.ts";
@@ -20,7 +27,7 @@ export type Sql = postgres.ISql<ColumnTypes>;
 export type Database = {
   /**
    * Returns the ambient transaction's connection, or without a transaction the pool, which is
-   * `commits` unless `on` names another.
+   * `commits` unless `on` names another. Background work has a pool of its own under all names.
    */
   sql(): Sql;
   /**
@@ -49,8 +56,11 @@ export type Database = {
    * Returns the same database, with the same ambient transactions, whose `sql` and new transactions
    * use the connections of another pool.
    */
-  on(pool: "callers" | "commits" | "reads"): Database;
-  /** Returns the turns of transactions, for work that accumulates while it waits for its turn. */
+  on(pool: PoolName): Database;
+  /**
+   * Returns the turns of the transactions of requests, for work that accumulates while it waits for
+   * its turn.
+   */
   turns(): Turns;
   /**
    * Calls `onNotify` for each NOTIFY on a channel, from a separate connection, until `close`. Calls
@@ -129,11 +139,19 @@ export function openDatabase(options: PoolOptions): Database {
     return settleWhileConnected(connection, () => ambient.run(inside, () => work(guarded)));
   }
 
-  function viewOf(pool: PoolWithTurns): Database {
-    async function takeTurn<T>(work: () => Promise<T>, options: TransactionOptions): Promise<T> {
+  function currentPool(name: PoolName): PoolWithTurns {
+    return (isInBackground() ? pools.background : undefined)?.[name] ?? pools[name];
+  }
+
+  function viewOf(name: PoolName): Database {
+    async function takeTurn<T>(
+      { turns }: PoolWithTurns,
+      work: () => Promise<T>,
+      options: TransactionOptions,
+    ): Promise<T> {
       const tenant = currentTenant.getStore();
       const owner = options.owner ?? tenant?.owner;
-      return pool.turns.run(owner, work, { organization: tenant?.organization });
+      return turns.run(owner, work, { organization: tenant?.organization });
     }
 
     async function transaction<T>(
@@ -142,16 +160,18 @@ export function openDatabase(options: PoolOptions): Database {
     ): Promise<T> {
       const outer = ambient.getStore();
       if (outer) return work(outer.sql);
-      return takeTurn(() => begin(pool, "", work), transactionOptions);
+      const pool = currentPool(name);
+      return takeTurn(pool, () => begin(pool, "", work), transactionOptions);
     }
 
     return {
-      sql: () => ambient.getStore()?.sql ?? pool.connections,
+      sql: () => ambient.getStore()?.sql ?? currentPool(name).connections,
       transaction,
       async inTurn(work, turnOptions = {}) {
         const outer = ambient.getStore();
         if (outer) return work(outer.sql);
-        return takeTurn(() => work(pool.connections), turnOptions);
+        const pool = currentPool(name);
+        return takeTurn(pool, () => work(pool.connections), turnOptions);
       },
       async step<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
         const outer = ambient.getStore();
@@ -169,16 +189,18 @@ export function openDatabase(options: PoolOptions): Database {
         if (!outer) throw new Error("afterCommit outside a transaction");
         outer.effects.push(effect);
       },
-      reader: (readerOptions) =>
-        createRead({
+      reader(readerOptions) {
+        const pool = currentPool("reads");
+        return createRead({
           ...readerOptions,
-          pool: pools.reads,
+          pool,
           ambient: () => ambient.getStore()?.sql,
-          begin: (work) => begin(pools.reads, "read only", work),
+          begin: (work) => begin(pool, "read only", work),
           timeoutMs: options.statementTimeoutMs,
-        }),
-      on: (name) => views[name],
-      turns: () => pool.turns,
+        });
+      },
+      on: (other) => views[other],
+      turns: () => pools[name].turns,
       async listen(channel, onNotify, onListening) {
         await pools.callers.connections.listen(channel, onNotify, onListening);
       },
@@ -187,9 +209,9 @@ export function openDatabase(options: PoolOptions): Database {
   }
 
   const views = {
-    callers: viewOf(pools.callers),
-    commits: viewOf(pools.commits),
-    reads: viewOf(pools.reads),
+    callers: viewOf("callers"),
+    commits: viewOf("commits"),
+    reads: viewOf("reads"),
   };
   return views.commits;
 }

@@ -1,10 +1,11 @@
 // Handles rows that wait in a table, in turns: on each notification, and also at intervals, because
 // notifications are lost when a connection breaks.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Database } from "./database.ts";
 
 export type Follower = {
-  /** Takes the first turn and listens. Never fails. */
+  /** Takes the first turn and listens. Turns are background work if `start` is. Never fails. */
   start(): void;
   /** Takes no further turn and waits for the current one. */
   stop(): Promise<void>;
@@ -27,10 +28,12 @@ export function createFollower(options: FollowerOptions): Follower {
   let turn: Promise<void> | undefined;
   let isWokenDuringTurn = false;
   let isStopped = false;
+  /** Runs a function in the context of `start`: a notification comes in that of the connection. */
+  let inContext = AsyncLocalStorage.snapshot();
 
   async function takeTurnAndGoOn(): Promise<void> {
     isWokenDuringTurn = false;
-    const isWell = await takeTurn();
+    const isWell = await inContext(takeTurn);
     turn = undefined;
     schedule(isWokenDuringTurn && isWell ? 0 : pollMs);
   }
@@ -50,6 +53,7 @@ export function createFollower(options: FollowerOptions): Follower {
 
   return {
     start() {
+      inContext = AsyncLocalStorage.snapshot();
       schedule(0);
       const hear = (payload: string) => {
         if (isStopped) return;

@@ -23,8 +23,8 @@ export type ColumnTypes = { bigint: number };
 export type Pool = postgres.Sql<ColumnTypes>;
 
 /**
- * Names of the pools. `callers`: lookups of keys, readiness and the control plane. `commits`:
- * writes of events. `reads`: pages, trees, lists, streams, searches and counts.
+ * Names of the pools of requests. `callers`: lookups of keys, readiness and the control plane.
+ * `commits`: writes of events. `reads`: pages, trees, lists, streams, searches and counts.
  */
 export type PoolName = "callers" | "commits" | "reads";
 
@@ -33,8 +33,13 @@ export type PoolSizes = Readonly<Record<PoolName, number>>;
 export type PoolOptions = {
   /** `postgres://…`; a `host=/folder` parameter names the folder of a unix socket, as in libpq. */
   readonly url: string;
-  /** Maximum connections of all pools together. Below three, all work shares one pool. */
+  /** Maximum connections of requests. Below three, all requests share one pool. */
   readonly connectionsMax?: number;
+  /**
+   * Maximum connections of background work (base/background.ts), in addition. By default, or with
+   * 0, it uses those of requests.
+   */
+  readonly backgroundConnectionsMax?: number;
   /** Maximum time of any statement, in place of the times by pool; 0 is no limit. */
   readonly statementTimeoutMs?: number;
   readonly connectTimeoutSeconds?: number;
@@ -48,6 +53,8 @@ export type PoolWithTurns = {
 };
 
 export type Pools = Readonly<Record<PoolName, PoolWithTurns>> & {
+  /** One pool, with separate turns for reads; undefined if it has no connections. */
+  readonly background: Readonly<Record<PoolName, PoolWithTurns>> | undefined;
   close(): Promise<void>;
 };
 
@@ -70,8 +77,25 @@ export function dividePools(connectionsMax: number): PoolSizes {
 
 /** Opens the pools. The first statement makes the first connection. */
 export function openPools(options: PoolOptions): Pools {
-  const { connectionsMax = connectionsMaxDefault } = options;
-  if (connectionsMax <= sharedConnectionsMax) return openSharedPool(options, connectionsMax);
+  const { connectionsMax = connectionsMaxDefault, backgroundConnectionsMax = 0 } = options;
+  const ofRequests =
+    connectionsMax <= sharedConnectionsMax
+      ? openSharedPool(options, connectionsMax)
+      : openRequestPools(options, connectionsMax);
+  if (backgroundConnectionsMax === 0) return { ...ofRequests, background: undefined };
+  const ofBackground = openBackgroundPool(options, backgroundConnectionsMax);
+  return {
+    ...ofRequests,
+    background: ofBackground,
+    async close() {
+      await Promise.all([ofRequests.close(), ofBackground.close()]);
+    },
+  };
+}
+
+type RequestPools = Omit<Pools, "background">;
+
+function openRequestPools(options: PoolOptions, connectionsMax: number): RequestPools {
   const sizes = dividePools(connectionsMax);
   const callers = openPool(options, sizes.callers, statementTimeoutsMs.callers);
   const commits = openPool(options, sizes.commits, statementTimeoutsMs.commits);
@@ -85,7 +109,23 @@ export function openPools(options: PoolOptions): Pools {
   };
 }
 
-function openSharedPool(options: PoolOptions, size: number): Pools {
+/**
+ * Opens one pool for all background work: its statements may take as long as commits, and reads
+ * leave half of the connections to the transactions that other workflows wait for.
+ */
+function openBackgroundPool(options: PoolOptions, size: number): RequestPools {
+  const connections = openPool(options, size, statementTimeoutsMs.commits);
+  const reads = Math.max(1, Math.floor(size / 2));
+  const transactions = { connections, turns: transactionTurns(Math.max(1, size - reads)) };
+  return {
+    callers: transactions,
+    commits: transactions,
+    reads: { connections, turns: readTurns(reads) },
+    close: () => closeAll([connections]),
+  };
+}
+
+function openSharedPool(options: PoolOptions, size: number): RequestPools {
   const connections = openPool(options, size, sharedTimeoutMs);
   const transactions = { connections, turns: transactionTurns(size) };
   return {

@@ -4,7 +4,13 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from "@temporalio/worker";
-import type { LogLevel, Logger as TemporalLogger, WorkerOptions } from "@temporalio/worker";
+import type {
+  ActivityInterceptors,
+  LogLevel,
+  Logger as TemporalLogger,
+  WorkerOptions,
+} from "@temporalio/worker";
+import { inBackground } from "../base/background.ts";
 import { chunkStepsMax } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Activities } from "./activities.ts";
@@ -77,6 +83,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
       if (signal.aborted) return;
       const common = {
         ...{ connection, namespace, activities: options.activities },
+        interceptors: { activity: [asBackgroundWork] },
         identity: `${hostname()} pid ${process.pid}`,
         shutdownGraceTime: stopGraceMs,
         shutdownForceTime: stopForceMs,
@@ -149,6 +156,10 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
       await watch.ended;
     },
   };
+}
+
+function asBackgroundWork(): ActivityInterceptors {
+  return { inbound: { execute: (input, next) => inBackground(() => next(input)) } };
 }
 
 type Watch = {

@@ -1,6 +1,7 @@
 // What callers see when a statement takes longer than it may. Source: docs/decisions.md, 10.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Core, createCore } from "../../src/compose/core.ts";
 import { createApp } from "../../src/compose/service.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { createSandbox } from "../../src/commands/sandbox.ts";
@@ -13,6 +14,7 @@ import { givenAProject } from "../support/project.ts";
 
 let given: TestDatabase;
 let database: Database;
+let core: Core;
 let app: Awaited<ReturnType<typeof createApp>>;
 let url: string;
 let key: string;
@@ -26,7 +28,8 @@ beforeAll(async () => {
   const logger = createLogger("fatal");
   const clusters = openTestClusters(database);
   const beside = { logger, metrics: createMetrics(), sandbox: createSandbox(config, logger) };
-  app = await createApp({ config, database, clusters, ...beside });
+  core = await createCore({ config, database, clusters, ...beside });
+  app = await createApp(core);
   ({ url } = await app.listen());
   const project = await givenAProject(given.database, "demo");
   key = (await givenAKey(given.database, project, { kind: "project" })).secret;
@@ -44,6 +47,7 @@ afterAll(async () => {
   unlock();
   await locked;
   await app.close();
+  await core.close();
   await database.close();
   await given.drop();
 });

@@ -3,6 +3,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { inBackground } from "../../src/base/background.ts";
 import { currentTenant } from "../../src/base/tenant.ts";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { dividePools } from "../../src/postgres/pools.ts";
@@ -144,6 +145,64 @@ describe("transactions of one organization", () => {
     await as("other", "q", () => Promise.resolve());
 
     expect(isNextIn).toBe(false);
+  });
+});
+
+describe("background work", () => {
+  function openBoth(): Database {
+    const connections = { connectionsMax: 4, backgroundConnectionsMax: 2 };
+    const own = openDatabase({ url: testDatabase.url, ...connections });
+    onTestFinished(() => own.close());
+    return own;
+  }
+  const pools = ["callers", "commits", "reads"] as const;
+  const pidsOf = async (own: Database) => {
+    const rows = await Promise.all([
+      ...pools.map((name) => own.on(name).transaction(setting)),
+      ...pools.map((name) => setting(own.on(name).sql())),
+      own.inTurn(setting),
+      own.reader({ owner: "p" })(setting),
+    ]);
+    return new Set(rows.flat().map(({ pid }) => pid));
+  };
+
+  test("shares no connection with requests, under any name of a pool", async () => {
+    const own = openBoth();
+
+    const ofRequests = await pidsOf(own);
+    const ofBackground = await inBackground(() => pidsOf(own));
+
+    expect([...ofRequests].filter((pid) => ofBackground.has(pid))).toEqual([]);
+    expect(ofBackground.size).toBeLessThanOrEqual(2);
+  });
+
+  test("that holds all of its connections holds up no request, nor the other way", async () => {
+    const own = openBoth();
+    await inBackground(() => holdAll(1, (work) => own.transaction(work)));
+
+    expect((await pidsOf(own)).size).toBeGreaterThan(0);
+
+    await holdAll(2, (work) => own.transaction(work));
+    await holdAll(1, (work) => own.on("callers").transaction(work));
+    await expect(inBackground(() => own.reader({ owner: "p" })(setting))).resolves.toHaveLength(1);
+  });
+
+  test("joins the transaction around it", async () => {
+    const own = openBoth();
+
+    const pids = await own.transaction(async (sql) => {
+      const [outer] = await setting(sql);
+      const [inner] = await inBackground(() => own.transaction(setting));
+      return [outer?.pid, inner?.pid];
+    });
+
+    expect(new Set(pids).size).toBe(1);
+  });
+
+  test("uses the connections of requests if it has none of its own", async () => {
+    const [caller] = await inBackground(() => setting(database.on("callers").sql()));
+
+    expect(caller?.timeout).toBe("5s");
   });
 });
 

@@ -1,5 +1,6 @@
 // The whole service in this process, on a separate database and a free port.
 
+import { createCore } from "../../src/compose/core.ts";
 import { createApp } from "../../src/compose/service.ts";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { createLogger } from "../../src/base/logger.ts";
@@ -48,7 +49,8 @@ export async function startService(
   const logger = createLogger(flags["log-level"] ?? "fatal");
   const clusters = openTestClusters(database, config.clusters);
   const sandbox = createSandbox(config, logger);
-  const app = await createApp({ config, database, clusters, logger, metrics, sandbox });
+  const core = await createCore({ config, database, clusters, logger, metrics, sandbox });
+  const app = await createApp(core);
   const project = await givenAProject(database, "demo");
   const other = await givenAProject(database, "other");
   const createKey = async (kind: KeyKind, ofProject: LocalProject): Promise<string> =>
@@ -76,6 +78,7 @@ export async function startService(
     },
     async stop() {
       await app.close();
+      await core.close();
       await sandbox.close();
       await clusters.close();
       await own.drop();

@@ -1,6 +1,8 @@
-// Limits the concurrent model calls of a project, an organization and the process.
+// Limits the concurrent model calls of a project, an organization and the process: those of requests
+// apart from those of background work, so that scores refuse no chat.
 // Source: docs/generations.md, "What happens to a call".
 
+import { createForBoth } from "../../base/background.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import { callsOfOrgFactor, callsOfProcessFactor } from "../../base/tenant-limits.ts";
@@ -24,10 +26,10 @@ export function processCallsMax(projectCallsMax: number): number {
 /** `max` is the maximum of one project. */
 export function createConcurrency({ max }: { readonly max: number }): Concurrency {
   /** Number of running calls by organization or project id. */
-  const running = new Map<string, number>();
+  const runningNow = createForBoth(() => new Map<string, number>());
   const service = "service";
 
-  function add(id: string, calls: number): void {
+  function add(running: Map<string, number>, id: string, calls: number): void {
     const count = (running.get(id) ?? 0) + calls;
     if (count > 0) running.set(id, count);
     else running.delete(id);
@@ -35,6 +37,7 @@ export function createConcurrency({ max }: { readonly max: number }): Concurrenc
 
   return {
     enter({ orgId, projectId }, asked = 1) {
+      const running = runningNow();
       // A request may ask for more than the maximum: it then takes all places of the project.
       const calls = Math.min(asked, max);
       const limits = [
@@ -45,12 +48,12 @@ export function createConcurrency({ max }: { readonly max: number }): Concurrenc
       for (const { id, name, callsMax } of limits) {
         if ((running.get(id) ?? 0) + calls > callsMax) throw overloaded(name, callsMax);
       }
-      for (const { id } of limits) add(id, calls);
+      for (const { id } of limits) add(running, id, calls);
       let isReleased = false;
       return () => {
         if (isReleased) return;
         isReleased = true;
-        for (const { id } of limits) add(id, -calls);
+        for (const { id } of limits) add(running, id, -calls);
       };
     },
   };

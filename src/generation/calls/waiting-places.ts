@@ -3,6 +3,7 @@
 // Source: docs/evaluators.md, "Under load"; docs/experiments.md.
 
 import { setTimeout as delay } from "node:timers/promises";
+import { createForBoth } from "../../base/background.ts";
 import { createFairPlaces, type FairPlaces, type Owner } from "../../base/fair-places.ts";
 import { judgeCallsMax, judgeCallsWaitingMax } from "../../base/limits.ts";
 import { judgeWaitMsMax } from "../../base/tenant-limits.ts";
@@ -24,22 +25,29 @@ export type Entering = {
 const turnPauseMs = 100;
 
 /**
- * Creates the places of the calls of one kind. An organization gets at most three quarters, so that
- * others find a place; a project at most half, and not more than its maximum of model calls.
+ * Creates the places of the calls of one kind, separate ones for requests and background work. An
+ * organization gets at most three quarters, so that others find a place; a project at most half,
+ * and not more than its maximum of model calls.
  */
 export function createWaitingPlaces(
   kind: string,
   projectCallsMax: number,
   max = judgeCallsMax,
 ): FairPlaces {
-  return createFairPlaces({
-    max,
-    orgMax: Math.ceil((max * 3) / 4),
-    projectMax: Math.min(Math.ceil(max / 2), projectCallsMax),
-    waitMs: judgeWaitMsMax,
-    waitersMax: judgeCallsWaitingMax,
-    refusal: `the maximum number of concurrent ${kind} calls is reached; try again`,
-  });
+  const placesNow = createForBoth(() =>
+    createFairPlaces({
+      max,
+      orgMax: Math.ceil((max * 3) / 4),
+      projectMax: Math.min(Math.ceil(max / 2), projectCallsMax),
+      waitMs: judgeWaitMsMax,
+      waitersMax: judgeCallsWaitingMax,
+      refusal: `the maximum number of concurrent ${kind} calls is reached; try again`,
+    }),
+  );
+  return {
+    enter: (...given) => placesNow().enter(...given),
+    isCrowded: () => placesNow().isCrowded(),
+  };
 }
 
 /** Waits for a place. Fails with OVERLOADED after a time, and with the reason of the signal. */

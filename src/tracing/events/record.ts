@@ -2,6 +2,7 @@
 // requests share a statement and a commit (commit-queue.ts); a caller is answered after its commit.
 // Source: docs/decisions.md, 5, 6, 7, 9 and 18.1.
 
+import { inForeground } from "../../base/background.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { ingestionTimeoutMs, transactionWaitMsMax } from "../../base/limits.ts";
@@ -150,7 +151,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   async function submit(set: WriteSet): Promise<Outcomes> {
     const [outcomes = []] = database.isInTransaction()
       ? await commit([set])
-      : [await running.run(() => commitInTurn(set))];
+      : // A group holds writes of requests and of background work; it is work of requests.
+        [await running.run(() => inForeground(() => commitInTurn(set)))];
     onStored(outcomes.filter((outcome) => outcome === "applied").length);
     return outcomes;
   }

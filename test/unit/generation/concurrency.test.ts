@@ -1,6 +1,7 @@
 // The caps on calls of models that run at a time.
 
 import { describe, expect, test } from "vitest";
+import { inBackground } from "../../../src/base/background.ts";
 import { createConcurrency } from "../../../src/generation/calls/concurrency.ts";
 
 /** `a1` is project 1 of organization a. */
@@ -18,6 +19,21 @@ describe("createConcurrency", () => {
 
     release();
     expect(() => concurrency.enter(ownerOf("a1"))).not.toThrow();
+  });
+
+  test("counts background work apart from requests", () => {
+    const concurrency = createConcurrency({ max: 1 });
+    const release = inBackground(() => concurrency.enter(ownerOf("a1")));
+    concurrency.enter(ownerOf("a1"));
+
+    expect(() => concurrency.enter(ownerOf("a1"))).toThrow("the project has 1 calls");
+    expect(() => inBackground(() => concurrency.enter(ownerOf("a1")))).toThrow(
+      "the project has 1 calls",
+    );
+
+    release();
+    expect(() => concurrency.enter(ownerOf("a1"))).toThrow("the project has 1 calls");
+    expect(() => inBackground(() => concurrency.enter(ownerOf("a1")))).not.toThrow();
   });
 
   test("counts each project alone", () => {
