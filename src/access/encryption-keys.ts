@@ -56,7 +56,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /** Returns nonce, tag and ciphertext joined, without the binding. */
-export function seal(plain: Uint8Array, key: Uint8Array, binding: string): Buffer {
+function seal(plain: Uint8Array, key: Uint8Array, binding: string): Buffer {
   // A random nonce is safe for up to 2^32 texts for each key; far fewer are encrypted.
   const nonce = randomBytes(nonceBytes);
   const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
@@ -66,7 +66,7 @@ export function seal(plain: Uint8Array, key: Uint8Array, binding: string): Buffe
 }
 
 /** Throws if key or binding differ from those of `seal`, or if the bytes were changed. */
-export function open(sealed: Uint8Array, key: Uint8Array, binding: string): Buffer {
+function open(sealed: Uint8Array, key: Uint8Array, binding: string): Buffer {
   const nonce = sealed.subarray(0, nonceBytes);
   const opening = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes });
   opening.setAAD(Buffer.from(binding));

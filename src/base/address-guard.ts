@@ -148,7 +148,7 @@ const tries = 2;
 /** Maximum addresses that are returned: a socket needs only a few. */
 const addressesMax = 16;
 
-export const resolvePublicly: Resolve = async (hostname) => {
+const resolvePublicly: Resolve = async (hostname) => {
   // A new resolver each time, because the system's name servers may change while the service runs.
   const resolver = new Resolver({ timeout: questionMs, tries });
   const timer = setTimeout(() => resolver.cancel(), allMs);

@@ -10,7 +10,7 @@ import { emailLengthMax, webhookUrlLengthMax } from "../base/field-limits.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import { notificationAddressesMax } from "../base/tenant-limits.ts";
 
-export const channels = ["WEBHOOK", "SLACK", "EMAIL"] as const;
+const channels = ["WEBHOOK", "SLACK", "EMAIL"] as const;
 export type Channel = (typeof channels)[number];
 
 /** Kinds of targets: of bad news and of their end. */

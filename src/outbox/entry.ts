@@ -112,7 +112,7 @@ export const lastingWorkflowTypes = [
 ] as const;
 
 /** Workflow types that the outbox starts. The types added here end with their project. */
-export const startedWorkflowTypes = [
+const startedWorkflowTypes = [
   ...lastingWorkflowTypes,
   "evaluateChunk",
   "backfill",
@@ -123,7 +123,7 @@ export const startedWorkflowTypes = [
 ] as const;
 
 /** Workflow types that schedules of Temporal start, for all projects. */
-export const scheduledWorkflowTypes = ["checkAlerts", "checkRetention"] as const;
+const scheduledWorkflowTypes = ["checkAlerts", "checkRetention"] as const;
 
 export type WorkflowType = (typeof startedWorkflowTypes)[number];
 export type ScheduledWorkflowType = (typeof scheduledWorkflowTypes)[number];
@@ -190,7 +190,7 @@ export function backfillEntry(input: BackfillInput): OutboxEntry {
 }
 
 /** Returns the id of the workflow of one run of a backfill. */
-export function backfillWorkflowId(
+function backfillWorkflowId(
   input: Pick<BackfillInput, "evaluatorName" | "backfillId" | "run">,
 ): string {
   return `backfill-${toSlug(input.evaluatorName)}-${input.backfillId}-${input.run}`;

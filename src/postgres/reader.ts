@@ -90,7 +90,7 @@ type Statement<T extends readonly Row[]> = (sql: Sql) => PendingQuery<T>;
  * Runs a statement, and cancels it in Postgres when the signal aborts; then throws the signal's
  * reason.
  */
-export async function cancellable<T extends readonly Row[]>(
+async function cancellable<T extends readonly Row[]>(
   statement: PendingQuery<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {

@@ -31,7 +31,7 @@ export function textOf(random: Random, length: number): string {
 const models = ["gpt-4o", "gpt-4o-mini", "claude-sonnet", "llama-3-70b"];
 const tools = ["search_orders", "refund", "lookup_customer", "send_mail"];
 
-export const tokensMax = 4_000;
+const tokensMax = 4_000;
 
 /** Returns one step of an agent: kind, name and payload. Every second step is a model call. */
 export function payloadOf(random: Random, index: number, bytes: number) {

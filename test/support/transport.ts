@@ -50,7 +50,7 @@ const principals = new Map([
 ]);
 
 /** Returns event rpcs that answer without storing anything; a test may replace single rpcs. */
-export function eventsThatAnswer(
+function eventsThatAnswer(
   rpcs: Partial<ServiceImpl<typeof EventService>> = {},
 ): ServiceImpl<typeof EventService> {
   return {

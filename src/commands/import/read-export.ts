@@ -10,7 +10,7 @@ import { tryParseJson } from "../../base/json.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 
 /** Maximum bytes of a line, and of a file that is one document: they are held in memory. */
-export const lineBytesMax = 50_000_000;
+const lineBytesMax = 50_000_000;
 
 /** A record with its place in the file, or the reason why there is none. */
 export type ReadRecord = {

@@ -1,7 +1,7 @@
 // What an import did, while it counts and at its end. Source: docs/moving-in.md.
 
 /** Maximum rejected records that a report lists; the others are counted. */
-export const rejectionsListedMax = 1_000;
+const rejectionsListedMax = 1_000;
 const rejectionsPrintedMax = 10;
 
 export type Rejection = { readonly file: string; readonly line: number; readonly reason: string };

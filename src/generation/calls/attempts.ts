@@ -135,7 +135,7 @@ export type Backoff = {
   readonly random?: () => number;
 };
 
-export const backoffDefault: Backoff = {
+const backoffDefault: Backoff = {
   firstMs: 250,
   pauseMsMax: 8_000,
   retryAfterMsMax: 20_000,

@@ -52,7 +52,7 @@ function fieldsOf({ type, provider, parameters, tags, userProperties }: Content)
 }
 
 /** Returns the lines of a template: of a text, or of messages, each under its role. */
-export function linesOf(template: JsonValue | undefined): readonly string[] {
+function linesOf(template: JsonValue | undefined): readonly string[] {
   if (typeof template === "string") return template.split("\n");
   if (!isJsonArray(template)) return [];
   return template.flatMap((message) => {

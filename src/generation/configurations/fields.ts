@@ -86,7 +86,7 @@ export function parseEnvironments(list: JsonValue): readonly Environment[] {
  * Checks the known keys of parameters and returns them without keys of value null, which means
  * none. Throws INVALID_ARGUMENT naming the path.
  */
-export function checkParameters(parameters: JsonObject): JsonObject {
+function checkParameters(parameters: JsonObject): JsonObject {
   checkSound("parameters", parameters);
   const fields = fieldsOf(parameters, "parameters");
   oneOf(fields, "call_type", ["chat", "completion"], true);

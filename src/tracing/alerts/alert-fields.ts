@@ -19,7 +19,7 @@ import { parseStoredFilters } from "../export/stored-filters.ts";
 import type { ProjectFields } from "../fields/fields.ts";
 import { frequencies, type Frequency } from "./periods.ts";
 
-export const alertKinds = ["AGGREGATE", "PER_EVENT", "DRIFT"] as const;
+const alertKinds = ["AGGREGATE", "PER_EVENT", "DRIFT"] as const;
 export type AlertKind = (typeof alertKinds)[number];
 
 /** Aggregations, with those of charts. */

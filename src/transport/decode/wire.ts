@@ -3,10 +3,10 @@
 
 import { ServiceError } from "../../base/errors.ts";
 
-export const varintType = 0;
-export const bit64Type = 1;
+const varintType = 0;
+const bit64Type = 1;
 export const lengthType = 2;
-export const bit32Type = 5;
+const bit32Type = 5;
 
 /** A position in the bytes; reading moves it. */
 export type Cursor = { readonly bytes: Uint8Array; at: number };

@@ -67,7 +67,7 @@ export async function underAttack<T>(
 }
 
 /** Sends `count` calls at once, round after round, and returns the answers. */
-export async function flood(
+async function flood(
   { url }: AttackedService,
   call: Call,
   count: number,

@@ -188,7 +188,7 @@ type Schema = LanguageModelV4FunctionTool["inputSchema"];
 
 const noParameters: Schema = { type: "object", properties: {} };
 
-export function toTools(request: Fields): LanguageModelV4FunctionTool[] | undefined {
+function toTools(request: Fields): LanguageModelV4FunctionTool[] | undefined {
   const items = request.list("tools");
   if (!items || items.length === 0) return undefined;
   return items.map((item) => toTool(itemFields(item)));
@@ -210,11 +210,11 @@ function toTool(tool: Fields): LanguageModelV4FunctionTool {
 }
 
 /** Passes a JSON Schema on unchanged: the provider checks it. */
-export function toSchema(value: JsonValue | undefined): Schema | undefined {
+function toSchema(value: JsonValue | undefined): Schema | undefined {
   return value as Schema | undefined;
 }
 
-export function toToolChoice(
+function toToolChoice(
   request: Fields,
   tools: readonly LanguageModelV4FunctionTool[] | undefined,
 ): LanguageModelV4ToolChoice | undefined {

@@ -20,7 +20,7 @@ import { type Encoding, encodings } from "../bytes.ts";
 import { type ProtocolName, rpcProtocols } from "../protocols.ts";
 import { type Enlargement, hasPaths, operations } from "./any-value.ts";
 
-export const keyNames = [
+const keyNames = [
   "none",
   "ingestion",
   "readOnly",
@@ -61,7 +61,7 @@ const methods: readonly DescMethod[] = [...rpcs, ...services.flatMap((one) => on
 
 const byName = new Map(methods.map((method) => [nameOf(method), method] as const));
 
-export function nameOf({ parent, name }: DescMethod): string {
+function nameOf({ parent, name }: DescMethod): string {
   return `${parent.typeName}.${name}`;
 }
 
