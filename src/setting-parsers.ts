@@ -1,4 +1,4 @@
-// Parsers of setting texts; each fails with an Error that says what is wrong with the text.
+// Parsers of setting texts; each fails with an Error that names the fault of the text.
 // Source: OpenID Connect Discovery 1.0, 3; docs/clusters.md; docs/sign-in.md.
 
 import { isIP } from "node:net";
@@ -15,7 +15,7 @@ export function parseSmtpUrl(text: string): string | undefined {
   return text;
 }
 
-/** A folder, or a bucket with the beginning of the names of its objects. */
+/** Where files are stored: a folder, or a bucket with the prefix of its object names. */
 export type FilePlace =
   | { readonly folder: string; readonly bucket?: never }
   | { readonly bucket: string; readonly prefix: string };

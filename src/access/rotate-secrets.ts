@@ -64,11 +64,11 @@ export type RotationOptions = {
 const batchMaxDefault = 100;
 
 /**
- * Encrypts again all secrets under other keys than the first, in batches that commit one by one: a
- * second run continues after an interrupted one. Servers may run at the same time.
+ * Encrypts all secrets with the first key that are encrypted with another one. Each batch commits by
+ * itself, so that a second run continues after an interrupted one. Servers may run at the same time.
  *
- * Fails with ENCRYPTION_KEY_ABSENT without a key. Fails with CREDENTIAL_UNREADABLE, naming them, if
- * secrets are under keys that are not configured; then nothing is changed.
+ * Fails with ENCRYPTION_KEY_ABSENT if no key is configured. Fails with CREDENTIAL_UNREADABLE, naming
+ * the secrets, if some are encrypted with keys that are not configured; then changes nothing.
  */
 export async function rotateSecrets(options: RotationOptions): Promise<RotationReport> {
   const { keys, tables } = options;

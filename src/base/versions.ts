@@ -15,7 +15,7 @@ export function parseVersion(name: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Returns the SHA-256 of a content in hexadecimal; the order of its keys is no difference. */
+/** Returns the SHA-256 of a content in hexadecimal; the order of its keys makes no difference. */
 export function hashContent(content: JsonValue): string {
   return createHash("sha256")
     .update(JSON.stringify(inOrder(content)))

@@ -143,7 +143,7 @@ export async function createCore(options: CoreOptions) {
     charts: createStoredCharts(given),
     alerts: createAlerts({ ...given, notifications, tracingOf }),
     retention: createRetention(given),
-    /** Stores what is running or waiting, after the end of requests and workflows. */
+    /** Waits for running generations and queued writes. Call it after transport and worker. */
     async close(): Promise<void> {
       await generation.close();
       await tracing.drain();

@@ -56,7 +56,7 @@ export type TargetRules = {
   readonly findMembers: (userIds: readonly string[]) => Promise<readonly string[]>;
 };
 
-/** Parts of a target that a request asks for. */
+/** A requested target, with its URL apart, because the URL is stored encrypted. */
 type Parsed = { readonly target: Target; readonly url?: string };
 
 /** Targets that may be stored, and their URLs. */

@@ -103,7 +103,7 @@ const gatheredBytes = 65_536;
 export type GatheredMemory = {
   /** Adds a part; throws as `reserveDecoded` if there is no memory. */
   add(bytes: number): void;
-  /** Reserves the parts that are left. */
+  /** Reserves the memory of the parts since the last reservation. */
   end(): void;
 };
 

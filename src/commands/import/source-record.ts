@@ -23,7 +23,7 @@ export type SourceRecord = {
   look(name: string): JsonValue | undefined;
   /** Returns the fields that nothing took, nulls left out, under the names of the export. */
   rest(): JsonObject;
-  /** Returns the names of the fields that were taken. */
+  /** Returns the names of the fields that `take` returned. */
   taken(): readonly string[];
 };
 

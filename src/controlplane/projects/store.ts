@@ -26,7 +26,7 @@ export async function lockAndHasOrganization(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Adds an organization, a data plane in it, a workspace in that and a project in that. */
+/** Adds an organization with one data plane, one workspace and one project. */
 export async function insertScopes(sql: Sql, row: LocalProjectRow, name: string): Promise<void> {
   await sql`insert into organizations (org_id, name) values (${row.orgId}, ${name})`;
   await sql`

@@ -64,7 +64,7 @@ export async function findQueue(
   return row;
 }
 
-/** Returns the enabled queues with filters, which events come into by themselves. */
+/** Returns the enabled queues with filters: matching events are added to them automatically. */
 export async function listRouted(sql: Sql, projectId: string): Promise<readonly RoutedQueue[]> {
   return sql<RoutedQueue[]>`
     select queue_id as id, filters

@@ -13,7 +13,7 @@ export type LostChunksOptions = {
     getState(workflowId: string): Promise<"running" | "completed" | "failed" | "absent">;
   };
   readonly logger: Pick<Logger, "warn">;
-  /** Time without movement after which a chunk is checked; longer than any event takes. */
+  /** Time without progress after which a chunk is checked; longer than any event takes. */
   readonly stillMs?: number;
 };
 

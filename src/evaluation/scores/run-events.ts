@@ -27,7 +27,7 @@ export type RunEventsOptions = Pick<RunEventOptions, "signal" | "pauseMs" | "onB
   readonly isOver: () => boolean;
 };
 
-/** Maximum events per read; one alone if there is no memory for more. */
+/** Maximum events per read; a single event if the memory is too small for several. */
 const eventsPerReadMax = 100;
 /** Pause between two attempts to reserve memory. */
 const memoryPauseMs = 500;
@@ -37,7 +37,7 @@ type HeldEvent = {
   readonly eventId: string;
   /** Event as evaluators see it; undefined if it is too large for them. */
   readonly event: JsonObject | undefined;
-  /** Bytes of memory that it takes. */
+  /** Bytes of memory that the event takes. */
   readonly bytes: number;
 };
 

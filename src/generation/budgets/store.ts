@@ -87,7 +87,7 @@ export type Spend = {
   readonly toldAmount: number | null;
 };
 
-/** Returns what is spent of budgets in their periods; nothing for those without a call. */
+/** Returns the spend of budgets in their periods; leaves out budgets without a call. */
 export async function listSpend(
   sql: Sql,
   projectId: string,
@@ -107,7 +107,7 @@ export async function listSpend(
       )`;
 }
 
-/** Adds a call to a budget in a period, and returns what is spent then. */
+/** Adds a call to a budget in a period, and returns the spend after it. */
 export async function addSpend(
   sql: Sql,
   { projectId, budgetId, periodStart }: SpendKey,

@@ -15,7 +15,7 @@ export type AlertValue = {
   /** Values of the period and of the one before, for DRIFT. */
   readonly current?: number | null;
   readonly baseline?: number | null;
-  /** Some of the events that meet the threshold, for PER_EVENT. */
+  /** Examples of events that meet the threshold, for alerts of kind PER_EVENT. */
   readonly eventIds?: readonly string[];
 };
 

@@ -83,7 +83,7 @@ const memberText: Readonly<Record<string, string>> = {
   cost_estimate: `'"cost_estimate":', coalesce(e.cost_estimate::text, 'null')`,
 };
 
-/** Table columns of the selected fields, by the way they are read. */
+/** Table columns of the selected fields, by kind: a statement reads each kind differently. */
 export type EventColumns = {
   /** Text columns that may be long. */
   readonly texts: readonly string[];

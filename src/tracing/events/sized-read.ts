@@ -145,7 +145,7 @@ const usualEventBytes = 1_000_000;
 type Waiting = {
   readonly index: number;
   readonly eventId: string;
-  /** Null if the row was not measured. */
+  /** Size of the row; null if Postgres has not measured it. */
   readonly bytes: number | null;
   readonly estimate: number;
 };

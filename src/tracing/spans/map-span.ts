@@ -20,7 +20,7 @@ import type { Attributes, Span } from "./span.ts";
 import { spanError } from "./span-error.ts";
 import { isSameJson } from "./values.ts";
 
-/** Conventions in order of precedence for one field. */
+/** Conventions of attributes; where several give a field, the first in this order wins. */
 const conventions: readonly Convention[] = [
   honeyhive,
   genAi,
