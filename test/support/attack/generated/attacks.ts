@@ -20,14 +20,7 @@ import { type Encoding, encodings } from "../bytes.ts";
 import { type ProtocolName, rpcProtocols } from "../protocols.ts";
 import { type Enlargement, hasPaths, operations } from "./any-value.ts";
 
-const keyNames = [
-  "none",
-  "ingestion",
-  "readOnly",
-  "project",
-  "dataPlane",
-  "controlPlane",
-] as const;
+const keyNames = ["none", "ingestion", "readOnly", "project", "dataPlane", "controlPlane"] as const;
 
 export type KeyName = (typeof keyNames)[number];
 
