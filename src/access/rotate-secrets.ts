@@ -64,8 +64,8 @@ export type RotationOptions = {
 const batchMaxDefault = 100;
 
 /**
- * Encrypts all secrets with the first key that are encrypted with another one. Each batch commits by
- * itself, so that a second run continues after an interrupted one. Servers may run at the same time.
+ * Encrypts all secrets with the first key that are encrypted with another one. Each batch commits
+ * by itself, so that a second run continues after an interrupted one. Servers may run meanwhile.
  *
  * Fails with ENCRYPTION_KEY_ABSENT if no key is configured. Fails with CREDENTIAL_UNREADABLE, naming
  * the secrets, if some are encrypted with keys that are not configured; then changes nothing.

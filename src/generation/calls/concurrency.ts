@@ -1,5 +1,5 @@
-// Limits the concurrent model calls of a project, an organization and the process: those of requests
-// apart from those of background work, so that scores refuse no chat.
+// Limits the concurrent model calls of a project, an organization and the process. Requests and
+// background work are counted apart, so that scores refuse no chat.
 // Source: docs/generations.md, "What happens to a call".
 
 import { createForBoth } from "../../base/background.ts";
