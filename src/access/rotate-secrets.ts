@@ -67,8 +67,9 @@ const batchMaxDefault = 100;
  * Encrypts all secrets with the first key that are encrypted with another one. Each batch commits
  * by itself, so that a second run continues after an interrupted one. Servers may run meanwhile.
  *
- * Fails with ENCRYPTION_KEY_ABSENT if no key is configured. Fails with CREDENTIAL_UNREADABLE, naming
- * the secrets, if some are encrypted with keys that are not configured; then changes nothing.
+ * Fails with ENCRYPTION_KEY_ABSENT if no key is configured. Fails with CREDENTIAL_UNREADABLE,
+ * naming the secrets, if some are encrypted with keys that are not configured; then changes
+ * nothing.
  */
 export async function rotateSecrets(options: RotationOptions): Promise<RotationReport> {
   const { keys, tables } = options;
