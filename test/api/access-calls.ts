@@ -22,12 +22,17 @@ export const routeLevels: readonly (readonly [RegExp, ScopeLevel])[] = [
 /** Path and body of a call. */
 export type Filled = { readonly path: string; readonly body: string | undefined };
 
-/** Returns the call of a row in a tenant, after it made the state that the call needs. */
-export async function fillIn(
-  service: TestService,
-  tenant: Tenant,
-  { route, body, need }: Row,
-): Promise<Filled> {
+/** Ids by their name in paths and bodies. */
+export type Ids = Readonly<Record<string, string>>;
+
+/** Returns the level of the scope that a route names. */
+export function routeLevelOf({ route }: Row): ScopeLevel {
+  return routeLevels.find(([pattern]) => pattern.test(route))?.[1] ?? "project";
+}
+
+/** Makes the state that a row needs in a tenant, and returns the ids for its path and body. */
+export async function giveState(service: TestService, tenant: Tenant, row: Row): Promise<Ids> {
+  const { need } = row;
   const ids: Record<string, string> = {
     org_id: tenant.orgId,
     virtual_dataplane_id: tenant.dataplaneId,
@@ -37,7 +42,7 @@ export async function fillIn(
     session_id: "s1",
     name: "an-alias",
   };
-  const level = routeLevels.find(([pattern]) => pattern.test(route))?.[1] ?? "project";
+  const level = routeLevelOf(row);
   if (need === "session") await giveSession(service, tenant, event);
   else if (need === "generation")
     await giveSession(service, tenant, { ...event, event_type: "model" });
@@ -98,6 +103,11 @@ export async function fillIn(
     const root = level as KeyRoot;
     ids["key_id"] = (await addKey(service.database, tenant, { kind: need, root })).keyId;
   }
+  return ids;
+}
+
+/** Returns the call of a row with these ids; every call has another name in its body. */
+export function fillIn({ route, body }: Row, ids: Ids): Filled {
   const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "?");
   return {
     path: fill(route.split(" ")[1] ?? ""),
