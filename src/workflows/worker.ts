@@ -248,9 +248,18 @@ async function addSchedules(
   }
 }
 
-async function bundleWorkflows(logger: Logger): Promise<string> {
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger: toTemporalLogger(logger) });
-  return code;
+let bundle: Promise<string> | undefined;
+
+/** Returns the code of the workflows, which is bundled once: it serves all workers of a process. */
+function bundleWorkflows(logger: Logger): Promise<string> {
+  bundle ??= bundleWorkflowCode({ workflowsPath, logger: toTemporalLogger(logger) }).then(
+    ({ code }) => code,
+    (error: unknown) => {
+      bundle = undefined;
+      throw error;
+    },
+  );
+  return bundle;
 }
 
 let isRuntimeInstalled = false;
