@@ -1,26 +1,72 @@
-// Two projects: `unit` (pure functions, no database) and `service` (everything else, against one
-// real Postgres that test/support/global-setup.ts starts for the run). Read by vitest.
+// Projects of tests, read by vitest:
+// - `unit`: pure functions, no database.
+// - `service`: the service and its stores in the test's process. Files share a process and what it
+//   imported, which takes longer than most of their tests.
+// - `process`: tests that start processes or replace modules; each file has its own process.
+// - `alone`: tests that bound time or memory. They run after all others, one file at a time.
+// `service` and `process` have more workers than the machine has cores, because many files wait.
+// All use one Postgres, which test/support/global-setup.ts starts.
 
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
+
+// Read by Node: compiled code of packages, for workers and for the services that tests start.
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled");
+
+const units = ["test/tidy.test.ts", "test/unit/**/*.test.ts"];
+const alone = [
+  "test/process/limits-*.test.ts",
+  "test/sandbox/escape-limits.test.ts",
+  "test/api/{connections,limits}.test.ts",
+];
+const processes = [
+  "test/{clients,process,sandbox,workflows}/**/*.test.ts",
+  "test/api/unread-generations.test.ts",
+];
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    globalSetup: ["test/support/global-setup.ts"],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["test/tidy.test.ts", "test/unit/**/*.test.ts"] },
+        test: {
+          name: "unit",
+          include: units,
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,
         test: {
           name: "service",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/tidy.test.ts", "test/unit/**"],
-          globalSetup: ["test/support/global-setup.ts"],
+          exclude: [...units, ...processes, ...alone],
+          isolate: false,
+          maxWorkers: 4,
+          maxConcurrency: 16,
+          sequence: { groupOrder: 1 },
         },
+      },
+      {
+        extends: true,
+        test: {
+          name: "process",
+          include: processes,
+          exclude: alone,
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 2 } },
       },
     ],
   },

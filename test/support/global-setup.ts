@@ -23,15 +23,21 @@ declare module "vitest" {
   }
 }
 
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if (project.vitest.projects.every(({ name }) => name === "unit")) return undefined;
   const folder = await mkdtemp(join(tmpdir(), "waggle-test-"));
   const serving = serveTemporal();
   const makingSnapshot = makeSnapshot();
   const server = await startPostgres({
     folder,
-    // A test run need not survive a power failure.
+    // A test run need not survive a power failure. Tests of durability kill servers of their own,
+    // which have the default settings.
     initdbArguments: ["--no-sync"],
-    settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off" },
+    settings: {
+      ...{ fsync: "off", synchronous_commit: "off", full_page_writes: "off" },
+      // Each of the workers may have two services, and each service its pools.
+      max_connections: "300",
+    },
   });
   const template = openDatabase({ url: server.url, connectionsMax: 1 });
   await template.sql()`create database ${template.sql()(templateName)}`;

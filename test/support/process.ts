@@ -10,6 +10,7 @@ import { onTestFinished, vi } from "vitest";
 import type { Credentials } from "../../src/commands/credentials.ts";
 import { findHolder } from "../../src/embedded/data-folder.ts";
 import { sendSignal } from "../../src/embedded/processes.ts";
+import { patience } from "./patience.ts";
 
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
 const startTimeoutMs = 30_000;
@@ -35,13 +36,13 @@ export async function givenADataFolder(): Promise<string> {
       const pids = await processesOf(folder);
       for (const pid of pids) sendSignal(pid, "SIGKILL");
       return pids.length === 0;
-    });
+    }, patience);
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   return folder;
 }
 
-/** Runs `waggle` with these arguments and none of the test's environment variables except PATH. */
+/** Runs `waggle` with these arguments; of the environment only PATH and the compile cache. */
 export function run(...words: readonly string[]): Process {
   return runProgram(process.execPath, [mainPath, ...words]);
 }
@@ -49,7 +50,12 @@ export function run(...words: readonly string[]): Process {
 /** Runs a program; it is killed at the end of the test. */
 export function runProgram(command: string, words: readonly string[]): Process {
   const child = spawn(command, words, {
-    env: { PATH: process.env["PATH"], TZ: "UTC" },
+    env: {
+      PATH: process.env["PATH"],
+      TZ: "UTC",
+      // Half of the time of a start is Node compiling the same files again.
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const { pid } = child;
