@@ -11,6 +11,7 @@ import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts"
 import { startService, type TestService } from "../support/service.ts";
 import { addKey, withKey } from "../support/tenants.ts";
 import { nowhere } from "./access-rows.ts";
+import { patience } from "../support/patience.ts";
 
 let service: TestService;
 let standIn: StandIn;
@@ -114,7 +115,7 @@ test("a budget counts calls, tells of 80 % and of 100 %, and refuses the next ca
   );
   expect(Number(refused.retryAfter)).toBeGreaterThan(0);
   expect(Number(refused.retryAfter)).toBeLessThanOrEqual(86_400);
-  await vi.waitUntil(async () => (await toldOf(project)).length === 2);
+  await vi.waitUntil(async () => (await toldOf(project)).length === 2, patience);
   expect(await toldOf(project)).toEqual(["budget.warning", "budget.exhausted"]);
   const { totalEvents } = await project.ok("POST /v1/events/export", {
     filters: [{ field: "event_type", operator: "is", value: "model" }],

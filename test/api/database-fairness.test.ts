@@ -10,6 +10,7 @@ import { anEvent, insertEvents } from "../support/events.ts";
 import { givenAKey } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { patience } from "../support/patience.ts";
 
 let service: TestService;
 
@@ -96,7 +97,7 @@ async function untilStalled(count: number): Promise<void> {
       from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
     expect(rows).toHaveLength(count);
-  });
+  }, patience);
 }
 
 describe("twelve exports of one tenant that take as long as they may", () => {

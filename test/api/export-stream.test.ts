@@ -4,6 +4,7 @@
 import { parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
+import { patience } from "../support/patience.ts";
 
 const eventCount = 1_200;
 let service: TestService;
@@ -106,7 +107,7 @@ describe("POST /v1/events/stream", () => {
     await vi.waitFor(async () => {
       const response = await post("/v1/events/stream", onlyTools);
       expect((await response.text()).endsWith(`"count":${eventCount}}\n`)).toBe(true);
-    });
+    }, patience);
     const sql = service.database.sql();
     const open = await sql`
       select pid from pg_stat_activity

@@ -15,6 +15,7 @@ import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { commitEffectKey } from "../../src/access/call.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { aKeyPrincipal, startTransport, type TestTransport } from "../support/transport.ts";
+import { patience } from "../support/patience.ts";
 
 let testDatabase: TestDatabase;
 let otherPool: Database;
@@ -174,7 +175,7 @@ describe("Idempotency-Key on a generation", () => {
   test("that still runs is a 409 on both servers, and its answer later", async () => {
     gate = Promise.withResolvers<undefined>();
     const first = post("running", { path: proxyPath });
-    await expect.poll(() => runs).toBe(1);
+    await expect.poll(() => runs, patience).toBe(1);
 
     const meanwhile = [
       await post("running", { path: proxyPath }),
@@ -220,13 +221,13 @@ describe("Idempotency-Key on a generation", () => {
     gate = Promise.withResolvers<undefined>();
     const leaving = new AbortController();
     const first = post("gone", { signal: leaving.signal });
-    await expect.poll(() => runs).toBe(1);
+    await expect.poll(() => runs, patience).toBe(1);
 
     leaving.abort();
     await expect(first).rejects.toThrow("aborted");
     gate = undefined;
 
-    await expect.poll(async () => (await post("gone")).status).toBe(200);
+    await expect.poll(async () => (await post("gone")).status, patience).toBe(200);
     expect([runs, (await countStored()) - stored]).toEqual([2, 2]);
   });
 

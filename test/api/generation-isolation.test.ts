@@ -12,6 +12,7 @@ import { givenAProject } from "../support/project.ts";
 import { is, readEvents, type ReadEvent } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { type KeyRoot, scopeIdOf, type Tenant, withKey } from "../support/tenants.ts";
+import { patience } from "../support/patience.ts";
 
 const messages = [{ role: "user", content: "hi" }];
 const concurrencyMax = 2;
@@ -329,7 +330,7 @@ describe("the cap on running calls", () => {
     const { a, b } = await giveBoth("openai");
     first.clear();
     const running = Array.from({ length: concurrencyMax }, () => complete(a, "mine/slow-2000"));
-    await vi.waitFor(() => expect(first.running()).toBe(concurrencyMax));
+    await vi.waitFor(() => expect(first.running()).toBe(concurrencyMax), patience);
 
     const refused = await complete(a, "mine/m");
     const answered = await complete(b, "mine/m");
@@ -352,7 +353,7 @@ describe("the cap on running calls", () => {
     const running = others.flatMap((caller) =>
       Array.from({ length: concurrencyMax }, () => complete(caller, "mine/slow-2000")),
     );
-    await vi.waitFor(() => expect(first.running()).toBe(3 * concurrencyMax));
+    await vi.waitFor(() => expect(first.running()).toBe(3 * concurrencyMax), patience);
 
     const refused = await complete(last ?? a, "mine/m");
     const answered = await complete(b, "mine/m");

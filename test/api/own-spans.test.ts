@@ -11,6 +11,7 @@ import {
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
 import { keyOf, startTransport } from "../support/transport.ts";
+import { patience } from "../support/patience.ts";
 
 const exporter = new InMemorySpanExporter();
 const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -90,7 +91,7 @@ test("a stream that its client left ends as CANCELED, which is no failure", asyn
   const [span] = await vi.waitUntil(() => {
     const spans = exporter.getFinishedSpans();
     return spans.length > 0 && spans;
-  });
+  }, patience);
   expect(span?.attributes["error.type"]).toBe("CANCELED");
   expect(span?.status.code).toBe(SpanStatusCode.UNSET);
 });

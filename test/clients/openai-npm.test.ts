@@ -9,6 +9,7 @@ import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts"
 import { is, readEvents, type ReadEvent } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { providersOf, standInApis } from "../support/stand-in/providers.ts";
+import { patience } from "../support/patience.ts";
 
 const words = "It is 18 °C and sunny in Paris.";
 const messages = [{ role: "user" as const, content: "How is the weather?" }];
@@ -342,6 +343,6 @@ describe("npm openai", () => {
     await vi.waitFor(async () => {
       const [event] = await eventsWhere("user_properties.user", user);
       expect(event?.error).toMatch(/^CLIENT_GONE: /);
-    });
+    }, patience);
   });
 });

@@ -10,6 +10,7 @@ import { generateText, jsonSchema, streamText, tool, type ToolSet } from "ai";
 import { OpenAI } from "openai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { patience } from "../support/patience.ts";
 
 const words = "It is 18 °C and sunny in Paris.";
 const messages = [{ role: "user" as const, content: "hi" }];
@@ -185,7 +186,7 @@ describe("a play", () => {
       if (count === 1_000) break;
     }
 
-    await vi.waitFor(() => expect(standIn.running()).toBe(0));
+    await vi.waitFor(() => expect(standIn.running()).toBe(0), patience);
 
     expect(standIn.requests).toMatchObject([{ model: "endless", isAborted: true }]);
   });
@@ -195,7 +196,7 @@ describe("a play", () => {
 
     await expect(complete("cut-off")).rejects.toThrow();
 
-    await vi.waitFor(() => expect(standIn.running()).toBe(0));
+    await vi.waitFor(() => expect(standIn.running()).toBe(0), patience);
     expect(standIn.requests).toMatchObject([{ model: "cut-off", isAborted: false }]);
   });
 

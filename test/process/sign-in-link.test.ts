@@ -11,6 +11,7 @@ import {
   start,
   startOnATerminal,
 } from "../support/process.ts";
+import { patience } from "../support/patience.ts";
 
 const timeoutMs = 120_000;
 const linkPattern = /http:\/\/\S+\/auth\/link\?token=[\w-]{43}/;
@@ -32,7 +33,7 @@ describe("waggle start", { timeout: timeoutMs }, () => {
     if (!(await hasTerminals())) skip("there is no script of util-linux to make a terminal");
     const folder = await givenADataFolder();
     const first = await startOnATerminal(folder);
-    await vi.waitUntil(() => linkPattern.test(first.output()));
+    await vi.waitUntil(() => linkPattern.test(first.output()), patience);
 
     const me = await follow(linkPattern.exec(first.output())?.[0] ?? "");
 

@@ -21,6 +21,7 @@ import {
   startOnATerminal,
   startOnce,
 } from "../support/process.ts";
+import { patience } from "../support/patience.ts";
 
 const timeoutMs = 120_000;
 
@@ -77,7 +78,7 @@ describe("the first start", { timeout: timeoutMs }, () => {
 
     const service = await startOnATerminal(folder);
 
-    await vi.waitUntil(() => /^ {2}curl .*\r\n/m.test(service.output()));
+    await vi.waitUntil(() => /^ {2}curl .*\r\n/m.test(service.output()), patience);
     const command = /^ {2}(curl .*)$/m.exec(service.output())?.[1] ?? "";
     const { stdout } = await promisify(execFile)("sh", ["-c", command]);
     expect(JSON.parse(stdout)).toMatchObject({ success: true });
@@ -205,7 +206,7 @@ describe("while requests are running", { timeout: timeoutMs }, () => {
         () => true,
       );
       return refused;
-    });
+    }, patience);
     running.end(body.slice(10));
 
     const response = await answered;

@@ -18,6 +18,7 @@ import { startTestTemporal } from "../support/temporal.ts";
 import { temporalFrom } from "../support/temporal-server.ts";
 import { activities } from "./temporal-activities.ts";
 import type { greetLater } from "./temporal-workflows.ts";
+import { patience } from "../support/patience.ts";
 
 const title = "the embedded Temporal";
 const taskQueue = "test";
@@ -237,7 +238,7 @@ async function startAndKill(
   });
   for (const guard of isGuardKilled ? await findGuards(folder) : []) {
     process.kill(guard, "SIGKILL");
-    await vi.waitUntil(async () => (await findGuards(folder)).length === 0);
+    await vi.waitUntil(async () => (await findGuards(folder)).length === 0, patience);
   }
   // Its command names the folder, so it must be gone before the folder's processes are listed.
   const ended = once(child, "exit");

@@ -12,6 +12,7 @@ import type { TestDatabase } from "../support/database.ts";
 import { run } from "../support/process.ts";
 import type { Process } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
+import { patience } from "../support/patience.ts";
 
 const timeoutMs = 120_000;
 /** What docs/decisions.md, 32, promises. */
@@ -109,7 +110,7 @@ describe("a key revoked through one server", { timeout: timeoutMs }, () => {
       20,
     );
     onTestFinished(() => clearInterval(cutting));
-    await expect.poll(() => cutListeners(testDatabase.database)).toBeGreaterThan(0);
+    await expect.poll(() => cutListeners(testDatabase.database), patience).toBeGreaterThan(0);
 
     await expectRevocationToReach(here, there);
 

@@ -9,6 +9,7 @@ import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { createTestDatabase, cutListeners } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 
 const databases: TestDatabase[] = [];
 let testDatabase: TestDatabase;
@@ -51,7 +52,7 @@ function deaf(database: Database): Database {
 async function givenAFollower(options: Partial<AccessChangesOptions> = {}): Promise<Server> {
   const server = aServer(options);
   server.follow();
-  await vi.waitFor(() => expect(server.forgotten).toContain(everything));
+  await vi.waitFor(() => expect(server.forgotten).toContain(everything), patience);
   return server;
 }
 
@@ -90,7 +91,7 @@ describe("append", () => {
     });
     await expect(undone).rejects.toThrow("undone");
     await append(here, "bb");
-    await vi.waitFor(() => expect(there.forgotten).toContain("bb"));
+    await vi.waitFor(() => expect(there.forgotten).toContain("bb"), patience);
 
     expect(here.forgotten).toEqual(["bb"]);
     expect(there.forgotten).not.toContain("aa");
@@ -118,7 +119,7 @@ describe("append", () => {
         where locktype = 'advisory' and not granted
           and database = (select oid from pg_database where datname = current_database())`;
       expect(waiting).toHaveLength(1);
-    });
+    }, patience);
 
     const whileWaiting = second;
     release.resolve(undefined);
@@ -136,7 +137,7 @@ describe("follow", () => {
     await vi.waitFor(async () => {
       await append(aServer(), "aa");
       expect(there.forgotten).toContain("aa");
-    });
+    }, patience);
   });
 
   test("reads a change whose notification was lost", async () => {
@@ -146,14 +147,17 @@ describe("follow", () => {
 
     await append(aServer(), "aa");
 
-    await vi.waitFor(() => expect(there.forgotten).toContain("aa"));
+    await vi.waitFor(() => expect(there.forgotten).toContain("aa"), patience);
     expect(there.forgotten.filter((subject) => subject === "aa")).toHaveLength(1);
   });
 
   test("reads what was appended while its listening connection was cut", async () => {
     const there = await givenAFollower(aMinute);
     const here = aServer();
-    await vi.waitFor(async () => expect(await cutListeners(testDatabase.database)).toBe(1));
+    await vi.waitFor(
+      async () => expect(await cutListeners(testDatabase.database)).toBe(1),
+      patience,
+    );
 
     await append(here, "aa");
 
@@ -183,7 +187,7 @@ describe("follow", () => {
       await sql`delete from access_changes where subject <> 'cc'`;
     });
 
-    await vi.waitFor(() => expect(there.forgotten).toEqual([everything, everything]));
+    await vi.waitFor(() => expect(there.forgotten).toEqual([everything, everything]), patience);
   });
 
   test("forgets everything when it is far behind, rather than read it all", async () => {
@@ -193,10 +197,10 @@ describe("follow", () => {
     await database.sql()`
       insert into access_changes (subject) select 'aa' from generate_series(1, 1500)`;
 
-    await vi.waitFor(() => expect(there.forgotten).toEqual([everything, everything]));
+    await vi.waitFor(() => expect(there.forgotten).toEqual([everything, everything]), patience);
     const [row] = await serverRows();
     expect(row?.changeId).toBeLessThanOrEqual(1_500);
-    await vi.waitFor(async () => expect((await serverRows())[0]?.changeId).toBe(1_500));
+    await vi.waitFor(async () => expect((await serverRows())[0]?.changeId).toBe(1_500), patience);
   });
 
   test("forgets everything when the database was put back to an earlier state", async () => {
@@ -204,11 +208,11 @@ describe("follow", () => {
     const here = aServer();
     const there = await givenAFollower();
     await append(here, "aa");
-    await vi.waitFor(() => expect(there.forgotten).toContain("aa"));
+    await vi.waitFor(() => expect(there.forgotten).toContain("aa"), patience);
 
     await database.sql()`delete from access_changes`;
 
-    await vi.waitFor(() => expect(there.forgotten.at(-1)).toBe(everything));
+    await vi.waitFor(() => expect(there.forgotten.at(-1)).toBe(everything), patience);
   });
 
   test("goes on when Postgres is back, and has said once that it was away", async () => {
@@ -227,13 +231,13 @@ describe("follow", () => {
     const there = await givenAFollower({ database, logger: logger as never });
 
     isAway = true;
-    await vi.waitFor(() => expect(warnings).toHaveLength(1));
+    await vi.waitFor(() => expect(warnings).toHaveLength(1), patience);
     await append(aServer(), "aa");
     const whileAway = [...there.forgotten];
     isAway = false;
 
     expect(whileAway).toEqual([everything]);
-    await vi.waitFor(() => expect(there.forgotten).toContain("aa"));
+    await vi.waitFor(() => expect(there.forgotten).toContain("aa"), patience);
     expect(warnings).toEqual(["access changes cannot be followed now"]);
   });
 
@@ -252,12 +256,12 @@ describe("follow", () => {
       const left = await database.sql()`select change_id from access_changes`;
       expect(left).toHaveLength(1);
       expect(await serverRows()).toHaveLength(1);
-    });
+    }, patience);
   });
 
   test("takes the server off the register at its end, and tells nothing more", async () => {
     const there = await givenAFollower();
-    await vi.waitFor(async () => expect(await serverRows()).toHaveLength(1));
+    await vi.waitFor(async () => expect(await serverRows()).toHaveLength(1), patience);
 
     await there.stop();
     await append(aServer(), "aa");
@@ -277,7 +281,7 @@ describe("confirmedBy", () => {
 
     await vi.waitFor(async () => {
       expect(await here.confirmedBy(changeId)).toEqual({ live: 3, confirmed: 2 });
-    });
+    }, patience);
   });
 
   test("leaves out a server that was not seen for longer than a memory lasts", async () => {

@@ -15,6 +15,7 @@ import { createLogger } from "../../src/base/logger.ts";
 import { addBackfill, addMetric } from "../support/metrics.ts";
 import { reasonOf } from "../support/reason.ts";
 import { actor, startEvaluation, type TestEvaluation } from "../support/evaluation.ts";
+import { patience } from "../support/patience.ts";
 
 let evaluation: TestEvaluation;
 beforeAll(async () => {
@@ -500,7 +501,7 @@ describe("backfills that look for events", () => {
     const runs = evaluation.runsWith(tracingOf);
 
     const slow = [runs.nextChunk(runOf(first)), runs.nextChunk(runOf(second))];
-    await vi.waitUntil(() => begun() > 0);
+    await vi.waitUntil(() => begun() > 0, patience);
     const next = await runs.nextChunk(runOf(other));
 
     expect(chunkOf(next).events).toBe(3);

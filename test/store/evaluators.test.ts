@@ -21,6 +21,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 import { reasonOf } from "../support/reason.ts";
+import { patience } from "../support/patience.ts";
 
 const actor: Actor = { type: "operator", id: "t", name: "tester" };
 
@@ -206,7 +207,7 @@ describe("mayHaveEnabled", () => {
     const { projectId } = await givenAProjectScope();
 
     expect(metrics.mayHaveEnabled(projectId)).toBe(true);
-    await expect.poll(() => metrics.mayHaveEnabled(projectId)).toBe(false);
+    await expect.poll(() => metrics.mayHaveEnabled(projectId), patience).toBe(false);
   });
 });
 

@@ -17,6 +17,7 @@ import { createOutbox, type Outbox } from "../../src/outbox/outbox.ts";
 import { createRelay, type Relay, type WorkflowStarter } from "../../src/outbox/relay.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 
 const logger = createLogger("silent");
 
@@ -189,11 +190,11 @@ describe("the relay", () => {
     relay.follow();
     onTestFinished(() => relay.stop());
     await append(anEntry());
-    await vi.waitUntil(() => calls.length === 1);
+    await vi.waitUntil(() => calls.length === 1, patience);
 
     await append(anEntry());
 
-    await vi.waitUntil(() => calls.length === 2);
+    await vi.waitUntil(() => calls.length === 2, patience);
   });
 
   test("looks by itself where notifications are lost", async () => {
@@ -205,7 +206,7 @@ describe("the relay", () => {
 
     await append(anEntry());
 
-    await vi.waitUntil(() => calls.length === 1);
+    await vi.waitUntil(() => calls.length === 1, patience);
   });
 
   test("says once that nothing can be started, and once that it can again", async () => {

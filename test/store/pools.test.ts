@@ -8,6 +8,7 @@ import { currentTenant } from "../../src/base/tenant.ts";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { dividePools } from "../../src/postgres/pools.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -223,7 +224,7 @@ describe("reader", () => {
             and pid <> pg_backend_pid()`,
       );
       expect(rows).toHaveLength(1);
-    });
+    }, patience);
     leaving.abort(new Error("gone"));
 
     const states = (await ended).map(({ status }) => status);

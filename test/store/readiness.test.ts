@@ -7,6 +7,7 @@ import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 
 let testDatabase: TestDatabase;
 
@@ -63,7 +64,7 @@ describe("createReadiness", () => {
       }
       await release.promise;
     });
-    await vi.waitUntil(() => reads.length === 4);
+    await vi.waitUntil(() => reads.length === 4, patience);
 
     const answers = await Promise.all(reads);
     release.resolve(undefined);

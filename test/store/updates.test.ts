@@ -11,6 +11,7 @@ import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fie
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
+import { patience } from "../support/patience.ts";
 
 let testDatabase: TestDatabase;
 let fields: FieldCatalogue;
@@ -187,7 +188,7 @@ describe("applyUpdates", () => {
           from pg_locks
           where pid = ${backend?.pid ?? 0} and not granted`;
         return row?.count === 1;
-      });
+      }, patience);
     });
     expect(await updating).toBeUndefined();
 

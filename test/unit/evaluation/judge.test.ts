@@ -14,6 +14,7 @@ import {
 } from "../../support/judges.ts";
 import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
 import { models } from "../../support/translated.ts";
+import { patience } from "../../support/patience.ts";
 
 const event = { inputs: {}, outputs: { content: "Paris", score: 4 }, feedback: {} };
 const signal = new AbortController().signal;
@@ -261,7 +262,7 @@ describe("calls of judges", () => {
 
     const attack = [judgingProject, judgingProject, judgingProject, sibling, sibling];
     const running = Promise.allSettled(attack.map(runSlowly));
-    await vi.waitUntil(() => standIn.running() === 3);
+    await vi.waitUntil(() => standIn.running() === 3, patience);
     const quick = judge.open(other, aJudge(), signal);
     const scores = [await quick.run(event), await quick.run(event)];
 

@@ -12,6 +12,7 @@ import { createEventMemory } from "../../../src/evaluation/runner/event-memory.t
 import type { RunResult } from "../../../src/evaluation/runner/runner.ts";
 import type { EndedRun } from "../../../src/evaluation/scores/scores.ts";
 import { anEvent } from "../../support/events.ts";
+import { patience } from "../../support/patience.ts";
 
 const evaluator = {
   projectId: "p1" as ProjectId,
@@ -213,7 +214,7 @@ describe("createResultBatch", () => {
 
     await batch.add(aResult("event-0"));
 
-    await vi.waitUntil(() => commits.length > 0);
+    await vi.waitUntil(() => commits.length > 0, patience);
     expect(commits).toEqual([[aResult("event-0")]]);
   });
 

@@ -14,6 +14,7 @@ import {
 } from "../../../src/generation/providers/outbound.ts";
 import type { Connection } from "../../../src/generation/provider.ts";
 import { connectionOf } from "./connections.ts";
+import { patience } from "../../support/patience.ts";
 
 const ending: (() => unknown)[] = [];
 afterEach(async () => {
@@ -151,7 +152,7 @@ describe.each(ways)("by $way", ({ send }) => {
     const { failure } = await faultOf(send(outbound, connectionOf({ baseUrl: url })));
 
     expect(failure).toBe("timeout");
-    await expect.poll(() => isClosed).toBe(true);
+    await expect.poll(() => isClosed, patience).toBe(true);
   });
 
   test("headers alone do not count as the first byte", async () => {
@@ -263,7 +264,7 @@ describe.each(ways)("by $way", ({ send }) => {
     const error = await got.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: "AbortError" });
     expect(toNetworkError(error, connectionOf(), "head")).toBeUndefined();
-    await expect.poll(() => isClosed).toBe(true);
+    await expect.poll(() => isClosed, patience).toBe(true);
   });
 
   test("a request that waits too long for a socket is a time-out", async () => {
@@ -406,7 +407,7 @@ describe("dispatcher", () => {
 
     const first = send(outbound, connectionOf({ id: "a", baseUrl: url }));
     const second = send(outbound, connectionOf({ id: "b", baseUrl: url }));
-    await expect.poll(() => answers.length).toBe(2);
+    await expect.poll(() => answers.length, patience).toBe(2);
     answers.forEach((response, index) => response.end(String(index)));
 
     expect((await Promise.all([first, second])).toSorted()).toEqual(["0", "1"]);

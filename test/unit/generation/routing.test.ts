@@ -12,6 +12,7 @@ import {
 } from "../../../src/generation/connections/routing/resolve.ts";
 import { createRouting } from "../../../src/generation/connections/routing/routing.ts";
 import { connectionOf } from "./connections.ts";
+import { patience } from "../../support/patience.ts";
 
 const openai = connectionOf({ name: "openai", type: "openai" });
 const prod = connectionOf({ name: "prod", type: "openai" });
@@ -247,11 +248,11 @@ describe("createRouting", () => {
     const gates: ((connections: readonly Connection[]) => void)[] = [];
     const { routing, forget } = start(() => new Promise((open) => gates.push(open)));
     const before = routing.list(project("p"));
-    await expect.poll(() => gates.length).toBe(1);
+    await expect.poll(() => gates.length, patience).toBe(1);
 
     forget("providers:p");
     const after = routing.list(project("p"));
-    await expect.poll(() => gates.length).toBe(2);
+    await expect.poll(() => gates.length, patience).toBe(2);
     gates[1]?.([claude]);
     gates[0]?.([prod]);
     await Promise.all([before, after]);

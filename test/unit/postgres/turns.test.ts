@@ -2,6 +2,7 @@
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTurns, type Place, type TurnsOptions } from "../../../src/postgres/turns.ts";
+import { patience } from "../../support/patience.ts";
 
 const defaults = { places: 2, placesPerOwner: 1, waitingMax: 10, waitMsMax: 60_000, what: "reads" };
 
@@ -58,7 +59,7 @@ describe("turns", () => {
 
     expect(begun).toEqual(["a", "b", "d1"]);
     end.resolve(undefined);
-    await vi.waitFor(() => expect(begun).toEqual(["a", "b", "d1", "c"]));
+    await vi.waitFor(() => expect(begun).toEqual(["a", "b", "d1", "c"]), patience);
   });
 
   test("work without an owner may take every place", () => {

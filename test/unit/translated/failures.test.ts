@@ -19,6 +19,7 @@ import { createAnswerGatherer } from "../../../src/generation/openai/answer-gath
 import { toEventBytes } from "../../../src/generation/openai/event-stream.ts";
 import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
 import { ask, models, targetAt } from "../../support/translated.ts";
+import { patience } from "../../support/patience.ts";
 
 const body = { model: "m", messages: [{ role: "user", content: "Hello" }] };
 const streamed = { ...body, stream: true };
@@ -136,12 +137,12 @@ describe.each(providerTypes)("a call of %s", (type) => {
   test.each([body, streamed])("ends with its signal", async (request) => {
     const ended = new AbortController();
     const answer = play(type, "slow-60000", request, ended.signal).catch((error: unknown) => error);
-    await vi.waitFor(() => expect(standIn.running()).toBe(1));
+    await vi.waitFor(() => expect(standIn.running()).toBe(1), patience);
 
     ended.abort(new Error("the client went away"));
 
     expect(await answer).toEqual(new Error("the client went away"));
-    await vi.waitFor(() => expect(standIn.requests[0]?.isAborted).toBe(true));
+    await vi.waitFor(() => expect(standIn.requests[0]?.isAborted).toBe(true), patience);
   });
 
   test("ends a stream with its signal", async () => {
@@ -156,7 +157,7 @@ describe.each(providerTypes)("a call of %s", (type) => {
       while (!(await chunks.next()).done);
     };
     await expect(drain()).rejects.toThrow("the client went away");
-    await vi.waitFor(() => expect(standIn.requests[0]?.isAborted).toBe(true));
+    await vi.waitFor(() => expect(standIn.requests[0]?.isAborted).toBe(true), patience);
   });
 
   test("ends at the provider when the reader of its stream leaves", async () => {
@@ -168,7 +169,7 @@ describe.each(providerTypes)("a call of %s", (type) => {
       if (parts.length > 0 && standIn.running() === want.length) break;
     }
 
-    await vi.waitFor(() => expect(standIn.running()).toBe(0));
+    await vi.waitFor(() => expect(standIn.running()).toBe(0), patience);
     expect(standIn.requests.map(({ isAborted }) => isAborted)).toEqual(want);
   });
 
@@ -207,7 +208,7 @@ test.each([body, streamed])("one choice that fails ends the others", async (requ
   });
 
   expect((await faultOf(read)).status).toBe(500);
-  await vi.waitFor(() => expect(standIn.running()).toBe(0));
+  await vi.waitFor(() => expect(standIn.running()).toBe(0), patience);
   const { length } = standIn.requests;
   expect(standIn.requests.filter(({ isAborted }) => isAborted)).toHaveLength(length - 1);
 });
