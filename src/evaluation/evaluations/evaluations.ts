@@ -11,8 +11,9 @@ import type { SelectedEvent } from "../../tracing/events/event-row.ts";
 import { assertSound } from "../../tracing/events/parse-event.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import type { DatapointResult, MetricDetail } from "../runs/result.ts";
+import type { MetricDetail } from "../runs/result.ts";
 import type { RunResults } from "../runs/results.ts";
+import type { SessionScores } from "../runs/scoring.ts";
 import type { Run, RunChange, Runs } from "../runs/runs.ts";
 import type { StoredReport } from "../runs/store.ts";
 
@@ -224,7 +225,7 @@ async function computeParts(
       outputs: sessions.get(sessionId)?.outputs ?? {},
     })),
     metrics: datapoints.map(({ scores }) =>
-      scores.map(({ metricName, value, passed }) => ({ name: metricName, value, passed })),
+      scores.map(({ place, value, passed }) => ({ name: place.metricName, value, passed })),
     ),
     results: datapoints.map(resultObject),
     summary: details.map(summaryObject),
@@ -232,7 +233,7 @@ async function computeParts(
 }
 
 function datapointOf(
-  { datapointId, sessionId }: DatapointResult,
+  { datapointId, sessionId }: SessionScores,
   session: SelectedEvent | undefined,
 ): JsonObject {
   return {
@@ -243,8 +244,8 @@ function datapointOf(
   };
 }
 
-function resultObject({ datapointId, sessionId, passed, scores }: DatapointResult): JsonObject {
-  const named = scores.map(({ metricName, value }) => [metricName, value] as const);
+function resultObject({ datapointId, sessionId, passed, scores }: SessionScores): JsonObject {
+  const named = scores.map(({ place, value }) => [place.metricName, value] as const);
   return {
     datapoint_id: datapointId,
     session_id: sessionId,

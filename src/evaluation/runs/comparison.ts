@@ -2,29 +2,26 @@
 // Source: the published clients of this API; docs/experiments.md; docs/decisions.md, 39.4.
 
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
+import type { Steps } from "../../base/paced.ts";
 import { aggregate, type AggregateName } from "./aggregate.ts";
 import { type PairedTest, testDifferences } from "./paired-test.ts";
 import { isSmallerBetter, numberOf } from "./passing.ts";
+import { metricTypeOf, numbersIn, rangeFor } from "./result.ts";
 import {
   type EventKind,
+  gatherScores,
+  itemsOfStep,
   type Judging,
-  groupByKey,
-  kindsOf,
-  metricTypeOf,
-  numbersIn,
-  rangeFor,
+  type MetricPlace,
+  type MetricScores,
   type Score,
-  scoresOf,
   thresholdOf,
-} from "./result.ts";
+} from "./scoring.ts";
 
 export type Presence = "old" | "new" | "both";
 
-export type MetricComparison = {
-  readonly metricName: string;
+export type MetricComparison = MetricPlace & {
   readonly metricType: string;
-  readonly eventName: string;
-  readonly eventType: string;
   readonly oldAggregate: number | null;
   readonly newAggregate: number | null;
   readonly improved: readonly string[];
@@ -47,89 +44,101 @@ export type Comparison = {
 /** Events of a run, and the ranges and metrics of its scores. */
 export type ComparedRun = { readonly events: readonly RunEvent[]; readonly judging: Judging };
 
-export function compare(
+/** Compares two runs, in steps. */
+export function* compare(
   older: ComparedRun,
   newer: ComparedRun,
   aggregateName: AggregateName,
-): Comparison {
-  const newScores = groupScores(newer);
-  const oldScores = renameKinds(groupScores(older), newScores);
-  const keys = [...new Set([...oldScores.keys(), ...newScores.keys()])].toSorted();
-  const inOld = datapointsOf(older.events);
+): Steps<Comparison> {
+  const after = yield* gatherScores(newer.events, newer.judging);
+  const before = yield* gatherScores(older.events, older.judging);
+  const oldMetrics = renameKinds(before.metrics, after.metrics);
+  const keys = [...new Set([...oldMetrics.keys(), ...after.metrics.keys()])].toSorted();
+  const metrics: MetricComparison[] = [];
+  for (const key of keys) {
+    const pair = { older: oldMetrics.get(key), newer: after.metrics.get(key) };
+    metrics.push(yield* compareMetric(pair, { judging: newer.judging, aggregateName }));
+  }
   return {
-    metrics: keys.map((key) =>
-      compareMetric(oldScores.get(key) ?? [], newScores.get(key) ?? [], {
-        judging: newer.judging,
-        aggregateName,
-      }),
-    ),
-    commonDatapoints: [...datapointsOf(newer.events)].filter((id) => inOld.has(id)),
-    eventKinds: compareKinds(kindsOf(older.events), kindsOf(newer.events)),
+    metrics,
+    commonDatapoints: yield* commonDatapoints(older.events, newer.events),
+    eventKinds: compareKinds(before.eventKinds, after.eventKinds),
   };
 }
 
-function groupScores({ events, judging }: ComparedRun): ReadonlyMap<string, readonly Score[]> {
-  return groupByKey(events.flatMap((event) => scoresOf(event, judging)));
-}
+type Groups = ReadonlyMap<string, MetricScores>;
 
 /**
  * Returns the older scores under the keys of the newer ones, where a metric stands on events of one
  * name in each run and the names differ: the function that ran has another name.
  */
-function renameKinds(
-  older: ReadonlyMap<string, readonly Score[]>,
-  newer: ReadonlyMap<string, readonly Score[]>,
-): ReadonlyMap<string, readonly Score[]> {
+function renameKinds(older: Groups, newer: Groups): Groups {
   const oldKeys = groupKeys(older);
   const newKeys = groupKeys(newer);
   return new Map(
-    [...older].map(([key, scores]) => {
-      const metric = metricOf(scores);
+    [...older].map(([key, group]) => {
+      const metric = metricOf(group);
       const [renamed, ...others] = newKeys.get(metric) ?? [];
       const isOne = oldKeys.get(metric)?.length === 1 && others.length === 0;
-      return [isOne ? (renamed ?? key) : key, scores];
+      return [isOne ? (renamed ?? key) : key, group];
     }),
   );
 }
 
 /** Groups keys by metric and event type. */
-function groupKeys(
-  scores: ReadonlyMap<string, readonly Score[]>,
-): ReadonlyMap<string, readonly string[]> {
-  return Map.groupBy(scores.keys(), (key) => metricOf(scores.get(key) ?? []));
+function groupKeys(groups: Groups): ReadonlyMap<string, readonly string[]> {
+  return Map.groupBy(groups.keys(), (key) => metricOf(groups.get(key)));
 }
 
-function metricOf([score]: readonly Score[]): string {
-  return JSON.stringify([score?.metricName, score?.eventType]);
+function metricOf(group: MetricPlace | undefined): string {
+  return JSON.stringify([group?.metricName, group?.eventType]);
 }
 
-function datapointsOf(events: readonly RunEvent[]): ReadonlySet<string> {
-  return new Set(events.flatMap(({ datapointId }) => datapointId ?? []));
+function* commonDatapoints(
+  older: readonly RunEvent[],
+  newer: readonly RunEvent[],
+): Steps<readonly string[]> {
+  const inOld = yield* datapointsOf(older);
+  const common: string[] = [];
+  for (const id of yield* datapointsOf(newer)) if (inOld.has(id)) common.push(id);
+  return common;
+}
+
+function* datapointsOf(events: readonly RunEvent[]): Steps<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for (let at = 0; at < events.length; at += 1) {
+    if (at % itemsOfStep === 0) yield;
+    const id = events[at]?.datapointId ?? null;
+    if (id !== null) ids.add(id);
+  }
+  return ids;
 }
 
 type Comparing = { readonly judging: Judging; readonly aggregateName: AggregateName };
 
-function compareMetric(
-  older: readonly Score[],
-  newer: readonly Score[],
+type GroupPair = {
+  readonly older: MetricScores | undefined;
+  readonly newer: MetricScores | undefined;
+};
+
+function* compareMetric(
+  { older, newer }: GroupPair,
   { judging, aggregateName }: Comparing,
-): MetricComparison {
-  const { metricName = "", eventName = "", eventType = "" } = newer[0] ?? older[0] ?? {};
-  const smallerBetter = isSmallerBetter(
-    rangeFor(metricName, judging),
-    thresholdOf(metricName, judging),
-  );
-  const oldValues = numbersIn(older);
-  const newValues = numbersIn(newer);
+): Steps<MetricComparison> {
+  const { metricName = "", eventName = "", eventType = "" } = newer ?? older ?? {};
+  const bounds = rangeFor(metricName, judging);
+  const smallerBetter = isSmallerBetter(bounds, thresholdOf(metricName, judging));
+  const oldValues = yield* numbersIn(older?.scores ?? []);
+  const newValues = yield* numbersIn(newer?.scores ?? []);
   const oldAggregate = aggregate(aggregateName, oldValues);
   const newAggregate = aggregate(aggregateName, newValues);
   const isBoth = oldAggregate !== null && newAggregate !== null;
   const difference = isBoth ? newAggregate - oldAggregate : null;
   const isPart = difference !== null && oldAggregate !== null && oldAggregate !== 0;
-  const pairs = pairUp(older, newer);
-  const gain = smallerBetter ? -1 : 1;
-  const idsWith = (sign: number): readonly string[] =>
-    pairs.flatMap((pair) => (Math.sign(gain * pair.difference) === sign ? [pair.id] : []));
+  const pairs = yield* pairUp(older?.scores ?? [], newer?.scores ?? []);
+  yield;
+  const better = sortPairs(pairs, smallerBetter ? -1 : 1);
+  yield;
   return {
     metricName,
     eventName,
@@ -137,34 +146,58 @@ function compareMetric(
     metricType: metricTypeOf(metricName, judging),
     oldAggregate,
     newAggregate,
-    improved: idsWith(1),
-    degraded: idsWith(-1),
-    same: pairs.flatMap((pair) => (pair.difference === 0 ? [pair.id] : [])),
+    ...better,
     oldValues,
     newValues,
     difference,
     percentageChange: isPart ? (difference / Math.abs(oldAggregate)) * 100 : null,
     isSmallerBetter: smallerBetter,
-    pairedTest: testDifferences(pairs.map((pair) => pair.difference)),
+    pairedTest: testDifferences(pairs.differences),
   };
 }
 
-type Pair = { readonly id: string; readonly difference: number };
+/** Datapoints with a number in both runs, and newer minus older at the same index. */
+type Pairs = { readonly ids: readonly string[]; readonly differences: readonly number[] };
 
-/** Returns the datapoints with a number in both runs; of several, their mean counts. */
-function pairUp(older: readonly Score[], newer: readonly Score[]): readonly Pair[] {
-  const before = meansByDatapoint(older);
-  return [...meansByDatapoint(newer)].flatMap(([id, mean]) => {
-    const other = before.get(id);
-    return other === undefined ? [] : [{ id, difference: mean - other }];
-  });
+/** Sorts the datapoints by whether they are better, worse or equal in the newer run. */
+function sortPairs(
+  { ids, differences }: Pairs,
+  gain: 1 | -1,
+): Pick<MetricComparison, "improved" | "degraded" | "same"> {
+  const improved: string[] = [];
+  const degraded: string[] = [];
+  const same: string[] = [];
+  for (const [at, id] of ids.entries()) {
+    const change = gain * (differences[at] ?? 0);
+    if (change > 0) improved.push(id);
+    else if (change < 0) degraded.push(id);
+    else same.push(id);
+  }
+  return { improved, degraded, same };
 }
 
-function meansByDatapoint(scores: readonly Score[]): ReadonlyMap<string, number> {
+/** Returns the datapoints with a number in both runs; of several, their mean counts. */
+function* pairUp(older: readonly Score[], newer: readonly Score[]): Steps<Pairs> {
+  const before = yield* meansByDatapoint(older);
+  const after = yield* meansByDatapoint(newer);
+  const ids: string[] = [];
+  const differences: number[] = [];
+  for (const [id, mean] of after) {
+    const other = before.get(id);
+    if (other === undefined) continue;
+    if (ids.push(id) % itemsOfStep === 0) yield;
+    differences.push(mean - other);
+  }
+  return { ids, differences };
+}
+
+function* meansByDatapoint(scores: readonly Score[]): Steps<ReadonlyMap<string, number>> {
   const means = new Map<string, number>();
   // Most datapoints have one number, which needs no list.
   const several = new Map<string, number[]>();
-  for (const { datapointId, value } of scores) {
+  for (let at = 0; at < scores.length; at += 1) {
+    if (at % itemsOfStep === 0) yield;
+    const { datapointId = null, value } = scores[at] ?? {};
     const number = numberOf(value);
     if (datapointId === null || number === undefined) continue;
     const first = means.get(datapointId);

@@ -7,6 +7,8 @@ import type { OldRunService } from "../../../gen/waggle/compat/v0/run_pb.js";
 import type { PassingRange as RangeMessage, RunService } from "../../../gen/waggle/v1/run_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { createPacer } from "../../base/pacer.ts";
+import { runPaced } from "../../base/paced.ts";
 import { toStruct } from "../../base/struct.ts";
 import { toEventMessage } from "../../tracing/events/event-message.ts";
 import { readingOf, toBounds } from "../../tracing/export/handlers.ts";
@@ -101,7 +103,8 @@ export function runHandlers({
       const reading = readingOf(context);
       const run = await runs.get(project, runId);
       const { result, aggregate } = await results.result(project, run, request, reading);
-      return toResultMessage(run, result, aggregate, project.projectId);
+      const message = toResultMessage(run, result, aggregate, project.projectId);
+      return runPaced(message, createPacer(reading.memory?.holder));
     },
     async compareRuns({ newRunId, oldRunId, aggregateFunction, filters }, context) {
       const project = projectOf(context);

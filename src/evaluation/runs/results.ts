@@ -4,6 +4,8 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
+import { createPacer } from "../../base/pacer.ts";
+import { runPaced } from "../../base/paced.ts";
 import type { SelectedEvent } from "../../tracing/events/event-row.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
@@ -14,8 +16,9 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { type AggregateName, aggregateNames } from "./aggregate.ts";
 import { type Comparison, compare } from "./comparison.ts";
 import type { KnownMetric } from "./passing.ts";
-import { type Judging, type Result, resultOf } from "./result.ts";
+import { type Result, resultOf } from "./result.ts";
 import { listedSessions, type Run, type Runs } from "./runs.ts";
+import type { Judging } from "./scoring.ts";
 
 /** How a result is computed. */
 export type ResultRequest = {
@@ -104,7 +107,8 @@ export function createRunResults(options: RunResultsOptions): RunResults {
       const aggregate = parseAggregate(aggregateFunction);
       const events = await readEvents(project, run, filters, reading);
       const judging = await judgingOf(options, project, run);
-      return { aggregate, result: resultOf(events, judging, aggregate) };
+      const pacer = createPacer(reading?.memory?.holder);
+      return { aggregate, result: await runPaced(resultOf(events, judging, aggregate), pacer) };
     },
 
     async compare(project, ids, { aggregateFunction, filters }, reading) {
@@ -117,11 +121,12 @@ export function createRunResults(options: RunResultsOptions): RunResults {
       ]);
       const judging = await judgingOf(options, project, newer);
       const { passingRanges } = older;
-      const comparison = compare(
+      const steps = compare(
         { events: before, judging: { ...judging, passingRanges } },
         { events: after, judging },
         aggregate,
       );
+      const comparison = await runPaced(steps, createPacer(reading?.memory?.holder));
       return { older, newer, comparison };
     },
 

@@ -1,24 +1,27 @@
 // Converts runs, results and comparisons to messages.
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type {
-  RunComparisonSchema,
+import {
+  type RunComparisonSchema,
+  type RunDatapoint,
   RunDatapointSchema,
-  RunMetricComparisonSchema,
-  RunMetricDetailSchema,
-  RunProgressSchema,
-  RunResultSchema,
-  RunSchema,
+  type RunMetricComparisonSchema,
+  type RunMetricDetailSchema,
+  type RunProgressSchema,
+  type RunResultSchema,
+  type RunSchema,
 } from "../../../gen/waggle/v1/run_pb.js";
+import type { Steps } from "../../base/paced.ts";
 import { toStruct } from "../../base/struct.ts";
 import { toValueMessage } from "../../base/value-message.ts";
 import type { AggregateName } from "./aggregate.ts";
 import type { Comparison, MetricComparison } from "./comparison.ts";
 import type { RunProgress } from "./progress.ts";
 import { confidenceLevel } from "./paired-test.ts";
-import type { DatapointResult, MetricDetail, Result } from "./result.ts";
+import type { MetricDetail, Result } from "./result.ts";
 import type { Run } from "./runs.ts";
+import { itemsOfStep, type Score, type SessionScores } from "./scoring.ts";
 
 export function toRunMessage(run: Run, projectId: string): MessageInitShape<typeof RunSchema> {
   const { runId, name, description, datasetId, datasetName, datasetVersion, updatedAt } = run;
@@ -60,22 +63,34 @@ export function toProgressMessage({
   };
 }
 
-export function toResultMessage(
+/** Returns the message of a result, in steps: it has an object for each score. */
+export function* toResultMessage(
   run: Run,
   { passed, failed, details, datapoints, eventKinds }: Result,
   aggregate: AggregateName,
   projectId: string,
-): MessageInitShape<typeof RunResultSchema> {
+): Steps<MessageInitShape<typeof RunResultSchema>> {
   return {
     status: run.status,
     success: failed.length === 0,
     passed: [...passed],
     failed: [...failed],
     metrics: { aggregationFunction: aggregate, details: details.map(toDetailMessage) },
-    datapoints: datapoints.map(toDatapointMessage),
+    datapoints: yield* toDatapointMessages(datapoints),
     eventDetails: eventKinds.map((kind) => ({ ...kind })),
     runObject: toRunMessage(run, projectId),
   };
+}
+
+function* toDatapointMessages(sessions: readonly SessionScores[]): Steps<RunDatapoint[]> {
+  const messages: RunDatapoint[] = [];
+  for (let at = 0; at < sessions.length; at += 1) {
+    if (at % itemsOfStep === 0) yield;
+    const session = sessions[at];
+    // Created here, so that Connect does not create them all at once.
+    if (session) messages.push(create(RunDatapointSchema, toDatapointMessage(session)));
+  }
+  return messages;
 }
 
 function toDetailMessage(detail: MetricDetail): MessageInitShape<typeof RunMetricDetailSchema> {
@@ -93,22 +108,21 @@ function toDetailMessage(detail: MetricDetail): MessageInitShape<typeof RunMetri
   };
 }
 
-function toDatapointMessage(one: DatapointResult): MessageInitShape<typeof RunDatapointSchema> {
+function toDatapointMessage(one: SessionScores): MessageInitShape<typeof RunDatapointSchema> {
   const { datapointId, sessionId, passed, scores } = one;
   return {
     ...(datapointId !== null && { datapointId }),
     sessionId,
     passed,
-    metrics: scores.map((score) => ({
-      name: score.metricName,
-      eventName: score.eventName,
-      eventType: score.eventType,
-      ...(score.failure === undefined
-        ? { value: toValueMessage(score.value) }
-        : { failure: score.failure }),
-      passed: score.passed,
-    })),
+    metrics: scores.map(toScoreMessage),
   };
+}
+
+function toScoreMessage({ place, value, failure, passed }: Score) {
+  const { metricName: name, eventName, eventType } = place;
+  return failure === undefined
+    ? { name, eventName, eventType, value: toValueMessage(value), passed }
+    : { name, eventName, eventType, failure, passed };
 }
 
 export function toComparisonMessage(

@@ -7,8 +7,9 @@ import type { JsonObject } from "../../base/json.ts";
 import { answerBytesMax } from "../../base/limits.ts";
 import { runEventsMax } from "../../base/tenant-limits.ts";
 import { createPacer } from "../../base/pacer.ts";
+import { runPaced, type Steps } from "../../base/paced.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
-import { unescapeJson, unescapeText } from "../events/postgres-text.ts";
+import { unescapeJson } from "../events/postgres-text.ts";
 import { readAnswer } from "../events/answer.ts";
 import type { SelectedEvent } from "../events/event-row.ts";
 import { rowsOfIds } from "../events/sized-store.ts";
@@ -68,21 +69,22 @@ export function createRunEvents(
     async list(projectId, sessions, filters, reading) {
       const context = createReadContext(database, projectId, reading);
       const page = { limit: runEventsMax + 1, bytesMax: answerBytesMax };
-      const rows = await readWithin(context, page.bytesMax, (sql) =>
-        store.runEventRows(sql, projectId, sessions, page),
+      const parts = await readWithin(context, page.bytesMax, (sql) =>
+        store.runEventParts(sql, projectId, sessions, page),
       );
-      if (rows.length > runEventsMax || rows.some((row) => !row.is_sent)) throw tooMany();
+      const count = parts.reduce((sum, part) => sum + part.events, 0);
+      if (count > runEventsMax || parts.some((part) => !part.is_sent)) throw tooMany();
       const pacer = createPacer(context.memory.holder);
-      const found: RunEvent[] = [];
-      for (const row of rows) {
-        found.push(toRunEvent(row));
+      const found: OpenEvent[] = [];
+      for (const part of parts) {
+        addEvents(found, part);
         if (pacer.due()) await pacer.rest();
       }
-      const events = withDatapoints(found);
-      if (filters.length === 0) return events;
-      const ids = events.map(({ eventId }) => eventId);
+      await runPaced(addDatapoints(found), pacer);
+      if (filters.length === 0) return found;
+      const ids = found.map(({ eventId }) => eventId);
       const matching = new Set(await selection.matching(projectId, ids, filters));
-      return events.filter(({ eventId }) => matching.has(eventId));
+      return found.filter(({ eventId }) => matching.has(eventId));
     },
 
     async *idPages(projectId, sessions) {
@@ -107,32 +109,46 @@ export function createRunEvents(
   };
 }
 
-function toRunEvent(row: store.RunEventRow): RunEvent {
-  const { datapoint_id: datapointId } = row;
-  return {
-    eventId: unescapeText(row.event_id),
-    sessionId: unescapeText(row.session_id),
-    eventType: row.event_type,
-    eventName: unescapeText(row.event_name),
-    datapointId: datapointId === null ? null : unescapeText(datapointId),
-    metrics: JSON.parse(unescapeJson(row.metrics ?? "{}")) as JsonObject,
-  };
+/** An event whose datapoint may still be that of its session. */
+type OpenEvent = { -readonly [K in keyof RunEvent]: RunEvent[K] };
+
+function addEvents(found: OpenEvent[], part: store.RunEventPart): void {
+  const column = (text: string | null): readonly unknown[] =>
+    JSON.parse(unescapeJson(text ?? "[]")) as unknown[];
+  const sessionIds = column(part.session_ids) as readonly string[];
+  const eventTypes = column(part.event_types) as readonly string[];
+  const eventNames = column(part.event_names) as readonly string[];
+  const datapointIds = column(part.datapoint_ids) as readonly (string | null)[];
+  const metrics = column(part.metrics) as readonly JsonObject[];
+  for (const [at, eventId] of (column(part.event_ids) as readonly string[]).entries()) {
+    found.push({
+      eventId,
+      sessionId: sessionIds[at] ?? "",
+      eventType: eventTypes[at] ?? "",
+      eventName: eventNames[at] ?? "",
+      datapointId: datapointIds[at] ?? null,
+      metrics: metrics[at] ?? {},
+    });
+  }
 }
 
 /** Gives each event without a datapoint that of its session, or of another event of its session. */
-function withDatapoints(events: readonly RunEvent[]): readonly RunEvent[] {
+function* addDatapoints(events: readonly OpenEvent[]): Steps<undefined> {
   const bySession = new Map<string, string>();
-  for (const { sessionId, eventId, datapointId } of events) {
+  for (const [at, { sessionId, eventId, datapointId }] of events.entries()) {
+    if (at % eventsOfStep === 0) yield;
     const isSession = eventId === sessionId;
     if (datapointId === null || (bySession.has(sessionId) && !isSession)) continue;
     bySession.set(sessionId, datapointId);
   }
-  return events.map((event) =>
-    event.datapointId === null
-      ? { ...event, datapointId: bySession.get(event.sessionId) ?? null }
-      : event,
-  );
+  for (const [at, event] of events.entries()) {
+    if (at % eventsOfStep === 0) yield;
+    event.datapointId ??= bySession.get(event.sessionId) ?? null;
+  }
 }
+
+/** Events between two steps. */
+const eventsOfStep = 512;
 
 function tooMany(): ServiceError {
   const message =

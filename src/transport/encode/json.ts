@@ -3,7 +3,7 @@
 
 import type { Reservation } from "../../base/byte-budget.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
-import { isLarge, pieceCharsMax } from "./large.ts";
+import { charsLeft, isLarge, pieceCharsMax } from "./large.ts";
 
 /** Maximum memory of a call whose answer is encoded at once, in about 5 ms. */
 export const wholeBytesMax = 1_000_000;
@@ -79,13 +79,24 @@ async function writeObject(object: object, writer: Writer): Promise<void> {
 
 async function writeList(list: readonly unknown[], writer: Writer): Promise<void> {
   writer.add("[");
-  for (let at = 0; at < list.length; at += 1) {
+  for (let at = 0; at < list.length;) {
     if (at > 0) writer.add(",");
-    const item = list[at];
-    // Awaiting each of a million numbers would cost more than writing them.
-    if (typeof item !== "object" || item === null) writer.add(JSON.stringify(item) ?? "null");
-    else await writeValue(item, writer);
-    if ((at & 0xff) === 0 && writer.pacer.due()) await writer.pacer.rest();
+    const end = endOfPiece(list, at);
+    if (end === at) await writeValue(list[at], writer);
+    // One call for many items: awaiting each would cost more than writing them.
+    else writer.add(JSON.stringify(list.slice(at, end)).slice(1, -1));
+    at = Math.max(end, at + 1);
+    if (writer.pacer.due()) await writer.pacer.rest();
   }
   writer.add("]");
+}
+
+/** Returns the end of the items that make one piece of text; `at` if the first one is large. */
+function endOfPiece(list: readonly unknown[], at: number): number {
+  let left = pieceCharsMax;
+  for (let end = at; end < list.length; end += 1) {
+    left = charsLeft(list[end], left);
+    if (left <= 0) return end;
+  }
+  return list.length;
 }

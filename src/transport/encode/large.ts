@@ -16,10 +16,11 @@ export function isLarge(value: unknown): boolean {
 
 /** Returns whether a value has more characters of text, with names and numbers. */
 export function isLongerThan(value: unknown, chars: number): boolean {
-  return charsLeft(value, chars, 0) <= 0;
+  return charsLeft(value, chars) <= 0;
 }
 
-function charsLeft(value: unknown, chars: number, level: number): number {
+/** Returns `chars` without the characters of a value, or 0 or less if these are as many. */
+export function charsLeft(value: unknown, chars: number, level = 0): number {
   if (typeof value === "string") return chars - value.length;
   if (value instanceof Uint8Array) return chars - value.length;
   if (typeof value !== "object" || value === null) return chars - memberChars;

@@ -10,6 +10,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
+import type { Steps } from "../../base/paced.ts";
 import { formatTimeNumber, formatTimeText } from "./answer-times.ts";
 import { isStruct, isWellKnown, jsonKeyOf, treatmentOf } from "./field-names.ts";
 
@@ -23,6 +24,8 @@ export type WriteContext = {
    * their absent and empty fields unless those are requested.
    */
   readonly projections: ReadonlySet<string> | undefined;
+  /** JSON of long lists of the message that is already written. */
+  readonly written?: ReadonlyMap<unknown, readonly unknown[]>;
 };
 
 export type MessageWriter = (message: Message, context: WriteContext, isNested?: boolean) => Json;
@@ -53,6 +56,30 @@ export function messageWriter(message: DescMessage): MessageWriter {
   compiled.set(message, writer);
   for (const field of message.fields) fields.push(fieldWriter(field));
   return writer;
+}
+
+/** Items of a list between two steps. */
+const itemsOfStep = 128;
+
+/** Same as the writer of a message, in steps where a list of the message is long. */
+export function* writeInSteps(
+  desc: DescMessage,
+  message: Message,
+  context: WriteContext,
+): Steps<Json> {
+  const record = message as unknown as Readonly<Record<string, unknown>>;
+  const written = new Map<unknown, readonly unknown[]>();
+  for (const field of desc.fields) {
+    const list = record[field.localName];
+    if (field.fieldKind !== "list" || !Array.isArray(list) || list.length <= itemsOfStep) continue;
+    const write = elementWriter(field);
+    const items: unknown[] = [];
+    for (const item of list as unknown[]) {
+      if (items.push(write(item, context)) % itemsOfStep === 0) yield;
+    }
+    written.set(list, items);
+  }
+  return messageWriter(desc)(message, { ...context, written });
 }
 
 function fieldWriter(field: DescField): FieldWriter {
@@ -109,7 +136,9 @@ function valueWriter(field: DescField): ValueWriter {
       return subMessageWriter(field.message);
     case "list": {
       const write = elementWriter(field);
-      return (value, context) => (value as readonly unknown[]).map((item) => write(item, context));
+      return (value, context) =>
+        context.written?.get(value) ??
+        (value as readonly unknown[]).map((item) => write(item, context));
     }
     case "map": {
       const write = elementWriter(field);

@@ -8,6 +8,8 @@ import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import { rest } from "../../../gen/waggle/v1/options_pb.js";
 import { isJsonObject } from "../../base/json.ts";
 import { decodeJson } from "../../base/decode/json.ts";
+import { createPacer } from "../../base/pacer.ts";
+import { runPaced } from "../../base/paced.ts";
 import { bodyClassAt } from "../access-rules.ts";
 import { dropBody } from "../body-parts.ts";
 import {
@@ -31,7 +33,7 @@ import { jsonKeyOf } from "./field-names.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
 import { openAiErrorAnswer } from "./openai-error.ts";
 import { readItems } from "./json-reader.ts";
-import { messageWriter, type WriteContext } from "./json-writer.ts";
+import { type WriteContext, writeInSteps } from "./json-writer.ts";
 import { createRouteTrie, type PathVariable, type RouteMatch } from "./route-trie.ts";
 import { isGone } from "../write.ts";
 import { type StreamEncoder, writeStream } from "./stream.ts";
@@ -180,11 +182,13 @@ async function answer(
     await writeAnswer(exchange, { status: 200, headers, body: data }, memoryOf(context));
     return;
   }
-  const whole = messageWriter(spec.method.output)(response, writeContext);
+  const memory = memoryOf(context);
+  const steps = writeInSteps(spec.method.output, response, writeContext);
+  const whole = await runPaced(steps, createPacer(memory.holder));
   const json = binding.answerField ? whole[jsonKeyOf(binding.answerField)] : whole;
-  const body = await encodeJson(json, memoryOf(context));
+  const body = await encodeJson(json, memory);
   const headers = { ...Object.fromEntries(context.responseHeader), "content-type": jsonType };
-  await writeAnswer(exchange, { status: binding.successStatus, headers, body }, memoryOf(context));
+  await writeAnswer(exchange, { status: binding.successStatus, headers, body }, memory);
 }
 
 function isStreamAsked(request: Message, { values }: CallContext): boolean {

@@ -3,10 +3,14 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compare } from "../../../src/evaluation/runs/comparison.ts";
+import { compare as compareInSteps } from "../../../src/evaluation/runs/comparison.ts";
 import { testDifferences } from "../../../src/evaluation/runs/paired-test.ts";
 import type { PassingRange } from "../../../src/evaluation/runs/passing.ts";
 import type { RunEvent } from "../../../src/tracing/run-events/run-events.ts";
+import { runAtOnce } from "../../support/spans.ts";
+
+const compare = (...given: Parameters<typeof compareInSteps>) =>
+  runAtOnce(compareInSteps(...given));
 
 const runOf = (scores: Readonly<Record<string, number>>, range?: PassingRange) => ({
   events: Object.entries(scores).map(([datapointId, quality]): RunEvent => {

@@ -6,8 +6,11 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { aggregate, aggregateNames } from "../../../src/evaluation/runs/aggregate.ts";
 import type { KnownMetric, PassingRange } from "../../../src/evaluation/runs/passing.ts";
-import { resultOf } from "../../../src/evaluation/runs/result.ts";
+import { resultOf as resultInSteps } from "../../../src/evaluation/runs/result.ts";
 import type { RunEvent } from "../../../src/tracing/run-events/run-events.ts";
+import { runAtOnce } from "../../support/spans.ts";
+
+const resultOf = (...given: Parameters<typeof resultInSteps>) => runAtOnce(resultInSteps(...given));
 
 const judging = (
   passingRanges: Record<string, PassingRange> = {},
