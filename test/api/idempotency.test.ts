@@ -227,6 +227,31 @@ describe("createIdempotency", () => {
     expect(rows.map((row) => row["idempotency_key"] as string)).toEqual(["old"]);
   });
 
+  test("keeps nothing of an expired record of the same key", async () => {
+    const idempotency = createIdempotency(service.database);
+    const claim = claimOf("reused");
+    const answer = (text: string) => () => Promise.resolve(Buffer.from(text));
+    await idempotency.run(claim, answer("first"));
+    await service.database.sql()`
+      update idempotency_records
+      set
+        created_at = now() - interval '25 hours',
+        claimed_until = now() - interval '24 hours',
+        headers = '{"content-type": "text/plain"}',
+        relayed_status = 429
+      where idempotency_key = 'reused'`;
+
+    await idempotency.run(claim, answer("second"));
+
+    const rows = await service.database.sql()`
+      select response, headers, relayed_status, claimed_until
+      from idempotency_records
+      where idempotency_key = 'reused'`;
+    expect(rows).toEqual([
+      { response: Buffer.from("second"), headers: null, relayed_status: null, claimed_until: null },
+    ]);
+  });
+
   test("undoes the effect of work that fails, and keeps nothing for a bug", async () => {
     const idempotency = createIdempotency(service.database);
     const records = await countRecords();

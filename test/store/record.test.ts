@@ -48,6 +48,27 @@ function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
 }
 
 describe("record", () => {
+  test("counts the writes of an outer transaction after its commit only", async () => {
+    const counts: number[] = [];
+    const onStored = (count: number) => void counts.push(count);
+    const { database } = testDatabase;
+    const counting = createRecorder({ database, fields, onStored });
+    const undone = database.transaction(async () => {
+      await counting.record(projectId, [anEvent()]);
+      throw new Error("undone");
+    });
+    await expect(undone).rejects.toThrow("undone");
+    expect(counts).toEqual([]);
+
+    await database.transaction(async () => {
+      await counting.record(projectId, [anEvent()]);
+      expect(counts).toEqual([]);
+    });
+
+    expect(counts).toEqual([1]);
+    await counting.drain();
+  });
+
   test("leaves nothing of writes that are refused inside a transaction that goes on", async () => {
     const tool = anEvent({ event_type: "tool" });
     await recorder.record(projectId, [tool]);

@@ -76,6 +76,9 @@ async function insertRecord(sql: Sql, claim: Claim, outcome: Outcome): Promise<v
       reason = excluded.reason,
       message = excluded.message,
       details = excluded.details,
+      headers = null,
+      relayed_status = null,
+      claimed_until = null,
       created_at = now()
     where kept.created_at <= now() - interval '24 hours'`;
 }

@@ -153,7 +153,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       ? await commit([set])
       : // A group holds writes of requests and of background work; it is work of requests.
         [await running.run(() => inForeground(() => commitInTurn(set)))];
-    onStored(outcomes.filter((outcome) => outcome === "applied").length);
+    const stored = outcomes.filter((outcome) => outcome === "applied").length;
+    // An outer transaction may still roll the writes back.
+    if (database.isInTransaction()) database.afterCommit(() => onStored(stored));
+    else onStored(stored);
     return outcomes;
   }
 

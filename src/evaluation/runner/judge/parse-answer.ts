@@ -60,9 +60,16 @@ function fromJson(text: string): Found | undefined {
   const key = scoreKeys.find((name) => Object.hasOwn(json, name));
   if (key === undefined) return undefined;
   const value = json[key] ?? null;
-  const inner = typeof value === "string" ? value.replace(/^\s*\[\[|\]\]\s*$/g, "") : value;
+  const inner = typeof value === "string" ? withoutBrackets(value) : value;
   return { value: inner, explanation: explanationIn(json) };
 }
+
+/** Removes a pair of brackets; a text with one of the two is no score. */
+function withoutBrackets(text: string): string {
+  return wholeBracketed.exec(text)?.[1] ?? text;
+}
+
+const wholeBracketed = /^\s*\[\[([^[\]]*)\]\]\s*$/;
 
 function explanationIn(json: JsonObject): string | undefined {
   const words = explanationKeys.map((name) => json[name]).find((one) => typeof one === "string");
