@@ -1,5 +1,6 @@
 // Type-aware lint: what the compiler lets through and review should not have to catch.
 
+import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
@@ -10,6 +11,7 @@ export default tseslint.config(
       "test/fixtures/",
       "test/clients/node/",
       "data/",
+      "dist/",
       "coverage/",
     ],
   },
@@ -41,7 +43,36 @@ export default tseslint.config(
     },
   },
   {
-    files: ["*.config.ts", "*.config.js"],
+    files: ["src/web/app/**"],
+    plugins: { "react-hooks": reactHooks },
+    rules: {
+      "react-hooks/rules-of-hooks": "error",
+      "react-hooks/exhaustive-deps": "error",
+      "no-restricted-globals": [
+        "error",
+        {
+          name: "fetch",
+          message: "Calls go through src/web/app/api, which knows who is signed in.",
+        },
+      ],
+      "no-restricted-properties": [
+        "error",
+        { property: "dangerouslySetInnerHTML", message: "Nothing that was sent becomes HTML." },
+        { property: "innerHTML", message: "Nothing that was sent becomes HTML." },
+      ],
+      "no-restricted-syntax": [
+        "error",
+        { selector: "ExportDefaultDeclaration", message: "Export by name." },
+        { selector: "TSEnumDeclaration", message: "Use a union of literals." },
+        {
+          selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
+          message: "Nothing that was sent becomes HTML.",
+        },
+      ],
+    },
+  },
+  {
+    files: ["**/*.config.ts", "*.config.js"],
     rules: { "no-restricted-syntax": "off" },
   },
   { files: ["**/*.js"], extends: [tseslint.configs.disableTypeChecked] },

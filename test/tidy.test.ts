@@ -18,15 +18,15 @@ const functionLinesMax = 70;
 
 type SourceFile = { readonly path: string; readonly text: string };
 
-function listFiles(folder: string, ending: string): SourceFile[] {
+function listFiles(folder: string, ...endings: readonly string[]): SourceFile[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => !path.includes("node_modules"))
     .map((path) => ({ path: relative(root, path), text: readFileSync(path, "utf8") }));
 }
 
-const sources = listFiles("src", ".ts");
+const sources = listFiles("src", ".ts", ".tsx");
 const tests = listFiles("test", ".ts");
 const code = [...sources, ...tests];
 
@@ -97,7 +97,8 @@ describe("files", () => {
 
 // A function that only returns a record of functions (a service, handlers) is as long as they are.
 function longFunctions(path: string, text: string): string[] {
-  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const kind = path.endsWith(".tsx") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isFunctionLike(node) && "body" in node && node.body) {
@@ -168,7 +169,9 @@ const importRules: readonly Rule[] = [
   {
     name: "only transport, handlers and messages import generated code",
     files: /^src\//,
-    except: /^src\/(transport|compose)\/|(handlers|-message|-input|model-event|parquet)\.ts$/,
+    except: new RegExp(
+      "^src/(transport|compose|web/app)/|(handlers|-message|-input|model-event|parquet)\\.ts$",
+    ),
     forbidden: /^gen\//,
   },
   {
@@ -201,6 +204,16 @@ const importRules: readonly Rule[] = [
     forbidden: /^@temporalio\//,
   },
   {
+    name: "the web app knows the public API alone",
+    files: /^src\/web\/app\//,
+    forbidden: /^src\/(?!web\/app\/)|^node:/,
+  },
+  {
+    name: "only the web app runs in browsers",
+    files: /^src\/(?!web\/app\/)/,
+    forbidden: /^src\/web\/app\//,
+  },
+  {
     name: "Connect's unversioned protocol parts stay in one file",
     files: /^src\//,
     except: /^src\/transport\/connect-adapter\.ts$/,
@@ -211,7 +224,7 @@ const importRules: readonly Rule[] = [
 /** Modules of src in their order: each imports values only from itself and from those before it. */
 const moduleOrder = [
   ...["base", "observability", "postgres", "outbox", "access", "controlplane", "notifications"],
-  ...["tracing", "generation", "evaluation", "workflows", "transport", "embedded"],
+  ...["tracing", "generation", "evaluation", "workflows", "transport", "web", "embedded"],
   ...["setting-parsers.ts", "provider-settings.ts", "config.ts", "compose", "commands", "main.ts"],
 ];
 
@@ -250,6 +263,9 @@ describe("imports", () => {
       "src/transport/openapi/comments-plugin.ts",
       "src/evaluation/datasets/files/reading-worker.ts",
       "src/workflows/workflows.ts",
+      "src/web/build-app.ts",
+      "src/web/vite.config.ts",
+      "src/web/app/main.tsx",
     ];
     const got = breaches(sources, ({ path }) =>
       entries.includes(path) || reached.has(path) ? undefined : "nothing imports it",

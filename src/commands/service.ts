@@ -9,6 +9,7 @@ import type { Config } from "../config.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { startOperatorServer } from "../observability/server.ts";
 import type { OperatorServer } from "../observability/server.ts";
+import { createWebApp } from "../web/serve.ts";
 
 /** Time for storing the rest of the commit queue after the last connection is closed. */
 const closeGraceMs = 10_000;
@@ -25,8 +26,11 @@ export type RunningService = {
 /** Listens on the API's port and, unless it is off or in use, on the operator's port. */
 export async function startService(core: Core): Promise<RunningService> {
   const { config, metrics, logger } = core;
-  const app = await createApp(core);
-  const { url } = await app.listen().catch((cause: unknown) => {
+  const signIn = config.oidc === undefined ? "link" : "provider";
+  const web = createWebApp({ logger, signIn });
+  const app = await createApp(core, { web });
+  const { url } = await app.listen().catch(async (cause: unknown) => {
+    await web.stop();
     throw describeListenFailure(cause, config);
   });
   const operator = await startOperator(config, metrics, logger);
@@ -37,6 +41,7 @@ export async function startService(core: Core): Promise<RunningService> {
       const limit = delay(config.drainTimeoutMs + closeGraceMs, undefined, { ref: false });
       const closed = app.close().then(() => core.close());
       await Promise.race([closed, limit, hurry]);
+      await web.stop();
       await operator?.close();
     },
   };

@@ -163,6 +163,7 @@ type Ready = {
 };
 
 function printReady(url: string, folder: string, { outcome, isForPeople, link }: Ready): void {
+  print(`web app: ${url}/`);
   if (outcome.remark) print(outcome.remark);
   print(`waggle is ready on ${url}`);
   const { credentials } = outcome;

@@ -113,6 +113,12 @@ import { traceHandlers } from "../transport/otlp/handlers.ts";
 import { eventStreamEncoder } from "../transport/rest/server-sent-events.ts";
 import { streamEncoder } from "../transport/rest/stream.ts";
 import { createTransport, type ServiceRouter } from "../transport/transport.ts";
+import type { WebApp } from "../web/serve.ts";
+
+export type AppOptions = {
+  /** The web app; undefined for a service without one. */
+  readonly web?: WebApp | undefined;
+};
 
 export type App = {
   listen(): Promise<{ url: string }>;
@@ -123,7 +129,7 @@ export type App = {
 /** Time for storing and answering a generation that took its maximum duration. */
 const commitSlackMs = 35_000;
 
-export async function createApp(core: Core): Promise<App> {
+export async function createApp(core: Core, { web }: AppOptions = {}): Promise<App> {
   const { config, database, clusters, logger, metrics } = core;
   const { audit, keys, manifest, people, scopes, tracing, generation, evaluation } = core;
   const publicOrigin = config.publicUrl;
@@ -162,6 +168,7 @@ export async function createApp(core: Core): Promise<App> {
     logger,
     version: packageVersion(),
     pages: signInPages,
+    web: web?.route,
     streamEncoders: [
       streamEncoder(parquetFile("events"), StreamEventsResponseSchema, encodeParquet),
       streamEncoder(parquetFile("dataset"), ExportDatasetResponseSchema, encodeDatasetParquet),

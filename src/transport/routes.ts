@@ -36,6 +36,8 @@ export type RoutesOptions = {
   readonly otlp: OtlpRoute | undefined;
   /** Pages; undefined if the service has none. */
   readonly pages: PageRoute | undefined;
+  /** The web app; undefined if the service has none. */
+  readonly web: PageRoute | undefined;
   readonly cors: Cors;
   readonly readiness: () => Promise<Readiness>;
   /** The OpenAPI document, as JSON text. */
@@ -83,6 +85,7 @@ async function dispatch(
   if (match) return options.transcoder.serve(exchange, match, values);
   if (options.otlp?.matches(exchange)) return options.otlp.serve(exchange, values);
   if (options.pages?.matches(exchange)) return options.pages.serve(exchange);
+  if (options.web?.matches(exchange)) return options.web.serve(exchange);
   const answer = exchange.httpMethod === "GET" ? fixed[exchange.path] : undefined;
   if (answer) return answer(exchange);
   const { status, body } = notFoundAnswer();

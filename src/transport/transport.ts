@@ -31,7 +31,7 @@ import { validateInterceptor } from "./interceptors/validate.ts";
 import { createMemory } from "./memory.ts";
 import { createOpenApiDocument } from "./openapi/openapi.ts";
 import { createOtlpRoute } from "./otlp/route.ts";
-import { createPageRoute, type Pages } from "./pages.ts";
+import { createPageRoute, type PageRoute, type Pages } from "./pages.ts";
 import { reflectionHandlers } from "./reflection.ts";
 import { createTranscoder } from "./rest/transcoder.ts";
 import type { StreamEncoder } from "./rest/stream.ts";
@@ -55,6 +55,8 @@ export type TransportOptions = Deadlines &
     readonly streamEncoders: readonly StreamEncoder[];
     /** Plain pages beside the rpcs. */
     readonly pages?: Pages;
+    /** The web app, at paths that nothing else takes. */
+    readonly web?: PageRoute | undefined;
     readonly corsOrigins: readonly string[];
     readonly bodyLimits: BodyLimits;
     readonly bytesInFlightMax: number;
@@ -106,6 +108,7 @@ export function createTransport(options: TransportOptions): Transport {
     transcoder: createTranscoder({ ...shared, specs, streamEncoders: options.streamEncoders }),
     otlp: traces && createOtlpRoute(shared, traces),
     pages: options.pages && createPageRoute({ ...shared, pages: options.pages }),
+    web: options.web,
     cors: createCors(options.corsOrigins),
     readiness: options.readiness,
     openapi: createOpenApiDocument(

@@ -60,7 +60,7 @@ describe("a one-time link", () => {
     expect(page.headers.get("referrer-policy")).toBe("same-origin");
     expect(page.headers.get("content-security-policy")).toContain("form-action 'self'");
     expect(pressed.status).toBe(303);
-    expect(pressed.headers.get("location")).toBe("/v1/me");
+    expect(pressed.headers.get("location")).toBe("/app");
     expect(pressed.headers.get("set-cookie")).toMatch(
       /^waggle_session=[\w-]{43}; Max-Age=10800; Path=\/; HttpOnly; SameSite=Lax$/,
     );

@@ -3,8 +3,8 @@
 
 import { ServiceError } from "../../base/errors.ts";
 
-/** Shows signed-in people their own identity. */
-export const returnPathDefault = "/v1/me";
+/** The web app. */
+export const returnPathDefault = "/app";
 
 const lengthMax = 2_000;
 /** Resolves relative references; never shown. */
@@ -26,7 +26,7 @@ export function parseReturnPath(text: string | null): string {
   if (!isPath) {
     throw new ServiceError(
       "SIGN_IN_REFUSED",
-      "return_to: must be a path of this service, such as /v1/me, percent-encoded.",
+      "return_to: must be a path of this service, such as /app, percent-encoded.",
     );
   }
   return text;

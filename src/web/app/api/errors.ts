@@ -1,0 +1,81 @@
+// Errors of calls as pages show them: the service's own code and message, and what a person can do.
+
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.js";
+
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  /**
+   * Reason of the service, such as `NOT_FOUND` or `INVALID_FILTER`; `UNREACHABLE` without an
+   * answer.
+   */
+  readonly errorCode: string;
+  /** What a person can do about it; a full sentence. */
+  readonly advice: string;
+  /** Whether the same call may succeed when it is sent again. */
+  readonly isTransient: boolean;
+
+  constructor(message: string, { errorCode, isTransient, cause }: ApiErrorOptions) {
+    super(message, { cause });
+    this.errorCode = errorCode;
+    this.isTransient = isTransient;
+    this.advice = advices[errorCode] ?? (isTransient ? tryAgain : defaultAdvice);
+  }
+}
+
+type ApiErrorOptions = {
+  readonly errorCode: string;
+  readonly isTransient: boolean;
+  readonly cause?: unknown;
+};
+
+const tryAgain = "Try again in a moment; nothing was lost.";
+const defaultAdvice = "Change what the message names, and send it again.";
+
+const advices: Readonly<Record<string, string>> = {
+  UNREACHABLE: "Check the connection and that the service runs, then try again.",
+  NOT_FOUND: "It was deleted, or it is not open to you: ask an administrator for a role there.",
+  INTERNAL: "The service has logged the cause. Try again; if it stays, tell its operator.",
+  BODY_TOO_LARGE: "Send less at once.",
+  ANSWER_TOO_LARGE: "Narrow the filters or the time range.",
+  DEADLINE_EXCEEDED: "Narrow the filters or the time range, then try again.",
+};
+
+const transientCodes: readonly Code[] = [
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.Aborted,
+  Code.Internal,
+  Code.Unknown,
+];
+
+/** Returns any thrown value as an ApiError. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const connectError = ConnectError.from(error);
+  const [info] = connectError.findDetails(ErrorInfoSchema);
+  // The browser says no more of a call that got no answer than that it failed.
+  const isUnanswered = error instanceof ConnectError && error.cause instanceof TypeError;
+  const errorCode = isUnanswered ? "UNREACHABLE" : (info?.reason ?? codeNames(connectError.code));
+  const message = isUnanswered
+    ? "The service does not answer."
+    : connectError.rawMessage || messageOf(errorCode);
+  const isTransient = isUnanswered || transientCodes.includes(connectError.code);
+  return new ApiError(message, { errorCode, isTransient, cause: error });
+}
+
+/** Returns whether the call was given up by the page itself, which is no error to show. */
+export function isCancelled(error: unknown): boolean {
+  if (error instanceof ApiError) return isCancelled(error.cause);
+  return ConnectError.from(error).code === Code.Canceled;
+}
+
+function codeNames(code: Code): string {
+  return Code[code].replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+}
+
+function messageOf(errorCode: string): string {
+  return errorCode === "NOT_FOUND"
+    ? "There is no such thing here."
+    : `The service answered ${errorCode}.`;
+}

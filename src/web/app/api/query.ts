@@ -1,0 +1,148 @@
+// How pages read and change data: one hook for each kind of call. The project of the page's address
+// goes out with each call by itself.
+//
+//   const answer = useRpc(SessionService.method.getSession, { sessionId });
+//   const pages = useRpcPages(SessionService.method.listSessions, { filters }, {
+//     cursorOf: (page) => page.nextCursor,
+//   });
+//   const remove = useRpcMutation(SessionService.method.deleteSession, {
+//     changes: [SessionService.method.listSessions],
+//   });
+//   remove.mutate({ sessionId });
+//
+// Import the service from gen/waggle/v1 in the page's own files, so that its descriptors load with
+// the page. `error` of every answer is an ApiError; show it with `ErrorState`.
+
+import type {
+  DescMessage,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import {
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import type { InfiniteData, UseInfiniteQueryResult, UseQueryResult } from "@tanstack/react-query";
+import { ApiError } from "./errors.ts";
+import { useProjectId } from "./project.ts";
+import { callRpc } from "./transport.ts";
+
+const staleMs = 10_000;
+const retriesMax = 2;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: staleMs,
+      refetchOnWindowFocus: false,
+      retry: (count, error) => count < retriesMax && error instanceof ApiError && error.isTransient,
+    },
+    mutations: { retry: false },
+  },
+});
+
+export type RpcOptions = {
+  /** False while the input is not complete. */
+  readonly isEnabled?: boolean;
+  /** Asks again after this time, as long as the page is seen. */
+  readonly refreshMs?: number | false | undefined;
+  /** Shows the answer to the previous input until the new one is there. */
+  readonly keepsPrevious?: boolean;
+  /** Time for which an answer counts as fresh; default 10 s. */
+  readonly staleMs?: number;
+};
+
+/** Reads by one call. */
+export function useRpc<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  input: MessageInitShape<I>,
+  options: RpcOptions = {},
+): UseQueryResult<MessageShape<O>, ApiError> {
+  const projectId = useProjectId();
+  return useQuery<MessageShape<O>, ApiError>({
+    queryKey: rpcKey(method, projectId, input),
+    queryFn: ({ signal }) => callRpc(method, input, { projectId, signal }),
+    enabled: options.isEnabled ?? true,
+    refetchInterval: options.refreshMs ?? false,
+    ...(options.keepsPrevious === true && { placeholderData: keepPreviousData }),
+    ...(options.staleMs !== undefined && { staleTime: options.staleMs }),
+  });
+}
+
+export type RpcPagesOptions<O extends DescMessage> = RpcOptions & {
+  /** Cursor of the next page; undefined at the end. */
+  readonly cursorOf: (page: MessageShape<O>) => string | undefined;
+};
+
+/** Reads a list page by page; `fetchNextPage` reads on. The input must have a field `cursor`. */
+export function useRpcPages<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  input: MessageInitShape<I>,
+  options: RpcPagesOptions<O>,
+): UseInfiniteQueryResult<InfiniteData<MessageShape<O>>, ApiError> {
+  const projectId = useProjectId();
+  return useInfiniteQuery<
+    MessageShape<O>,
+    ApiError,
+    InfiniteData<MessageShape<O>>,
+    readonly unknown[],
+    string | undefined
+  >({
+    queryKey: [...rpcKey(method, projectId, input), "pages"],
+    queryFn: ({ signal, pageParam }) =>
+      callRpc(method, withCursor<I>(input, pageParam), { projectId, signal }),
+    initialPageParam: undefined,
+    getNextPageParam: (page) => options.cursorOf(page),
+    enabled: options.isEnabled ?? true,
+    refetchInterval: options.refreshMs ?? false,
+    ...(options.keepsPrevious === true && { placeholderData: keepPreviousData }),
+    ...(options.staleMs !== undefined && { staleTime: options.staleMs }),
+  });
+}
+
+function withCursor<I extends DescMessage>(
+  input: MessageInitShape<I>,
+  cursor: string | undefined,
+): MessageInitShape<I> {
+  return cursor === undefined ? input : { ...input, cursor };
+}
+
+export type RpcMutationOptions<O extends DescMessage> = {
+  /** Rpcs whose answers the change makes old; they are asked again where they are shown. */
+  readonly changes?: readonly AnyMethod[];
+  readonly onDone?: (answer: MessageShape<O>) => void;
+};
+
+/** Any rpc, as a key of its answers. */
+export type AnyMethod = Pick<DescMethodUnary, "name" | "parent">;
+
+/** Changes by one call. `mutate` keeps the input as `variables`, so an error loses nothing. */
+export function useRpcMutation<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  { changes = [], onDone }: RpcMutationOptions<O> = {},
+) {
+  const projectId = useProjectId();
+  const client = useQueryClient();
+  return useMutation<MessageShape<O>, ApiError, MessageInitShape<I>>({
+    mutationFn: (input) => callRpc(method, input, { projectId }),
+    onSuccess: async (answer) => {
+      const keys = changes.map(({ parent, name }) => [parent.typeName, name]);
+      await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
+      onDone?.(answer);
+    },
+  });
+}
+
+/** Returns the key under which an answer is kept: service, rpc, project, input. */
+export function rpcKey(
+  { parent, name }: AnyMethod,
+  projectId: string | undefined,
+  input: unknown,
+): readonly unknown[] {
+  return [parent.typeName, name, projectId ?? null, input];
+}

@@ -1,0 +1,100 @@
+// The one way to the service: Connect over HTTP with the cookie of the sign-in. A page calls it
+// through the hooks of `query.ts` and the functions below, never through `fetch`.
+//
+// A call about a project's data names the project; its id goes out as `x-project-id`. When the
+// sign-in has ended, the service answers as if nothing were there; the call then waits until the
+// person has signed in again, and goes on (`session/sign-in-state.ts`), so that nothing typed is
+// lost.
+
+import type {
+  DescMessage,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { toApiError } from "./errors.ts";
+
+export type CallOptions = {
+  /** Project that the call is about; undefined for calls about the control plane. */
+  readonly projectId?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+type Guard = (signal: AbortSignal) => Promise<boolean>;
+
+/**
+ * Called when a call found nothing: resolves to true when the sign-in had ended and the person has
+ * signed in again, to false when the person is signed in and there is truly nothing.
+ */
+let guard: Guard = () => Promise.resolve(false);
+
+/** Sets the guard; `session/sign-in-state.ts` does, so that this module does not depend on it. */
+export function guardCalls(newGuard: Guard): void {
+  guard = newGuard;
+}
+
+const signedIn: Interceptor = (next) => async (request) => {
+  const { typeName } = request.service;
+  try {
+    return await next(request);
+  } catch (error) {
+    const isAbsent = error instanceof ConnectError && error.code === Code.NotFound;
+    if (!isAbsent || typeName === "waggle.v1.MeService") throw error;
+    if (!(await guard(request.signal))) throw error;
+    return next(request);
+  }
+};
+
+const transport = createConnectTransport({
+  baseUrl: globalThis.location.origin,
+  // JSON is readable in the browser's network panel, and as small as binary once compressed.
+  useBinaryFormat: false,
+  interceptors: [signedIn],
+});
+
+/** Calls an rpc. Fails with an ApiError. */
+export async function callRpc<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  input: MessageInitShape<I>,
+  { projectId, signal }: CallOptions = {},
+): Promise<MessageShape<O>> {
+  try {
+    const headers = headersOf(projectId);
+    const answer = await transport.unary(method, signal, undefined, headers, input);
+    return answer.message;
+  } catch (error) {
+    throw toApiError(error);
+  }
+}
+
+/**
+ * Calls a streaming rpc; yields messages as they arrive. Fails with an ApiError, also in the middle
+ * of the stream. Ends early when `signal` is aborted or the loop over it is left.
+ */
+export async function* streamRpc<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodServerStreaming<I, O>,
+  input: MessageInitShape<I>,
+  { projectId, signal }: CallOptions = {},
+): AsyncGenerator<MessageShape<O>> {
+  const leaving = new AbortController();
+  const either = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
+  try {
+    const headers = headersOf(projectId);
+    const messages = (async function* () {
+      yield input;
+    })();
+    const answer = await transport.stream(method, either, undefined, headers, messages);
+    yield* answer.message;
+  } catch (error) {
+    throw toApiError(error);
+  } finally {
+    leaving.abort();
+  }
+}
+
+function headersOf(projectId: string | undefined): HeadersInit {
+  return projectId === undefined ? {} : { "x-project-id": projectId };
+}

@@ -1,0 +1,71 @@
+// Button and IconButton: what starts something. A link that leads somewhere is `Link`.
+
+import { Slot } from "radix-ui";
+import type { ComponentProps, ReactNode } from "react";
+import { Tooltip } from "./tooltip.tsx";
+import "./button.css";
+
+export type ButtonProps = ComponentProps<"button"> & {
+  /** `primary` at most once in a view; `danger` for what destroys. */
+  readonly variant?: "primary" | "secondary" | "ghost" | "danger";
+  readonly size?: "small" | "medium";
+  readonly icon?: ReactNode;
+  /**
+   * Says what is going on, in place of the label, and keeps the button from being pressed again.
+   */
+  readonly busyLabel?: string | false | undefined;
+  /** Renders the child element, such as a Link, with the look of a button. */
+  readonly asChild?: boolean;
+};
+
+export function Button(props: ButtonProps) {
+  const { variant = "secondary", size = "medium", icon, busyLabel, asChild, ...rest } = props;
+  const { children, className, disabled, type = "button", ...others } = rest;
+  const isBusy = typeof busyLabel === "string";
+  const shared = {
+    ...others,
+    className: joinClasses("button", className),
+    "data-variant": variant,
+    "data-size": size,
+  };
+  if (asChild === true) return <Slot.Root {...shared}>{children}</Slot.Root>;
+  return (
+    <button {...shared} type={type} disabled={disabled === true || isBusy} aria-busy={isBusy}>
+      {icon}
+      {isBusy ? busyLabel : children}
+    </button>
+  );
+}
+
+export type IconButtonProps = Omit<ComponentProps<"button">, "children"> & {
+  /** What the button does; read out, and shown on hover. */
+  readonly label: string;
+  readonly icon: ReactNode;
+  /** Keys that do the same, shown on hover. */
+  readonly keys?: string;
+  readonly size?: "small" | "medium";
+  readonly isPressed?: boolean;
+};
+
+export function IconButton(props: IconButtonProps) {
+  const { label, icon, keys, size = "medium", isPressed, className, ...rest } = props;
+  return (
+    <Tooltip text={label} keys={keys}>
+      <button
+        type="button"
+        {...rest}
+        className={joinClasses("icon-button", className)}
+        aria-label={label}
+        aria-pressed={isPressed}
+        data-size={size}
+      >
+        {icon}
+      </button>
+    </Tooltip>
+  );
+}
+
+/** Joins class names; leaves out absent ones. */
+export function joinClasses(...names: readonly (string | false | undefined)[]): string {
+  return names.filter(Boolean).join(" ");
+}

@@ -1,0 +1,83 @@
+// Numbers, times and sizes as text: short in lists, exact on hover. Pure functions.
+
+const locale = "en";
+const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+const exactTime = new Intl.DateTimeFormat(locale, {
+  dateStyle: "medium",
+  timeStyle: "long",
+});
+
+/** Formats a count: `1,234`; from 100,000 on `123.4K`. */
+export function formatCount(count: number): string {
+  return Math.abs(count) < 100_000 ? whole.format(count) : compact.format(count);
+}
+
+/** Formats a count exactly: `1,234,567`. */
+export function formatExactCount(count: number): string {
+  return whole.format(count);
+}
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** Formats milliseconds: `340 ms`, `1.24 s`, `2 m 05 s`, `3 h 12 m`, `2 d 4 h`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1) return ms === 0 ? "0 ms" : `${ms.toFixed(2)} ms`;
+  if (ms < second) return `${Math.round(ms)} ms`;
+  if (ms < 10 * second) return `${(ms / second).toFixed(2)} s`;
+  if (ms < minute) return `${(ms / second).toFixed(1)} s`;
+  const pad = (value: number) => String(Math.floor(value)).padStart(2, "0");
+  if (ms < hour) return `${Math.floor(ms / minute)} m ${pad((ms % minute) / second)} s`;
+  if (ms < day) return `${Math.floor(ms / hour)} h ${pad((ms % hour) / minute)} m`;
+  return `${Math.floor(ms / day)} d ${Math.floor((ms % day) / hour)} h`;
+}
+
+/** Formats US dollars with the digits that matter: `$12.40`, `$0.0034`, `<$0.0001`. */
+export function formatCost(usd: number): string {
+  if (usd === 0) return "$0";
+  if (Math.abs(usd) < 0.0001) return usd < 0 ? ">-$0.0001" : "<$0.0001";
+  const digits = Math.abs(usd) < 0.01 ? 4 : Math.abs(usd) < 1 ? 3 : 2;
+  const text = Math.abs(usd).toLocaleString(locale, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  return `${usd < 0 ? "-" : ""}$${text}`;
+}
+
+const ages: readonly (readonly [number, string])[] = [
+  [day, "d"],
+  [hour, "h"],
+  [minute, "m"],
+];
+
+/** Formats how long ago a time is: `now`, `4m`, `3h`, `2d`; from 30 days on the date. */
+export function formatAge(timeMs: number, nowMs: number): string {
+  const ageMs = nowMs - timeMs;
+  if (Math.abs(ageMs) >= 30 * day) {
+    return new Date(timeMs).toLocaleDateString(locale, {
+      day: "numeric",
+      month: "short",
+      year: "numeric",
+    });
+  }
+  const unit = ages.find(([unitMs]) => Math.abs(ageMs) >= unitMs);
+  if (!unit) return Math.abs(ageMs) < 10 * second ? "now" : `${Math.round(ageMs / second)}s ago`;
+  const value = Math.floor(Math.abs(ageMs) / unit[0]);
+  return ageMs < 0 ? `in ${value}${unit[1]}` : `${value}${unit[1]} ago`;
+}
+
+/** Formats a time with date, seconds and zone. */
+export function formatTime(timeMs: number): string {
+  return exactTime.format(timeMs);
+}
+
+/** Formats bytes: `812 B`, `4.1 kB`, `1.2 MB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  const power = Math.min(units.length, Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1_000 ** power).toFixed(1)} ${units[power - 1] ?? "B"}`;
+}

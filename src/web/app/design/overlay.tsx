@@ -1,0 +1,150 @@
+// Dialog, Drawer and ConfirmDialog: what takes the whole attention. Escape and the veil close them;
+// the focus stays inside and returns to where it was.
+
+import { X } from "lucide-react";
+import { Dialog as Primitive } from "radix-ui";
+import { type ReactNode, useState } from "react";
+import type { ApiError } from "../api/errors.ts";
+import { Button, IconButton } from "./button.tsx";
+import { ErrorState } from "./states.tsx";
+import { Field, Input } from "./input.tsx";
+import "./overlay.css";
+
+export type DialogProps = {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly description?: ReactNode;
+  /** Buttons at the bottom right, the main one last. */
+  readonly actions?: ReactNode;
+  readonly width?: "narrow" | "medium" | "wide";
+  /** True while closing would lose something: then only buttons close it. */
+  readonly isSticky?: boolean;
+  readonly children?: ReactNode;
+};
+
+export function Dialog(props: DialogProps) {
+  const { isOpen, onClose, title, description, actions, children } = props;
+  const { width = "medium", isSticky = false } = props;
+  return (
+    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && !isSticky && onClose()}>
+      <Primitive.Portal>
+        {/* Radix's overlay would lock scrolling by a style element: the policy forbids it. */}
+        <div className="veil" />
+        <Primitive.Content
+          className="dialog"
+          data-width={width}
+          {...(description === undefined && { "aria-describedby": undefined })}
+        >
+          <header>
+            <Primitive.Title>{title}</Primitive.Title>
+            {isSticky ? null : <CloseButton />}
+          </header>
+          {description === undefined ? null : (
+            <Primitive.Description asChild>
+              <div className="dialog-description">{description}</div>
+            </Primitive.Description>
+          )}
+          {children === undefined ? null : <div className="dialog-body">{children}</div>}
+          {actions === undefined ? null : <footer>{actions}</footer>}
+        </Primitive.Content>
+      </Primitive.Portal>
+    </Primitive.Root>
+  );
+}
+
+function CloseButton() {
+  return (
+    <Primitive.Close asChild>
+      <IconButton label="Close" keys="escape" icon={<X />} size="small" />
+    </Primitive.Close>
+  );
+}
+
+export type DrawerProps = {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly side?: "left" | "right";
+  /** Shown at the right of the title. */
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+};
+
+/** A panel at the edge of the window, for details beside a list. */
+export function Drawer({ isOpen, onClose, title, side = "right", actions, children }: DrawerProps) {
+  return (
+    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Primitive.Portal>
+        <div className="veil" onClick={onClose} />
+        <Primitive.Content className="drawer" data-side={side} aria-describedby={undefined}>
+          <header>
+            <Primitive.Title>{title}</Primitive.Title>
+            {actions}
+            <CloseButton />
+          </header>
+          <div className="drawer-body">{children}</div>
+        </Primitive.Content>
+      </Primitive.Portal>
+    </Primitive.Root>
+  );
+}
+
+export type ConfirmDialogProps = {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  /** What happens, and whether it can be undone. */
+  readonly description: ReactNode;
+  /** Label of the button that does it, a verb with its object. */
+  readonly action: string;
+  readonly busyLabel: string;
+  /** Name that must be typed first; for what destroys and cannot be undone. */
+  readonly typedName?: string;
+  readonly isBusy: boolean;
+  readonly error?: ApiError | null;
+  readonly onConfirm: () => void;
+};
+
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { isOpen, onClose, title, description, action, busyLabel, isBusy, error } = props;
+  const { typedName, onConfirm } = props;
+  const [typed, setTyped] = useState("");
+  const isReady = typedName === undefined || typed === typedName;
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={title}
+      description={description}
+      width="narrow"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="danger"
+            disabled={!isReady}
+            busyLabel={isBusy && busyLabel}
+            onClick={onConfirm}
+          >
+            {action}
+          </Button>
+        </>
+      }
+    >
+      {typedName === undefined ? undefined : (
+        <Field label={`Type “${typedName}” to confirm`}>
+          {({ isInvalid, ...ids }) => (
+            <Input
+              {...ids}
+              isInvalid={isInvalid}
+              value={typed}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          )}
+        </Field>
+      )}
+      {error ? <ErrorState error={error} isInline /> : null}
+    </Dialog>
+  );
+}

@@ -1,0 +1,254 @@
+// Table: a long list as a grid. Rows are virtual, so that 100,000 of them scroll as ten do; columns
+// are resized by their edge and sorted by their head; rows are chosen and opened by keys: j and k
+// or the arrows move, Enter opens, x selects, Home and End go to the ends.
+
+import type { Cell, Row, RowData } from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useId, useRef, useState } from "react";
+import type { CSSProperties, KeyboardEvent, ReactNode } from "react";
+import { useCommands } from "../shell/commands.ts";
+import { Checkbox } from "./input.tsx";
+import { Loading } from "./states.tsx";
+import { TableHead } from "./table-head.tsx";
+import { type Column, type features, type GridTable, useGrid } from "./table-model.ts";
+import "./table.css";
+
+export type { Column } from "./table-model.ts";
+
+export type TableProps<Item extends RowData> = {
+  /** Read out as the name of the table. */
+  readonly label: string;
+  /** Stable between renders: outside of the component, or from useMemo. */
+  readonly columns: readonly Column<Item>[];
+  readonly rows: readonly Item[];
+  readonly idOf: (row: Item) => string;
+  readonly onOpen?: (row: Item) => void;
+  /** Id of the row that is open beside the table. */
+  readonly openId?: string | undefined;
+  /** Ids of the selected rows; with it the rows have boxes. */
+  readonly selected?: ReadonlySet<string>;
+  readonly onSelect?: (selected: ReadonlySet<string>) => void;
+  /** Reads the next page; called when its end comes near. */
+  readonly onMore?: (() => void) | undefined;
+  readonly isLoadingMore?: boolean;
+  /** Stands in for the rows if there are none. */
+  readonly empty?: ReactNode;
+  /** Key under which this browser keeps the widths of the columns. */
+  readonly widthsKey?: string;
+  /** True for the main table of a page: its keys work wherever the focus is. */
+  readonly isMain?: boolean;
+  /** Marks a row, such as one with an error. */
+  readonly toneOf?: (row: Item) => "bad" | undefined;
+};
+
+const rowHeightPx = 32;
+/** Rows before the end at which the next page is asked for. */
+const moreRows = 30;
+
+export function Table<Item extends RowData>(props: TableProps<Item>) {
+  const { label, rows, empty, onMore, isLoadingMore = false, selected } = props;
+  const grid = useGrid(props);
+  const scroller = useRef<HTMLDivElement>(null);
+  const items = grid.getRowModel().rows;
+  const virtual = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeightPx,
+    overscan: 12,
+  });
+  const moves = useMoves(props, items, (index) => virtual.scrollToIndex(index));
+  const id = useId();
+  const shown = virtual.getVirtualItems();
+  const lastShown = shown.at(-1)?.index ?? 0;
+  const isNearEnd = items.length > 0 && lastShown >= items.length - moreRows;
+  useEffect(() => {
+    if (isNearEnd && !isLoadingMore) onMore?.();
+  }, [isNearEnd, isLoadingMore, onMore, items.length]);
+  const activeId = moves.active < 0 ? undefined : `${id}-${moves.active}`;
+  if (rows.length === 0 && empty !== undefined) return <div className="table-empty">{empty}</div>;
+  return (
+    <div
+      ref={scroller}
+      className="table"
+      role="grid"
+      aria-label={label}
+      aria-rowcount={onMore === undefined ? items.length + 1 : -1}
+      aria-multiselectable={selected !== undefined}
+      aria-activedescendant={
+        shown.some(({ index }) => index === moves.active) ? activeId : undefined
+      }
+      tabIndex={0}
+      style={widthsOf(grid)}
+      onKeyDown={moves.onKeyDown}
+    >
+      <TableHead grid={grid} selected={selected} onSelect={props.onSelect} />
+      <div className="table-rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+        {shown.map(({ index, start }) => {
+          const row = items[index];
+          return row === undefined ? null : (
+            <TableRow
+              key={row.id}
+              {...props}
+              row={row}
+              elementId={`${id}-${index}`}
+              index={index}
+              topPx={start}
+              isActive={index === moves.active}
+              onActivate={() => moves.setActive(index)}
+            />
+          );
+        })}
+      </div>
+      {isLoadingMore ? <Loading what="Loading more rows" /> : null}
+    </div>
+  );
+}
+
+/** Widths as variables of the table, so that no cell renders while a column is resized. */
+function widthsOf<Item extends RowData>(grid: GridTable<Item>): CSSProperties {
+  const widths = grid
+    .getFlatHeaders()
+    .map((header) => [`--column-${header.column.id}`, `${header.getSize()}px`]);
+  return Object.fromEntries(widths) as CSSProperties;
+}
+
+type TableRowProps<Item extends RowData> = TableProps<Item> & {
+  readonly row: Row<typeof features, Item>;
+  readonly elementId: string;
+  readonly index: number;
+  readonly topPx: number;
+  readonly isActive: boolean;
+  readonly onActivate: () => void;
+};
+
+function TableRow<Item extends RowData>(props: TableRowProps<Item>) {
+  const { row, elementId, index, topPx, isActive, onActivate, onOpen, selected, onSelect } = props;
+  const isSelected = selected?.has(row.id) === true;
+  return (
+    <div
+      id={elementId}
+      className="table-row"
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={selected === undefined ? row.id === props.openId : isSelected}
+      data-active={isActive}
+      data-open={row.id === props.openId}
+      data-tone={props.toneOf?.(row.original)}
+      data-opens={onOpen !== undefined}
+      style={{ transform: `translateY(${topPx}px)` }}
+      onClick={() => {
+        onActivate();
+        // A click that ends the marking of text opens nothing.
+        if (globalThis.getSelection()?.isCollapsed !== false) onOpen?.(row.original);
+      }}
+    >
+      {selected === undefined ? null : (
+        <div className="table-box" role="gridcell" onClick={(event) => event.stopPropagation()}>
+          <Checkbox
+            label={`Select row ${index + 1}`}
+            isLabelHidden
+            checked={isSelected}
+            onChange={() => onSelect?.(toggled(selected, row.id))}
+          />
+        </div>
+      )}
+      {row.getAllCells().map((cell) => (
+        <TableCell key={cell.id} cell={cell} />
+      ))}
+    </div>
+  );
+}
+
+function TableCell<Item extends RowData>({ cell }: { readonly cell: Cell<typeof features, Item> }) {
+  const column = cell.column.columnDef.meta as Column<Item>;
+  return (
+    <div
+      className="table-cell"
+      role="gridcell"
+      data-align={column.align}
+      style={{ width: `var(--column-${column.id})`, flexGrow: column.grow ?? 0 }}
+    >
+      {column.cell(cell.row.original)}
+    </div>
+  );
+}
+
+function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(selected);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
+
+type Moves = {
+  /** Index of the row that the keys act on; -1 for none. */
+  readonly active: number;
+  readonly setActive: (index: number) => void;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+};
+
+const pageRows = 20;
+
+function useMoves<Item extends RowData>(
+  { onOpen, selected, onSelect, isMain = false }: TableProps<Item>,
+  items: readonly Row<typeof features, Item>[],
+  scrollTo: (index: number) => void,
+): Moves {
+  const [active, setActive] = useState(-1);
+  const move = (index: number): void => {
+    const next = Math.max(0, Math.min(items.length - 1, index));
+    setActive(next);
+    scrollTo(next);
+  };
+  const row = items[active];
+  const acts: Readonly<Record<string, () => void>> = {
+    j: () => move(active + 1),
+    ArrowDown: () => move(active + 1),
+    k: () => move(active - 1),
+    ArrowUp: () => move(active - 1),
+    PageDown: () => move(active + pageRows),
+    PageUp: () => move(active - pageRows),
+    Home: () => move(0),
+    End: () => move(items.length - 1),
+    ...(row && onOpen && { Enter: () => onOpen(row.original) }),
+    ...(row && selected && { x: () => onSelect?.(toggled(selected, row.id)) }),
+  };
+  const group = "List";
+  const commands = [
+    { id: "list.next", title: "Next row", group, keys: "j", isKeyOnly: true, run: acts["j"] },
+    {
+      id: "list.previous",
+      title: "Previous row",
+      group,
+      keys: "k",
+      isKeyOnly: true,
+      run: acts["k"],
+    },
+    {
+      id: "list.open",
+      title: "Open the row",
+      group,
+      keys: "enter",
+      isKeyOnly: true,
+      run: acts["Enter"],
+    },
+    {
+      id: "list.select",
+      title: "Select the row",
+      group,
+      keys: "x",
+      isKeyOnly: true,
+      run: acts["x"],
+    },
+  ].filter(({ id }) => isMain && (id !== "list.select" || selected !== undefined));
+  useCommands(commands.map((command) => ({ ...command, run: command.run ?? (() => undefined) })));
+  return {
+    active: Math.min(active, items.length - 1),
+    setActive,
+    onKeyDown: (event) => {
+      const act = event.target === event.currentTarget ? acts[event.key] : undefined;
+      if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      act();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+// Time, Duration, Cost, Tokens, Count, Identifier, Copy and KeyValue: values as people read them,
+// with the exact form on hover. An absent value is a dash, never a zero.
+
+import { Check, Copy as CopyIcon } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { IconButton } from "./button.tsx";
+import {
+  formatAge,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatExactCount,
+  formatTime,
+} from "./format.ts";
+import { useNow } from "./now.ts";
+import { showToast } from "./toast.tsx";
+import "./values.css";
+
+type Maybe<T> = { readonly value: T | null | undefined };
+
+function Absent() {
+  return (
+    <span className="absent" aria-label="none">
+      –
+    </span>
+  );
+}
+
+/** A time in Unix milliseconds, as its age. */
+export function Time({ value }: Maybe<number>) {
+  const nowMs = useNow();
+  if (value === null || value === undefined) return <Absent />;
+  return (
+    <time className="numeric" dateTime={new Date(value).toISOString()} title={formatTime(value)}>
+      {formatAge(value, nowMs)}
+    </time>
+  );
+}
+
+/** Milliseconds. */
+export function Duration({ value }: Maybe<number>) {
+  if (value === null || value === undefined) return <Absent />;
+  return (
+    <span className="numeric" title={`${value} ms`}>
+      {formatDuration(value)}
+    </span>
+  );
+}
+
+/** US dollars. */
+export function Cost({ value }: Maybe<number>) {
+  if (value === null || value === undefined) return <Absent />;
+  return (
+    <span className="numeric" title={`$${value}`}>
+      {formatCost(value)}
+    </span>
+  );
+}
+
+/** Tokens; prompt and completion on hover. */
+export function Tokens(props: Maybe<number> & { prompt?: number; completion?: number }) {
+  const { value, prompt, completion } = props;
+  if (value === null || value === undefined) return <Absent />;
+  const parts =
+    prompt === undefined || completion === undefined
+      ? ""
+      : `: ${formatExactCount(prompt)} in, ${formatExactCount(completion)} out`;
+  return (
+    <span className="numeric" title={`${formatExactCount(value)} tokens${parts}`}>
+      {formatCount(value)}
+    </span>
+  );
+}
+
+export function Count({ value }: Maybe<number>) {
+  if (value === null || value === undefined) return <Absent />;
+  return (
+    <span className="numeric" title={formatExactCount(value)}>
+      {formatCount(value)}
+    </span>
+  );
+}
+
+/** An id, shortened in its middle, with a button that copies all of it. */
+export function Identifier({ value }: { readonly value: string }) {
+  const short = value.length > 16 ? `${value.slice(0, 8)}…${value.slice(-4)}` : value;
+  return (
+    <span className="identifier">
+      <code title={value}>{short}</code>
+      <Copy text={value} what="id" />
+    </span>
+  );
+}
+
+const copiedMs = 1_500;
+
+export type CopyProps = {
+  readonly text: string | (() => string);
+  /** The copied thing, such as `id` or `curl command`. */
+  readonly what: string;
+};
+
+export function Copy({ text, what }: CopyProps) {
+  const [isDone, setDone] = useState(false);
+  useEffect(() => {
+    if (!isDone) return undefined;
+    const timer = setTimeout(() => setDone(false), copiedMs);
+    return () => clearTimeout(timer);
+  }, [isDone]);
+  return (
+    <IconButton
+      className="copy"
+      size="small"
+      label={isDone ? "Copied" : `Copy ${what}`}
+      icon={isDone ? <Check /> : <CopyIcon />}
+      onClick={(event) => {
+        event.stopPropagation();
+        void copyText(typeof text === "function" ? text() : text, what).then(setDone);
+      }}
+    />
+  );
+}
+
+/** Copies a text; says so where the browser refuses. Resolves to whether it was copied. */
+export async function copyText(text: string, what: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Browsers refuse without HTTPS, except on this machine.
+    showToast({ text: `The browser does not let this page copy the ${what}.`, tone: "bad" });
+    return false;
+  }
+}
+
+export type KeyValueProps = {
+  readonly items: readonly { readonly label: string; readonly value: ReactNode }[];
+  /** Beside one another, for a line of totals. */
+  readonly isRow?: boolean;
+};
+
+export function KeyValue({ items, isRow = false }: KeyValueProps) {
+  return (
+    <dl className="key-value" data-row={isRow}>
+      {items.map(({ label, value }) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,58 @@
+// The addresses of the app. Each page is a folder in pages/ whose `route.tsx` says what its search
+// parameters are and loads its component when it is first opened.
+
+import { createRoute, createRouter, redirect } from "@tanstack/react-router";
+import { componentsRoute } from "./pages/components/route.tsx";
+import { tracesRoute } from "./pages/traces/route.tsx";
+import { SignedInPage } from "./session/signed-in-page.tsx";
+import { Home } from "./shell/home.tsx";
+import { PageError, PagePending } from "./shell/page-error.tsx";
+import { projectRoute, rootRoute } from "./shell/root-routes.tsx";
+
+const indexRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/",
+  beforeLoad: () => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router's own signal
+    throw redirect({ to: "/app", replace: true });
+  },
+});
+
+const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: "/app", component: Home });
+
+const signedInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/app/signed-in",
+  component: SignedInPage,
+});
+
+const projectIndexRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: "/",
+  beforeLoad: ({ params }) => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router's own signal
+    throw redirect({ to: "/app/p/$projectId/traces", params, replace: true });
+  },
+});
+
+const routeTree = rootRoute.addChildren([
+  indexRoute,
+  homeRoute,
+  signedInRoute,
+  componentsRoute,
+  projectRoute.addChildren([projectIndexRoute, tracesRoute]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  defaultErrorComponent: PageError,
+  defaultPendingComponent: PagePending,
+  defaultPreload: "intent",
+  scrollRestoration: false,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,77 @@
+// The registry of commands: what the palette lists, what keys do, and what `?` shows. A page
+// registers its own while it is on the screen:
+//
+//   useCommands([{ id: "traces.live", title: "Follow live", keys: "l", run: toggleLive }]);
+
+import { useEffect, useRef, useSyncExternalStore } from "react";
+
+export type Command = {
+  /** Unique: area and act, such as `traces.live`. */
+  readonly id: string;
+  /** What it does, a verb first. */
+  readonly title: string;
+  /** Heading in the palette and among the keys; default `This page`. */
+  readonly group?: string;
+  /**
+   * Keys: `mod+k`, `shift+d`, `j`, or one after another, `g t`. Keys without `mod` do nothing while
+   * one types into a field.
+   */
+  readonly keys?: string;
+  /** More words to find it by. */
+  readonly words?: string;
+  /** Left out of the palette, such as moves within a list. */
+  readonly isKeyOnly?: boolean;
+  readonly run: () => void;
+};
+
+type Source = { current: readonly Command[] };
+
+const sources = new Set<Source>();
+const listeners = new Set<() => void>();
+let commands: readonly Command[] = [];
+
+function collect(): void {
+  commands = [...sources].flatMap((source) => source.current);
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Registers commands while the component is on the screen. */
+export function useCommands(own: readonly Command[]): void {
+  const source = useRef(own);
+  // What the palette shows of them; their functions change with each render and are read when
+  // needed.
+  const shown = own.map(({ id, title, keys }) => `${id} ${title} ${keys ?? ""}`).join("\n");
+  useEffect(() => {
+    source.current = own;
+  });
+  useEffect(() => {
+    sources.add(source);
+    collect();
+    return () => {
+      sources.delete(source);
+      collect();
+    };
+  }, [shown]);
+}
+
+/** Returns all commands that are registered now. */
+export function useAllCommands(): readonly Command[] {
+  return useSyncExternalStore(subscribe, () => commands);
+}
+
+/** Returns the commands that are registered now, with their newest functions. */
+export function currentCommands(): readonly Command[] {
+  return [...sources].flatMap((source) => source.current);
+}
+
+/** Runs a command by its id with its newest function. */
+export function runCommand(id: string): void {
+  currentCommands()
+    .find((command) => command.id === id)
+    ?.run();
+}

@@ -1,0 +1,29 @@
+// `/app`: leads on to the project that was open last, or else the first one.
+
+import { Navigate } from "@tanstack/react-router";
+import { FolderOpen } from "lucide-react";
+import { EmptyState, ErrorState, Loading } from "../design/states.tsx";
+import { Page } from "./page.tsx";
+import { lastProject, useProjects } from "./projects.ts";
+
+export function Home() {
+  const { data: projects, error, refetch } = useProjects();
+  if (projects) {
+    const project = projects.find(({ id }) => id === lastProject()) ?? projects[0];
+    if (project)
+      return <Navigate to="/app/p/$projectId/traces" params={{ projectId: project.id }} replace />;
+    return (
+      <Page title="Waggle">
+        <EmptyState icon={<FolderOpen />} title="No project is open to you">
+          An administrator gives you a role in a project, under Settings, Members. Then load this
+          page again.
+        </EmptyState>
+      </Page>
+    );
+  }
+  return error ? (
+    <ErrorState error={error} onRetry={() => void refetch()} />
+  ) : (
+    <Loading what="Looking for your projects" />
+  );
+}

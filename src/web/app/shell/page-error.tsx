@@ -1,0 +1,39 @@
+// What stands in the place of a page that failed: the rest of the app goes on.
+
+import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
+import { ErrorState, Loading } from "../design/states.tsx";
+import { EmptyState } from "../design/states.tsx";
+import { Page } from "./page.tsx";
+
+export function PageError({ error: thrown, reset }: ErrorComponentProps) {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const router = useRouter();
+  const isOldBuild = /dynamically imported module|module script/.test(error.message);
+  return (
+    <Page title="Something went wrong">
+      <ErrorState
+        error={isOldBuild ? new Error("The app was updated meanwhile.") : error}
+        onRetry={() => {
+          // Files of the build before are gone; the page of the new one names its own.
+          if (isOldBuild) globalThis.location.reload();
+          reset();
+          void router.invalidate();
+        }}
+      />
+    </Page>
+  );
+}
+
+export function PageNotFound() {
+  return (
+    <Page title="Not found">
+      <EmptyState title="No page has this address">
+        Choose one in the sidebar, or search with the command palette.
+      </EmptyState>
+    </Page>
+  );
+}
+
+export function PagePending() {
+  return <Loading what="Loading the page" />;
+}

@@ -1,0 +1,34 @@
+// How Vite builds the web app, and its development server: `npm run dev:web` shows changes at once
+// and sends the calls of the app to the service at WAGGLE_SERVICE_URL.
+
+import react from "@vitejs/plugin-react";
+import { resolve } from "node:path";
+import { defineConfig, loadEnv } from "vite";
+
+/** Paths that the app calls at the service. */
+const servicePaths = "^/(waggle\\.|auth/|v1/|events/|session/|openapi\\.json)";
+
+export default defineConfig(({ mode }) => {
+  const { WAGGLE_SERVICE_URL: target = "http://127.0.0.1:8080" } = loadEnv(mode, ".", "WAGGLE_");
+  return {
+    root: resolve(import.meta.dirname, "app"),
+    appType: "spa",
+    plugins: [react()],
+    build: {
+      target: "es2023",
+      emptyOutDir: true,
+      assetsDir: "assets",
+      // The policy of the page allows no fonts or scripts in addresses.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      chunkSizeWarningLimit: 1_000,
+    },
+    server: {
+      port: 5173,
+      strictPort: false,
+      proxy: { [servicePaths]: { target } },
+      fs: { allow: [resolve(import.meta.dirname, "../..")] },
+    },
+  };
+});
