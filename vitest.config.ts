@@ -3,6 +3,7 @@
 // - `service`: the service and its stores in the test's process. Files share a process and what it
 //   imported, which takes longer than most of their tests.
 // - `process`: tests that start processes or replace modules; each file has its own process.
+// - `browser`: the web app in a real browser.
 // - `alone`: tests that bound time or memory. They run after all others, one file at a time.
 // `service` and `process` have more workers than the machine has cores, because many files wait.
 // All use one Postgres, which test/support/global-setup.ts starts.
@@ -24,6 +25,7 @@ const processes = [
   "test/{clients,process,sandbox,workflows}/**/*.test.ts",
   "test/api/unread-generations.test.ts",
 ];
+const browsers = ["test/browser/**/*.test.ts"];
 
 export default defineConfig({
   test: {
@@ -47,7 +49,7 @@ export default defineConfig({
         test: {
           name: "service",
           include: ["test/**/*.test.ts"],
-          exclude: [...units, ...processes, ...alone],
+          exclude: [...units, ...processes, ...alone, ...browsers],
           isolate: false,
           maxWorkers: 4,
           maxConcurrency: 16,
@@ -66,7 +68,20 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 2 } },
+        test: {
+          name: "browser",
+          include: browsers,
+          isolate: false,
+          maxWorkers: 2,
+          // A browser on a busy machine takes its time, and unpacks itself at first.
+          testTimeout: 60_000,
+          hookTimeout: 180_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 3 } },
       },
     ],
   },

@@ -9,6 +9,7 @@ import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
 import type { Database } from "../../src/postgres/database.ts";
+import { createWebApp } from "../../src/web/serve.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { createTestDatabase, openTestClusters } from "./database.ts";
 import { givenAKey } from "./keys.ts";
@@ -38,9 +39,15 @@ export type TestService = {
   stop(): Promise<void>;
 };
 
+export type StartServiceOptions = {
+  /** Serves the web app, built if it is not. */
+  readonly hasWebApp?: boolean;
+};
+
 /** Starts the service; `flags` are command-line flags, such as `{ "cors-origins": "*" }`. */
 export async function startService(
   flags: Readonly<Record<string, string>> = {},
+  { hasWebApp = false }: StartServiceOptions = {},
 ): Promise<TestService> {
   const own = await createTestDatabase();
   const { database } = own;
@@ -50,7 +57,9 @@ export async function startService(
   const clusters = openTestClusters(database, config.clusters);
   const sandbox = createSandbox(config, logger);
   const core = await createCore({ config, database, clusters, logger, metrics, sandbox });
-  const app = await createApp(core);
+  const web = hasWebApp ? createWebApp({ logger, signIn: "link" }) : undefined;
+  await web?.ready;
+  const app = await createApp(core, { web });
   const project = await givenAProject(database, "demo");
   const other = await givenAProject(database, "other");
   const createKey = async (kind: KeyKind, ofProject: LocalProject): Promise<string> =>

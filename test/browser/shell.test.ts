@@ -1,0 +1,135 @@
+// The frame of the web app in a real browser: sign-in, palette, keys, theme, narrow windows.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApp, type TestApp } from "./support/app.ts";
+import { seedSessions } from "./support/seed.ts";
+
+let maybeApp: TestApp | undefined;
+let app: TestApp;
+
+beforeAll(async () => {
+  maybeApp = await startApp();
+  if (!maybeApp) return;
+  app = maybeApp;
+  await seedSessions({ url: app.service.url, key: app.service.projectKey, sessions: 60 });
+});
+
+afterAll(async () => {
+  await maybeApp?.stop();
+});
+
+beforeEach(({ skip }) => {
+  if (!maybeApp) skip("there is no browser on this machine");
+});
+
+const tracesPath = (): string => `/app/p/${app.service.projectId}/traces`;
+
+describe("a person who is not signed in", () => {
+  test("is told how to sign in, and is in once the link is opened in another tab", async () => {
+    const { page, faults, findings, picture } = await app.open(tracesPath(), { isSignedIn: false });
+    await page.getByRole("heading", { name: "Sign in to Waggle" }).waitFor();
+    await picture("sign-in");
+    expect(await findings()).toEqual([]);
+
+    const other = await page.context().newPage();
+    await other.goto(await app.createLink());
+    await other.getByRole("button", { name: "Sign in" }).click();
+
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+    expect(page.url()).toContain(tracesPath());
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a sign-in that ends", () => {
+  test("opens a dialog over the page, and the call goes on after the next sign-in", async () => {
+    const { page, faults, picture } = await app.open(tracesPath(), { isSignedIn: false });
+    const other = await page.context().newPage();
+    await other.goto(await app.createLink());
+    await other.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Last 24 hours" }).click();
+    await page.getByRole("button", { name: "Last 7 days" }).click();
+    await page.getByRole("dialog", { name: "Your sign-in has ended" }).waitFor();
+    await picture("sign-in-again");
+    await other.goto(await app.createLink());
+    await other.getByRole("button", { name: "Sign in" }).click();
+
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+    expect(page.url()).toContain("10080");
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the palette", () => {
+  test("opens by its key, finds a command by words, and runs it", async () => {
+    const { page, faults, findings, picture } = await app.open(tracesPath());
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Commands" }).waitFor();
+    await picture("palette");
+    expect(await findings()).toEqual([]);
+    await page.keyboard.type("dark theme");
+    await page.keyboard.press("Enter");
+
+    await page.locator('html[data-theme="dark"]').waitFor();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    expect(faults).toEqual([]);
+  });
+
+  test("is beside a list of all keys, which ? opens", async () => {
+    const { page, faults, findings, picture } = await app.open(tracesPath());
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+
+    await page.keyboard.press("?");
+
+    const dialog = page.getByRole("dialog", { name: "Keys" });
+    await dialog.getByText("Next row").waitFor();
+    await picture("keys");
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the theme", () => {
+  test("stays as chosen when the page is loaded again", async () => {
+    const { page, faults } = await app.open(tracesPath(), { theme: "light" });
+    await page.getByRole("button", { name: "Light or dark" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Dark" }).click();
+    await page.locator('html[data-theme="dark"]').waitFor();
+
+    await page.reload();
+
+    await page.locator('html[data-theme="dark"]').waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a narrow window", () => {
+  test("has its pages at the bottom, and the rest in a drawer", async () => {
+    const { page, faults, findings, picture } = await app.open(tracesPath(), { size: "narrow" });
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+
+    const bar = page.getByRole("navigation", { name: "Main pages" });
+    await bar.getByRole("button", { name: "More" }).click();
+
+    await page.getByRole("dialog").getByRole("link", { name: "Settings" }).waitFor();
+    await picture("drawer");
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("an address without a page", () => {
+  test("says so inside of the app", async () => {
+    const { page, faults } = await app.open(`/app/p/${app.service.projectId}/nowhere`);
+
+    await page.getByRole("heading", { name: "No page has this address" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,151 @@
+// The web app in a real browser, on the real service: one service and one browser a test file,
+// pages of their own for each test, and everything that a page complains of.
+
+import axe from "axe-core";
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { createSignInLink } from "../../../src/commands/sign-in-link.ts";
+import { readConfig } from "../../../src/config.ts";
+import { startService, type TestService } from "../../support/service.ts";
+import { startChromium } from "./chromium.ts";
+
+export type Look = {
+  readonly theme?: "light" | "dark";
+  /** `wide` is 1280 × 800, `narrow` 390 × 844. */
+  readonly size?: "wide" | "narrow";
+  /** False for a person who is not signed in. */
+  readonly isSignedIn?: boolean;
+};
+
+export type OpenPage = {
+  readonly page: Page;
+  /**
+   * What went wrong in the page so far: errors in the console, which include breaches of the
+   * policy, errors of scripts, and requests to other hosts. Tests expect it to be empty at their
+   * end.
+   */
+  readonly faults: readonly string[];
+  /** Saves a picture in test/browser/screenshots, which git ignores. */
+  readonly picture: (name: string) => Promise<void>;
+  /** Serious and critical findings of axe-core, one line each. */
+  readonly findings: () => Promise<readonly string[]>;
+};
+
+export type TestApp = {
+  readonly service: TestService;
+  /** Address of the pages of the service's project. */
+  readonly projectUrl: string;
+  open(path: string, look?: Look): Promise<OpenPage>;
+  /** Returns a new one-time link. */
+  createLink(): Promise<string>;
+  stop(): Promise<void>;
+};
+
+const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } };
+const picturesFolder = resolve(import.meta.dirname, "../screenshots");
+
+/** Starts service and browser; undefined, with a word, if this machine has no browser. */
+export async function startApp(): Promise<TestApp | undefined> {
+  const browser = await startChromium();
+  if (!browser) {
+    console.warn("no browser on this machine: the tests of the web app are skipped");
+    return undefined;
+  }
+  const service = await startService({}, { hasWebApp: true });
+  const contexts: BrowserContext[] = [];
+  let cookies: Awaited<ReturnType<BrowserContext["cookies"]>> | undefined;
+  const createLink = () => createSignInLink(service.database, readConfig({}, {}), service.url);
+  return {
+    service,
+    projectUrl: `${service.url}/app/p/${service.projectId}`,
+    createLink,
+    async open(path, look = {}) {
+      const { isSignedIn = true } = look;
+      if (isSignedIn) cookies ??= await signIn(browser, await createLink());
+      const context = await newContext(browser, look);
+      contexts.push(context);
+      if (isSignedIn) await context.addCookies(cookies ?? []);
+      const page = await context.newPage();
+      const faults = watchFaults(page, service.url);
+      await page.goto(service.url + path);
+      return {
+        page,
+        faults,
+        picture: (name) => savePicture(page, name, look),
+        findings: () => runAxe(page),
+      };
+    },
+    async stop() {
+      await Promise.all(contexts.map((context) => context.close()));
+      await browser.close();
+      await service.stop();
+    },
+  };
+}
+
+function newContext(browser: Browser, { theme = "light", size = "wide" }: Look) {
+  return browser.newContext({
+    viewport: sizes[size],
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    locale: "en-GB",
+    timezoneId: "UTC",
+  });
+}
+
+/** Signs a browser in by a link and returns its cookies, which other contexts share. */
+async function signIn(browser: Browser, link: string) {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(link);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL("**/app/**");
+  const cookies = await context.cookies();
+  await context.close();
+  return cookies;
+}
+
+function watchFaults(page: Page, origin: string): readonly string[] {
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    const text = message.text();
+    // An answer of an RPC that is an error is for the app to show; the browser notes it all the
+    // same.
+    if (message.type() === "error" && !text.startsWith("Failed to load resource")) {
+      faults.push(`console: ${text}`);
+    }
+  });
+  page.on("request", (request) => {
+    const url = request.url();
+    const isOwn = url.startsWith(`${origin}/`) || /^(data|blob):/.test(url);
+    if (!isOwn) faults.push(`request: ${url}`);
+  });
+  return faults;
+}
+
+async function savePicture(page: Page, name: string, { theme, size }: Look): Promise<void> {
+  await mkdir(picturesFolder, { recursive: true });
+  const file = [name, size ?? "wide", theme ?? "light"].join("-");
+  await page.screenshot({ path: join(picturesFolder, `${file}.png`), animations: "disabled" });
+}
+
+type AxeResult = {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string | null;
+    readonly nodes: readonly { readonly target: unknown; readonly failureSummary?: string }[];
+  }[];
+};
+
+async function runAxe(page: Page): Promise<readonly string[]> {
+  // Evaluated by the debugger, which the page's policy does not bind.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResult>("axe.run(document)");
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${String(node.target)}: ${node.failureSummary ?? ""}`),
+    );
+}
