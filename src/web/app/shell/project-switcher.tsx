@@ -36,7 +36,8 @@ export function ProjectSwitcher({ isOpen, onOpenChange }: ProjectSwitcherProps) 
         void navigate({ to: pageAddress(projectId, pageName) });
       }}
       trigger={
-        <button type="button" className="project-switcher" aria-label="Switch project">
+        <button type="button" className="project-switcher">
+          <span className="visually-hidden">Switch project:</span>
           <span className="project-switcher-mark" aria-hidden>
             {(current?.name ?? "·").slice(0, 1).toUpperCase()}
           </span>

@@ -5,6 +5,8 @@ import { useState } from "react";
 import { Tabs } from "../../design/tabs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { Controls } from "./controls.tsx";
+import { Editors } from "./editors.tsx";
+import { Reading } from "./reading.tsx";
 import { States } from "./states-shown.tsx";
 import "./components-page.css";
 
@@ -18,6 +20,8 @@ export function ComponentsPage() {
         onChange={setTab}
         tabs={[
           { value: "controls", label: "Controls", content: <Controls /> },
+          { value: "reading", label: "Reading", content: <Reading /> },
+          { value: "editors", label: "Editors and charts", content: <Editors /> },
           { value: "states", label: "States", content: <States /> },
         ]}
       />

@@ -1,0 +1,137 @@
+// Chat messages of events: the shapes of OpenAI, Anthropic, Google and OpenTelemetry as one. Pure
+// functions; an unknown part is kept as JSON, so that nothing is left out.
+
+export type MessagePart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "media"; readonly media: "image" | "audio"; readonly url: string }
+  | {
+      readonly kind: "tool-call";
+      readonly id: string | undefined;
+      readonly name: string;
+      readonly input: unknown;
+    }
+  | { readonly kind: "tool-result"; readonly id: string | undefined; readonly output: unknown }
+  | { readonly kind: "json"; readonly value: unknown };
+
+export type ChatMessage = {
+  /** `system`, `user`, `assistant`, `tool`, or any other word that was sent. */
+  readonly role: string;
+  readonly parts: readonly MessagePart[];
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns the messages in a value, if it is a list of messages or one message. */
+export function toChatMessages(value: unknown): readonly ChatMessage[] | undefined {
+  const list = Array.isArray(value) ? value : [value];
+  if (list.length === 0 || !list.every(isMessage)) return undefined;
+  return list.map(toChatMessage);
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isMessage(value: unknown): value is Fields {
+  return isFields(value) && typeof value["role"] === "string";
+}
+
+/** Returns one message with its parts in the order in which they are read. */
+export function toChatMessage(message: Fields): ChatMessage {
+  const { role, content, parts, tool_calls: calls, tool_call_id: callId } = message;
+  const isResult = typeof callId === "string";
+  const body = content ?? parts;
+  const read = Array.isArray(body) ? body.flatMap(toPart) : toParts(body);
+  const results = [{ kind: "tool-result" as const, id: String(callId), output: parsed(content) }];
+  return {
+    role: String(role),
+    parts: [
+      ...(isResult ? results : read),
+      ...(Array.isArray(calls) ? calls.filter(isFields).map(toToolCall) : []),
+    ],
+  };
+}
+
+function toParts(content: unknown): readonly MessagePart[] {
+  if (content === null || content === undefined || content === "") return [];
+  return typeof content === "string"
+    ? [{ kind: "text", text: content }]
+    : [{ kind: "json", value: content }];
+}
+
+function toPart(part: unknown): readonly MessagePart[] {
+  if (!isFields(part)) return toParts(part);
+  const { type, text, content } = part;
+  const words = text ?? (type === "text" ? content : undefined);
+  if (typeof words === "string") return [{ kind: "text", text: words }];
+  const media = toMedia(part);
+  if (media) return [media];
+  switch (type) {
+    case "tool_use":
+    case "tool_call":
+    case "tool-call":
+      return [toToolCall(part)];
+    case "tool_result":
+    case "tool_call_response":
+    case "tool-result":
+      return [{ kind: "tool-result", id: idOf(part), output: outputOf(part) }];
+    default:
+      return [{ kind: "json", value: part }];
+  }
+}
+
+function outputOf({ content, result, response, output }: Fields): unknown {
+  return parsed(content ?? result ?? response ?? output);
+}
+
+function idOf({ tool_use_id: useId, tool_call_id: callId, toolCallId, id }: Fields) {
+  const found = useId ?? callId ?? toolCallId ?? id;
+  return typeof found === "string" ? found : undefined;
+}
+
+function toToolCall(call: Fields): MessagePart {
+  const inner = isFields(call["function"]) ? call["function"] : call;
+  const { name, toolName, arguments: given, input, args } = inner;
+  return {
+    kind: "tool-call",
+    id: idOf(call),
+    name: [name, toolName].find((one) => typeof one === "string") ?? "tool",
+    input: parsed(given ?? input ?? args),
+  };
+}
+
+/** Arguments and results are often JSON as text. */
+function parsed(value: unknown): unknown {
+  if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    // It only looked like JSON.
+    return value;
+  }
+}
+
+function toMedia(part: Fields): MessagePart | undefined {
+  const url = urlOf(part);
+  // Only data in the event itself: an address of another host would tell it who looks.
+  const media = /^data:(image|audio)\/[\w.+-]+;base64,/.exec(url ?? "")?.[1];
+  if (url === undefined || (media !== "image" && media !== "audio")) return undefined;
+  return { kind: "media", media, url };
+}
+
+function urlOf(part: Fields): string | undefined {
+  const { image_url: image, input_audio: audio, inline_data: inline, source, url, data } = part;
+  if (typeof image === "string") return image;
+  if (isFields(image) && typeof image["url"] === "string") return image["url"];
+  if (isFields(audio)) return dataUrl(`audio/${String(audio["format"])}`, audio["data"]);
+  for (const holder of [inline, source]) {
+    if (!isFields(holder)) continue;
+    return dataUrl(String(holder["media_type"] ?? holder["mime_type"]), holder["data"]);
+  }
+  if (typeof url === "string") return url;
+  return dataUrl(String(part["mediaType"] ?? part["mime_type"]), data);
+}
+
+function dataUrl(type: string, data: unknown): string | undefined {
+  return typeof data === "string" ? `data:${type};base64,${data}` : undefined;
+}

@@ -1,0 +1,40 @@
+// CodeEditor: edits code, prompts and JSON. The editor itself (CodeMirror) loads when the first one
+// is on the screen; until then the text is readable.
+
+import { lazy, Suspense } from "react";
+import "./code-editor.css";
+
+export type CodeLanguage = "json" | "python" | "prompt" | "text";
+
+/** A fault at a place of the text, shown in its line. */
+export type CodeFault = {
+  /** From 1. */
+  readonly line: number;
+  /** From 1; absent for the whole line. */
+  readonly column?: number;
+  readonly message: string;
+};
+
+export type CodeEditorProps = {
+  /** Read out as the name of the editor. */
+  readonly label: string;
+  readonly language: CodeLanguage;
+  readonly value: string;
+  readonly onChange?: (value: string) => void;
+  readonly isReadOnly?: boolean;
+  readonly faults?: readonly CodeFault[];
+  /** Called for Ctrl or Cmd with Enter. */
+  readonly onSubmit?: () => void;
+  /** Lines that are seen before it scrolls by itself; default 24. */
+  readonly linesMax?: number;
+};
+
+const Editor = lazy(async () => ({ default: (await import("./code-mirror.tsx")).CodeMirror }));
+
+export function CodeEditor(props: CodeEditorProps) {
+  return (
+    <Suspense fallback={<pre className="code-waiting">{props.value}</pre>}>
+      <Editor {...props} />
+    </Suspense>
+  );
+}

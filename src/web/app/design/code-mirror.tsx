@@ -1,0 +1,129 @@
+// CodeMirror for `CodeEditor`. It stands in a shadow root: there its styles are style sheet
+// objects, where in the page itself they would be style elements, which the policy forbids.
+
+import { closeBrackets } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import { python } from "@codemirror/lang-python";
+import { bracketMatching, indentOnInput } from "@codemirror/language";
+import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { useEffect, useRef } from "react";
+import type { CodeEditorProps, CodeFault, CodeLanguage } from "./code-editor.tsx";
+import { promptVariables, tokenTheme } from "./code-theme.ts";
+
+const languages: Record<CodeLanguage, () => Extension> = {
+  json: () => json(),
+  python: () => python(),
+  prompt: () => promptVariables,
+  text: () => [],
+};
+
+const lineHeightPx = 20;
+
+export function CodeMirror(props: CodeEditorProps) {
+  const { label, language, value, isReadOnly = false, faults, linesMax = 24 } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(undefined);
+  const newest = useRef(props);
+  useEffect(() => {
+    newest.current = props;
+  });
+  useEffect(() => {
+    if (!host.current) return undefined;
+    // React's strict mode mounts twice, and a shadow root stays.
+    const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
+    const editor = new EditorView({
+      root,
+      parent: root as unknown as Element,
+      state: createState(newest),
+    });
+    view.current = editor;
+    return () => {
+      editor.destroy();
+      view.current = undefined;
+    };
+  }, []);
+  useEffect(() => {
+    view.current?.dispatch({
+      effects: [
+        modes.language.reconfigure(languages[language]()),
+        modes.access.reconfigure(accessOf({ label, isReadOnly, linesMax })),
+      ],
+    });
+  }, [language, isReadOnly, label, linesMax]);
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor || editor.state.doc.toString() === value) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+  }, [value]);
+  useEffect(() => {
+    const editor = view.current;
+    if (editor) editor.dispatch(setDiagnostics(editor.state, toDiagnostics(editor.state, faults)));
+  }, [faults]);
+  return <div ref={host} className="code-editor" data-read-only={isReadOnly} />;
+}
+
+/** Parts of an editor that change while it is on the screen. */
+const modes = { language: new Compartment(), access: new Compartment() };
+
+function createState(newest: { readonly current: CodeEditorProps }): EditorState {
+  const { value, language, label, isReadOnly = false, linesMax = 24 } = newest.current;
+  return EditorState.create({
+    doc: value,
+    extensions: [
+      keymap.of([
+        {
+          key: "Mod-Enter",
+          run: () => {
+            newest.current.onSubmit?.();
+            return newest.current.onSubmit !== undefined;
+          },
+        },
+        ...defaultKeymap,
+        ...historyKeymap,
+        ...searchKeymap,
+        // Escape and then Tab leaves the editor, for people who move by keys.
+        indentWithTab,
+      ]),
+      history(),
+      lineNumbers(),
+      bracketMatching(),
+      closeBrackets(),
+      indentOnInput(),
+      highlightSelectionMatches(),
+      search({ top: true }),
+      EditorView.lineWrapping,
+      modes.language.of(languages[language]()),
+      modes.access.of(accessOf({ label, isReadOnly, linesMax })),
+      tokenTheme,
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) newest.current.onChange?.(update.state.doc.toString());
+      }),
+    ],
+  });
+}
+
+type Access = {
+  readonly label: string;
+  readonly isReadOnly: boolean;
+  readonly linesMax: number;
+};
+
+function accessOf({ label, isReadOnly, linesMax }: Access): Extension {
+  return [
+    EditorState.readOnly.of(isReadOnly),
+    EditorView.contentAttributes.of({ "aria-label": label }),
+    EditorView.theme({ ".cm-scroller": { maxHeight: `${linesMax * lineHeightPx}px` } }),
+  ];
+}
+
+function toDiagnostics(state: EditorState, faults: readonly CodeFault[] = []): Diagnostic[] {
+  return faults.map(({ line, column, message }) => {
+    const { from, to } = state.doc.line(Math.max(1, Math.min(line, state.doc.lines)));
+    const start = column === undefined ? from : Math.min(to, from + column - 1);
+    return { from: start, to, severity: "error", message };
+  });
+}

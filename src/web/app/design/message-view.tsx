@@ -1,0 +1,133 @@
+// MessageView: a conversation as one reads it. Text is inert, tool calls stand beside their
+// results, and images and audio load when they are seen.
+
+import { Bot, CornerDownRight, Settings2, User, Wrench } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { ChatMessage, MessagePart } from "./chat-message.ts";
+import { JsonView } from "./json-view.tsx";
+import { TextView } from "./text-view.tsx";
+import { Copy } from "./values.tsx";
+import "./message-view.css";
+
+export type MessageViewProps = { readonly messages: readonly ChatMessage[] };
+
+export function MessageView({ messages }: MessageViewProps) {
+  const results = new Map(
+    messages
+      .flatMap(({ parts }) => parts)
+      .filter((part) => part.kind === "tool-result")
+      .map((part) => [part.id, part]),
+  );
+  const called = new Set(
+    messages
+      .flatMap(({ parts }) => parts)
+      .flatMap((part) => (part.kind === "tool-call" && part.id !== undefined ? [part.id] : [])),
+  );
+  // A result stands beside its call, and not a second time where it was sent.
+  const isShown = (part: MessagePart): boolean =>
+    part.kind !== "tool-result" || part.id === undefined || !called.has(part.id);
+  return (
+    <ol className="messages">
+      {messages.map(({ role, parts }, index) => {
+        const shown = parts.filter(isShown);
+        if (shown.length === 0 && parts.length > 0) return null;
+        return (
+          <li key={index} className="message" data-role={role}>
+            <header>
+              {icons[role] ?? <Bot aria-hidden />}
+              <span>{role}</span>
+              <Copy what="message" text={() => plainText(parts)} />
+            </header>
+            {shown.length === 0 ? <p className="message-empty">empty</p> : null}
+            {shown.map((part, at) => (
+              <Part key={at} part={part} resultOf={(id) => results.get(id)} />
+            ))}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+const icons: Readonly<Record<string, ReactNode>> = {
+  system: <Settings2 aria-hidden />,
+  developer: <Settings2 aria-hidden />,
+  user: <User aria-hidden />,
+  tool: <Wrench aria-hidden />,
+};
+
+function plainText(parts: readonly MessagePart[]): string {
+  return parts
+    .map((part) => (part.kind === "text" ? part.text : JSON.stringify(part, null, 2)))
+    .join("\n");
+}
+
+type PartProps = {
+  readonly part: MessagePart;
+  readonly resultOf: (id: string | undefined) => MessagePart | undefined;
+};
+
+function Part({ part, resultOf }: PartProps) {
+  switch (part.kind) {
+    case "text":
+      return <TextView text={part.text} />;
+    case "media":
+      return <Media media={part.media} url={part.url} />;
+    case "json":
+      return <JsonView label="Part" value={part.value} openDepth={1} linesMax={12} />;
+    case "tool-result":
+      return (
+        <div className="tool">
+          <Result output={part.output} />
+        </div>
+      );
+    case "tool-call": {
+      const result = part.id === undefined ? undefined : resultOf(part.id);
+      return (
+        <div className="tool">
+          <p>
+            <Wrench aria-hidden />
+            <b>{part.name}</b>
+          </p>
+          <JsonView label={`Input of ${part.name}`} value={part.input} linesMax={12} />
+          {result?.kind === "tool-result" ? <Result output={result.output} /> : null}
+        </div>
+      );
+    }
+  }
+}
+
+function Result({ output }: { readonly output: unknown }) {
+  return (
+    <div className="tool-result">
+      <CornerDownRight aria-label="Result" />
+      {typeof output === "string" ? (
+        <TextView text={output} previewChars={1_000} />
+      ) : (
+        <JsonView label="Result" value={output} linesMax={12} />
+      )}
+    </div>
+  );
+}
+
+/** Draws the media once its place comes near the window: decoding costs memory. */
+function Media({ media, url }: { readonly media: "image" | "audio"; readonly url: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return undefined;
+    const observer = new IntersectionObserver(
+      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && setSeen(true),
+      { rootMargin: "200px" },
+    );
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <div ref={place} className="media" data-media={media}>
+      {isSeen && media === "image" ? <img src={url} alt="Sent in the message" /> : null}
+      {isSeen && media === "audio" ? <audio controls src={url} /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+// Options of uPlot: axes, series and the brush, in the colours that the tokens have now.
+
+import UPlot from "uplot";
+import type { PlotProps } from "./plot.tsx";
+
+type PlotSetup = {
+  readonly element: HTMLElement;
+  /** Returns the newest properties; the callbacks of uPlot outlive a render. */
+  readonly props: () => PlotProps;
+  /** Called with the index under the pointer. */
+  readonly onMove: (index: number | undefined) => void;
+};
+
+type Values = readonly (number | null)[];
+
+/** Adds each series to those before it, so that bars stand on one another. */
+export function stacked(series: readonly Values[]): (number | null)[][] {
+  const sums: number[] = [];
+  return series.map((values) =>
+    values.map((value, index) => {
+      const sum = (sums[index] ?? 0) + (value ?? 0);
+      sums[index] = sum;
+      return sum;
+    }),
+  );
+}
+
+/** Width that a drag must have to be a brush and no click. */
+const brushPxMin = 4;
+const barShare = 0.82;
+const barPxMax = 40;
+
+export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.Options {
+  const { heightPx, isCompact = false, onRange } = props();
+  const style = getComputedStyle(element);
+  const colorOf = colorReader(element);
+  const font = `11px ${style.fontFamily}`;
+  const axis = { font, stroke: colorOf("--text-faint"), ticks: { show: false } };
+  return {
+    width: element.clientWidth,
+    height: heightPx,
+    legend: { show: false },
+    padding: isCompact ? [4, 0, 0, 0] : [8, 8, 0, 0],
+    cursor: {
+      y: false,
+      points: { show: props().kind === "line" },
+      drag: { x: onRange !== undefined, y: false, setScale: false, dist: brushPxMin },
+    },
+    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.06 : 1] } },
+    axes: [
+      { ...axis, size: 26, grid: { show: false }, space: 70 },
+      {
+        ...axis,
+        show: !isCompact,
+        size: 58,
+        grid: { stroke: colorOf("--line"), width: 1 },
+        values: (_plot, ticks) => ticks.map((tick) => props().format(tick)),
+      },
+    ],
+    series: [{}, ...seriesOf(props(), colorOf)],
+    hooks: {
+      setCursor: [(plot) => onMove(plot.cursor.idx ?? undefined)],
+      setSelect: [(plot) => select(plot, props())],
+      ready: [(plot) => listen(plot, props)],
+    },
+  };
+}
+
+function seriesOf({ series, kind }: PlotProps, colorOf: (name: string) => string): UPlot.Series[] {
+  const bars = UPlot.paths.bars?.({ size: [barShare, barPxMax], radius: 0.1 });
+  const list = series.map(({ label, color }, index): UPlot.Series => {
+    const name = color ?? (index % 6) + 1;
+    const stroke = colorOf(name === "bad" ? "--bad" : `--series-${name}`);
+    return kind === "line"
+      ? { label, stroke, width: 1.75, points: { show: false } }
+      : {
+          label,
+          stroke,
+          fill: stroke,
+          width: 0,
+          points: { show: false },
+          ...(bars && { paths: bars }),
+        };
+  });
+  return list;
+}
+
+function select(plot: UPlot, { onRange }: PlotProps): void {
+  const { left, width } = plot.select;
+  if (width < brushPxMin || !onRange) return;
+  const from = plot.posToVal(left, "x") * 1_000;
+  const to = plot.posToVal(left + width, "x") * 1_000;
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  onRange({ from: Math.round(from), to: Math.round(to) });
+}
+
+function listen(plot: UPlot, props: () => PlotProps): void {
+  plot.over.addEventListener("click", () => {
+    const { times, series, onPoint } = props();
+    const timeMs = times[plot.cursor.idx ?? -1];
+    const [first] = series;
+    if (timeMs !== undefined && first) onPoint?.(timeMs, first.label);
+  });
+}
+
+/** Reads what colours tokens have here and now: a canvas knows no variables. */
+function colorReader(element: HTMLElement): (name: string) => string {
+  const probe = document.createElement("span");
+  element.append(probe);
+  const read = (name: string): string => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  };
+  queueMicrotask(() => probe.remove());
+  return read;
+}
