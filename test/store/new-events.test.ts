@@ -9,17 +9,23 @@ import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
 import type { WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import type { EvaluationQueue } from "../../src/evaluation/online/queue.ts";
+import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
+import { givenScoring } from "../support/scored.ts";
 
 let testDatabase: TestDatabase;
 let fields: FieldCatalogue;
 let projectId: ProjectId;
+/** The queue of projects with evaluators. */
+let queue: EvaluationQueue;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   fields = createFieldCatalogue({ database: testDatabase.database });
   projectId = await givenProject();
+  const clusters = openTestClusters(testDatabase.database);
+  ({ queue } = givenScoring(clusters, { mayHaveEnabled: () => true }));
 });
 
 afterAll(async () => {
@@ -81,6 +87,15 @@ async function readAll(project: ProjectId): Promise<unknown> {
     where project_id = ${project}
     order by session_id`;
   return [...stored, ...totals];
+}
+
+/** Returns the ids of the events in the evaluation queue, in order. */
+async function readQueued(project: ProjectId): Promise<readonly string[]> {
+  const rows = await testDatabase.database.sql()<{ event_ids: string[] }[]>`
+    select event_ids
+    from evaluation_queue
+    where project_id = ${project}`;
+  return rows.flatMap((row) => row.event_ids).toSorted();
 }
 
 describe("applyNew", () => {
@@ -158,6 +173,17 @@ describe("applyNew", () => {
     ).toBeUndefined();
   });
 
+  test("queues new events and new sessions to be evaluated, but no session that exists", async () => {
+    const project = await givenProject();
+    const applyNew = createApplyNew(testDatabase.database, { ...derivations(), listener: queue });
+    const [first, second] = [anEvent({ event_id: "\u0000new" }), anEvent({ session_id: "given" })];
+
+    expect(await applyNew([setOf(project, [first, second])])).toBeDefined();
+
+    const want = ["\uE0000000new", second.event_id, first.session_id ?? ""].toSorted();
+    expect(await readQueued(project)).toEqual(want);
+  });
+
   test("writers of one new session at once store every event", async () => {
     const session_id = createUuid();
     const recorder = createRecorder({ database: testDatabase.database, fields });
@@ -194,8 +220,11 @@ const someWrites = fc.array(
 describe("a recorder", () => {
   test("stores the same with and without the statement for new events", async () => {
     const { database } = testDatabase;
-    const general: WrittenListener = { wants: () => true, onWritten: async () => undefined };
-    const oneWay = createRecorder({ database, fields });
+    const general: WrittenListener = {
+      wants: () => true,
+      onWritten: (sql, written) => queue.onWritten(sql, written),
+    };
+    const oneWay = createRecorder({ database, fields, listener: queue });
     const otherWay = createRecorder({ database, fields, listener: general });
     const record = async (recorder: Recorder, project: ProjectId, writes: EventWrite[]) =>
       recorder.record(project, writes.map(toSession));
@@ -208,6 +237,7 @@ describe("a recorder", () => {
           expect(refused).toEqual(await record(otherWay, other, writes));
         }
         expect(strip(await readAll(one))).toEqual(strip(await readAll(other)));
+        expect(await readQueued(one)).toEqual(await readQueued(other));
       }),
       { numRuns: 150 },
     );

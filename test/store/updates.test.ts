@@ -9,18 +9,24 @@ import type { EventWrite } from "../../src/tracing/events/event.ts";
 import type { WriteKind, WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import type { EvaluationQueue } from "../../src/evaluation/online/queue.ts";
+import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { patience } from "../support/patience.ts";
+import { givenScoring } from "../support/scored.ts";
 
 let testDatabase: TestDatabase;
 let fields: FieldCatalogue;
 let other: Database;
+/** The queue of projects with evaluators. */
+let queue: EvaluationQueue;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   fields = createFieldCatalogue({ database: testDatabase.database });
   other = openDatabase({ url: testDatabase.url, connectionsMax: 1 });
+  const clusters = openTestClusters(testDatabase.database);
+  ({ queue } = givenScoring(clusters, { mayHaveEnabled: () => true }));
 });
 
 afterAll(async () => {
@@ -86,7 +92,11 @@ async function readAll(project: ProjectId): Promise<unknown> {
     from session_totals
     where project_id = ${project}
     order by session_id`;
-  return [...stored, ...totals];
+  const queued = await sql<{ event_ids: string[] }[]>`
+    select event_ids
+    from evaluation_queue
+    where project_id = ${project}`;
+  return [...stored, ...totals, queued.flatMap((row) => row.event_ids).toSorted()];
 }
 
 const bucket = fc.record(
@@ -147,14 +157,15 @@ describe("applyUpdates", () => {
         fc.constantFrom("update" as const, "enrich" as const),
         async (requests, kind) => {
           const [ours, general] = [await givenProject(), await givenProject()];
-          const applyUpdates = createApplyUpdates(testDatabase.database, derivations());
+          const queuing = { ...derivations(), listener: queue };
+          const applyUpdates = createApplyUpdates(testDatabase.database, queuing);
           for (const request of requests) {
             const sets = (project: ProjectId) =>
               request.map((write) => setOf(project, [write as EventWrite], kind));
-            const want = await applyWrites(testDatabase.database, derivations(), sets(general));
+            const want = await applyWrites(testDatabase.database, queuing, sets(general));
             const outcomes = await applyUpdates(sets(ours));
             if (outcomes === undefined) {
-              await applyWrites(testDatabase.database, derivations(), sets(ours));
+              await applyWrites(testDatabase.database, queuing, sets(ours));
             } else {
               applied += 1;
               expect(outcomes).toEqual(want);

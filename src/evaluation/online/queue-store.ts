@@ -4,6 +4,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import type { QueuedRow } from "../../tracing/events/write-set.ts";
 import type { QueuedEvent } from "../scores/scores.ts";
 
 /** Events of one commit. */
@@ -15,14 +16,14 @@ export type QueueRow = {
   readonly queuedAt?: Date;
 };
 
+/** Returns a row for the statement of a commit (migration 0030). */
+export function toQueuedRow({ projectId, queueId, eventIds }: QueueRow): QueuedRow {
+  return { project_id: projectId, queue_id: queueId, event_ids: eventIds.map(escapeText) };
+}
+
 /** Adds rows to the queue. */
 export async function insertQueueRows(sql: Sql, rows: readonly QueueRow[]): Promise<void> {
-  const incoming = rows.map((row) => ({
-    project_id: row.projectId,
-    queue_id: row.queueId,
-    event_ids: row.eventIds.map(escapeText),
-    queued_at: row.queuedAt ?? null,
-  }));
+  const incoming = rows.map((row) => ({ ...toQueuedRow(row), queued_at: row.queuedAt ?? null }));
   await sql`
     insert into evaluation_queue (project_id, queue_id, event_ids, queued_at)
     select project_id, queue_id, event_ids, coalesce(queued_at, clock_timestamp())

@@ -6,7 +6,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid, type ProjectId } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
-import type { WrittenListener } from "../../tracing/events/write-set.ts";
+import type { WrittenEvent, WrittenListener } from "../../tracing/events/write-set.ts";
 import type { Scores } from "../scores/scores.ts";
 import { isNeverEvaluated } from "./conditions.ts";
 import * as queueStore from "./queue-store.ts";
@@ -45,20 +45,27 @@ export function createEvaluationQueue(options: EvaluationQueueOptions): Evaluati
   // Asks all of them, so that each begins to look up a project that it does not know.
   const mayTake = (projectId: string): boolean =>
     takers.map((taker) => taker.mayHaveEnabled(projectId as ProjectId)).includes(true);
+
+  function rowsOf(written: readonly WrittenEvent[]): queueStore.QueueRow[] {
+    const rows: queueStore.QueueRow[] = [];
+    for (const [projectId, events] of Map.groupBy(written, (event) => event.projectId)) {
+      if (!mayTake(projectId)) continue;
+      const routed = events.filter(({ after }) => !isNeverEvaluated(after.source));
+      for (let at = 0; at < routed.length; at += eventsPerRowMax) {
+        const part = routed.slice(at, at + eventsPerRowMax);
+        const eventIds = part.map(({ after }) => after.event_id);
+        rows.push({ projectId, queueId: createUuid(), eventIds });
+      }
+    }
+    return rows;
+  }
+
   return {
     wants: mayTake,
+    queuedOf: (written) => rowsOf(written).map(queueStore.toQueuedRow),
 
     async onWritten(sql, written) {
-      const rows: queueStore.QueueRow[] = [];
-      for (const [projectId, events] of Map.groupBy(written, (event) => event.projectId)) {
-        if (!mayTake(projectId)) continue;
-        const routed = events.filter(({ after }) => !isNeverEvaluated(after.source));
-        for (let at = 0; at < routed.length; at += eventsPerRowMax) {
-          const part = routed.slice(at, at + eventsPerRowMax);
-          const eventIds = part.map(({ after }) => after.event_id);
-          rows.push({ projectId, queueId: createUuid(), eventIds });
-        }
-      }
+      const rows = rowsOf(written);
       if (rows.length > 0) await queueStore.insertQueueRows(sql, rows);
     },
 

@@ -1,4 +1,4 @@
-// Stores a commit of new events in one statement (migration 0018), the common case of small writes.
+// Stores a commit of new events in one statement (migration 0030), the common case of small writes.
 // Every other commit is left to apply-writes.ts.
 
 import { LRUCache } from "lru-cache";
@@ -14,8 +14,8 @@ import type { StoredEvent } from "./event.ts";
 import { foldEntry, rowLengthMax, type ToEvent, type WrittenChange } from "./merge-held.ts";
 import { isLong } from "./row-json.ts";
 import { type Row, toStatements } from "./row-statements.ts";
-import { keyOf, toRow, toStoredEvent } from "./stored-event.ts";
-import { storeNewEvents } from "./store.ts";
+import { keyOf, toMicroseconds, toRow, toStoredEvent } from "./stored-event.ts";
+import { storeNewEvents, type Stub } from "./store.ts";
 import type { WriteSet } from "./write-set.ts";
 
 /** Larger commits gain nothing: Postgres takes a fifth more processor for 100 events of 20 KB. */
@@ -32,7 +32,7 @@ const mergingMax = 1_000;
 
 /**
  * Applies and commits several requests' writes if they only create events, of known shape and for
- * no listener, and no event exists. Returns the outcomes of each request's writes; undefined if
+ * no listener but the evaluation queue, and no event exists. Returns the outcomes of each request's writes; undefined if
  * nothing was stored. Does nothing inside a transaction, which a failure would end.
  */
 export type ApplyNew = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
@@ -44,7 +44,9 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     toStoredEvent(eventId, given, startMs, estimateCost);
 
   const isWanted = (sets: readonly WriteSet[]): boolean =>
-    listener !== undefined && sets.some(({ projectId }) => listener.wants(projectId));
+    listener !== undefined &&
+    listener.queuedOf === undefined &&
+    sets.some(({ projectId }) => listener.wants(projectId));
 
   function mayApply(sets: readonly WriteSet[]): boolean {
     if (database.isInTransaction() || isWanted(sets) || bytesOfRequests(sets, 0) > bytesMax)
@@ -63,6 +65,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     if (clashes.size > 0) return undefined;
     const changes: WrittenChange[] = [];
     const rows: Row[] = [];
+    const stubs: Stub[] = [];
     const isTold = submitted.some(({ set }) => set.onCreated !== undefined);
     const created = new Map<string, StoredEvent>();
     for (const entry of entries.values()) {
@@ -74,20 +77,21 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
       changes.push({ projectId, before: undefined, after: event, given: event });
       if (isTold && entry.members.length === 0)
         created.set(keyOf(projectId, event.event_id), event);
-      const row = toRow(projectId, event);
-      rows.push(entry.changes.length > 0 ? row : { ...row, is_stub: true });
+      rows.push(toRow(projectId, event));
+      if (entry.changes.length === 0) stubs.push(toStub(projectId, event));
       if (pacer.due()) await pacer.rest();
     }
     // A session among the new events that its members make wider.
     if ((await timesOf(changes, pacer)).length > 0) return undefined;
-    return { rows, changes, created };
+    return { rows, stubs, changes, created };
   }
 
   /** Returns false if the statement failed for its values or for rows that exist. */
-  function tryStore(rows: string, changes: readonly WrittenChange[]): Promise<boolean> {
+  function tryStore(rows: string, { changes, stubs }: Built): Promise<boolean> {
     const totals = toTotalsJson(totalsTermsOf(changes));
+    const queued = JSON.stringify(listener?.queuedOf?.(changes) ?? []);
     return tryStatement(
-      () => storeNewEvents(database.sql(), rows, totals),
+      () => storeNewEvents(database.sql(), { rows, totals, queued }, stubs),
       ({ code, detail }) => {
         if (code === existsCode && detail) merging.set(detail, true);
       },
@@ -100,7 +104,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     const submitted = sets.map(toSubmitted);
     const built = await build(submitted, pacer);
     if (built === undefined) return undefined;
-    const { rows, changes, created } = built;
+    const { rows, created } = built;
     const onTooLong = (): void => undefined;
     for await (const { text, rows: taken } of toStatements(rows, {
       ...{ pacer, rowLengthMax, onTooLong },
@@ -108,7 +112,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     })) {
       // A listener may have begun to want the events meanwhile.
       if (taken.length < rows.length || isWanted(sets)) return undefined;
-      if (!(await tryStore(text, changes))) return undefined;
+      if (!(await tryStore(text, built))) return undefined;
       tellCreated(sets, created);
       return submitted.map(outcomesOf);
     }
@@ -123,10 +127,23 @@ type RowsFault = { readonly code: string; readonly detail?: string };
 
 type Built = {
   readonly rows: readonly Row[];
+  /** Sessions among the rows that no write creates. */
+  readonly stubs: readonly Stub[];
   readonly changes: readonly WrittenChange[];
   /** Events alone in the commit with their id as session, by key, if a request asks for them. */
   readonly created: ReadonlyMap<string, StoredEvent>;
 };
+
+function toStub(projectId: string, event: StoredEvent): Stub {
+  const start_time_us = toMicroseconds(event.start_time);
+  return {
+    project_id: projectId,
+    event_id: event.event_id,
+    event_name: event.event_name,
+    start_time_us,
+    end_time_us: event.end_time === null ? start_time_us : toMicroseconds(event.end_time),
+  };
+}
 
 function tellCreated(sets: readonly WriteSet[], created: Built["created"]): void {
   for (const { projectId, writes, onCreated } of sets) {

@@ -25,7 +25,7 @@ const bytesMax = 1_000_000;
 
 /**
  * Applies and commits several requests' updates of one project if they change only payloads, names
- * and errors of events that exist, for no listener. Returns the outcomes of each request's writes;
+ * and errors of events that exist, for no listener but the evaluation queue. Returns the outcomes of each request's writes;
  * undefined if nothing was stored. Does nothing inside a transaction, which a failure would end.
  */
 export type ApplyUpdates = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
@@ -33,10 +33,13 @@ export type ApplyUpdates = (sets: readonly WriteSet[]) => Promise<readonly Outco
 export function createApplyUpdates(database: Database, derivations: Derivations): ApplyUpdates {
   const { fields, estimateCost, listener } = derivations;
 
+  const isWanted = (projectId: string): boolean =>
+    listener !== undefined && listener.queuedOf === undefined && listener.wants(projectId);
+
   function mayApply(sets: readonly WriteSet[]): boolean {
     const [first] = sets;
     if (first === undefined || database.isInTransaction()) return false;
-    if (listener?.wants(first.projectId)) return false;
+    if (isWanted(first.projectId)) return false;
     return sets.every(
       ({ kind, projectId, writes }) =>
         kind !== "create" && projectId === first.projectId && !isLong(writes, bytesMax),
@@ -91,8 +94,11 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
       isSmall: true,
     })) {
       // A listener may have begun to want the events meanwhile.
-      if (taken.length < rows.length || listener?.wants(first.projectId)) return undefined;
-      const isStored = await tryStatement(() => mergeUnchanged(database.sql(), text, totals));
+      if (taken.length < rows.length || isWanted(first.projectId)) return undefined;
+      const queued = JSON.stringify(listener?.queuedOf?.(changes) ?? []);
+      const isStored = await tryStatement(() =>
+        mergeUnchanged(database.sql(), { rows: text, totals, queued }),
+      );
       if (!isStored) return undefined;
     }
     return submitted.map(outcomesOf);

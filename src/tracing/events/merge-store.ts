@@ -8,7 +8,7 @@ import { type Bucket, buckets, type EventType } from "./event.ts";
 import { countedBytesMax, countedKeys, type HeldEvent } from "./held-event.ts";
 import type { Pending } from "./merge.ts";
 import { escapeText, unescapeJson, unescapeText } from "./postgres-text.ts";
-import { incomingRows } from "./store.ts";
+import { type CommitTexts, incomingRows } from "./store.ts";
 
 type Fragment = PendingQuery<SqlRow[]>;
 
@@ -195,11 +195,13 @@ export async function mergeRows(
 }
 
 /**
- * Merges rows (migration 0019) and adds to totals in one statement. Fails with
- * serialization_failure if an event is no longer of the row's `version`.
+ * Merges rows, adds to totals and to the evaluation queue in one statement. Fails with
+ * serialization_failure if an event is no longer of the row's `version`. Source: migrations 0019
+ * and 0030.
  */
-export async function mergeUnchanged(sql: Sql, rows: string, totals: string): Promise<void> {
-  await sql`select merge_events(${rows}::text::jsonb, ${totals}::text::jsonb)`;
+export async function mergeUnchanged(sql: Sql, { rows, totals, queued }: CommitTexts) {
+  await sql`
+    select merge_events(${rows}::text::jsonb, ${totals}::text::jsonb, ${queued}::text::jsonb)`;
 }
 
 // A bucket without given keys keeps its stored value, which Postgres does not read for that.

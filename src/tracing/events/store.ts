@@ -33,12 +33,32 @@ export async function insertRows(sql: Sql, rows: string): Promise<EventKey[]> {
     returning project_id, event_id`;
 }
 
+/** The content of a commit of one statement, as JSON. */
+export type CommitTexts = {
+  readonly rows: string;
+  /** Changes of totals. */
+  readonly totals: string;
+  /** Rows of the evaluation queue. */
+  readonly queued: string;
+};
+
+/** A session that events of a commit name, and that may exist. */
+export type Stub = SessionTimes & { readonly event_name: string };
+
 /**
- * Stores new events, the sessions they name and totals in one statement; `rows` may hold `is_stub`.
- * Fails with a retryable code if that is not enough. Source: migration 0018.
+ * Stores new events, the sessions they name, totals and rows of the evaluation queue in one
+ * statement; `stubs` are those of `rows` that may exist. Fails with a retryable code if that is not
+ * enough. Source: migration 0030.
  */
-export async function storeNewEvents(sql: Sql, rows: string, totals: string): Promise<void> {
-  await sql`select store_new_events(${rows}::text::jsonb, ${totals}::text::jsonb)`;
+export async function storeNewEvents(
+  sql: Sql,
+  { rows, totals, queued }: CommitTexts,
+  stubs: readonly Stub[],
+): Promise<void> {
+  await sql`
+    select store_new_events(
+      ${rows}::text::jsonb, ${escapeJson(JSON.stringify(stubs))}::text::jsonb,
+      ${totals}::text::jsonb, ${queued}::text::jsonb)`;
 }
 
 /** Locks the events of one project's ids, by default against changes; returns types by id. */

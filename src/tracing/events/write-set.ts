@@ -42,10 +42,23 @@ export function sizeOfSet({ writes, bytes = 0 }: Pick<WriteSet, "writes" | "byte
 /** An event after a commit. */
 export type WrittenEvent = { readonly projectId: string; readonly after: CountedEvent };
 
+/** Events that wait to be evaluated, as the functions of migration 0030 store them. */
+export type QueuedRow = {
+  readonly project_id: string;
+  readonly queue_id: string;
+  /** Escaped by postgres-text.ts. */
+  readonly event_ids: readonly string[];
+};
+
 /** Listens to the events that commits create or change. */
 export type WrittenListener = {
   /** Returns false only if nothing is to be recorded about a project's writes. Runs no SQL. */
   wants(projectId: string): boolean;
+  /**
+   * Returns the rows that `onWritten` stores; a commit of one statement stores them itself. Absent
+   * if `onWritten` does anything else. Runs no SQL.
+   */
+  queuedOf?(written: readonly WrittenEvent[]): readonly QueuedRow[];
   /**
    * Called in the transaction of a commit with the events that it creates or changes; may be left
    * out if `wants` is false for every project of the commit. Merges of the service's own metrics
