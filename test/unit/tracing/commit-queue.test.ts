@@ -1,6 +1,6 @@
 // Group commit: who shares a commit, and who shares a failure.
 
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";
 import { type Commit, createCommitQueue } from "../../../src/tracing/events/commit-queue.ts";
 import type { WriteSet } from "../../../src/tracing/events/write-set.ts";
@@ -91,6 +91,41 @@ describe("the commit queue", () => {
   });
 });
 
+describe("small writes of a project", () => {
+  test("wait for its running commit, and share the next", async () => {
+    const { commits, commit, release } = aCommit();
+    const queue = createCommitQueue({ commit, turns: turnsAt(3) });
+
+    const all = ["a", "b", "c"].map((id) => queue.submit(aSet(id)));
+    release();
+    await Promise.all(all);
+
+    expect(commits).toEqual([["a"], ["b", "c"]]);
+  });
+
+  test("do not wait for a commit that takes long", async () => {
+    const { commits, commit, release } = aCommit();
+    const queue = createCommitQueue({ commit, turns: turnsAt(3) });
+
+    const all = ["a", "b", "c"].map((id) => queue.submit(aSet(id)));
+    await vi.waitUntil(() => commits.length === 2);
+
+    expect(commits).toEqual([["a"], ["b", "c"]]);
+    release();
+    await Promise.all(all);
+  });
+
+  test("do not wait once they are many", () => {
+    const { commits, commit, release } = aCommit();
+    const queue = createCommitQueue({ commit, turns: turnsAt(3), gatherBytesMax: 4_000 });
+    onTestFinished(release);
+
+    for (const id of ["a", "b", "c", "d"]) void queue.submit(aSet(id));
+
+    expect(commits).toEqual([["a"], ["b", "c", "d"]]);
+  });
+});
+
 describe("projects in the commit queue", () => {
   /** A queue whose commits end step by step: `step` ends those under way. */
   function aSteppedQueue(places: number, turns = turnsAt(places)) {
@@ -101,7 +136,7 @@ describe("projects in the commit queue", () => {
       await new Promise<void>((resolve) => ends.push(resolve));
       return sets.map(({ writes }) => writes.map(() => "applied" as const));
     };
-    const queue = createCommitQueue({ commit, turns });
+    const queue = createCommitQueue({ commit, turns, gatherBytesMax: 0 });
     const step = async (): Promise<void> => {
       for (const end of ends.splice(0)) end();
       await new Promise((settle) => setImmediate(settle));
