@@ -2,6 +2,7 @@
 // Every other commit is left to apply-writes.ts.
 
 import { LRUCache } from "lru-cache";
+import { commitGroupBytesMax } from "../../base/limits.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import type { Database } from "../../postgres/database.ts";
 import { codeOf } from "../../postgres/faults.ts";
@@ -18,8 +19,14 @@ import { keyOf, toMicroseconds, toRow, toStoredEvent } from "./stored-event.ts";
 import { storeNewEvents, type Stub } from "./store.ts";
 import type { WriteSet } from "./write-set.ts";
 
-/** Larger commits gain nothing: Postgres takes a fifth more processor for 100 events of 20 KB. */
+/**
+ * Maximum bytes of a commit of large events. Larger commits gain nothing: Postgres takes a fifth
+ * more processor for 100 events of 20 KB.
+ */
 const bytesMax = 1_000_000;
+
+/** Maximum bytes of memory of a small event; a commit of those may be of any size. */
+const smallEventBytesMax = 10_000;
 
 /**
  * Time in which a project whose commit met an existing event takes the general way: each failure
@@ -49,8 +56,10 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     sets.some(({ projectId }) => listener.wants(projectId));
 
   function mayApply(sets: readonly WriteSet[]): boolean {
-    if (database.isInTransaction() || isWanted(sets) || bytesOfRequests(sets, 0) > bytesMax)
-      return false;
+    if (database.isInTransaction() || isWanted(sets)) return false;
+    const events = sets.reduce((sum, { writes }) => sum + writes.length, 0);
+    const room = Math.max(bytesMax, Math.min(events * smallEventBytesMax, commitGroupBytesMax));
+    if (bytesOfRequests(sets, 0) > room) return false;
     return sets.every(
       ({ kind, projectId, writes, bytes }) =>
         kind === "create" &&
