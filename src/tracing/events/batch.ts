@@ -166,13 +166,13 @@ async function addSources(
     for (const [id, source] of stored) sources.set(id, source);
   }
   const result: { parsed: Parsed[]; faults: BatchFault[] } = { parsed: [], faults: [] };
-  for (const { write, ...rest } of parsed) {
-    const ofSession = sources.get(write.session_id ?? "") ?? sessionProperties?.source;
-    const source = write.source ?? (ofSession || undefined);
-    if (source !== undefined) result.parsed.push({ ...rest, write: { ...write, source } });
-    else if (!requiresSource) result.parsed.push({ ...rest, write });
+  for (const one of parsed) {
+    const { index, write } = one;
+    const source = sources.get(write.session_id ?? "") ?? sessionProperties?.source;
+    if (write.source !== undefined) result.parsed.push(one);
+    else if (source) result.parsed.push({ ...one, write: { ...write, source } });
+    else if (!requiresSource) result.parsed.push(one);
     else {
-      const { index } = rest;
       result.faults.push({ index, fault: `${field}[${index}].source: is required in a batch` });
     }
   }

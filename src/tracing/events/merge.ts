@@ -148,6 +148,12 @@ export function foldChanges(
   changes: readonly Change[],
   pending: Pending | undefined,
 ): { event: EventFields | undefined; pending: Pending | undefined } {
+  const [first] = changes;
+  if (changes.length === 1 && first?.kind === "create" && pending === undefined) {
+    first.outcome = "applied";
+    // Nothing to merge, so nothing to copy.
+    return { event: first.fields, pending };
+  }
   let event: Merging | undefined;
   let waiting = pending && beginWait(pending);
   const early: Change[] = [];

@@ -5,6 +5,7 @@ import { deriveUuid } from "../../base/ids.ts";
 import { escapeText } from "./postgres-text.ts";
 import {
   buckets,
+  type CostEstimate,
   type EstimateCost,
   type EventFields,
   type StoredEvent,
@@ -24,7 +25,7 @@ export function toStoredEvent(
   receivedAtMs: number,
   estimateCost: EstimateCost,
 ): StoredEvent {
-  const event: Omit<StoredEvent, "cost_estimate"> = {
+  const event: StoredEvent & { cost_estimate: CostEstimate | null } = {
     event_id: eventId,
     session_id: fields.session_id ?? defaultSessionId(eventId),
     event_type: fields.event_type ?? "tool",
@@ -43,8 +44,10 @@ export function toStoredEvent(
     metrics: fields.metrics ?? {},
     feedback: fields.feedback ?? {},
     user_properties: fields.user_properties ?? {},
+    cost_estimate: null,
   };
-  return { ...event, cost_estimate: estimateCost(event) };
+  event.cost_estimate = estimateCost(event);
+  return event;
 }
 
 /**
@@ -65,15 +68,30 @@ export function toMicroseconds(timeMs: number): number {
  * whole.
  */
 export function toRow(projectId: string, event: StoredEvent): Row {
-  const { start_time, end_time, duration, cost_estimate, ...columns } = event;
+  const { end_time, cost_estimate } = event;
+  // Spelt out: the rest of a destructured event took 0.8 µs an event.
   return {
     project_id: projectId,
-    ...columns,
-    start_time_us: toMicroseconds(start_time),
+    event_id: event.event_id,
+    session_id: event.session_id,
+    event_type: event.event_type,
+    event_name: event.event_name,
+    source: event.source,
+    parent_id: event.parent_id,
+    children_ids: event.children_ids,
+    error: event.error,
+    config: event.config,
+    inputs: event.inputs,
+    outputs: event.outputs,
+    metadata: event.metadata,
+    metrics: event.metrics,
+    feedback: event.feedback,
+    user_properties: event.user_properties,
+    start_time_us: toMicroseconds(event.start_time),
     end_time_us: end_time === null ? null : toMicroseconds(end_time),
-    duration_ms: duration,
-    // Few events have an estimate; the other rows omit it.
-    ...(cost_estimate !== null && { cost_estimate }),
+    duration_ms: event.duration,
+    // Few events have an estimate; JSON omits it from the other rows.
+    cost_estimate: cost_estimate ?? undefined,
   };
 }
 

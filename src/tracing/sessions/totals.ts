@@ -73,9 +73,18 @@ export function totalsOf(event: Countable): Totals {
 
 /** Returns `a + sign × b`, sum by sum. */
 export function addTotals(a: Totals, b: Totals, sign: 1 | -1 = 1): Totals {
-  const sum: Record<string, number> = {};
-  for (const name of totalNames) sum[name] = a[name] + sign * b[name];
-  return sum as Totals;
+  // Spelt out: a loop over the names took 0.25 µs an event.
+  return {
+    num_events: a.num_events + sign * b.num_events,
+    num_model_events: a.num_model_events + sign * b.num_model_events,
+    num_errors: a.num_errors + sign * b.num_errors,
+    num_costs: a.num_costs + sign * b.num_costs,
+    num_feedback: a.num_feedback + sign * b.num_feedback,
+    prompt_tokens: a.prompt_tokens + sign * b.prompt_tokens,
+    completion_tokens: a.completion_tokens + sign * b.completion_tokens,
+    total_tokens: a.total_tokens + sign * b.total_tokens,
+    cost: a.cost + sign * b.cost,
+  };
 }
 
 /** Keys of `metadata` that hold amounts. */
