@@ -173,7 +173,7 @@ describe("applyNew", () => {
     ).toBeUndefined();
   });
 
-  test("queues new events and new sessions to be evaluated, but no session that exists", async () => {
+  test("queues new events and sessions to be evaluated, but no session that exists", async () => {
     const project = await givenProject();
     const applyNew = createApplyNew(testDatabase.database, { ...derivations(), listener: queue });
     const [first, second] = [anEvent({ event_id: "\u0000new" }), anEvent({ session_id: "given" })];

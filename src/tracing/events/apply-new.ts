@@ -39,8 +39,9 @@ const mergingMax = 1_000;
 
 /**
  * Applies and commits several requests' writes if they only create events, of known shape and for
- * no listener but the evaluation queue, and no event exists. Returns the outcomes of each request's writes; undefined if
- * nothing was stored. Does nothing inside a transaction, which a failure would end.
+ * no listener but the evaluation queue, and no event exists. Returns the outcomes of each request's
+ * writes; undefined if nothing was stored. Does nothing inside a transaction, which a failure would
+ * end.
  */
 export type ApplyNew = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
 

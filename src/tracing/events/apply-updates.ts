@@ -25,8 +25,9 @@ const bytesMax = 1_000_000;
 
 /**
  * Applies and commits several requests' updates of one project if they change only payloads, names
- * and errors of events that exist, for no listener but the evaluation queue. Returns the outcomes of each request's writes;
- * undefined if nothing was stored. Does nothing inside a transaction, which a failure would end.
+ * and errors of events that exist, for no listener but the evaluation queue. Returns the outcomes
+ * of each request's writes; undefined if nothing was stored. Does nothing inside a transaction,
+ * which a failure would end.
  */
 export type ApplyUpdates = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
 
