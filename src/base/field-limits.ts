@@ -106,6 +106,14 @@ export const chartNameLengthMax = 256;
 export const chartDescriptionLengthMax = 10_000;
 export const chartFieldLengthMax = 1_000;
 
+/** Maximum length of a saved view's name, and of a field that it names. */
+export const viewNameLengthMax = 256;
+export const viewFieldLengthMax = 1_000;
+
+/** Maximum length of a dashboard's name and description. */
+export const dashboardNameLengthMax = 256;
+export const dashboardDescriptionLengthMax = 10_000;
+
 /** Maximum characters of the name of an alert, of its description, and of a measure it names. */
 export const alertNameLengthMax = 256;
 export const alertDescriptionLengthMax = 10_000;

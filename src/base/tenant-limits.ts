@@ -108,6 +108,25 @@ export const chartMeasuresMax = 10;
 export const chartBucketsMax = 1_000;
 export const chartSplitsMax = 100;
 
+/**
+ * Maximum shared views of a project, views of one owner in it, columns of a view, and bytes of its
+ * settings.
+ */
+export const viewsOfProjectMax = 500;
+export const viewsOfOwnerMax = 500;
+export const viewColumnsMax = 100;
+export const viewSettingsBytesMax = 16_000;
+
+/**
+ * Maximum dashboards of a project and tiles of one; columns of the grid, and its maximum rows, of
+ * all and of one tile.
+ */
+export const dashboardsOfProjectMax = 500;
+export const dashboardTilesMax = 100;
+export const dashboardColumns = 12;
+export const dashboardRowsMax = 10_000;
+export const tileRowsMax = 100;
+
 /** Maximum alerts of a project, measures of one, and events that a check of one names. */
 export const alertsOfProjectMax = 500;
 export const alertMeasuresMax = 10;

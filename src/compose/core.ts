@@ -27,7 +27,9 @@ import type { Database } from "../postgres/database.ts";
 import { createAlerts } from "../tracing/alerts/alerts.ts";
 import { createRetention } from "../tracing/retention/retention.ts";
 import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
+import { createDashboards } from "../tracing/dashboards/dashboards.ts";
 import { createTracing } from "../tracing/tracing.ts";
+import { createViews } from "../tracing/views/views.ts";
 
 /** Cache of keys and sign-ins; no entries for a command. */
 export type CallerCache = { readonly cacheEntriesMax: number; readonly cacheAgeMs: number };
@@ -141,6 +143,8 @@ export async function createCore(options: CoreOptions) {
     generation,
     evaluation,
     charts: createStoredCharts(given),
+    views: createViews(given),
+    dashboards: createDashboards(given),
     alerts: createAlerts({ ...given, notifications, tracingOf }),
     retention: createRetention(given),
     /** Waits for running generations and queued writes. Call it after transport and worker. */

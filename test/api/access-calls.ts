@@ -6,7 +6,8 @@ import { addAlert } from "../support/alerts.ts";
 import { addBudget } from "../support/budgets.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
 import { addAlias, addCredential } from "../support/credentials.ts";
-import { addChart, addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
+import { addChart, addDashboard, addView } from "../support/charts.ts";
+import { addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import type { TestService } from "../support/service.ts";
 import { addKey, addMember, type KeyRoot, type Tenant, withKey } from "../support/tenants.ts";
@@ -74,6 +75,10 @@ export async function giveState(service: TestService, tenant: Tenant, row: Row):
     ids["metric_id"] = await addMetric(service.database, tenant);
   } else if (need === "chart") {
     ids["chart_id"] = await addChart(service, tenant);
+  } else if (need === "view") {
+    ids["view_id"] = await addView(service, tenant);
+  } else if (need === "dashboard") {
+    ids["dashboard_id"] = await addDashboard(service, tenant);
   } else if (need === "alert") {
     ids["alert_id"] = await addAlert(service, tenant, nowhere);
   } else if (need === "budget") {

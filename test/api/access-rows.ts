@@ -17,6 +17,8 @@ export type Need =
   | "dataset"
   | "queue"
   | "chart"
+  | "view"
+  | "dashboard"
   | "alert"
   | "budget"
   | "run"
@@ -690,6 +692,23 @@ const chartRows: readonly Row[] = [
   chartRow("GET /v1/events/chart", "GetEventChart", "query", {}),
 ];
 
+/** The rows of a resource whose paths and calls have the usual names. */
+function usualRows(resource: string, rpc: string, need: Need, body: object): readonly Row[] {
+  const resourceRow = rowsOf(resource, { need });
+  const one = `/v1/${resource}s/{${resource}_id}`;
+  const update = { body: named, need };
+  return [
+    resourceRow(`POST /v1/${resource}s`, `Create${rpc}`, "create", { body }),
+    resourceRow(`GET /v1/${resource}s`, `List${rpc}s`, "list", {}),
+    resourceRow(`GET ${one}`, `Get${rpc}`, "get"),
+    resourceRow(`PATCH ${one}`, `Update${rpc}`, "update", update),
+    resourceRow(`PUT ${one}`, `Update${rpc}`, "update", update),
+    resourceRow(`DELETE ${one}`, `Delete${rpc}`, "delete"),
+  ];
+}
+
+const aView = { ...named, page: "sessions", shared: true };
+
 const alertRow = rowsOf("alert", { need: "alert" });
 const oneAlert = "/v1/alerts/{alert_id}";
 const newAlert = { body: { ...anAlert(nowhere), ...named } };
@@ -713,7 +732,14 @@ export const contractParts = {
   metrics: [...metricRows, ...runRows, ...backfillRows, ...explanationRows],
   datasets: [...datasetRows, ...datapointRows],
   experiments: [...experimentRows, ...queueRows],
-  monitoring: [...chartRows, ...alertRows, ...budgetRows, ...retentionRows],
+  monitoring: [
+    ...chartRows,
+    ...usualRows("view", "View", "view", aView),
+    ...usualRows("dashboard", "Dashboard", "dashboard", named),
+    ...alertRows,
+    ...budgetRows,
+    ...retentionRows,
+  ],
   scopes: [
     row("GET /projects", "ListOldProjects", "project.scope.get", readers),
     ...scopeRows,

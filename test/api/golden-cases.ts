@@ -18,6 +18,7 @@ import { experimentCases } from "./golden-experiments.ts";
 import { promptCases } from "./golden-prompts.ts";
 import { alertCases } from "./golden-alerts.ts";
 import { chartCases } from "./golden-charts.ts";
+import { dashboardCases, viewCases } from "./golden-views.ts";
 import { queueCases } from "./golden-queues.ts";
 
 const event = EventService.method;
@@ -845,5 +846,7 @@ export const cases: readonly Case[] = [
   ...promptCases,
   ...queueCases,
   ...chartCases,
+  ...viewCases,
+  ...dashboardCases,
   ...alertCases,
 ];

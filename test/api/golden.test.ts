@@ -110,7 +110,7 @@ async function setStage({ given, key }: Case): Promise<Stage> {
 
 /** The text that stands in a case for an id which differs from run to run. */
 const madePattern =
-  /\{((?:metric|backfill|dataset|datapoint|queue|configuration|chart|alert)_id)\}/g;
+  /\{((?:metric|backfill|dataset|datapoint|queue|configuration|chart|alert|view|dashboard)_id)\}/g;
 
 function noteMade(made: Map<string, string>, body: unknown): void {
   const {
@@ -128,6 +128,8 @@ function noteMade(made: Map<string, string>, body: unknown): void {
       readonly id?: string;
       readonly workflow_id?: string;
       readonly alert_type?: string;
+      readonly page?: string;
+      readonly layout?: object;
     };
   };
   if (queue !== undefined) made.set("queue_id", queue.id);
@@ -138,6 +140,8 @@ function noteMade(made: Map<string, string>, body: unknown): void {
   }
   if (data?.id === undefined) return;
   if (data.alert_type !== undefined) made.set("alert_id", data.id);
+  else if (data.page !== undefined) made.set("view_id", data.id);
+  else if (data.layout !== undefined) made.set("dashboard_id", data.id);
   else made.set(data.workflow_id === undefined ? "chart_id" : "backfill_id", data.id);
 }
 

@@ -5,7 +5,7 @@ import type { Database } from "../../src/postgres/database.ts";
 import type { TestService } from "./service.ts";
 import { type Tenant, withKey } from "./tenants.ts";
 
-type Service = Pick<TestService, "url" | "database">;
+export type Service = Pick<TestService, "url" | "database">;
 
 /** Creates a dataset with one datapoint in a tenant's project; returns their ids. */
 export async function addDataset(
@@ -53,12 +53,6 @@ export async function addExecution(
 export async function addQueue(service: Service, tenant: Tenant, fields: object): Promise<string> {
   const post = await poster(service, tenant);
   return String((await post("/v1/queues", { name: "a queue", ...fields })).queue?.id);
-}
-
-/** Creates a chart; returns its id. */
-export async function addChart(service: Service, tenant: Tenant): Promise<string> {
-  const post = await poster(service, tenant);
-  return String((await post("/v1/charts", { name: "a chart", metric: "event_count" })).data?.id);
 }
 
 type Answer = {

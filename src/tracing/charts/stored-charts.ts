@@ -23,6 +23,13 @@ import { isMeasure, isSplit } from "./fields.ts";
 import * as store from "./stored-store.ts";
 import type { NewChart, StoredChart, StoredRange } from "./stored-store.ts";
 
+/** Range of a request: `relative`, or bounds in Unix milliseconds. */
+export type GivenRange = {
+  readonly relative?: string | undefined;
+  readonly gte?: number | undefined;
+  readonly lte?: number | undefined;
+};
+
 /** Fields of a request; undefined means omitted. */
 export type ChartFields = {
   readonly name?: string | undefined;
@@ -31,13 +38,7 @@ export type ChartFields = {
   readonly func?: string | undefined;
   readonly groupBy?: string | undefined;
   readonly bucketing?: string | undefined;
-  readonly range?:
-    | {
-        readonly relative?: string | undefined;
-        readonly gte?: number | undefined;
-        readonly lte?: number | undefined;
-      }
-    | undefined;
+  readonly range?: GivenRange | undefined;
   readonly filters?: readonly FilterInput[] | undefined;
   readonly ownerId?: string | undefined;
 };
@@ -145,7 +146,7 @@ function toChart(fields: ChartFields, before: Pick<NewChart, "id"> & Partial<New
     aggregation,
     groupBy,
     unit: fields.bucketing ? parseUnit("bucketing", fields.bucketing) : (before.unit ?? "day"),
-    range: fields.range ? parseRange(fields.range) : (before.range ?? null),
+    range: fields.range ? parseRange("dateRange", fields.range) : (before.range ?? null),
     filters: fields.filters ? parseStoredFilters("query", filters) : filters,
     ownerId: textOf("owner_id", fields.ownerId, before.ownerId, chartNameLengthMax),
   };
@@ -166,16 +167,17 @@ function textOf(
 const relativePattern = /^([1-9]\d{0,4})([hdwM])$/;
 const unitMs = { h: 3_600_000, d: 86_400_000, w: 604_800_000, M: 2_592_000_000 } as const;
 
-function parseRange({ relative, gte, lte }: NonNullable<ChartFields["range"]>): StoredRange {
+/** Returns a range to store. Throws INVALID_ARGUMENT naming the field, which `path` begins. */
+export function parseRange(path: string, { relative, gte, lte }: GivenRange): StoredRange {
   if (relative !== undefined && relative !== "") {
-    if (gte !== undefined || lte !== undefined) refuse("dateRange", "must be relative or bounds");
+    if (gte !== undefined || lte !== undefined) refuse(path, "must be relative or bounds");
     if (!relativePattern.test(relative)) {
-      refuse("dateRange.relative", "must be a number and h, d, w or M, such as 7d");
+      refuse(`${path}.relative`, "must be a number and h, d, w or M, such as 7d");
     }
     return { relative };
   }
   for (const [field, time] of Object.entries({ $gte: gte, $lte: lte })) {
-    if (time !== undefined && !isTimeMs(time)) refuse(`dateRange.${field}`, "must be a time");
+    if (time !== undefined && !isTimeMs(time)) refuse(`${path}.${field}`, "must be a time");
   }
   return { ...(gte !== undefined && { gte }), ...(lte !== undefined && { lte }) };
 }
