@@ -93,6 +93,41 @@ test("a stored chart is answered over its range, without sessions", async () => 
   expect(sum).toBe(10 * Number(result.meta["matched_event_count"]));
 });
 
+test("a stored chart keeps what it shows, until one without a kind ends it", async () => {
+  const project = await givenAMetricProject(service);
+  const events = ["search", "search", "fetch"].map((name) => ({
+    ...{ event_type: "tool", event_name: name, source: "test", inputs: {} },
+  }));
+  await project.ok("POST /events/batch", { events });
+  const shown = {
+    kind: "categorical",
+    measures: [{ metric: "event_count" }, { metric: "duration", aggregation: "p95" }],
+    split_by: "event_name",
+    split_ranking: { limit: 5 },
+  };
+  const { data } = await project.ok("POST /v1/charts", {
+    ...{ name: "tools", metric: "event_count", shown },
+    query: [{ field: "event_type", operator: "is", value: "tool" }],
+  });
+  const { id } = data as { id: string };
+
+  const renamed = await project.ok(`PUT /v1/charts/${id}`, { name: "by tool" });
+  const answer = await project.ok(`GET /v1/charts/${id}/data`);
+  const ended = await project.ok(`PUT /v1/charts/${id}`, { shown: { kind: "" } });
+  const faulty = await project.call(`PUT /v1/charts/${id}`, {
+    shown: { ...shown, measures: [{ metric: "nothing" }] },
+  });
+
+  expect(renamed["data"]).toMatchObject({ name: "by tool", shown: { kind: "categorical" } });
+  expect(answer["data"]).toMatchObject({
+    kind: "categorical",
+    data: { buckets: ["search", "fetch"], series: [{ values: [2, 1] }, { measure: "m2" }] },
+  });
+  expect(ended["data"]).not.toHaveProperty("shown");
+  expect(faulty.status).toBe(400);
+  expect(JSON.stringify(faulty.json)).toContain("shown.measures[0].metric");
+});
+
 test("tokens and cost of a session are those of its events", async () => {
   const project = await givenAMetricProject(service);
   const events = [1, 2, 3].map((n) => ({

@@ -120,6 +120,14 @@ export declare type ChartFields = Message<"waggle.v1.ChartFields"> & {
    * @generated from field: optional string owner_id = 9;
    */
   ownerId?: string | undefined;
+
+  /**
+   * What the chart shows, where that is more than `metric` over time; its data is the answer to this then. One
+   * without a kind ends it.
+   *
+   * @generated from field: optional waggle.v1.ChartQuery shown = 10;
+   */
+  shown?: ChartQuery | undefined;
 };
 
 /**
@@ -226,6 +234,13 @@ export declare type Chart = Message<"waggle.v1.Chart"> & {
    * @generated from field: google.protobuf.Timestamp updated_at = 13;
    */
   updatedAt?: Timestamp | undefined;
+
+  /**
+   * What it shows; absent where that is `metric` over time.
+   *
+   * @generated from field: optional waggle.v1.ChartQuery shown = 14;
+   */
+  shown?: ChartQuery | undefined;
 };
 
 /**

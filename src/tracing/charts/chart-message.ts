@@ -4,6 +4,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type {
   ChartFields as FieldsMessage,
+  ChartQuery as QueryMessage,
+  ChartQuerySchema,
   ChartResultSchema,
   ChartSchema,
   EventChartPointSchema,
@@ -17,6 +19,7 @@ import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
 import { type ChartRequest, namesEventType, withoutSessions } from "./chart-query.ts";
 import type { ChartResult } from "./charts.ts";
 import type { ChartFields } from "./stored-charts.ts";
+import type { ShownChart } from "./shown.ts";
 import type { StoredChart } from "./stored-store.ts";
 
 /** Throws INVALID_ARGUMENT if no filter is on the type of events. */
@@ -29,7 +32,7 @@ export function toRequest(request: QueryChartRequest): ChartRequest {
     refuse("filters", `one must be on event_type, with is or is not, ${why}`);
   }
   return {
-    kind: query.kind,
+    ...toShown(query),
     startTimeMs: dateRange?.startTime,
     endTimeMs: dateRange?.endTime,
     timezone: dateRange?.timezone,
@@ -37,6 +40,12 @@ export function toRequest(request: QueryChartRequest): ChartRequest {
       ...filters,
       ...runFilters(productFilters?.experimentRunId, productFilters?.onlyExperiments),
     ],
+  };
+}
+
+function toShown(query: QueryMessage): ShownChart {
+  return {
+    kind: query.kind,
     measures: query.measures.map(({ id, metric, aggregation, func }) => ({
       ...{ id, metric, aggregation: aggregation || func },
     })),
@@ -45,6 +54,30 @@ export function toRequest(request: QueryChartRequest): ChartRequest {
     splitBy: query.splitBy,
     splitLimit: query.splitRanking?.limit,
     includeOther: query.splitRanking?.includeOther,
+  };
+}
+
+function toQueryMessage(shown: ShownChart): MessageInitShape<typeof ChartQuerySchema> {
+  const { kind, measures, unit, pointsMax, splitBy, splitLimit, includeOther } = shown;
+  return {
+    kind,
+    measures: measures.map(({ id = "", metric, aggregation }) => ({
+      ...{ id, metric },
+      ...(aggregation !== undefined && { aggregation }),
+    })),
+    ...((unit !== undefined || pointsMax !== undefined) && {
+      bucket: {
+        ...(unit !== undefined && { unit }),
+        ...(pointsMax !== undefined && { maxPoints: pointsMax }),
+      },
+    }),
+    ...(splitBy !== undefined && { splitBy }),
+    ...((splitLimit !== undefined || includeOther !== undefined) && {
+      splitRanking: {
+        ...(splitLimit !== undefined && { limit: splitLimit }),
+        ...(includeOther !== undefined && { includeOther }),
+      },
+    }),
   };
 }
 
@@ -124,9 +157,12 @@ export function toFields(message: FieldsMessage | undefined): ChartFields {
   if (!message) return {};
   const { name, metric, description, func, groupBy, bucketing, dateRange, query, ownerId } =
     message;
+  const { shown } = message;
   return {
     ...{ name, metric, description, func, groupBy, bucketing, ownerId },
     range: dateRange,
+    // Without a kind it is one measure over time again.
+    shown: shown && (shown.kind === "" ? null : toShown(shown)),
     // A list that is absent is empty in a message.
     filters: query.length > 0 ? query.map(toFilterInput) : undefined,
   };
@@ -142,6 +178,7 @@ export function toChartMessage(chart: StoredChart): MessageInitShape<typeof Char
     ...(range && { dateRange: range }),
     query: chart.filters.map(toFilterMessage),
     ...(ownerId !== null && { ownerId }),
+    ...(chart.shown && { shown: toQueryMessage(chart.shown) }),
     createdAt: timestampFromDate(chart.createdAt),
     ...(chart.updatedAt && { updatedAt: timestampFromDate(chart.updatedAt) }),
   };

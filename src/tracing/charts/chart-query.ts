@@ -127,7 +127,8 @@ export function parseQuestion(
   };
 }
 
-function parseKind(name: string): ChartKind {
+/** Throws INVALID_ARGUMENT, and NOT_IMPLEMENTED for a kind of other products. */
+export function parseKind(name: string): ChartKind {
   if (name === "scatter") {
     throw new ServiceError("NOT_IMPLEMENTED", "query.kind: scatter charts are not built");
   }
@@ -207,7 +208,8 @@ function parseSplit(
   return { source: textSource("split_by", splitBy, fields), limit: splitLimit, includeOther };
 }
 
-function assertCount(field: string, count: number, max: number): void {
+/** Throws INVALID_ARGUMENT unless the number is whole and from 1 to `max`. */
+export function assertCount(field: string, count: number, max: number): void {
   if (!(Number.isInteger(count) && count >= 1 && count <= max)) {
     refuse(field, `must be from 1 to ${max}`);
   }

@@ -20,6 +20,7 @@ import { parseStoredFilters } from "../export/stored-filters.ts";
 import { parseUnit } from "./buckets.ts";
 import { type ChartRequest, parseAggregation, withoutSessions } from "./chart-query.ts";
 import { isMeasure, isSplit } from "./fields.ts";
+import { parseShown, type ShownChart } from "./shown.ts";
 import * as store from "./stored-store.ts";
 import type { NewChart, StoredChart, StoredRange } from "./stored-store.ts";
 
@@ -41,6 +42,8 @@ export type ChartFields = {
   readonly range?: GivenRange | undefined;
   readonly filters?: readonly FilterInput[] | undefined;
   readonly ownerId?: string | undefined;
+  /** Null for one measure over time. */
+  readonly shown?: ShownChart | null | undefined;
 };
 
 /** A chart of a project, and the actor who changes it. */
@@ -149,7 +152,13 @@ function toChart(fields: ChartFields, before: Pick<NewChart, "id"> & Partial<New
     range: fields.range ? parseRange("dateRange", fields.range) : (before.range ?? null),
     filters: fields.filters ? parseStoredFilters("query", filters) : filters,
     ownerId: textOf("owner_id", fields.ownerId, before.ownerId, chartNameLengthMax),
+    shown: fields.shown ? parseShown(fields.shown) : shownBefore(fields, before),
   };
+}
+
+/** Returns what the chart showed so far, unless the request ends it. */
+function shownBefore({ shown }: ChartFields, before: Partial<NewChart>): ShownChart | null {
+  return shown === null ? null : (before.shown ?? null);
 }
 
 /** Returns a given text, else that before; null for none and for an empty text. */
@@ -184,12 +193,12 @@ export function parseRange(path: string, { relative, gte, lte }: GivenRange): St
 
 /** Returns the question of a stored chart. */
 export function questionOf(chart: StoredChart, timezone: string | undefined): ChartRequest {
-  const { range, groupBy } = chart;
+  const { range, groupBy, shown } = chart;
+  const about = { ...boundsOf(range), timezone, filters: withoutSessions(chart.filters) };
+  if (shown) return { ...shown, ...about };
   return {
     kind: "time_series",
-    ...boundsOf(range),
-    timezone,
-    filters: withoutSessions(chart.filters),
+    ...about,
     measures: [{ metric: chart.metric, aggregation: chart.aggregation ?? undefined }],
     unit: chart.unit,
     ...(groupBy !== null && { splitBy: groupBy }),
@@ -210,5 +219,6 @@ function boundsOf(range: StoredRange | null): Pick<ChartRequest, "startTimeMs" |
 /** Returns a chart's state for the audit log. */
 function stateOf(chart: NewChart): Readonly<Record<string, unknown>> {
   const { name, metric, description, aggregation, groupBy, unit, range, filters, ownerId } = chart;
-  return { name, metric, description, aggregation, groupBy, unit, range, filters, ownerId };
+  const { shown } = chart;
+  return { name, metric, description, aggregation, groupBy, unit, range, filters, ownerId, shown };
 }

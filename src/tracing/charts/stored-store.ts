@@ -3,6 +3,7 @@
 import type { Sql } from "../../postgres/database.ts";
 import type { FilterInput } from "../export/filter.ts";
 import type { BucketUnit } from "./buckets.ts";
+import type { ShownChart } from "./shown.ts";
 
 /** Range of a stored chart: a length up to now, or bounds in Unix milliseconds. */
 export type StoredRange =
@@ -20,6 +21,8 @@ export type StoredChart = {
   readonly range: StoredRange | null;
   readonly filters: readonly FilterInput[];
   readonly ownerId: string | null;
+  /** Null for one measure over time. */
+  readonly shown: ShownChart | null;
   readonly createdAt: Date;
   readonly updatedAt: Date | null;
 };
@@ -43,7 +46,7 @@ export async function listCharts(
   return sql<StoredChart[]>`
     select
       chart_id as id, name, metric, description, aggregation, group_by as "groupBy",
-      bucket_unit as unit, date_range as range, filters, owner_id as "ownerId",
+      bucket_unit as unit, date_range as range, filters, owner_id as "ownerId", shown,
       created_at as "createdAt", updated_at as "updatedAt"
     from charts
     where project_id = ${projectId} ${id === undefined ? sql`` : sql`and chart_id = ${id}`}
@@ -67,13 +70,14 @@ export async function putChart(
   await sql`
     insert into charts (
       chart_id, project_id, name, metric, description, aggregation, group_by, bucket_unit,
-      date_range, filters, owner_id, created_by
+      date_range, filters, owner_id, shown, created_by
     )
     values (
       ${chart.id}, ${projectId}, ${chart.name}, ${chart.metric}, ${chart.description},
       ${chart.aggregation}, ${chart.groupBy}, ${chart.unit},
       ${chart.range && JSON.stringify(chart.range)}::text::json,
-      ${JSON.stringify(chart.filters)}::text::json, ${chart.ownerId}, ${createdBy}
+      ${JSON.stringify(chart.filters)}::text::json, ${chart.ownerId},
+      ${chart.shown && JSON.stringify(chart.shown)}::text::json, ${createdBy}
     )
     on conflict (chart_id) do update set
       name = excluded.name,
@@ -85,6 +89,7 @@ export async function putChart(
       date_range = excluded.date_range,
       filters = excluded.filters,
       owner_id = excluded.owner_id,
+      shown = excluded.shown,
       updated_at = clock_timestamp()
     where charts.project_id = excluded.project_id`;
 }
