@@ -123,7 +123,7 @@ describe("signing in", () => {
       places.push((await browser.follow(headers.get("location") ?? "")).url);
     }
 
-    expect(places).toEqual([`${setup.origin}/v1/me`, `${setup.origin}/v1/me`]);
+    expect(places).toEqual([`${setup.origin}/app`, `${setup.origin}/app`]);
   });
 });
 
