@@ -3,17 +3,28 @@
 
 import react from "@vitejs/plugin-react";
 import { resolve } from "node:path";
-import { defineConfig, loadEnv } from "vite";
+import { defineConfig, loadEnv, type Plugin } from "vite";
 
 /** Paths that the app calls at the service. */
 const servicePaths = "^/(waggle\\.|auth/|v1/|events/|session/|openapi\\.json)";
+
+/**
+ * Begins each style sheet with the order of the layers: whichever chunk loads first, plain elements
+ * stay below components.
+ */
+const layerOrder: Plugin = {
+  name: "waggle:layer-order",
+  enforce: "pre",
+  transform: (code, id) =>
+    /\/web\/app\/.*\.css$/.test(id) ? `@layer base, components, pages;\n${code}` : undefined,
+};
 
 export default defineConfig(({ mode }) => {
   const { WAGGLE_SERVICE_URL: target = "http://127.0.0.1:8080" } = loadEnv(mode, ".", "WAGGLE_");
   return {
     root: resolve(import.meta.dirname, "app"),
     appType: "spa",
-    plugins: [react()],
+    plugins: [layerOrder, react()],
     build: {
       target: "es2023",
       emptyOutDir: true,

@@ -1,6 +1,7 @@
 // The list of sessions in a real browser.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { givenAProject } from "../support/project.ts";
 import { startApp, type TestApp } from "./support/app.ts";
 import { seedSessions } from "./support/seed.ts";
 
@@ -89,10 +90,42 @@ describe("the traces", () => {
     expect(faults).toEqual([]);
   });
 
-  test("say the next step where there are none", async () => {
-    const { page, faults, findings, picture } = await app.open(
+  test("show hostile names as the text they are", async () => {
+    const names = [
+      '<img src="https://attacker.example/x" onerror="globalThis.isHurt = true">',
+      "<script>globalThis.isHurt = true</script>",
+      "[click](javascript:globalThis.isHurt=true)",
+      "\u202egnp.exe \u0645\u0631\u062d\u0628\u0627 🐝",
+      "long ".repeat(100),
+    ];
+    for (const session_name of names) {
+      const response = await fetch(`${app.service.url}/session/start`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${app.service.otherProject.projectKey}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ session: { session_name, source: "<b>bold</b>" } }),
+      });
+      expect(response.status).toBe(200);
+    }
+
+    const { page, faults, picture } = await app.open(
       `/app/p/${app.service.otherProject.projectId}/traces`,
     );
+
+    await page.getByRole("row").nth(names.length).waitFor();
+    await picture("traces-hostile");
+    await page.getByText("<script>globalThis.isHurt = true</script>").waitFor();
+    expect(await page.evaluate("globalThis.isHurt")).toBeUndefined();
+    expect(await page.locator(".table img, .table b, .table a, .table script").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test("say the next step where there are none", async () => {
+    const empty = await givenAProject(app.service.database, "empty");
+
+    const { page, faults, findings, picture } = await app.open(`/app/p/${empty.projectId}/traces`);
 
     await page.getByRole("heading", { name: "No sessions here" }).waitFor();
 

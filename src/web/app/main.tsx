@@ -2,7 +2,6 @@
 // public API alone (README.md beside this file).
 
 import "@fontsource-variable/inter/wght.css";
-import "./design/layers.css";
 import "./design/tokens.css";
 import "./design/base.css";
 import { QueryClientProvider } from "@tanstack/react-query";

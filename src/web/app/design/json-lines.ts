@@ -20,29 +20,40 @@ export type JsonFolds = {
   readonly openDepth: number;
 };
 
-/** Members of an open container of which lines are made; the rest is told by a last line. */
+/** Members of a container that have lines; one more line counts the rest. */
 export const membersMax = 10_000;
 
 type Pending = Omit<JsonLine, "size" | "isOpen">;
 
-/** Returns the lines of a value in the order in which they are read. */
+/**
+ * Returns the lines of a value in the order in which they are read. The members of a root that has
+ * some are the outermost lines; any other root is a line itself.
+ */
 export function jsonLines(root: unknown, { toggled, openDepth }: JsonFolds): readonly JsonLine[] {
   const lines: JsonLine[] = [];
-  const pending: Pending[] = [{ path: "", depth: 0, name: undefined, value: root }];
+  const pending: Pending[] =
+    (sizeOf(root) ?? 0) > 0
+      ? pendingOf(root, "", 0)
+      : [{ path: "", depth: 0, name: undefined, value: root }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const size = sizeOf(next.value);
     const isOpen =
       size !== undefined && size > 0 && next.depth < openDepth !== toggled.has(next.path);
     lines.push({ ...next, size, isOpen });
-    if (!isOpen) continue;
-    const { path, depth, value } = next;
-    const members = membersOf(value, path).slice(0, membersMax);
-    // Backwards, since the last one that is added is taken first.
-    for (const [name, memberPath, member] of members.toReversed()) {
-      pending.push({ path: memberPath, depth: depth + 1, name, value: member });
-    }
+    if (isOpen) pending.push(...pendingOf(next.value, next.path, next.depth + 1));
   }
   return lines;
+}
+
+/** Backwards, since the last one that is added is taken first. */
+function pendingOf(value: unknown, path: string, depth: number): Pending[] {
+  const members = membersOf(value, path);
+  const shown = members
+    .slice(0, membersMax)
+    .map(([name, memberPath, member]) => ({ path: memberPath, depth, name, value: member }));
+  const rest = members.length - shown.length;
+  const last = { path: `${path}…`, depth, name: "…", value: `${rest} more: copy the value` };
+  return [...shown, ...(rest > 0 ? [last] : [])].toReversed();
 }
 
 function sizeOf(value: unknown): number | undefined {

@@ -23,7 +23,7 @@ const lineHeightPx = 24;
 /** Characters of a string in its line; a longer one is opened like a container. */
 const inlineChars = 160;
 
-export function JsonView({ value, label, openDepth = 2, linesMax = 30 }: JsonViewProps) {
+export function JsonView({ value, label, openDepth = 1, linesMax = 30 }: JsonViewProps) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const scroller = useRef<HTMLDivElement>(null);
   const lines = useMemo(

@@ -35,6 +35,9 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
   const style = getComputedStyle(element);
   const colorOf = colorReader(element);
   const font = `11px ${style.fontFamily}`;
+  const { times, kind } = props();
+  // Half a bucket beside the first and the last bar, which would stand in the edge.
+  const marginS = kind === "bar" ? ((times[1] ?? 0) - (times[0] ?? 0)) / 2_000 : 0;
   const axis = { font, stroke: colorOf("--text-faint"), ticks: { show: false } };
   return {
     width: element.clientWidth,
@@ -46,9 +49,12 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
       points: { show: props().kind === "line" },
       drag: { x: onRange !== undefined, y: false, setScale: false, dist: brushPxMin },
     },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.06 : 1] } },
+    scales: {
+      x: { range: (_plot, min, max) => [min - Math.max(0, marginS), max + Math.max(0, marginS)] },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.06 : 1] },
+    },
     axes: [
-      { ...axis, size: 26, grid: { show: false }, space: 70 },
+      { ...axis, size: 26, grid: { show: false }, space: 70, values: formatTicks },
       {
         ...axis,
         show: !isCompact,
@@ -82,7 +88,24 @@ function seriesOf({ series, kind }: PlotProps, colorOf: (name: string) => string
           ...(bars && { paths: bars }),
         };
   });
-  return list;
+  // The sum of all bars is drawn first, so that each smaller one stands before it.
+  return kind === "bar" ? list.toReversed() : list;
+}
+
+const clock = new Intl.DateTimeFormat("en", {
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+const date = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+
+/** Midnights carry the date, other ticks the time of day. */
+function formatTicks(_plot: UPlot, ticks: number[]): string[] {
+  return ticks.map((seconds) => {
+    const tick = new Date(seconds * 1_000);
+    const isMidnight = tick.getHours() === 0 && tick.getMinutes() === 0;
+    return (isMidnight ? date : clock).format(tick);
+  });
 }
 
 function select(plot: UPlot, { onRange }: PlotProps): void {
@@ -106,6 +129,8 @@ function listen(plot: UPlot, props: () => PlotProps): void {
 /** Reads what colours tokens have here and now: a canvas knows no variables. */
 function colorReader(element: HTMLElement): (name: string) => string {
   const probe = document.createElement("span");
+  // A transition would answer with the colour before.
+  probe.style.transition = "none";
   element.append(probe);
   const read = (name: string): string => {
     probe.style.color = `var(${name})`;

@@ -3,10 +3,10 @@
 
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import { useIsDark } from "../shell/theme.ts";
 import type { ChartProps } from "./chart.tsx";
 import { formatTime } from "./format.ts";
+import "./plot.css";
 import { createPlotOptions, stacked } from "./plot-options.ts";
 
 export type PlotProps = ChartProps & {
@@ -94,5 +94,8 @@ export function Plot(props: PlotProps) {
 
 function toData({ times, series, kind }: PlotProps): UPlot.AlignedData {
   const values = series.map((one) => [...one.values]);
-  return [times.map((ms) => ms / 1_000), ...(kind === "bar" ? stacked(values) : values)];
+  return [
+    times.map((ms) => ms / 1_000),
+    ...(kind === "bar" ? stacked(values).toReversed() : values),
+  ];
 }
