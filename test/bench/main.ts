@@ -13,6 +13,7 @@ import { loadNames } from "./loads.ts";
 import { benchRead } from "./read.ts";
 import { benchRuns } from "./runs.ts";
 import { benchSmall } from "./small.ts";
+import { benchWeb } from "./web.ts";
 
 const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only LOAD] [--node FLAG]…
        npm run bench -- small [--rounds N] [--events N] [--node FLAG]…
@@ -24,6 +25,7 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
                                  [--node FLAG]…
        npm run bench -- evaluate [--rounds N] [--runs N] [--events N] [--seconds N] [--only PART]
        npm run bench -- blocking [--rounds N]
+       npm run bench -- web [--events SESSIONS] [--seconds N]
        npm run bench -- compare --tree FOLDER [--rounds N] [--events N] [--only LOAD]
 loads: ${loadNames.join(", ")}; of compare also ${compareLoads.slice(loadNames.length).join(", ")};
 parts of gateway: ${gatewayParts.join(", ")};
@@ -109,6 +111,12 @@ switch (positionals[0]) {
     break;
   case "blocking":
     await benchBlocking({ rounds: Number(values.rounds) });
+    break;
+  case "web":
+    await benchWeb({
+      sessions: Number(values.events ?? 5_000),
+      seconds: Number(values.seconds ?? 60),
+    });
     break;
   case "compare":
     await benchCompare({
