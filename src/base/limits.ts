@@ -66,6 +66,25 @@ export const messageDepthMax = 3 * nestingDepthMax + 32;
 export const exportLimitMax = 7_500;
 export const searchLimitMax = 1_000;
 
+/**
+ * Maximum events of a page of a skeleton, characters of a name and an error in it, and bytes that
+ * one of its events counts as.
+ */
+export const skeletonLimitMax = 10_000;
+export const skeletonTextLengthMax = 300;
+export const skeletonEventBytes = 2_000;
+
+/** Maximum ids of a call that returns events by their ids. */
+export const eventIdsMax = 100;
+
+/**
+ * Maximum values of a field in an answer, events that are looked at for them, and characters of
+ * one; longer ones are left out.
+ */
+export const fieldValuesMax = 100;
+export const fieldValueEventsMax = 50_000;
+export const fieldValueLengthMax = 256;
+
 /** Maximum events of a full tree; the skeleton and the stream have no limit. */
 export const treeEventsMax = 20_000;
 

@@ -19,6 +19,7 @@ import type { Recorder } from "./events/record.ts";
 import type { WrittenListener } from "./events/write-set.ts";
 import { createExports } from "./export/export.ts";
 import type { Exports } from "./export/export.ts";
+import { createFieldValueLists, type FieldValueLists } from "./export/field-values.ts";
 import { createFeedback } from "./feedback/feedback.ts";
 import type { Feedback } from "./feedback/feedback.ts";
 import { createFieldCatalogue } from "./fields/fields.ts";
@@ -28,6 +29,7 @@ import { createSelection } from "./selection/selection.ts";
 import type { Selection } from "./selection/selection.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import type { Sessions } from "./sessions/sessions.ts";
+import { createSkeletons, type Skeletons } from "./sessions/skeletons.ts";
 import { createTraces } from "./spans/record-spans.ts";
 import type { Traces } from "./spans/record-spans.ts";
 
@@ -35,7 +37,9 @@ import type { Traces } from "./spans/record-spans.ts";
 export type Tracing = {
   readonly events: Events;
   readonly sessions: Sessions;
+  readonly skeletons: Skeletons;
   readonly exports: Exports;
+  readonly fieldValues: FieldValueLists;
   readonly charts: Charts;
   readonly traces: Traces;
   readonly feedback: Feedback;
@@ -97,7 +101,9 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
     return {
       events: createEvents(database, recorder),
       sessions: createSessions({ database, recorder, fields }),
+      skeletons: createSkeletons({ database }),
       exports: createExports({ database, fields }),
+      fieldValues: createFieldValueLists({ database, fields }),
       charts: createCharts({ database, fields }),
       traces: createTraces({ recorder }),
       feedback: createFeedback(database, recorder),

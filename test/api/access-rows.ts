@@ -121,6 +121,19 @@ const tracingRows: readonly Row[] = [
     ...session,
   }),
   row("GET /v1/events/{event_id}", "GetEvent", "project.event.get", readers, session),
+  row("POST /v1/events/get", "GetEvents", "project.event.get", readers, {
+    body: { event_ids: ["e1"] },
+    ...session,
+  }),
+  row(
+    "GET /v1/events/fields/values?field=event_name",
+    "ListFieldValues",
+    "project.event.list",
+    readers,
+  ),
+  row("POST /v1/events/fields/values", "ListFieldValues", "project.event.list", readers, {
+    body: { field: "event_name" },
+  }),
   row("DELETE /v1/events/{event_id}", "DeleteEvent", "project.event.delete", owner, session),
   row("POST /session/start", "StartSession", "project.session.create", writers, {
     body: { session: {} },
@@ -132,6 +145,13 @@ const tracingRows: readonly Row[] = [
   }),
   row("GET /session/{session_id}", "GetSession", "project.session.get", readers, session),
   row("GET /v1/sessions/{session_id}", "GetSessionTree", "project.session.get", readers, session),
+  row(
+    "GET /v1/sessions/{session_id}/skeleton",
+    "ListSessionSkeleton",
+    "project.session.get",
+    readers,
+    session,
+  ),
   row("GET /v1/sessions", "ListSessions", "project.session.list", readers),
   row(
     "DELETE /v1/sessions/{session_id}",

@@ -246,6 +246,164 @@ export declare type SearchEventsResponse = Message<"waggle.v1.SearchEventsRespon
 export declare const SearchEventsResponseSchema: GenMessage<SearchEventsResponse>;
 
 /**
+ * Request of GetEvents.
+ *
+ * @generated from message waggle.v1.GetEventsRequest
+ */
+export declare type GetEventsRequest = Message<"waggle.v1.GetEventsRequest"> & {
+  /**
+   * 1 to 100 ids.
+   *
+   * @generated from field: repeated string event_ids = 1;
+   */
+  eventIds: string[];
+
+  /**
+   * Fields to return; `event_id` always is. Empty means all.
+   *
+   * @generated from field: repeated string projections = 2;
+   */
+  projections: string[];
+};
+
+/**
+ * Describes the message waggle.v1.GetEventsRequest.
+ * Use `create(GetEventsRequestSchema)` to create a new message.
+ */
+export declare const GetEventsRequestSchema: GenMessage<GetEventsRequest>;
+
+/**
+ * Answer of GetEvents.
+ *
+ * @generated from message waggle.v1.GetEventsResponse
+ */
+export declare type GetEventsResponse = Message<"waggle.v1.GetEventsResponse"> & {
+  /**
+   * The events.
+   *
+   * @generated from field: repeated waggle.v1.Event events = 1;
+   */
+  events: Event[];
+};
+
+/**
+ * Describes the message waggle.v1.GetEventsResponse.
+ * Use `create(GetEventsResponseSchema)` to create a new message.
+ */
+export declare const GetEventsResponseSchema: GenMessage<GetEventsResponse>;
+
+/**
+ * Request of ListFieldValues.
+ *
+ * @generated from message waggle.v1.ListFieldValuesRequest
+ */
+export declare type ListFieldValuesRequest = Message<"waggle.v1.ListFieldValuesRequest"> & {
+  /**
+   * Column (`event_name`, `model`, `source`, …) or dotted path into a bucket, such as `metadata.user`;
+   * required.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * Only values that begin so, in upper or lower case.
+   *
+   * @generated from field: optional string prefix = 2;
+   */
+  prefix?: string | undefined;
+
+  /**
+   * 1 to 100; default 20.
+   *
+   * @generated from field: optional int32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * Only values of events that meet all of these.
+   *
+   * @generated from field: repeated waggle.v1.Filter filters = 4;
+   */
+  filters: Filter[];
+
+  /**
+   * Bounds on start time, both included; default: the last seven days.
+   * buf:lint:ignore FIELD_LOWER_SNAKE_CASE the published name of the date range
+   *
+   * @generated from field: waggle.v1.DateRange dateRange = 5;
+   */
+  dateRange?: DateRange | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.ListFieldValuesRequest.
+ * Use `create(ListFieldValuesRequestSchema)` to create a new message.
+ */
+export declare const ListFieldValuesRequestSchema: GenMessage<ListFieldValuesRequest>;
+
+/**
+ * A value of a field.
+ *
+ * @generated from message waggle.v1.FieldValue
+ */
+export declare type FieldValue = Message<"waggle.v1.FieldValue"> & {
+  /**
+   * The value as text, at most 256 characters.
+   *
+   * @generated from field: string value = 1;
+   */
+  value: string;
+
+  /**
+   * Number of events looked at that hold it.
+   *
+   * @generated from field: int32 count = 2;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message waggle.v1.FieldValue.
+ * Use `create(FieldValueSchema)` to create a new message.
+ */
+export declare const FieldValueSchema: GenMessage<FieldValue>;
+
+/**
+ * Answer of ListFieldValues.
+ *
+ * @generated from message waggle.v1.ListFieldValuesResponse
+ */
+export declare type ListFieldValuesResponse = Message<"waggle.v1.ListFieldValuesResponse"> & {
+  /**
+   * The most frequent values.
+   *
+   * @generated from field: repeated waggle.v1.FieldValue values = 1;
+   */
+  values: FieldValue[];
+
+  /**
+   * Number of events looked at, the newest of the range: at most 50,000.
+   *
+   * @generated from field: int32 scanned = 2;
+   */
+  scanned: number;
+
+  /**
+   * Whether every event of the range was looked at, and every value is listed.
+   *
+   * @generated from field: bool is_exact = 3;
+   */
+  isExact: boolean;
+};
+
+/**
+ * Describes the message waggle.v1.ListFieldValuesResponse.
+ * Use `create(ListFieldValuesResponseSchema)` to create a new message.
+ */
+export declare const ListFieldValuesResponseSchema: GenMessage<ListFieldValuesResponse>;
+
+/**
  * Request of StreamEvents.
  *
  * @generated from message waggle.v1.StreamEventsRequest
@@ -523,6 +681,31 @@ export declare const ExportService: GenService<{
     methodKind: "unary";
     input: typeof SearchEventsRequestSchema;
     output: typeof SearchEventsResponseSchema;
+  },
+  /**
+   * Returns events by their ids, in the order of the ids; absent ones are left out. Fails with
+   * ANSWER_TOO_LARGE as ExportEvents does.
+   *
+   * @generated from rpc waggle.v1.ExportService.GetEvents
+   */
+  getEvents: {
+    methodKind: "unary";
+    input: typeof GetEventsRequestSchema;
+    output: typeof GetEventsResponseSchema;
+  },
+  /**
+   * Lists the values of a field with the number of events that hold each, the most frequent first, among
+   * the newest events that match. `is_exact` says whether these are all of them.
+   *
+   * Fails with INVALID_FILTER as ExportEvents does, and with INVALID_ARGUMENT for a field without texts,
+   * numbers or booleans.
+   *
+   * @generated from rpc waggle.v1.ExportService.ListFieldValues
+   */
+  listFieldValues: {
+    methodKind: "unary";
+    input: typeof ListFieldValuesRequestSchema;
+    output: typeof ListFieldValuesResponseSchema;
   },
   /**
    * Streams every event that matches, newest first, without a bound, and ends with the count.

@@ -605,6 +605,207 @@ export declare type GetSessionTreeRequest = Message<"waggle.v1.GetSessionTreeReq
 export declare const GetSessionTreeRequestSchema: GenMessage<GetSessionTreeRequest>;
 
 /**
+ * Request of ListSessionSkeleton.
+ *
+ * @generated from message waggle.v1.ListSessionSkeletonRequest
+ */
+export declare type ListSessionSkeletonRequest = Message<"waggle.v1.ListSessionSkeletonRequest"> & {
+  /**
+   * The session's id; required.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * 1 to 10,000; default 1,000.
+   *
+   * @generated from field: optional int32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `next_cursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.ListSessionSkeletonRequest.
+ * Use `create(ListSessionSkeletonRequestSchema)` to create a new message.
+ */
+export declare const ListSessionSkeletonRequestSchema: GenMessage<ListSessionSkeletonRequest>;
+
+/**
+ * An event without its payload.
+ *
+ * @generated from message waggle.v1.SkeletonEvent
+ */
+export declare type SkeletonEvent = Message<"waggle.v1.SkeletonEvent"> & {
+  /**
+   * Id of the event.
+   *
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+
+  /**
+   * Parent event, after docs/decisions.md, 19; absent on the session. It may be on another page, and an
+   * id that the session does not have stands for the session.
+   *
+   * @generated from field: optional string parent_id = 2;
+   */
+  parentId?: string | undefined;
+
+  /**
+   * One of `model`, `tool`, `chain`, `session`.
+   *
+   * @generated from field: string event_type = 3;
+   */
+  eventType: string;
+
+  /**
+   * The first 300 characters of the name of the step.
+   *
+   * @generated from field: string event_name = 4;
+   */
+  eventName: string;
+
+  /**
+   * The first 300 characters of what went wrong.
+   *
+   * @generated from field: optional string error = 5;
+   */
+  error?: string | undefined;
+
+  /**
+   * Start, Unix milliseconds.
+   *
+   * @generated from field: double start_time = 6;
+   */
+  startTime: number;
+
+  /**
+   * End, Unix milliseconds.
+   *
+   * @generated from field: optional double end_time = 7;
+   */
+  endTime?: number | undefined;
+
+  /**
+   * Milliseconds.
+   *
+   * @generated from field: optional double duration = 8;
+   */
+  duration?: number | undefined;
+
+  /**
+   * Name of the model.
+   *
+   * @generated from field: optional string model = 9;
+   */
+  model?: string | undefined;
+
+  /**
+   * Prompt (input) tokens.
+   *
+   * @generated from field: double prompt_tokens = 10;
+   */
+  promptTokens: number;
+
+  /**
+   * Completion (output) tokens.
+   *
+   * @generated from field: double completion_tokens = 11;
+   */
+  completionTokens: number;
+
+  /**
+   * All tokens.
+   *
+   * @generated from field: double total_tokens = 12;
+   */
+  totalTokens: number;
+
+  /**
+   * US dollars, as the sender says in `metadata.cost`.
+   *
+   * @generated from field: optional double cost = 13;
+   */
+  cost?: number | undefined;
+
+  /**
+   * US dollars by a price table, where one knows the model.
+   *
+   * @generated from field: optional double estimated_cost = 14;
+   */
+  estimatedCost?: number | undefined;
+
+  /**
+   * Whether the event has feedback.
+   *
+   * @generated from field: bool has_feedback = 15;
+   */
+  hasFeedback: boolean;
+
+  /**
+   * Whether the event has scores or other metrics.
+   *
+   * @generated from field: bool has_metrics = 16;
+   */
+  hasMetrics: boolean;
+};
+
+/**
+ * Describes the message waggle.v1.SkeletonEvent.
+ * Use `create(SkeletonEventSchema)` to create a new message.
+ */
+export declare const SkeletonEventSchema: GenMessage<SkeletonEvent>;
+
+/**
+ * Answer of ListSessionSkeleton.
+ *
+ * @generated from message waggle.v1.ListSessionSkeletonResponse
+ */
+export declare type ListSessionSkeletonResponse = Message<"waggle.v1.ListSessionSkeletonResponse"> & {
+  /**
+   * The session; on the first page only.
+   *
+   * @generated from field: waggle.v1.SkeletonEvent session = 1;
+   */
+  session?: SkeletonEvent | undefined;
+
+  /**
+   * Sums over all events of the session; on the first page only.
+   *
+   * @generated from field: waggle.v1.SessionTotals totals = 2;
+   */
+  totals?: SessionTotals | undefined;
+
+  /**
+   * The page, by start time.
+   *
+   * @generated from field: repeated waggle.v1.SkeletonEvent events = 3;
+   */
+  events: SkeletonEvent[];
+
+  /**
+   * Cursor of the next page; absent at the end.
+   *
+   * @generated from field: optional string next_cursor = 4;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.ListSessionSkeletonResponse.
+ * Use `create(ListSessionSkeletonResponseSchema)` to create a new message.
+ */
+export declare const ListSessionSkeletonResponseSchema: GenMessage<ListSessionSkeletonResponse>;
+
+/**
  * Request of ListSessions.
  *
  * @generated from message waggle.v1.ListSessionsRequest
@@ -837,6 +1038,18 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof GetSessionTreeRequestSchema;
     output: typeof SessionNodeSchema;
+  },
+  /**
+   * Lists the events of a session without their payloads, by start time, in keyset pages: all that a
+   * tree, a waterfall or a flame graph needs, of a session of any size. Fails with NOT_FOUND when the
+   * project has no such session.
+   *
+   * @generated from rpc waggle.v1.SessionService.ListSessionSkeleton
+   */
+  listSessionSkeleton: {
+    methodKind: "unary";
+    input: typeof ListSessionSkeletonRequestSchema;
+    output: typeof ListSessionSkeletonResponseSchema;
   },
   /**
    * Lists sessions with their totals, newest first, in keyset pages.

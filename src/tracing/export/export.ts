@@ -4,10 +4,12 @@
 
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
+import { eventIdsMax } from "../../base/limits.ts";
 import type { Database } from "../../postgres/database.ts";
 import { readAnswer } from "../events/answer.ts";
 import { eventFieldNames, type Projections, type SelectedEvent } from "../events/event-row.ts";
 import { createReadContext, type ReadContext, type Reading } from "../events/sized-read.ts";
+import { rowsOfIds } from "../events/sized-store.ts";
 import type { FieldCatalogue, SchemaField } from "../fields/fields.ts";
 import type { Condition } from "./condition.ts";
 import { hasOwnIndex } from "./filter-sql.ts";
@@ -42,6 +44,12 @@ export type ExportPage = {
   readonly nextCursor: string | undefined;
 };
 
+export type IdsRequest = Pick<EventSelection, "projections"> & {
+  readonly eventIds: readonly string[];
+};
+
+export type EventsOfIds = Pick<ExportPage, "events" | "projections">;
+
 export type ExportStream = {
   readonly projections: Projections;
   /**
@@ -61,6 +69,11 @@ export type Exports = {
     request: PageRequest,
     options: Reading & { readonly limitMax: number },
   ): Promise<ExportPage>;
+  /**
+   * Returns the events of these ids in their order; absent ones are left out. Throws
+   * INVALID_ARGUMENT for an invalid projection, and ANSWER_TOO_LARGE.
+   */
+  getByIds(projectId: ProjectId, request: IdsRequest, reading?: Reading): Promise<EventsOfIds>;
   /**
    * Opens a stream. Throws before the first group if the request is invalid, and OVERLOADED if the
    * maximum number of streams is running.
@@ -123,6 +136,18 @@ export function createExports(options: ExportsOptions): Exports {
       const last = found.length > limit ? events.at(-1) : undefined;
       const nextCursor = last && formatCursor(positionOf(last), question);
       return { events, projections, total, nextCursor };
+    },
+
+    async getByIds(projectId, { eventIds, projections: names }, reading = {}) {
+      if (eventIds.length > eventIdsMax) {
+        throw new ServiceError("INVALID_ARGUMENT", `event_ids: at most ${eventIdsMax}`);
+      }
+      const projections = parseProjections(names);
+      const ids = [...new Set(eventIds)];
+      const context = createReadContext(database, projectId, reading);
+      const request = { source: rowsOfIds(projectId, ids), rowsMax: ids.length, projections };
+      const { events } = await readAnswer(context, request);
+      return { events, projections };
     },
 
     async stream(projectId, selection, reading = {}) {

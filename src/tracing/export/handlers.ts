@@ -57,6 +57,28 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
       });
     },
 
+    async getEvents({ eventIds, projections: names }, context) {
+      const project = projectOf(context);
+      const { projectId } = project;
+      const request = { eventIds, projections: names };
+      const { exports } = tracingOf(project);
+      const got = await exports.getByIds(projectId, request, readingOf(context));
+      return {
+        events: got.events.map((event) => toEventMessage(event, projectId, got.projections)),
+      };
+    },
+
+    async listFieldValues({ field, prefix, limit, filters, dateRange }, context) {
+      const project = projectOf(context);
+      const { fieldValues } = tracingOf(project);
+      const request = { field, prefix, limit, filters: filters.map(toFilterInput) };
+      const bounds = toBounds(dateRange);
+      const { projectId } = project;
+      const reading = readingOf(context);
+      const found = await fieldValues.list(projectId, { ...request, ...bounds }, reading);
+      return { ...found, values: [...found.values] };
+    },
+
     async *streamEvents(request, context): AsyncGenerator<StreamEventsResponse, void, undefined> {
       const project = projectOf(context);
       const { projectId } = project;

@@ -10,6 +10,7 @@ import { readingOf, toBounds } from "../export/handlers.ts";
 import { toFilterInput } from "../export/filter-message.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toSessionMessage, toSkeletonMessage, toTreeMessage } from "./session-message.ts";
+import { toSkeletonPageMessage } from "./skeleton-message.ts";
 
 export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof SessionService> {
   return {
@@ -48,6 +49,13 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
         default:
           throw new ServiceError("INVALID_ARGUMENT", "view: must be `full` or `skeleton`");
       }
+    },
+    async listSessionSkeleton({ sessionId, limit, cursor }, context) {
+      const { projectId, clusterId } = projectOf(context);
+      const { skeletons } = tracingOf({ clusterId });
+      const options = { limit, cursor };
+      const page = await skeletons.list(projectId, sessionId, options, readingOf(context));
+      return toSkeletonPageMessage(page);
     },
     async listSessions(request, context) {
       const project = projectOf(context);

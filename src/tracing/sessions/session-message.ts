@@ -106,7 +106,8 @@ function addToRoot(root: SessionNode, session: Session, scopes: Scopes): void {
   root.totals = create(SessionTotalsSchema, toTotalsMessage(session.totals));
 }
 
-function toTotalsMessage(totals: Totals) {
+/** Returns the fields of the message of a session's sums. */
+export function toTotalsMessage(totals: Totals) {
   return {
     numEvents: totals.num_events,
     numModelEvents: totals.num_model_events,
