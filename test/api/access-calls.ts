@@ -6,8 +6,7 @@ import { addAlert } from "../support/alerts.ts";
 import { addBudget } from "../support/budgets.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
 import { addAlias, addCredential } from "../support/credentials.ts";
-import { addChart, addDashboard, addView } from "../support/charts.ts";
-import { addDataset, addExecution, addQueue, addRun } from "../support/datasets.ts";
+import { addDataset, addExecution, addQueue, addRun, poster } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import type { TestService } from "../support/service.ts";
 import { addKey, addMember, type KeyRoot, type Tenant, withKey } from "../support/tenants.ts";
@@ -73,12 +72,9 @@ export async function giveState(service: TestService, tenant: Tenant, row: Row):
     await giveSession(service, tenant, event);
     ids["id"] = await addQueue(service, tenant, { event_ids: ["e1"] });
     ids["metric_id"] = await addMetric(service.database, tenant);
-  } else if (need === "chart") {
-    ids["chart_id"] = await addChart(service, tenant);
-  } else if (need === "view") {
-    ids["view_id"] = await addView(service, tenant);
-  } else if (need === "dashboard") {
-    ids["dashboard_id"] = await addDashboard(service, tenant);
+  } else if (typeof need === "object") {
+    const post = await poster(service, tenant);
+    ids[need.id] = String((await post(need.post, need.body)).data?.id);
   } else if (need === "alert") {
     ids["alert_id"] = await addAlert(service, tenant, nowhere);
   } else if (need === "budget") {

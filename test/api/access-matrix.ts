@@ -137,8 +137,8 @@ async function expectApart(row: Row): Promise<void> {
   expect(got.map(({ name, body }) => ({ name, shown: idsIn(body, tenant) }))).toEqual(
     others.map(({ name }) => ({ name, shown: [] })),
   );
-  const withEvent = ["session", "generation", "metric and event", "queue"];
-  const needsEvent = withEvent.includes(row.need ?? "");
+  const withEvent: Row["need"][] = ["session", "generation", "metric and event", "queue"];
+  const needsEvent = withEvent.includes(row.need);
   expect(await stateOf(tenant)).toEqual({ events: needsEvent ? 2 : 0, active: 4 });
 }
 

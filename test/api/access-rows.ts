@@ -16,9 +16,6 @@ export type Need =
   | "backfill"
   | "dataset"
   | "queue"
-  | "chart"
-  | "view"
-  | "dashboard"
   | "alert"
   | "budget"
   | "run"
@@ -30,7 +27,11 @@ export type Need =
   | "tool"
   | "credential"
   | "alias"
-  | KeyKind;
+  | KeyKind
+  | Created;
+
+/** A resource that a request of the project's key creates; `id` is its name in paths. */
+export type Created = { readonly post: string; readonly body: unknown; readonly id: string };
 
 /** An address without a listener, which the operator allows for webhooks. */
 export const nowhere = "http://127.0.0.1:9/";
@@ -692,9 +693,10 @@ const queueRows: readonly Row[] = [
   queueRow(`GET ${oneQueue}/agreement`, "GetQueueAgreement", "get"),
 ];
 
-const chartRow = rowsOf("chart", { need: "chart" });
-const oneChart = "/v1/charts/{chart_id}";
 const newChart = { body: { ...named, metric: "event_count" } };
+const chart: Rest = { need: { post: "/v1/charts", ...newChart, id: "chart_id" } };
+const chartRow = rowsOf("chart", chart);
+const oneChart = "/v1/charts/{chart_id}";
 const aQuestion = {
   filters: [{ field: "event_type", operator: "is not", value: "session" }],
   query: { kind: "scalar", measures: [{ metric: "event_count" }] },
@@ -704,8 +706,8 @@ const chartRows: readonly Row[] = [
   chartRow("POST /v1/charts", "CreateChart", "create", newChart),
   chartRow("GET /v1/charts", "ListCharts", "list", {}),
   chartRow(`GET ${oneChart}`, "GetChart", "get"),
-  chartRow(`PATCH ${oneChart}`, "UpdateChart", "update", { body: named, need: "chart" }),
-  chartRow(`PUT ${oneChart}`, "UpdateChart", "update", { body: named, need: "chart" }),
+  chartRow(`PATCH ${oneChart}`, "UpdateChart", "update", { body: named, ...chart }),
+  chartRow(`PUT ${oneChart}`, "UpdateChart", "update", { body: named, ...chart }),
   chartRow(`DELETE ${oneChart}`, "DeleteChart", "delete"),
   chartRow(`GET ${oneChart}/data`, "GetChartData", "query"),
   chartRow("POST /v1/charts/query", "QueryChart", "query", { body: aQuestion }),
@@ -713,7 +715,8 @@ const chartRows: readonly Row[] = [
 ];
 
 /** The rows of a resource whose paths and calls have the usual names. */
-function usualRows(resource: string, rpc: string, need: Need, body: object): readonly Row[] {
+function usualRows(resource: string, rpc: string, body: object): readonly Row[] {
+  const need = { post: `/v1/${resource}s`, body, id: `${resource}_id` };
   const resourceRow = rowsOf(resource, { need });
   const one = `/v1/${resource}s/{${resource}_id}`;
   const update = { body: named, need };
@@ -754,8 +757,8 @@ export const contractParts = {
   experiments: [...experimentRows, ...queueRows],
   monitoring: [
     ...chartRows,
-    ...usualRows("view", "View", "view", aView),
-    ...usualRows("dashboard", "Dashboard", "dashboard", named),
+    ...usualRows("view", "View", aView),
+    ...usualRows("dashboard", "Dashboard", named),
     ...alertRows,
     ...budgetRows,
     ...retentionRows,

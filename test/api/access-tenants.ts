@@ -61,7 +61,9 @@ export function openTenants(service: TestService): Tenants {
 
 /** Returns the name of the state that a row needs: rows of the same name can share it. */
 function stateOf(row: Row): string {
-  return row.need === undefined ? "none" : `${row.need} of a ${routeLevelOf(row)}`;
+  const { need = "none" } = row;
+  if (typeof need === "object") return `${need.post} of a ${routeLevelOf(row)}`;
+  return need === "none" ? need : `${need} of a ${routeLevelOf(row)}`;
 }
 
 async function createGiven(service: TestService, row: Row): Promise<Given> {
