@@ -4,7 +4,7 @@
 
 import type { Cell, Row, RowData } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useId, useRef, useState } from "react";
+import { memo, useEffect, useId, useRef, useState } from "react";
 import type { CSSProperties, KeyboardEvent, ReactNode } from "react";
 import { useCommands } from "../shell/commands.ts";
 import { Checkbox } from "./input.tsx";
@@ -152,12 +152,21 @@ function TableRow<Item extends RowData>(props: TableRowProps<Item>) {
           />
         </div>
       )}
-      {row.getAllCells().map((cell) => (
-        <TableCell key={cell.id} cell={cell} />
-      ))}
+      <TableCells row={row} columns={props.columns} />
     </div>
   );
 }
+
+type TableCellsProps<Item extends RowData> = {
+  readonly row: Row<typeof features, Item>;
+  /** Cells change with the columns, although the row stays. */
+  readonly columns: readonly Column<Item>[];
+};
+
+/** Rendered once for a row: scrolling only moves the row. */
+const TableCells = memo(function TableCells<Item extends RowData>({ row }: TableCellsProps<Item>) {
+  return row.getAllCells().map((cell) => <TableCell key={cell.id} cell={cell} />);
+}) as <Item extends RowData>(props: TableCellsProps<Item>) => ReactNode;
 
 function TableCell<Item extends RowData>({ cell }: { readonly cell: Cell<typeof features, Item> }) {
   const column = cell.column.columnDef.meta as Column<Item>;
