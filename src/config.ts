@@ -17,6 +17,7 @@ import {
   parseEncryptionKeys,
   parseFilePlace,
   parseIssuer,
+  parseLink,
   parseList,
   parseOptional,
   parseOrigin,
@@ -133,6 +134,8 @@ const table = {
       "certificate authority of Temporal",
       parseOptional,
     ),
+    /** Undefined: that of the embedded Temporal, if it runs. */
+    uiUrl: setting("temporal-ui-url", "Temporal's page: https://temporal.example.org", parseLink),
     cliPath: setting("temporal-cli-path", "program of the embedded Temporal", parseOptional),
   },
   /** The first key encrypts provider secrets, the others decrypt older ones. */
@@ -292,7 +295,7 @@ export function readApiKey(environment: Environment = process.env): string | und
 }
 
 /** Settings whose variables have their usual names without a prefix. */
-const namedElsewhere = /^(database-url|temporal-.+)$/;
+const namedElsewhere = /^(database-url|temporal-(?!ui-).+)$/;
 
 /** Returns the variable of a flag: DATABASE_URL, TEMPORAL_…, else WAGGLE_ and the flag's name. */
 export function variableOf(flag: string): string {

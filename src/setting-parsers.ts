@@ -179,6 +179,17 @@ export function parseOrigin(text: string): string | undefined {
   return url.origin;
 }
 
+/** Returns the address of a page, without a slash at the end; undefined for an empty text. */
+export function parseLink(text: string): string | undefined {
+  if (text === "") return undefined;
+  const url = URL.parse(text);
+  const isPlain = url && url.search + url.hash + url.username + url.password === "";
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw new Error("must be http:// or https:// with a host, and a path if needed");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
 /** Returns the text unchanged: the provider compares it exactly; undefined for an empty one. */
 export function parseIssuer(text: string): string | undefined {
   if (text === "") return undefined;

@@ -57,7 +57,7 @@ async function start(
 }
 
 async function startEmbedded(
-  { core: { config, logger }, folder }: RunWorkflowsOptions,
+  { core: { config, logger, temporalPage }, folder }: RunWorkflowsOptions,
   signal: AbortSignal,
   stops: (() => Promise<void>)[],
 ) {
@@ -71,6 +71,7 @@ async function startEmbedded(
     onRestart: (cause) => logger.error({ cause }, "Temporal ended by itself; starting it again"),
   });
   stops.push(() => server.stop());
+  temporalPage.follow(server);
   print(`Temporal's web page, to watch evaluators, archives and revocations: ${server.uiUrl}`);
   const { address, namespace } = server;
   return { ...config.temporal, address, namespace, apiKey: undefined, tls: false };

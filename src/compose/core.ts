@@ -12,6 +12,7 @@ import { loadManifest } from "../access/roles/manifest.ts";
 import { createAddressGuard } from "../base/address-guard.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
+import { createTemporalPage } from "../controlplane/deployment/temporal-page.ts";
 import { createControlplane } from "../controlplane/controlplane.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import { createEvaluation } from "../evaluation/evaluation.ts";
@@ -137,6 +138,7 @@ export async function createCore(options: CoreOptions) {
     manifest,
     people,
     controlplane,
+    temporalPage: createTemporalPage(config.temporal),
     tracing,
     tracingOf,
     notifications,

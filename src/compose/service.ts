@@ -34,6 +34,7 @@ import { OldProjectService } from "../../gen/waggle/compat/v0/project_pb.js";
 import { ToolService } from "../../gen/waggle/compat/v0/tool_pb.js";
 import { OldRunService } from "../../gen/waggle/compat/v0/run_pb.js";
 import { OldMetricService } from "../../gen/waggle/compat/v0/metric_pb.js";
+import { DeploymentService } from "../../gen/waggle/v1/deployment_pb.js";
 import { MeService } from "../../gen/waggle/v1/me_pb.js";
 import { MemberService } from "../../gen/waggle/v1/member_pb.js";
 import { ModelAliasService } from "../../gen/waggle/v1/model_alias_pb.js";
@@ -57,11 +58,13 @@ import { memberHandlers } from "../access/members/handlers.ts";
 import { applyManifest } from "../access/roles/apply-manifest.ts";
 import { isProject } from "../access/scope.ts";
 import { createEntrance } from "../access/sign-in/entrance.ts";
-import { createSignInPages } from "../access/sign-in/pages.ts";
+import { linkPath } from "../access/sign-in/links.ts";
+import { createSignInPages, signInPath } from "../access/sign-in/pages.ts";
 import type { Core } from "./core.ts";
 import { parquetFile } from "../base/parquet-file.ts";
 import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
 import type { Config } from "../config.ts";
+import { deploymentHandlers } from "../controlplane/deployment/handlers.ts";
 import {
   dataplaneHandlers,
   orgHandlers,
@@ -147,6 +150,7 @@ export async function createApp(core: Core, { web }: AppOptions = {}): Promise<A
   const server = createTransport({
     services: (router) => {
       addAccessServices(router, core);
+      router.service(DeploymentService, deploymentHandlers(deploymentOf(core)));
       addTracingServices(router, tracing.of);
       router.service(ChartService, chartHandlers(core.charts, tracing.of));
       router.service(ViewService, viewHandlers(core.views));
@@ -193,6 +197,16 @@ export async function createApp(core: Core, { web }: AppOptions = {}): Promise<A
   return {
     listen: () => server.listen({ host: config.host, port: config.port }),
     close: () => server.close(),
+  };
+}
+
+function deploymentOf({ config, temporalPage }: Core) {
+  return {
+    version: packageVersion(),
+    publicOrigin: config.publicUrl,
+    provider: config.oidc,
+    paths: { provider: signInPath, link: linkPath },
+    temporalPage,
   };
 }
 

@@ -35,6 +35,8 @@ export type AccessRule = {
   readonly isGeneration: boolean;
   /** Whether the rpc is about the key's project but changes the control database. */
   readonly isControlData: boolean;
+  /** Whether an rpc that needs no caller still knows a person who is signed in. */
+  readonly knowsPeople: boolean;
 };
 
 const bare = {
@@ -44,6 +46,7 @@ const bare = {
   isManualOnly: false,
   isGeneration: false,
   isControlData: false,
+  knowsPeople: false,
 };
 
 /** Rule of services that reveal nothing of any tenant and that tools call without a key. */
@@ -120,6 +123,7 @@ export function assertKindAllowed({ keyKinds, permission }: AccessRule, caller: 
 
 function fromOption(method: DescMethod): AccessRule {
   const option = getOption(method, access);
+  if (option.open) return { ...open, knowsPeople: true };
   const kinds = option.keys.map((kind) => keyKindNames[kind]).filter((kind) => kind !== undefined);
   return {
     permission: option.permission,
@@ -132,5 +136,6 @@ function fromOption(method: DescMethod): AccessRule {
     isManualOnly: option.manualAssignment,
     isGeneration: option.generation,
     isControlData: option.controlData,
+    knowsPeople: false,
   };
 }

@@ -5,6 +5,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { Authenticator, Credentials } from "../access/authenticate.ts";
+import type { Principal } from "../access/principal.ts";
 import { ServiceError } from "../base/errors.ts";
 import { accessRuleOf, assertKindAllowed } from "./access-rules.ts";
 import { principalKey } from "../access/call.ts";
@@ -31,7 +32,10 @@ export function createGate(options: GateOptions, callLog: CallLog): Gate {
   const { authenticate, isAssignmentAutomatic } = options;
   return async ({ method, protocol, credentials, values }) => {
     const rule = accessRuleOf(method);
-    if (rule.keyKinds === undefined) return;
+    if (rule.keyKinds === undefined) {
+      if (rule.knowsPeople) values.set(principalKey, await findPerson(authenticate, credentials));
+      return;
+    }
     const startedAtMs = performance.now();
     try {
       const principal = await authenticate(credentials);
@@ -45,4 +49,19 @@ export function createGate(options: GateOptions, callLog: CallLog): Gate {
       throw error;
     }
   };
+}
+
+/** Returns the signed-in person; undefined for all others, also if a sign-in cannot be checked. */
+async function findPerson(
+  authenticate: Authenticator,
+  credentials: Credentials,
+): Promise<Principal | undefined> {
+  if (credentials.cookie === undefined || credentials.authorization !== undefined) return undefined;
+  try {
+    return await authenticate(credentials);
+  } catch (error) {
+    // An ended sign-in must not hide how people sign in.
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
 }

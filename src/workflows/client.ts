@@ -14,7 +14,7 @@ import { ensureSchedules } from "./schedules.ts";
 import { scopeKey, searchAttributesOf } from "./search-attributes.ts";
 
 /** Address of a Temporal server and the options of its connection. */
-export type TemporalTarget = Omit<TemporalConfig, "address" | "cliPath"> & {
+export type TemporalTarget = Omit<TemporalConfig, "address" | "cliPath" | "uiUrl"> & {
   readonly address: string;
 };
 

@@ -776,6 +776,9 @@ export const contractParts = {
   ],
 } satisfies Record<string, readonly Row[]>;
 
+/** Calls that need no caller; deployment.test.ts makes them. */
+export const openRows: readonly Row[] = [row("GET /v1/deployment", "GetDeployment", "", [])];
+
 export type Part = keyof typeof contractParts;
 
-export const contractRows: readonly Row[] = Object.values(contractParts).flat();
+export const contractRows: readonly Row[] = [...Object.values(contractParts).flat(), ...openRows];

@@ -17,7 +17,7 @@ import { givenAProject } from "../support/project.ts";
 import type { TestService } from "../support/service.ts";
 import { type Credential, withKey } from "../support/tenants.ts";
 import { badCredentials } from "./access-callers.ts";
-import { contractParts, contractRows, type Row } from "./access-rows.ts";
+import { contractParts, contractRows, openRows, type Row } from "./access-rows.ts";
 import { call, startAccessService } from "./access-service.ts";
 
 let service: TestService;
@@ -118,7 +118,15 @@ describe("RPC", () => {
     bad = Object.values(await badCredentials(service, tenant));
   });
 
-  test.each(rpcs.map((method) => ({ name: method.toString(), method })))(
+  const closed = rpcs.filter((method) => !getOption(method, access).open);
+
+  test("has no open calls but those of the rows", () => {
+    const open = rpcs.filter((method) => !closed.includes(method)).map(({ name }) => name);
+
+    expect(open).toEqual(openRows.map(({ rpc }) => rpc));
+  });
+
+  test.each(closed.map((method) => ({ name: method.toString(), method })))(
     "$name denies with one constant answer",
     async ({ method }) => {
       const answers = new Set(

@@ -105,6 +105,14 @@ export declare type Access = Message<"waggle.v1.Access"> & {
    * @generated from field: bool named_project = 15;
    */
   namedProject: boolean;
+
+  /**
+   * Everybody may call it, with the body of a call without a key; it reveals nothing of any tenant. Only
+   * a person who is signed in is known to it.
+   *
+   * @generated from field: bool open = 16;
+   */
+  open: boolean;
 };
 
 /**

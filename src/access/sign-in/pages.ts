@@ -29,6 +29,8 @@ export type SignInPagesOptions = {
 /** Minimum duration of a session (docs/spec.md, Limits). */
 const sessionMsMin = 3 * 3_600_000;
 
+/** Path where a sign-in at the identity provider begins. */
+export const signInPath = "/auth/sign-in";
 const callbackPath = "/auth/callback";
 
 export function createSignInPages(options: SignInPagesOptions): Pages {
@@ -66,7 +68,7 @@ function providerPages(
 ): Pages["routes"] {
   const { cookies } = options;
   return {
-    "GET /auth/sign-in": async ({ query, cookie }) => {
+    [`GET ${signInPath}`]: async ({ query, cookie }) => {
       const returnTo = parseReturnPath(query.get("return_to"));
       // One value for all tabs, so that two attempts in one browser do not invalidate each other.
       const browser = cookies.browser.find(cookie) ?? createToken();
@@ -92,7 +94,7 @@ function providerPages(
 
 function linkPages(options: SignInPagesOptions, { links }: LinkEntrance): Pages["routes"] {
   return {
-    "GET /auth/sign-in": () =>
+    [`GET ${signInPath}`]: () =>
       Promise.reject(
         new ServiceError("SIGN_IN_UNAVAILABLE", "No identity provider is configured."),
       ),

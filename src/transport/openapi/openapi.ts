@@ -86,6 +86,7 @@ function operation(
 ): Schema {
   const { method, path } = binding;
   const description = commentOf(`${method.parent.typeName}.${method.name}`);
+  const { keyKinds, permission } = accessRuleOf(method);
   const suffix = index === 0 ? "" : `_${index + 1}`;
   const body = requestBody(binding, components);
   const errors = binding.form.openaiErrors ? openAiErrors : ownErrors;
@@ -103,7 +104,7 @@ function operation(
       404: { $ref: "#/components/responses/NotFound" },
       default: { $ref: `#/components/responses/${errors.other}` },
     },
-    "x-permission": accessRuleOf(method).permission,
+    ...(keyKinds === undefined ? { security: [] } : { "x-permission": permission }),
     ...(body ? { "x-body-bytes-max": bodyLimits[bodyClassAt(method, path)] } : {}),
   };
 }
