@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import type { Logger } from "../base/logger.ts";
-import type { Encoding } from "../transport/compression.ts";
+import { compressBody, type Encoding } from "../transport/compression.ts";
 import { type Exchange, headerOf, writeAnswer } from "../transport/exchange.ts";
 import type { PageRoute } from "../transport/pages.ts";
 import { type Build, distFolder, startBuild } from "./build.ts";
@@ -134,7 +134,8 @@ async function serveFile(exchange: Exchange, { headers, body, encoded }: File): 
     status: 200,
     headers,
     body,
-    compress: (encoding) => Promise.resolve(encoded[encoding] ?? body),
+    // The page itself has no compressed forms beside it: it is made when the service starts.
+    compress: async (encoding) => encoded[encoding] ?? compressBody(encoding, body),
   });
 }
 
