@@ -2,6 +2,7 @@
 // parameters are and loads its component when it is first opened.
 
 import { createRoute, createRouter, redirect } from "@tanstack/react-router";
+import { chartEditRoute, chartsRoute } from "./pages/charts/route.tsx";
 import { componentsRoute } from "./pages/components/route.tsx";
 import { tracesRoute } from "./pages/traces/route.tsx";
 import { SignedInPage } from "./session/signed-in-page.tsx";
@@ -40,7 +41,7 @@ const routeTree = rootRoute.addChildren([
   homeRoute,
   signedInRoute,
   componentsRoute,
-  projectRoute.addChildren([projectIndexRoute, tracesRoute]),
+  projectRoute.addChildren([projectIndexRoute, tracesRoute, chartsRoute, chartEditRoute]),
 ]);
 
 export const router = createRouter({

@@ -30,6 +30,8 @@ export type ChartProps = {
   readonly onPoint?: (timeMs: number, seriesLabel: string) => void;
   /** Leaves out legend, axis of values and the switch to the table, for a strip above a list. */
   readonly isCompact?: boolean;
+  /** Leaves out the switch to the table, where the page has its own. */
+  readonly hasOwnNumbers?: boolean;
 };
 
 const Plot = lazy(async () => ({ default: (await import("./plot.tsx")).Plot }));
@@ -45,6 +47,7 @@ export function HistogramChart(props: ChartProps) {
 
 function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
   const { label, times, series, format, heightPx = 220, isCompact = false } = props;
+  const { hasOwnNumbers = false } = props;
   const [isTable, setTable] = useState(false);
   const id = useId();
   return (
@@ -59,12 +62,14 @@ function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
               {one.label}
             </span>
           ))}
-          <IconButton
-            size="small"
-            label={isTable ? "Show the chart" : "Show the numbers"}
-            icon={isTable ? <ChartNoAxesColumn /> : <Table2 />}
-            onClick={() => setTable(!isTable)}
-          />
+          {hasOwnNumbers ? null : (
+            <IconButton
+              size="small"
+              label={isTable ? "Show the chart" : "Show the numbers"}
+              icon={isTable ? <ChartNoAxesColumn /> : <Table2 />}
+              onClick={() => setTable(!isTable)}
+            />
+          )}
         </div>
       )}
       {isTable ? (

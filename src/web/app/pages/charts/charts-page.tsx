@@ -1,0 +1,129 @@
+// The page of charts: the overview, or a dashboard of stored charts, over one time range.
+
+import { Link, useNavigate } from "@tanstack/react-router";
+import { ChartNoAxesCombined, Check, LayoutDashboard, Plus } from "lucide-react";
+import { useCallback } from "react";
+import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
+import { DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import type { TimeRange } from "../../design/time-range.ts";
+import { TimeRangePicker } from "../../design/time-range-picker.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { DashboardMenu } from "./dashboard-menu.tsx";
+import { DashboardView } from "./dashboard-view.tsx";
+import { OverviewView } from "./overview-view.tsx";
+import { chartsRangeDefault } from "./range-default.ts";
+import { chartsRoute, type ChartsSearch } from "./route.tsx";
+
+export function ChartsPage() {
+  const search = chartsRoute.useSearch();
+  const { range = chartsRangeDefault, arrange = false } = search;
+  const navigate = useNavigate();
+  const projectId = useCurrentProjectId();
+  const setSearch = useCallback(
+    (change: Partial<ChartsSearch>) =>
+      void navigate({ to: ".", search: (before: ChartsSearch) => ({ ...before, ...change }) }),
+    [navigate],
+  );
+  const dashboards = useRpc(DashboardService.method.listDashboards, {});
+  const charts = useRpc(ChartService.method.listCharts, {});
+  const list = dashboards.data?.data ?? [];
+  const shownId = search.dashboard ?? list[0]?.id ?? "overview";
+  const shown = list.find(({ id }) => id === shownId);
+  const setRange = (next: TimeRange) => setSearch({ range: next });
+  const newChart = () =>
+    void navigate({
+      to: "/app/p/$projectId/charts/edit",
+      params: { projectId },
+      search: { range, ...(shown && { dashboard: shown.id }) },
+    });
+  useCommands([
+    { id: "charts.new", title: "New chart", keys: "n", run: newChart },
+    ...(shown
+      ? [
+          {
+            id: "charts.arrange",
+            title: arrange ? "Stop arranging" : "Arrange the dashboard",
+            keys: "e",
+            run: () => setSearch({ arrange: !arrange }),
+          },
+        ]
+      : []),
+  ]);
+  const error = dashboards.error ?? charts.error;
+  return (
+    <Page
+      title="Charts"
+      actions={
+        <>
+          <TimeRangePicker value={range} onChange={setRange} />
+          <Button asChild variant={arrange ? "secondary" : "primary"} className="button-wide">
+            <Link
+              to="/app/p/$projectId/charts/edit"
+              params={{ projectId }}
+              search={{ range, ...(shown && { dashboard: shown.id }) }}
+            >
+              <Plus aria-hidden /> New chart
+            </Link>
+          </Button>
+        </>
+      }
+      toolbar={
+        <>
+          <DashboardMenu
+            dashboards={list}
+            shown={shown}
+            onShow={(id) => setSearch({ dashboard: id, arrange: undefined })}
+          />
+          {shown ? (
+            <Button
+              size="small"
+              icon={arrange ? <Check /> : <LayoutDashboard />}
+              variant={arrange ? "primary" : "secondary"}
+              onClick={() => setSearch({ arrange: arrange ? undefined : true })}
+            >
+              {arrange ? "Done" : "Arrange"}
+            </Button>
+          ) : null}
+        </>
+      }
+    >
+      <div className="dashboard">
+        {error ? (
+          <ErrorState
+            error={error}
+            onRetry={() => {
+              void dashboards.refetch();
+              void charts.refetch();
+            }}
+          />
+        ) : !dashboards.data || !charts.data ? (
+          <Loading what="Loading dashboards" />
+        ) : shown ? (
+          <DashboardView
+            key={shown.id}
+            dashboard={shown}
+            charts={charts.data.data}
+            range={range}
+            isArranging={arrange}
+            onRange={setRange}
+          />
+        ) : shownId === "overview" ? (
+          <OverviewView
+            range={range}
+            onRange={setRange}
+            onKept={(id) => setSearch({ dashboard: id })}
+          />
+        ) : (
+          <EmptyState icon={<ChartNoAxesCombined />} title="This dashboard is gone">
+            It was deleted, or belongs to another project. Choose another above.
+          </EmptyState>
+        )}
+      </div>
+    </Page>
+  );
+}

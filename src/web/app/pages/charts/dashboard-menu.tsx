@@ -1,0 +1,168 @@
+// DashboardMenu: chooses a dashboard, makes, renames and deletes them.
+
+import { ChevronDown, LayoutDashboard, Plus } from "lucide-react";
+import { useState } from "react";
+import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
+import { useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Field, Input } from "../../design/input.tsx";
+import { Menu } from "../../design/menu.tsx";
+import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+
+export type DashboardMenuProps = {
+  readonly dashboards: readonly Dashboard[];
+  readonly shown: Dashboard | undefined;
+  readonly onShow: (id: string) => void;
+};
+
+export function DashboardMenu({ dashboards, shown, onShow }: DashboardMenuProps) {
+  const [panel, setPanel] = useState<"new" | "rename" | "delete">();
+  const close = () => setPanel(undefined);
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button size="small" icon={<LayoutDashboard />}>
+            {shown?.name ?? "Overview"} <ChevronDown aria-hidden />
+          </Button>
+        }
+        items={[
+          {
+            label: "Overview",
+            isChecked: shown === undefined,
+            onSelect: () => onShow("overview"),
+          },
+          ...dashboards.map(({ id, name }) => ({
+            label: name,
+            isChecked: id === shown?.id,
+            onSelect: () => onShow(id),
+          })),
+          "line",
+          { label: "New dashboard", icon: <Plus />, onSelect: () => setPanel("new") },
+          ...(shown
+            ? [
+                { label: "Rename", onSelect: () => setPanel("rename") },
+                {
+                  label: "Delete dashboard",
+                  isDanger: true,
+                  onSelect: () => setPanel("delete"),
+                },
+              ]
+            : []),
+        ]}
+      />
+      {panel === "new" ? <NameDialog onClose={close} onDone={onShow} /> : null}
+      {panel === "rename" && shown ? (
+        <NameDialog dashboard={shown} onClose={close} onDone={onShow} />
+      ) : null}
+      {shown ? (
+        <DeleteDashboard
+          dashboard={shown}
+          isOpen={panel === "delete"}
+          onClose={close}
+          onDone={() => onShow("overview")}
+        />
+      ) : null}
+    </>
+  );
+}
+
+type NameDialogProps = {
+  readonly dashboard?: Dashboard;
+  readonly onClose: () => void;
+  readonly onDone: (id: string) => void;
+};
+
+function NameDialog({ dashboard, onClose, onDone }: NameDialogProps) {
+  const [name, setName] = useState(dashboard?.name ?? "");
+  const options = {
+    changes: [DashboardService.method.listDashboards],
+    onDone: ({ data }: { readonly data?: { readonly id: string } }) => {
+      onDone(data?.id ?? "overview");
+      onClose();
+    },
+  };
+  const create = useRpcMutation(DashboardService.method.createDashboard, options);
+  const update = useRpcMutation(DashboardService.method.updateDashboard, options);
+  const isBusy = create.isPending || update.isPending;
+  const error = create.error ?? update.error;
+  const save = (): void => {
+    if (dashboard) update.mutate({ dashboardId: dashboard.id, dashboard: { name } });
+    else create.mutate({ dashboard: { name } });
+  };
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={dashboard ? "Rename the dashboard" : "New dashboard"}
+      width="narrow"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            form="dashboard-name"
+            type="submit"
+            disabled={name.trim() === ""}
+            busyLabel={isBusy && "Saving…"}
+          >
+            {dashboard ? "Rename" : "Create dashboard"}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="dashboard-name"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (name.trim() !== "") save();
+        }}
+      >
+        <Field label="Name">
+          {({ isInvalid, ...ids }) => (
+            <Input
+              {...ids}
+              isInvalid={isInvalid}
+              autoFocus
+              maxLength={256}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+      </form>
+      {error ? <ErrorState error={error} isInline /> : null}
+    </Dialog>
+  );
+}
+
+type DeleteDashboardProps = {
+  readonly dashboard: Dashboard;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+};
+
+function DeleteDashboard({ dashboard, isOpen, onClose, onDone }: DeleteDashboardProps) {
+  const remove = useRpcMutation(DashboardService.method.deleteDashboard, {
+    changes: [DashboardService.method.listDashboards],
+    onDone: () => {
+      onClose();
+      onDone();
+    },
+  });
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Delete the dashboard “${dashboard.name}”?`}
+      description="Its charts stay in the project. This cannot be undone."
+      action="Delete dashboard"
+      busyLabel="Deleting…"
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ dashboardId: dashboard.id })}
+    />
+  );
+}

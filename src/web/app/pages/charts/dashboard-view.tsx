@@ -1,0 +1,177 @@
+// DashboardView: the stored charts of a dashboard in its grid. Changes of the layout are saved when
+// they settle.
+
+import { useNavigate } from "@tanstack/react-router";
+import { ChartNoAxesCombined, EllipsisVertical, Plus } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { type Chart, ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
+import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpcMutation } from "../../api/query.ts";
+import { Button, IconButton } from "../../design/button.tsx";
+import { Menu } from "../../design/menu.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
+import { EmptyState, ErrorState } from "../../design/states.tsx";
+import type { TimeRange } from "../../design/time-range.ts";
+import { ChartAnswer } from "./chart-answer.tsx";
+import { fromChart } from "./chart-messages.ts";
+import { DashboardGrid } from "./dashboard-grid.tsx";
+import { addTile, removeTile, type Tile } from "./layout.ts";
+
+export type DashboardViewProps = {
+  readonly dashboard: Dashboard;
+  readonly charts: readonly Chart[];
+  readonly range: TimeRange;
+  readonly isArranging: boolean;
+  readonly onRange: (range: TimeRange) => void;
+};
+
+const settleMs = 600;
+
+export function DashboardView(props: DashboardViewProps) {
+  const { dashboard, charts, range, isArranging, onRange } = props;
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const { tiles, setTiles, error } = useLayout(dashboard);
+  const [deleted, setDeleted] = useState<Chart>();
+  const chartOf = (id: string) => charts.find((chart) => chart.id === id);
+  const edit = (id?: string) =>
+    void navigate({
+      to: "/app/p/$projectId/charts/edit",
+      params: { projectId },
+      search: { range, dashboard: dashboard.id, ...(id !== undefined && { chart: id }) },
+    });
+  const named = tiles.flatMap((tile) => {
+    const chart = chartOf(tile.id);
+    return chart ? [{ ...tile, name: chart.name }] : [];
+  });
+  if (named.length === 0) {
+    return (
+      <EmptyState
+        icon={<ChartNoAxesCombined />}
+        title={`“${dashboard.name}” has no charts yet`}
+        action={<AddMenu charts={charts} tiles={tiles} onAdd={setTiles} onNew={() => edit()} />}
+      >
+        Add a chart of the project, or build one.
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      {error ? <ErrorState error={error} isInline /> : null}
+      <DashboardGrid
+        tiles={named}
+        isArranging={isArranging}
+        onChange={setTiles}
+        actionsOf={({ id, name }) => (
+          <Menu
+            align="end"
+            trigger={
+              <IconButton size="small" label={`Acts of ${name}`} icon={<EllipsisVertical />} />
+            }
+            items={[
+              { label: "Change", onSelect: () => edit(id) },
+              { label: "Take off the dashboard", onSelect: () => setTiles(removeTile(tiles, id)) },
+              "line",
+              {
+                label: "Delete chart",
+                isDanger: true,
+                onSelect: () => setDeleted(chartOf(id)),
+              },
+            ]}
+          />
+        )}
+        render={({ id, name }, heightPx) => {
+          const chart = chartOf(id);
+          return chart === undefined ? null : (
+            <ChartAnswer
+              label={name}
+              question={fromChart(chart)}
+              range={range}
+              heightPx={heightPx}
+              onRange={onRange}
+            />
+          );
+        }}
+      />
+      <footer className="dashboard-foot">
+        <AddMenu charts={charts} tiles={tiles} onAdd={setTiles} onNew={() => edit()} />
+      </footer>
+      <DeleteChart chart={deleted} onClose={() => setDeleted(undefined)} />
+    </>
+  );
+}
+
+/** The tiles as they are shown, ahead of what is saved. */
+function useLayout(dashboard: Dashboard) {
+  const [changed, setChanged] = useState<readonly Tile[]>();
+  const stored = (dashboard.layout?.tiles ?? []).map(({ chartId, x, y, w, h }) => ({
+    ...{ id: chartId, x, y, w, h },
+  }));
+  const save = useRpcMutation(DashboardService.method.updateDashboard, {
+    changes: [DashboardService.method.listDashboards],
+  });
+  const newest = useRef(save.mutate);
+  useEffect(() => {
+    newest.current = save.mutate;
+  });
+  useEffect(() => {
+    if (!changed) return undefined;
+    const timer = setTimeout(() => {
+      const tiles = changed.map(({ id, x, y, w, h }) => ({ chartId: id, x, y, w, h }));
+      newest.current({ dashboardId: dashboard.id, dashboard: { layout: { tiles } } });
+    }, settleMs);
+    return () => clearTimeout(timer);
+  }, [changed, dashboard.id]);
+  return { tiles: changed ?? stored, setTiles: setChanged, error: save.error };
+}
+
+type AddMenuProps = {
+  readonly charts: readonly Chart[];
+  readonly tiles: readonly Tile[];
+  readonly onAdd: (tiles: readonly Tile[]) => void;
+  readonly onNew: () => void;
+};
+
+function AddMenu({ charts, tiles, onAdd, onNew }: AddMenuProps) {
+  const others = charts.filter(({ id }) => !tiles.some((tile) => tile.id === id));
+  return (
+    <Menu
+      trigger={
+        <Button size="small" icon={<Plus />}>
+          Add a chart
+        </Button>
+      }
+      items={[
+        { label: "Build a new one", icon: <Plus />, onSelect: onNew },
+        ...(others.length === 0 ? [] : [{ heading: "Charts of the project" }]),
+        ...others.slice(0, 40).map(({ id, name }) => ({
+          label: name,
+          onSelect: () => onAdd(addTile(tiles, id)),
+        })),
+      ]}
+    />
+  );
+}
+
+type DeleteChartProps = { readonly chart: Chart | undefined; readonly onClose: () => void };
+
+function DeleteChart({ chart, onClose }: DeleteChartProps) {
+  const remove = useRpcMutation(ChartService.method.deleteChart, {
+    changes: [ChartService.method.listCharts, DashboardService.method.listDashboards],
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      isOpen={chart !== undefined}
+      onClose={onClose}
+      title={`Delete “${chart?.name ?? ""}”?`}
+      description="It leaves every dashboard. This cannot be undone; the events stay."
+      action="Delete chart"
+      busyLabel="Deleting…"
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => chart && remove.mutate({ chartId: chart.id })}
+    />
+  );
+}
