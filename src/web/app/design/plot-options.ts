@@ -54,7 +54,7 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.06 : 1] },
     },
     axes: [
-      { ...axis, size: 26, grid: { show: false }, space: 70, values: formatTicks },
+      { ...axis, size: isCompact ? 26 : 38, grid: { show: false }, space: 70, values: formatTicks },
       {
         ...axis,
         show: !isCompact,
