@@ -44,7 +44,7 @@ const columns: readonly CatalogueField[] = [
   { name: "session_id", type: "string", hint: "events" },
 ];
 
-/** Returns the fields whose values can have series of their own: texts, whole numbers, yes or no. */
+/** Returns the fields to split by: texts, whole numbers, booleans. */
 export function splitFields(fields: readonly CatalogueField[]): readonly CatalogueField[] {
   const recorded = fields.filter(
     ({ name, type }) => inBucket.test(name) && !name.includes("*") && !type.includes("decimal"),

@@ -3,8 +3,13 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ChartNoAxesCombined, Check, LayoutDashboard, Plus } from "lucide-react";
 import { useCallback } from "react";
-import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
-import { DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { ChartService, type ListChartsResponse } from "../../../../../gen/waggle/v1/chart_pb.js";
+import {
+  DashboardService,
+  type ListDashboardsResponse,
+} from "../../../../../gen/waggle/v1/dashboard_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
@@ -54,7 +59,6 @@ export function ChartsPage() {
         ]
       : []),
   ]);
-  const error = dashboards.error ?? charts.error;
   return (
     <Page
       title="Charts"
@@ -93,37 +97,50 @@ export function ChartsPage() {
       }
     >
       <div className="dashboard">
-        {error ? (
-          <ErrorState
-            error={error}
-            onRetry={() => {
-              void dashboards.refetch();
-              void charts.refetch();
-            }}
-          />
-        ) : !dashboards.data || !charts.data ? (
-          <Loading what="Loading dashboards" />
-        ) : shown ? (
-          <DashboardView
-            key={shown.id}
-            dashboard={shown}
-            charts={charts.data.data}
-            range={range}
-            isArranging={arrange}
-            onRange={setRange}
-          />
-        ) : shownId === "overview" ? (
-          <OverviewView
-            range={range}
-            onRange={setRange}
-            onKept={(id) => setSearch({ dashboard: id })}
-          />
-        ) : (
-          <EmptyState icon={<ChartNoAxesCombined />} title="This dashboard is gone">
-            It was deleted, or belongs to another project. Choose another above.
-          </EmptyState>
-        )}
+        <Content
+          dashboards={dashboards}
+          charts={charts}
+          shownId={shownId}
+          range={range}
+          isArranging={arrange}
+          onRange={setRange}
+          onShow={(id) => setSearch({ dashboard: id })}
+        />
       </div>
     </Page>
+  );
+}
+
+type ContentProps = {
+  readonly dashboards: UseQueryResult<ListDashboardsResponse, ApiError>;
+  readonly charts: UseQueryResult<ListChartsResponse, ApiError>;
+  readonly shownId: string;
+  readonly range: TimeRange;
+  readonly isArranging: boolean;
+  readonly onRange: (range: TimeRange) => void;
+  readonly onShow: (id: string) => void;
+};
+
+function Content({ dashboards, charts, shownId, onShow, ...view }: ContentProps) {
+  const error = dashboards.error ?? charts.error;
+  if (error) {
+    const retry = () => {
+      void dashboards.refetch();
+      void charts.refetch();
+    };
+    return <ErrorState error={error} onRetry={retry} />;
+  }
+  if (!dashboards.data || !charts.data) return <Loading what="Loading dashboards" />;
+  if (shownId === "overview") {
+    return <OverviewView range={view.range} onRange={view.onRange} onKept={onShow} />;
+  }
+  const shown = dashboards.data.data.find(({ id }) => id === shownId);
+  if (shown) {
+    return <DashboardView key={shown.id} dashboard={shown} charts={charts.data.data} {...view} />;
+  }
+  return (
+    <EmptyState icon={<ChartNoAxesCombined />} title="This dashboard is gone">
+      It was deleted, or belongs to another project. Choose another above.
+    </EmptyState>
   );
 }

@@ -102,7 +102,7 @@ export function DashboardView(props: DashboardViewProps) {
   );
 }
 
-/** The tiles as they are shown, ahead of what is saved. */
+/** Keeps the tiles of a dashboard, and saves changes once they settle. */
 function useLayout(dashboard: Dashboard) {
   const [changed, setChanged] = useState<readonly Tile[]>();
   const stored = (dashboard.layout?.tiles ?? []).map(({ chartId, x, y, w, h }) => ({

@@ -1,5 +1,5 @@
-// Addresses of charts: `charts` shows a dashboard, `charts/edit` builds one chart. The question that
-// is being built is in the address, so that it can be sent as a link.
+// Addresses of charts: `charts` shows a dashboard, `charts/edit` builds one chart. The question is
+// in the address, so that it can be sent as a link.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { parseTimeRange, type TimeRange } from "../../design/time-range.ts";
