@@ -22,7 +22,7 @@ import { DashboardMenu } from "./dashboard-menu.tsx";
 import { DashboardView } from "./dashboard-view.tsx";
 import { OverviewView } from "./overview-view.tsx";
 import { chartsRangeDefault } from "./range-default.ts";
-import { chartsRoute, type ChartsSearch } from "./route.tsx";
+import { type ChartEditSearch, chartsRoute, type ChartsSearch } from "./route.tsx";
 
 export function ChartsPage() {
   const search = chartsRoute.useSearch();
@@ -40,11 +40,12 @@ export function ChartsPage() {
   const shownId = search.dashboard ?? list[0]?.id ?? "overview";
   const shown = list.find(({ id }) => id === shownId);
   const setRange = (next: TimeRange) => setSearch({ range: next });
+  const newSearch = { range, ...(shown && { dashboard: shown.id }) };
   const newChart = () =>
     void navigate({
       to: "/app/p/$projectId/charts/edit",
       params: { projectId },
-      search: { range, ...(shown && { dashboard: shown.id }) },
+      search: newSearch,
     });
   useCommands([
     { id: "charts.new", title: "New chart", keys: "n", run: newChart },
@@ -65,15 +66,7 @@ export function ChartsPage() {
       actions={
         <>
           <TimeRangePicker value={range} onChange={setRange} />
-          <Button asChild variant={arrange ? "secondary" : "primary"} className="button-wide">
-            <Link
-              to="/app/p/$projectId/charts/edit"
-              params={{ projectId }}
-              search={{ range, ...(shown && { dashboard: shown.id }) }}
-            >
-              <Plus aria-hidden /> New chart
-            </Link>
-          </Button>
+          <NewChartLink search={newSearch} />
         </>
       }
       toolbar={
@@ -108,6 +101,17 @@ export function ChartsPage() {
         />
       </div>
     </Page>
+  );
+}
+
+function NewChartLink({ search }: { readonly search: ChartEditSearch }) {
+  const projectId = useCurrentProjectId();
+  return (
+    <Button asChild variant="primary">
+      <Link to="/app/p/$projectId/charts/edit" params={{ projectId }} search={search}>
+        <Plus aria-hidden /> New chart
+      </Link>
+    </Button>
   );
 }
 
