@@ -28,7 +28,7 @@ import { createFileReader } from "./datasets/files/read-file.ts";
 import { createDatasets, type Datasets } from "./datasets/datasets.ts";
 import { createEvaluations, type Evaluations } from "./evaluations/evaluations.ts";
 import { createRunResults, type RunResults } from "./runs/results.ts";
-import { createRuns, type Runs } from "./runs/runs.ts";
+import { createRuns, listedSessions, type Runs } from "./runs/runs.ts";
 import { createExecutionRuns, type ExecutionRuns } from "./executions/execution-runs.ts";
 import { watchExecutions } from "./executions/execution-watch.ts";
 import { createExecutions, type Executions } from "./executions/executions.ts";
@@ -121,6 +121,12 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const runs: Runs = createRuns({
     clusters,
     datasets,
+    async onEnded(sql, project, run) {
+      const sessions = { runId: run.runId, sessionIds: listedSessions(run) };
+      const { runEvents } = tracingOf(project);
+      const open = await runEvents.openSessionIds(sql, project.projectId, sessions);
+      await queue.addAgain(sql, project, open);
+    },
     forgetExecution: (...of) => executions.forget(...of),
   });
   const executions = createExecutions({
@@ -152,7 +158,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     runner,
     eventMemory,
     versions: createMetricVersions({ ...options, codeBytesMax }),
-    why: createWhy({ queue, metrics, tracingOf, scores, failuresMax }),
+    why: createWhy({ queue, metrics, tracingOf, runs, scores, failuresMax }),
     reliability: createReliability({ metrics, clusters }),
     preview: createPreview({
       findMetric: (...named) => metrics.find(...named),
@@ -232,7 +238,7 @@ export function createEvaluationWork(options: EvaluationWorkOptions): Evaluation
   });
   const dispatcher = createDispatcher({
     ...options,
-    ...{ queues: evaluation.queues, items: evaluation.items },
+    ...{ queues: evaluation.queues, items: evaluation.items, runs },
     metrics,
     scores,
     watchWork: async () => {

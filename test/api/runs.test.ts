@@ -308,6 +308,29 @@ describe("the result of a run", () => {
     });
   });
 
+  test("has texts as scores, except for older clients, which refuse them", async () => {
+    const project = await givenAMetricProject(service);
+    const runId = await createRun(project, { name: "texts" });
+    const metrics = { grade: "good", length: 3, right: true };
+    await giveScores(project, { runId, datapoint: "d", metrics });
+    const scoresOf = async (path: string) => {
+      const { datapoints } = await project.ok(`GET ${path}/runs/${runId}/result`);
+      const [{ metrics: scores } = {}] = datapoints as { readonly metrics: Listed }[];
+      return scores?.map(({ name, value }) => [name, value]);
+    };
+
+    expect(await scoresOf("/v1")).toEqual([
+      ["grade", "good"],
+      ["right", true],
+      ["length", 3],
+    ]);
+    expect(await scoresOf("")).toEqual([
+      ["grade", undefined],
+      ["right", true],
+      ["length", 3],
+    ]);
+  });
+
   test("of a run without events is empty", async () => {
     const project = await givenAMetricProject(service);
     const runId = await createRun(project, {});
@@ -402,6 +425,29 @@ describe("two runs", () => {
       events: [{ datapoint_id: "d2", event_1: { metrics: { quality: 2 } } }],
       totalEvents: 3,
     });
+  });
+
+  test("pair sessions, not the events of type session inside of them", async () => {
+    const project = await givenAMetricProject(service);
+    const runs: string[] = [];
+    for (const name of ["older", "newer"]) {
+      const runId = await createRun(project, { name });
+      const sessionId = await giveScores(project, { runId, datapoint: "d", metrics: { a: 1 } });
+      // It began before its session, so it comes first in the order of time.
+      const inner = { event_type: "session", event_name: "inner", source: "evaluation" };
+      const ids = { event_id: `inside ${sessionId}`, session_id: sessionId };
+      const metadata = { run_id: runId, datapoint_id: "d" };
+      await project.ok("POST /events", {
+        event: { ...inner, ...ids, inputs: {}, metadata, start_time: 1_000 },
+      });
+      runs.push(runId);
+    }
+
+    const query = `run_id_1=${runs[1]}&run_id_2=${runs[0]}`;
+    const { events } = await project.ok(`GET /v1/runs/compare/events?${query}`);
+
+    const outer = { event_type: "session", event_name: "on d" };
+    expect(events).toMatchObject([{ datapoint_id: "d", event_1: outer, event_2: outer }]);
   });
 
   test("have scores as events, and a schema", async () => {

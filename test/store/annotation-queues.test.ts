@@ -65,6 +65,7 @@ async function route(): Promise<number> {
     ...{ clusters, scores, items, tracingOf: (place) => tracing.of(place) },
     metrics: { enabledOf: () => Promise.resolve(evaluators) },
     queues: { enabledOf: () => Promise.resolve(queues) },
+    runs: { findEnded: () => Promise.resolve([]) },
     logger: createLogger("silent"),
   });
   let routed = 0;

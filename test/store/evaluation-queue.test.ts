@@ -92,6 +92,7 @@ function aDispatcher(options: Partial<DispatcherOptions> = {}) {
   return createDispatcher({
     ...{ clusters, scores, tracingOf: tracing.of, gatherMs: 0, client },
     queues: { enabledOf: () => Promise.resolve([]) },
+    runs: { findEnded: () => Promise.resolve([]) },
     items: { addMatching: () => Promise.reject(new Error("no queue has filters in this test")) },
     scopes: createScopes(database),
     metrics: {

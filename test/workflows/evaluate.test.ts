@@ -169,7 +169,37 @@ test("a session of a run is scored when it has outputs", async () => {
 
   await vi.waitUntil(async () => Object.keys(await metrics()).length > 0, waiting);
   expect(await metrics()).toEqual({ length: 5 });
-});
+}, 120_000);
+
+test("a session of a run without outputs is scored when the run is completed", async () => {
+  const project = await givenAMetricProject(service);
+  const criteria = "def evaluate(event):\n    return len(outputs)\n";
+  const id = await project.make({ name: "parts", type: "PYTHON", criteria, enabled_in_prod: true });
+  const { run_id: runId } = await project.ok("POST /v1/runs", { name: "silent" });
+  const start = async () =>
+    String(
+      (
+        await project.ok("POST /session/start", {
+          session: { source: "evaluation", session_name: "none", metadata: { run_id: runId } },
+        })
+      )["session_id"],
+    );
+  const sessionId = await start();
+  const outcome = async (event: string) => {
+    const { data } = await project.ok(`GET /v1/metrics/${id}/events/${event}/why`);
+    return (data as { outcome: string }).outcome;
+  };
+  const waiting = { timeout: 60_000, interval: 100 };
+  await vi.waitUntil(async () => (await outcome(sessionId)) === "session_open", waiting);
+
+  await project.ok(`PUT /v1/runs/${String(runId)}`, { status: "completed" });
+
+  await vi.waitUntil(async () => (await outcome(sessionId)) === "scored", waiting);
+  const late = await start();
+  await vi.waitUntil(async () => (await outcome(late)) === "scored", waiting);
+  const { metrics } = await project.ok(`GET /v1/sessions/${sessionId}`);
+  expect(metrics).toEqual({ parts: 0 });
+}, 120_000);
 
 test("what fails says so in its event, and the others are scored", async () => {
   const project = await givenAMetricProject(service);

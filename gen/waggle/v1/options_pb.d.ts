@@ -300,6 +300,14 @@ export declare const nullable: GenExtension<FieldOptions, boolean>;
 export declare const omit_empty: GenExtension<FieldOptions, boolean>;
 
 /**
+ * A Value that is written only as a number or boolean on paths without nulls, whose clients refuse
+ * texts in it.
+ *
+ * @generated from extension: bool numeric_without_nulls = 50108;
+ */
+export declare const numeric_without_nulls: GenExtension<FieldOptions, boolean>;
+
+/**
  * Alias that only older clients send; refused on strict paths.
  *
  * @generated from extension: bool legacy = 50104;

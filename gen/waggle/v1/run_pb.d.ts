@@ -1008,7 +1008,7 @@ export declare type RunDatapointMetric = Message<"waggle.v1.RunDatapointMetric">
   eventType: string;
 
   /**
-   * The score; null if the evaluation failed.
+   * The score; null if the evaluation failed. On the older path only numbers and booleans.
    *
    * @generated from field: google.protobuf.Value value = 4;
    */

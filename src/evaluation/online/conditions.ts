@@ -23,7 +23,7 @@ export const runFilters: readonly FilterInput[] = [
 
 /**
  * Holds for a session without a result. Clients create the sessions of a run first and write their
- * outputs at the end, so such a session of a run is not scored yet.
+ * outputs at the end, so such a session is not scored before its run has ended.
  */
 export const openSessionFilters: readonly FilterInput[] = [
   { field: "event_type", operator: "is", value: "session" },

@@ -6,6 +6,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { createUuid, type ProjectId } from "../../base/ids.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
+import type { Sql } from "../../postgres/database.ts";
 import type { WrittenEvent, WrittenListener } from "../../tracing/events/write-set.ts";
 import type { Scores } from "../scores/scores.ts";
 import { isNeverEvaluated } from "./conditions.ts";
@@ -20,6 +21,8 @@ export type QueueStats = {
 };
 
 export type EvaluationQueue = WrittenListener & {
+  /** Adds stored events in a transaction, so that they are looked at once more. */
+  addAgain(sql: Sql, project: ProjectScope, eventIds: readonly string[]): Promise<void>;
   /** Returns the time since which an event waits to be routed; undefined if it does not wait. */
   waitsSince(project: ProjectScope, eventId: string): Promise<Date | undefined>;
   /** Returns how many of the events wait to be routed. */
@@ -67,6 +70,16 @@ export function createEvaluationQueue(options: EvaluationQueueOptions): Evaluati
     async onWritten(sql, written) {
       const rows = rowsOf(written);
       if (rows.length > 0) await queueStore.insertQueueRows(sql, rows);
+    },
+
+    async addAgain(sql, { projectId }, eventIds) {
+      if (eventIds.length === 0 || !mayTake(projectId)) return;
+      const rows: queueStore.QueueRow[] = [];
+      for (let at = 0; at < eventIds.length; at += eventsPerRowMax) {
+        const part = eventIds.slice(at, at + eventsPerRowMax);
+        rows.push({ projectId, queueId: createUuid(), eventIds: part });
+      }
+      await queueStore.insertQueueRows(sql, rows);
     },
 
     waitsSince: ({ projectId, clusterId }, eventId) =>

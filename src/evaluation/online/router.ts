@@ -14,8 +14,10 @@ import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RoutedEvaluator } from "../metrics/definition.ts";
 import type { QueueItems } from "../queues/items.ts";
 import type { Queues, RoutedQueue } from "../queues/queues.ts";
+import type { Runs } from "../runs/runs.ts";
 import type { QueuedEvent, Scores } from "../scores/scores.ts";
 import { onlineFilters, openSessionFilters, runFilters, sourceFilters } from "./conditions.ts";
+import { findOpenSessions } from "./open-sessions.ts";
 import { isSampled } from "./sampling.ts";
 import * as queueStore from "./queue-store.ts";
 
@@ -34,6 +36,7 @@ export type RouterOptions = {
   };
   readonly queues: Pick<Queues, "enabledOf">;
   readonly items: Pick<QueueItems, "addMatching">;
+  readonly runs: Pick<Runs, "findEnded">;
   readonly tracingOf: TracingOf;
   readonly scores: Pick<Scores, "queueRuns">;
   readonly logger: Pick<Logger, "warn" | "debug">;
@@ -109,7 +112,9 @@ export function createRouter(options: RouterOptions): Router {
     const others = events.filter(({ eventId }) => !online.has(eventId));
     const ofRuns = await matching(project, others, runFilters);
     const ofRunsOnly = others.filter(({ eventId }) => ofRuns.has(eventId));
-    const open = await matching(project, ofRunsOnly, openSessionFilters);
+    const open = await findOpenSessions(options, project, [
+      ...(await matching(project, ofRunsOnly, openSessionFilters)),
+    ]);
     return events
       .filter(({ eventId }) => online.has(eventId) || (ofRuns.has(eventId) && !open.has(eventId)))
       .map((event) => ({ ...event, isOfRun: ofRuns.has(event.eventId) }));

@@ -71,6 +71,11 @@ export type Runs = {
   create(project: ProjectScope, options: CreateRunOptions): Promise<Run>;
   /** Returns undefined if the project has no such run. */
   find(project: ProjectScope, runId: string): Promise<RunRow | undefined>;
+  /**
+   * Returns the runs of ids that have ended. A run that is ending counts: in a transaction, the
+   * answer holds until its commit.
+   */
+  findEnded(project: ProjectScope, runIds: readonly string[]): Promise<readonly string[]>;
   /** Throws NOT_FOUND. */
   get(project: ProjectScope, runId: string): Promise<Run>;
   /** Changes the given fields. Throws NOT_FOUND, and INVALID_ARGUMENT naming the field. */
@@ -94,6 +99,8 @@ export type Runs = {
 export type RunsOptions = {
   readonly clusters: Pick<Clusters, "database">;
   readonly datasets: Pick<Datasets, "find">;
+  /** Called in the transaction that ends a run, before its commit. */
+  readonly onEnded?: (sql: Sql, project: ProjectScope, run: RunRow) => Promise<void>;
   /** Called with each run that is deleted. */
   readonly forgetExecution?: (project: ProjectScope, runId: string) => Promise<void>;
 };
@@ -151,7 +158,9 @@ export function createRuns(options: RunsOptions): Runs {
       : before.datasetVersion;
     const row = { ...fields, runId: before.runId, datasetVersion: version };
     await store.updateRun(sql, project.projectId, row);
-    return find(sql, project, before.runId);
+    const after = await find(sql, project, before.runId);
+    if (!isEnded(before) && isEnded(after)) await options.onEnded?.(sql, project, after);
+    return after;
   }
 
   return {
@@ -173,13 +182,17 @@ export function createRuns(options: RunsOptions): Runs {
         const made = { ...fields, runId, datasetVersion, report, createdBy };
         const isNew = await store.insertRun(sql, projectId, made);
         const found = await find(sql, project, runId, true);
-        return isNew ? found : applyChange(sql, project, found, change);
+        if (!isNew) return applyChange(sql, project, found, change);
+        if (isEnded(found)) await options.onEnded?.(sql, project, found);
+        return found;
       });
       return withDataset(project, row);
     },
 
     find: async (project, runId) =>
       isRecordId(runId) ? store.findRun(sqlOf(project), project.projectId, runId) : undefined,
+
+    findEnded: (project, runIds) => store.listEnded(sqlOf(project), project.projectId, runIds),
 
     get: async (project, runId) => withDataset(project, await find(sqlOf(project), project, runId)),
 
@@ -299,6 +312,10 @@ function merge(before: RunFields, change: RunChange): RunFields {
     refuse("metadata", `the run has more than ${runBytesMax} bytes as JSON`);
   }
   return fields;
+}
+
+function isEnded({ status }: Pick<RunRow, "status">): boolean {
+  return store.endedStatuses.includes(status);
 }
 
 function parseStatus(text: string): RunStatus {

@@ -11,6 +11,9 @@ type Fragment = PendingQuery<Row[]>;
 export const runStatuses = ["pending", "running", "completed", "failed", "cancelled"] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
+/** Statuses of runs that go on no longer. */
+export const endedStatuses: readonly RunStatus[] = ["completed", "failed", "cancelled"];
+
 /** A reviewer's comment, on one result or on all. */
 export type ReviewComment = {
   readonly text: string;
@@ -125,6 +128,25 @@ export async function findRun(
     ${selectRuns(sql, projectId)} and run_id = ${escapeText(runId)}
     ${lock ? sql`for update` : sql``}`;
   return row && toRow(row);
+}
+
+/**
+ * Returns the runs of ids that have ended. Waits for changes of these runs that are being
+ * committed.
+ */
+export async function listEnded(
+  sql: Sql,
+  projectId: string,
+  runIds: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await sql<{ run_id: string; status: RunStatus }[]>`
+    select run_id, status
+    from runs
+    where project_id = ${projectId} and run_id = any(${runIds.map(escapeText)}::text[])
+    for share`;
+  return rows
+    .filter(({ status }) => endedStatuses.includes(status))
+    .map(({ run_id: id }) => unescapeText(id));
 }
 
 /** Returns the columns that a client's fields fill, and the version of the dataset. */

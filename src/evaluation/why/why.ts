@@ -14,8 +14,10 @@ import {
   runFilters,
   sourceFilters,
 } from "../online/conditions.ts";
+import { findOpenSessions } from "../online/open-sessions.ts";
 import type { EvaluationQueue } from "../online/queue.ts";
 import { samplingNumber } from "../online/sampling.ts";
+import type { Runs } from "../runs/runs.ts";
 import type { MetricCounts, RunRecord, Scores } from "../scores/scores.ts";
 import { describeFilter, describeRun } from "./describe.ts";
 
@@ -67,6 +69,7 @@ export type WhyOptions = {
   readonly queue: Pick<EvaluationQueue, "waitsSince">;
   readonly metrics: Pick<Metrics, "get">;
   readonly tracingOf: TracingOf;
+  readonly runs: Pick<Runs, "findEnded">;
   readonly scores: Pick<Scores, "runsOf" | "countMetric">;
   /** Failures in a row that disable an evaluator. */
   readonly failuresMax: number;
@@ -213,15 +216,19 @@ async function explainGroundTruth(
 }
 
 async function explainOpenSession(
-  { tracingOf }: WhyOptions,
-  { project: { projectId, ...place }, eventId, isOfRun }: Facts,
+  options: WhyOptions,
+  { project, eventId, isOfRun }: Facts,
 ): Promise<Reason | undefined> {
   if (!isOfRun) return undefined;
-  const { selection } = tracingOf(place);
-  if ((await selection.explain(projectId, eventId, openSessionFilters)) !== -1) return undefined;
+  const { selection } = options.tracingOf(project);
+  const unmet = await selection.explain(project.projectId, eventId, openSessionFilters);
+  if (unmet !== -1 || (await findOpenSessions(options, project, [eventId])).size === 0) {
+    return undefined;
+  }
   const message =
     "The session belongs to an experiment run and has neither outputs nor an error yet. The " +
-    "metric runs on it when one of them is written; a backfill runs on it as it is.";
+    "metric runs on it when one of them is written, or when the run is completed; a backfill " +
+    "runs on it as it is.";
   return { outcome: "session_open", message };
 }
 

@@ -45,6 +45,13 @@ export type RunEvents = {
   ): Promise<readonly RunEvent[]>;
   /** Returns pages of the ids of all events in the sessions of a run. */
   idPages(projectId: ProjectId, sessions: RunSessions): AsyncGenerator<readonly string[], void>;
+  /** Returns the sessions of a run that have neither outputs nor an error, in a transaction. */
+  openSessionIds(sql: Sql, projectId: ProjectId, sessions: RunSessions): Promise<readonly string[]>;
+  /** Returns the runs that events of ids name, with the events. */
+  runsOf(
+    projectId: ProjectId,
+    eventIds: readonly string[],
+  ): Promise<readonly { readonly eventId: string; readonly runId: string }[]>;
   /** Returns how the model calls of ids ended, without absent ones. */
   outcomes(projectId: ProjectId, eventIds: readonly string[]): Promise<readonly CallOutcome[]>;
   /**
@@ -96,6 +103,10 @@ export function createRunEvents(
         if (page.length > 0) yield page;
       } while (page.length === idsOfPage);
     },
+
+    openSessionIds: store.listOpenSessionIds,
+
+    runsOf: (projectId, eventIds) => store.listRunsOfEvents(database.sql(), projectId, eventIds),
 
     outcomes: (projectId, eventIds) => store.listOutcomes(database.sql(), projectId, eventIds),
 

@@ -59,6 +59,38 @@ export async function listEventIds(
   return rows.map(({ event_id: id }) => unescapeText(id));
 }
 
+/** Returns the sessions of a run that have neither outputs nor an error. */
+export async function listOpenSessionIds(
+  sql: Sql,
+  projectId: string,
+  sessions: RunSessions,
+): Promise<readonly string[]> {
+  const rows = await sql<{ event_id: string }[]>`
+    select e.event_id
+    from (${selectSessions(sql, projectId, sessions)}) as named
+    join events as e on e.project_id = ${projectId} and e.session_id = named.session_id
+    where e.event_type = 'session' and e.event_id = e.session_id
+      and e.outputs = '{}' and e.error is null
+    order by e.event_id`;
+  return rows.map(({ event_id: id }) => unescapeText(id));
+}
+
+/** Returns the runs that events of ids name in their metadata, with the events. */
+export async function listRunsOfEvents(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<readonly { readonly eventId: string; readonly runId: string }[]> {
+  const rows = await sql<{ event_id: string; run_id: string | null }[]>`
+    select event_id, metadata ->> 'run_id' as run_id
+    from events
+    where project_id = ${projectId} and event_id = any(${eventIds.map(escapeText)}::text[])
+      and event_type <> 'pending'`;
+  return rows.flatMap(({ event_id: eventId, run_id: runId }) =>
+    runId === null ? [] : [{ eventId: unescapeText(eventId), runId: unescapeText(runId) }],
+  );
+}
+
 /** How a model call ended: its cost, if that is known, and its error. */
 export type CallOutcome = {
   readonly eventId: string;

@@ -7,6 +7,7 @@ import {
   legacy,
   lenient_items,
   nullable,
+  numeric_without_nulls,
   omit_empty,
   projection,
   unix_ms,
@@ -33,6 +34,7 @@ export type FieldTreatment = {
   readonly isUnixMs: boolean;
   readonly isNullable: boolean;
   readonly isOmittedEmpty: boolean;
+  readonly isNumericWithoutNulls: boolean;
   readonly isLegacy: boolean;
   readonly hasLenientItems: boolean;
 };
@@ -42,6 +44,7 @@ export function treatmentOf(field: DescField): FieldTreatment {
     isUnixMs: isOn(field, unix_ms),
     isNullable: isOn(field, nullable),
     isOmittedEmpty: isOn(field, omit_empty),
+    isNumericWithoutNulls: isOn(field, numeric_without_nulls),
     isLegacy: isOn(field, legacy),
     hasLenientItems: isOn(field, lenient_items),
   };

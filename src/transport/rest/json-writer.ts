@@ -9,6 +9,7 @@ import {
   ScalarType,
   toJson,
 } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import type { Steps } from "../../base/paced.ts";
 import { formatTimeNumber, formatTimeText } from "./answer-times.ts";
@@ -93,7 +94,7 @@ function fieldWriter(field: DescField): FieldWriter {
       if (member.case === name) json[key] = write(member.value, context);
     };
   }
-  const { isNullable, isOmittedEmpty } = treatmentOf(field);
+  const { isNullable, isOmittedEmpty, isNumericWithoutNulls } = treatmentOf(field);
   const isList = field.fieldKind === "list";
   const isMessage = field.fieldKind === "message" && !isStruct(field.message);
   return (record, json, context, isNested) => {
@@ -105,6 +106,7 @@ function fieldWriter(field: DescField): FieldWriter {
       return;
     }
     if (isOmittedEmpty && isEmpty(value)) return;
+    if (isNumericWithoutNulls && context.isNullFree && !isNumeric(value)) return;
     if (
       isList &&
       isNested &&
@@ -118,6 +120,12 @@ function fieldWriter(field: DescField): FieldWriter {
     const isInside = isMessage && isNested && context.projections !== undefined;
     json[key] = write(value, isInside ? { ...context, projections: undefined } : context);
   };
+}
+
+/** Returns whether a message of google.protobuf.Value holds a number or a boolean. */
+function isNumeric(value: unknown): boolean {
+  const { kind } = value as Value;
+  return kind.case === "numberValue" || kind.case === "boolValue";
 }
 
 function isEmpty(value: unknown): boolean {
