@@ -85,6 +85,15 @@ export const fieldValuesMax = 100;
 export const fieldValueEventsMax = 50_000;
 export const fieldValueLengthMax = 256;
 
+/**
+ * Maximum projects that are counted for an archival, and for one in a list; events of either kind;
+ * archivals of a page.
+ */
+export const archivalProjectsMax = 10_000;
+export const listedArchivalProjectsMax = 1_000;
+export const archivalEventsMax = 50_000;
+export const archivalsPageMax = 50;
+
 /** Maximum events of a full tree; the skeleton and the stream have no limit. */
 export const treeEventsMax = 20_000;
 

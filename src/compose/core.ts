@@ -1,6 +1,7 @@
 // The object graph of a process, without logic: stores behind services, in the order of the
 // modules. The service and the worker of one process share it.
 
+import { createArchiveLog } from "../access/audit/archive-log.ts";
 import { createAudit } from "../access/audit/audit.ts";
 import { createEncryptionKeys } from "../access/encryption-keys.ts";
 import { createAccessChanges } from "../access/changes/changes.ts";
@@ -12,6 +13,7 @@ import { loadManifest } from "../access/roles/manifest.ts";
 import { createAddressGuard } from "../base/address-guard.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
+import { createArchivals } from "../controlplane/archivals/archivals.ts";
 import { createTemporalPage } from "../controlplane/deployment/temporal-page.ts";
 import { createControlplane } from "../controlplane/controlplane.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
@@ -25,6 +27,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import { createOutbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
+import { createArchiveReads } from "../tracing/archive/archive-reads.ts";
 import { createAlerts } from "../tracing/alerts/alerts.ts";
 import { createRetention } from "../tracing/retention/retention.ts";
 import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
@@ -111,6 +114,7 @@ export async function createCore(options: CoreOptions) {
     members: people.members,
     assignment: config.dataplaneAssignment,
   });
+  const temporalPage = createTemporalPage(config.temporal);
   const prices = createPrices();
   const tracing = createTracing({
     clusters,
@@ -138,7 +142,13 @@ export async function createCore(options: CoreOptions) {
     manifest,
     people,
     controlplane,
-    temporalPage: createTemporalPage(config.temporal),
+    temporalPage,
+    archivals: createArchivals({
+      ...given,
+      temporalPage,
+      archiveLog: createArchiveLog(database),
+      archiveReads: createArchiveReads((clusterId) => clusters.database(clusterId)),
+    }),
     tracing,
     tracingOf,
     notifications,

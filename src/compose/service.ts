@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
 import { AlertService } from "../../gen/waggle/v1/alert_pb.js";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
+import { ArchivalService } from "../../gen/waggle/v1/archival_pb.js";
 import { BudgetService } from "../../gen/waggle/v1/budget_pb.js";
 import { ChartService } from "../../gen/waggle/v1/chart_pb.js";
 import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
@@ -64,6 +65,7 @@ import type { Core } from "./core.ts";
 import { parquetFile } from "../base/parquet-file.ts";
 import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
 import type { Config } from "../config.ts";
+import { archivalHandlers } from "../controlplane/archivals/handlers.ts";
 import { deploymentHandlers } from "../controlplane/deployment/handlers.ts";
 import {
   dataplaneHandlers,
@@ -234,6 +236,7 @@ function addAccessServices(router: ServiceRouter, core: Core): void {
   router.service(MemberService, memberHandlers(core.people.members, core.manifest));
   router.service(MeService, meHandlers());
   router.service(AuditService, auditHandlers(core.audit));
+  router.service(ArchivalService, archivalHandlers(core.archivals));
   router.service(ApiKeyService, apiKeyHandlers(core.keys, core.policies));
 }
 

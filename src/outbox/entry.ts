@@ -155,12 +155,17 @@ const archiveTypes = {
   project: "archiveProject",
 } as const satisfies Record<ArchiveInput["level"], WorkflowType>;
 
+/** Returns the id of the workflow that archives the contents of a scope. */
+export function archiveWorkflowId(level: ArchiveInput["level"], id: string): string {
+  return `archive-${level}-${id}`;
+}
+
 /** Returns the entry for the workflow that archives the contents of a scope. */
 export function archiveEntry(input: ArchiveInput): OutboxEntry {
   const { level, id, orgId, actor } = input;
   return {
     workflowType: archiveTypes[level],
-    workflowId: `archive-${level}-${id}`,
+    workflowId: archiveWorkflowId(level, id),
     input,
     orgId,
     scopeId: id,

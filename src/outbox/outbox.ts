@@ -13,6 +13,8 @@ export type Outbox = {
    * Throws outside a transaction: the change and its workflow belong together.
    */
   append(entry: OutboxEntry): Promise<void>;
+  /** Tells whether a requested workflow has not started yet. */
+  isWaiting(workflowId: string): Promise<boolean>;
 };
 
 export function createOutbox(database: Database): Outbox {
@@ -21,5 +23,6 @@ export function createOutbox(database: Database): Outbox {
       if (!database.isInTransaction()) throw new Error("outbox.append outside a transaction");
       await store.insertEntry(database.sql(), entry);
     },
+    isWaiting: (workflowId) => store.isWaiting(database.sql(), workflowId),
   };
 }

@@ -19,6 +19,13 @@ export async function insertEntry(sql: Sql, entry: OutboxEntry): Promise<void> {
   await sql`select pg_notify(${outboxChannel}, '')`;
 }
 
+/** Tells whether an entry has not been started. Started ones are deleted some time later. */
+export async function isWaiting(sql: Sql, workflowId: string): Promise<boolean> {
+  const [row] = await sql`
+    select 1 from outbox where workflow_id = ${workflowId} and started_at is null`;
+  return row !== undefined;
+}
+
 /**
  * Locks due entries until the transaction ends, the longest due first. Skips entries that another
  * relay has locked.

@@ -13,7 +13,7 @@ import { addKey, addMember, type KeyRoot, type Tenant, withKey } from "../suppor
 import { event, nowhere, type Row } from "./access-rows.ts";
 
 export const routeLevels: readonly (readonly [RegExp, ScopeLevel])[] = [
-  [/ \/v1\/orgs\//, "org"],
+  [/ \/v1\/(orgs\/|archivals)/, "org"],
   [/ \/v1\/virtual_dataplanes\//, "dataplane"],
   [/ \/v1\/workspaces\//, "workspace"],
   [/ \/v1\/projects\//, "project"],
@@ -98,6 +98,9 @@ export async function giveState(service: TestService, tenant: Tenant, row: Row):
     ids["run_id"] = await addRun(service, tenant);
     const state = need === "execution" ? "running" : "cancelled";
     await addExecution(service.database, tenant, ids["run_id"], state);
+  } else if (need === "archival") {
+    ids["scope_type"] = "project";
+    ids["scope_id"] = await addArchival(service, tenant);
   } else if (need === "alias") {
     ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {
@@ -114,6 +117,21 @@ export function fillIn({ route, body }: Row, ids: Ids): Filled {
     path: fill(route.split(" ")[1] ?? ""),
     body: body === undefined ? undefined : fill(JSON.stringify(withOwnName(body))),
   };
+}
+
+/** Creates a second project and archives it; returns its id. */
+async function addArchival(service: TestService, tenant: Tenant): Promise<string> {
+  const key = await withKey(service.database, tenant, { kind: "control_plane", root: "org" });
+  const headers = { ...key, "content-type": "application/json" };
+  const projects = `${service.url}/v1/workspaces/${tenant.workspaceId}/projects`;
+  const body = JSON.stringify({ name: "archived" });
+  const created = await fetch(projects, { method: "POST", headers, body });
+  const { data } = (await created.json()) as { readonly data: { readonly id: string } };
+  const archived = await fetch(`${service.url}/v1/projects/${data.id}`, {
+    ...{ method: "DELETE", headers: key },
+  });
+  expect(archived.status).toBe(200);
+  return data.id;
 }
 
 /** Stores an event, with its session. */

@@ -27,6 +27,7 @@ export type Need =
   | "tool"
   | "credential"
   | "alias"
+  | "archival"
   | KeyKind
   | Created;
 
@@ -768,6 +769,16 @@ export const contractParts = {
     ...scopeRows,
     ...memberRows,
     row(`GET ${org}/audit_log`, "ListAuditLog", "org.audit_log.list", controlPlane),
+    ...["GET /v1/archivals/{scope_type}/{scope_id}", "GET /v1/archivals?org_id={org_id}"].map(
+      (route) =>
+        row(
+          route,
+          route.includes("?") ? "ListArchivals" : "GetArchival",
+          "org.audit_log.list",
+          controlPlane,
+          { need: "archival" },
+        ),
+    ),
     row("GET /v1/me", "GetMe", "system.me.get", everyKind),
   ],
   keys: [

@@ -86,6 +86,64 @@ export async function countEvents(
   return row ?? { left: 0, done: 0 };
 }
 
+/**
+ * Returns how many of these projects have events, totals of sessions or fields. The order makes
+ * Postgres look up each project by the primary keys, whatever its statistics say.
+ */
+export async function countUnfinished(sql: Sql, projectIds: readonly string[]): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count
+    from unnest(${projectIds}::uuid[]) as given (project_id)
+    left join lateral (
+      select true as is_there
+      from events
+      where project_id = given.project_id
+      order by event_id
+      limit 1
+    ) as event on true
+    left join lateral (
+      select true as is_there
+      from session_totals
+      where project_id = given.project_id
+      order by session_id
+      limit 1
+    ) as total on true
+    left join lateral (
+      select true as is_there
+      from event_fields
+      where project_id = given.project_id
+      order by event_type, field
+      limit 1
+    ) as field on true
+    where event.is_there or total.is_there or field.is_there`;
+  return row?.count ?? 0;
+}
+
+/** Counts the unmoved and the moved events of projects, up to one more than `max` each. */
+export async function countSomeEvents(
+  sql: Sql,
+  projectIds: readonly string[],
+  max: number,
+): Promise<{ readonly left: number; readonly done: number }> {
+  const count = (table: "events" | "archived_events") => sql`
+    select count(*)::integer
+    from (
+      select 1
+      from unnest(${projectIds}::uuid[]) as given (project_id)
+      cross join lateral (
+        select event_id
+        from ${sql(table)}
+        where project_id = given.project_id
+        order by event_id
+        limit ${max + 1}
+      ) as event
+      limit ${max + 1}
+    ) as counted`;
+  const [row] = await sql<{ left: number; done: number }[]>`
+    select (${count("events")}) as left, (${count("archived_events")}) as done`;
+  return row ?? { left: 0, done: 0 };
+}
+
 /** Deletes at most `limit` totals of sessions; returns the number of deleted rows. */
 export async function deleteTotals(sql: Sql, projectId: string, limit: number): Promise<number> {
   const { count } = await sql`
