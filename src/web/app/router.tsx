@@ -2,6 +2,7 @@
 // parameters are and loads its component when it is first opened.
 
 import { createRoute, createRouter, redirect } from "@tanstack/react-router";
+import { alertEditRoute, alertRoute, alertsRoute } from "./pages/alerts/route.tsx";
 import { chartEditRoute, chartsRoute } from "./pages/charts/route.tsx";
 import { componentsRoute } from "./pages/components/route.tsx";
 import { tracesRoute } from "./pages/traces/route.tsx";
@@ -41,7 +42,15 @@ const routeTree = rootRoute.addChildren([
   homeRoute,
   signedInRoute,
   componentsRoute,
-  projectRoute.addChildren([projectIndexRoute, tracesRoute, chartsRoute, chartEditRoute]),
+  projectRoute.addChildren([
+    projectIndexRoute,
+    tracesRoute,
+    chartsRoute,
+    chartEditRoute,
+    alertsRoute,
+    alertEditRoute,
+    alertRoute,
+  ]),
 ]);
 
 export const router = createRouter({

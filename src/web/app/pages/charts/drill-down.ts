@@ -23,7 +23,8 @@ const fieldOfColumn: Readonly<Record<string, string>> = {
   latency: "duration",
 };
 
-function fieldOf(name: string): string {
+/** Returns the field of filters for a name that charts have. */
+export function eventFilterField(name: string): string {
   return fieldOfColumn[name] ?? name;
 }
 
@@ -75,7 +76,7 @@ function splitFilters(
   isOther: boolean,
 ): readonly FilterRow[] {
   if (splitBy === undefined) return [];
-  const field = fieldOf(splitBy);
+  const field = eventFilterField(splitBy);
   if (isOther) {
     return namedSplits(answer).map((value) => ({ field, operator: "is not", value }));
   }
@@ -99,7 +100,7 @@ function boundFilters(
   { buckets }: Answer,
   bucket: Bucket & { kind: "bounds" },
 ): readonly FilterRow[] {
-  const field = fieldOf(measures[0]?.metric ?? "duration");
+  const field = eventFilterField(measures[0]?.metric ?? "duration");
   const isLast = buckets.at(-1) === bucket;
   const least = (value: number): number => Math.max(Math.abs(value) * 1e-12, 1e-12);
   return [

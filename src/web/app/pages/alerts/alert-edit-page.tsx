@@ -1,0 +1,108 @@
+// The form of an alert, with the values of past periods beside it and the threshold as a line.
+
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { AlertForm } from "./alert-form.tsx";
+import { AlertPreview } from "./alert-preview.tsx";
+import { type Draft, draftDefault, fromAlert, toAlertFields, toNumber } from "./draft.ts";
+import { alertEditRoute } from "./route.tsx";
+import { SecretDialog } from "./secret-dialog.tsx";
+import "../charts/chart-edit-page.css";
+import "./alert-page.css";
+
+export function AlertEditPage() {
+  const { alert: alertId } = alertEditRoute.useSearch();
+  const stored = useRpc(
+    AlertService.method.getAlert,
+    { alertId: alertId ?? "" },
+    { isEnabled: alertId !== undefined },
+  );
+  if (stored.error) {
+    return (
+      <Page title="Alert">
+        <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />
+      </Page>
+    );
+  }
+  const alert = stored.data?.data;
+  if (alertId !== undefined && !alert) return <Loading what="Loading the alert" />;
+  return (
+    <Editor
+      key={alertId ?? "new"}
+      alertId={alertId}
+      first={alert ? fromAlert(alert) : draftDefault}
+    />
+  );
+}
+
+type EditorProps = { readonly alertId: string | undefined; readonly first: Draft };
+
+function Editor({ alertId, first }: EditorProps) {
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const [draft, setDraft] = useState(first);
+  const [made, setMade] = useState<{ readonly id: string; readonly secret: string }>();
+  const open = (id: string) =>
+    void navigate({
+      to: "/app/p/$projectId/alerts/$alertId",
+      params: { projectId, alertId: id },
+    });
+  const options = {
+    changes: [AlertService.method.listAlerts, AlertService.method.getAlert],
+    onDone: (answer: { data?: { id: string }; signingSecret?: string | undefined }) => {
+      const id = answer.data?.id ?? "";
+      showToast({ text: "Saved the alert" });
+      if (answer.signingSecret) setMade({ id, secret: answer.signingSecret });
+      else open(id);
+    },
+  };
+  const create = useRpcMutation(AlertService.method.createAlert, options);
+  const update = useRpcMutation(AlertService.method.updateAlert, options);
+  const canSave = draft.name.trim() !== "" && toNumber(draft.value) !== undefined;
+  const save = (): void => {
+    if (!canSave) return;
+    if (alertId === undefined) create.mutate({ alert: toAlertFields(draft) });
+    else update.mutate({ alertId, alert: toAlertFields(draft) });
+  };
+  useCommands([{ id: "alert.save", title: "Save the alert", keys: "mod+Enter", run: save }]);
+  const error = create.error ?? update.error;
+  return (
+    <Page
+      title={alertId === undefined ? "New alert" : "Change alert"}
+      breadcrumb={
+        <>
+          <Link to="/app/p/$projectId/alerts" params={{ projectId }}>
+            Alerts
+          </Link>
+          <span aria-hidden>/</span>
+          <span className="truncate">{alertId === undefined ? "New alert" : first.name}</span>
+        </>
+      }
+      actions={
+        <Button
+          variant="primary"
+          disabled={!canSave}
+          title={canSave ? undefined : "Give a name and a threshold first"}
+          busyLabel={(create.isPending || update.isPending) && "Saving…"}
+          onClick={save}
+        >
+          Save alert
+        </Button>
+      }
+    >
+      <div className="chart-edit">
+        <AlertForm draft={draft} error={error} isNew={alertId === undefined} onChange={setDraft} />
+        <AlertPreview draft={draft} error={error} />
+      </div>
+      <SecretDialog secret={made?.secret} onClose={() => open(made?.id ?? "")} />
+    </Page>
+  );
+}

@@ -1,0 +1,223 @@
+// The fields of an alert: what is checked, when it triggers, who hears of it.
+
+import { useMemo } from "react";
+import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+import { useRpc } from "../../api/query.ts";
+import { FilterBar } from "../../design/filter-bar.tsx";
+import { Field, Input, Select, TextArea } from "../../design/input.tsx";
+import { fieldsOf, measureFields } from "../charts/catalogue.ts";
+import { faultOf } from "../charts/faults.ts";
+import { FieldPicker } from "../charts/field-picker.tsx";
+import { aggregationOf, type Draft } from "./draft.ts";
+import { TargetFields } from "./target-fields.tsx";
+
+export type AlertFormProps = {
+  readonly draft: Draft;
+  readonly error: ApiError | null;
+  readonly isNew: boolean;
+  readonly onChange: (draft: Draft) => void;
+};
+
+const types = [
+  { value: "AGGREGATE", label: "A value over all events" },
+  { value: "PER_EVENT", label: "Any single event" },
+  { value: "DRIFT", label: "A change from the period before" },
+];
+const aggregations = ["AVERAGE", "SUM", "MEDIAN", "P90", "P95", "P99", "MIN", "MAX", "COUNT"];
+const operators = [
+  { value: "greater_than", label: "is above" },
+  { value: "greater_than_or_equal", label: "is at or above" },
+  { value: "less_than", label: "is below" },
+  { value: "less_than_or_equal", label: "is at or below" },
+];
+const frequencies = ["HOURLY", "DAILY", "WEEKLY", "MONTHLY"].map((value) => ({
+  value,
+  label: `Each ${{ HOURLY: "hour", DAILY: "day", WEEKLY: "week", MONTHLY: "month" }[value]}`,
+}));
+
+export function AlertForm({ draft, error, isNew, onChange }: AlertFormProps) {
+  const fault = (field: string) => faultOf(error, field);
+  const set = (change: Partial<Draft>) => onChange({ ...draft, ...change });
+  return (
+    <form className="alert-form" onSubmit={(event) => event.preventDefault()}>
+      <Field label="Name" error={fault("name")}>
+        {({ isInvalid, ...ids }) => (
+          <Input
+            {...ids}
+            isInvalid={isInvalid}
+            maxLength={256}
+            placeholder="Slow answers"
+            value={draft.name}
+            onChange={(event) => set({ name: event.target.value })}
+          />
+        )}
+      </Field>
+      <Measured draft={draft} fault={fault} set={set} />
+      <Triggers draft={draft} fault={fault} set={set} />
+      <TargetFields draft={draft} error={error} isNew={isNew} set={set} />
+      <Field label="Description" hint="Stands in the notification.">
+        {({ isInvalid, ...ids }) => (
+          <TextArea
+            {...ids}
+            isInvalid={isInvalid}
+            maxLength={10_000}
+            value={draft.description}
+            onChange={(event) => set({ description: event.target.value })}
+          />
+        )}
+      </Field>
+    </form>
+  );
+}
+
+type PartProps = {
+  readonly draft: Draft;
+  readonly fault: (field: string) => string | undefined;
+  readonly set: (change: Partial<Draft>) => void;
+};
+
+function Measured({ draft, fault, set }: PartProps) {
+  const { data: schema } = useRpc(ExportService.method.getEventSchema, {}, { staleMs: 60_000 });
+  const fields = useMemo(() => fieldsOf(schema?.fields ?? []), [schema]);
+  const isPerEvent = draft.alertType === "PER_EVENT";
+  return (
+    <fieldset>
+      <legend>What is checked</legend>
+      <Field label="Kind" error={fault("alert_type")}>
+        {({ id }) => (
+          <Select
+            id={id}
+            value={draft.alertType}
+            options={types}
+            onChange={(alertType) => set({ alertType })}
+          />
+        )}
+      </Field>
+      <div className="alert-pair">
+        {isPerEvent ? null : (
+          <Field label="Aggregation" error={fault("aggregation")}>
+            {({ id }) => (
+              <Select
+                id={id}
+                disabled={draft.projection === "event_count"}
+                value={aggregationOf(draft)}
+                options={aggregations.map((value) => ({ value, label: value.toLowerCase() }))}
+                onChange={(aggregation) => set({ aggregation })}
+              />
+            )}
+          </Field>
+        )}
+        <Field label="Measure" error={fault("projections")}>
+          {({ id }) => (
+            <FieldPicker
+              id={id}
+              label="Measure"
+              fields={measureFields(fields).filter(
+                ({ name }) => !isPerEvent || name !== "event_count",
+              )}
+              value={draft.projection}
+              onChange={(projection) => set({ projection })}
+            />
+          )}
+        </Field>
+      </div>
+      <div className="field" role="group" aria-label="Filters">
+        <FilterBar
+          filters={draft.filters}
+          fields={fields}
+          onChange={(filters) => set({ filters })}
+        />
+        {fault("filters") === undefined ? null : <p data-error="true">{fault("filters")}</p>}
+      </div>
+      <Field label="How often" error={fault("frequency")} hint="Periods are in UTC.">
+        {({ id, "aria-describedby": textId }) => (
+          <Select
+            id={id}
+            aria-describedby={textId}
+            value={draft.frequency}
+            options={frequencies}
+            onChange={(frequency) => set({ frequency })}
+          />
+        )}
+      </Field>
+    </fieldset>
+  );
+}
+
+const unitHints: Readonly<Record<string, string>> = {
+  duration: "In milliseconds.",
+  cost: "In US dollars.",
+  error_rate: "A share: 0.05 is 5 %.",
+};
+
+function Triggers({ draft, fault, set }: PartProps) {
+  const { alertType, projection } = draft;
+  const hint = alertType === "DRIFT" ? "In percent." : unitHints[projection];
+  return (
+    <fieldset>
+      <legend>When it triggers</legend>
+      <div className="alert-pair">
+        <Field label="The value" error={fault("thresholds.critical.operator")}>
+          {({ id }) => (
+            <Select
+              id={id}
+              value={draft.operator}
+              options={operators}
+              onChange={(operator) => set({ operator })}
+            />
+          )}
+        </Field>
+        <NumberField
+          label="Threshold"
+          hint={hint}
+          error={fault("thresholds")}
+          value={draft.value}
+          onChange={(value) => set({ value })}
+        />
+      </div>
+      <div className="alert-pair">
+        {alertType === "PER_EVENT" ? null : (
+          <NumberField
+            label="Resolved when back past"
+            hint="Empty: when it no longer triggers."
+            value={draft.resolvedValue}
+            onChange={(resolvedValue) => set({ resolvedValue })}
+          />
+        )}
+        <NumberField
+          label="Events at least"
+          hint="Fewer say nothing."
+          error={fault("minimum_sample_size")}
+          value={draft.samples}
+          onChange={(samples) => set({ samples })}
+        />
+      </div>
+    </fieldset>
+  );
+}
+
+type NumberFieldProps = {
+  readonly label: string;
+  readonly hint?: string | undefined;
+  readonly error?: string | undefined;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+};
+
+function NumberField({ label, hint, error, value, onChange }: NumberFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {({ isInvalid, ...ids }) => (
+        <Input
+          {...ids}
+          isInvalid={isInvalid}
+          type="number"
+          step="any"
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}

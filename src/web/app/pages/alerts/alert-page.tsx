@@ -1,0 +1,277 @@
+// One alert: its state and condition, the values that its checks saw, and every delivery.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { EllipsisVertical, Pause, Pencil, Play, Volume2, VolumeX } from "lucide-react";
+import { useState } from "react";
+import { type Alert, AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Badge, Status } from "../../design/badge.tsx";
+import { Button, IconButton } from "../../design/button.tsx";
+import { Menu } from "../../design/menu.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { Tabs } from "../../design/tabs.tsx";
+import { KeyValue, Time } from "../../design/values.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { Checks } from "./checks.tsx";
+import { Deliveries } from "./deliveries.tsx";
+import { SecretDialog } from "./secret-dialog.tsx";
+import { TargetLine } from "./target-line.tsx";
+import { TestButton } from "./test-button.tsx";
+import { describeCondition, formatOfThreshold, signs, stateTones } from "./alert-words.ts";
+import { alertRoute, type AlertSearch } from "./route.tsx";
+import "./alert-page.css";
+
+const changes = [AlertService.method.getAlert, AlertService.method.listAlerts];
+
+export function AlertPage() {
+  const { alertId } = alertRoute.useParams();
+  const { data, error, refetch } = useRpc(
+    AlertService.method.getAlert,
+    { alertId },
+    { refreshMs: 30_000 },
+  );
+  const alert = data?.data;
+  if (error) {
+    return (
+      <Page title="Alert" breadcrumb={<Back />}>
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      </Page>
+    );
+  }
+  return alert ? <AlertView alert={alert} /> : <Loading what="Loading the alert" />;
+}
+
+function Back() {
+  const projectId = useCurrentProjectId();
+  return (
+    <Link to="/app/p/$projectId/alerts" params={{ projectId }}>
+      Alerts
+    </Link>
+  );
+}
+
+function AlertView({ alert }: { readonly alert: Alert }) {
+  const { tab = "checks" } = alertRoute.useSearch();
+  const navigate = useNavigate();
+  const { id: alertId, isActive, isMuted, name, state } = alert;
+  const update = useRpcMutation(AlertService.method.updateAlert, { changes });
+  const setTab = (next: string) => {
+    const search: AlertSearch = next === "deliveries" ? { tab: next } : {};
+    void navigate({ to: ".", search });
+  };
+  return (
+    <Page
+      title={name}
+      breadcrumb={
+        <>
+          <Back />
+          <span aria-hidden>/</span>
+          <span className="truncate">{name}</span>
+          <Status tone={stateTones[state] ?? "neutral"}>{state}</Status>
+        </>
+      }
+      actions={
+        <Acts alert={alert} update={(fields) => update.mutate({ alertId, alert: fields })} />
+      }
+    >
+      <div className="alert-page">
+        {update.error ? <ErrorState error={update.error} isInline /> : null}
+        <AlertFacts alert={alert} />
+        {isActive && isMuted ? (
+          <p className="alert-note">Muted: checks go on, nothing is sent.</p>
+        ) : null}
+        {isActive ? null : <p className="alert-note">Paused: it is not checked.</p>}
+        <Tabs
+          label="History"
+          value={tab}
+          onChange={setTab}
+          tabs={[
+            { value: "checks", label: "Checks", content: <Checks alert={alert} /> },
+            { value: "deliveries", label: "Deliveries", content: <Deliveries alertId={alertId} /> },
+          ]}
+        />
+      </div>
+    </Page>
+  );
+}
+
+type ActsProps = {
+  readonly alert: Alert;
+  readonly update: (fields: { isActive?: boolean; isMuted?: boolean }) => void;
+};
+
+function Acts({ alert, update }: ActsProps) {
+  const { id, isActive, isMuted } = alert;
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const [panel, setPanel] = useState<"delete" | "secret">();
+  const edit = () =>
+    void navigate({
+      to: "/app/p/$projectId/alerts/edit",
+      params: { projectId },
+      search: { alert: id },
+    });
+  const mute = () => update({ isMuted: !isMuted });
+  const pause = () => update({ isActive: !isActive });
+  useCommands([
+    { id: "alert.edit", title: "Change the alert", keys: "e", run: edit },
+    { id: "alert.mute", title: isMuted ? "Unmute" : "Mute", keys: "m", run: mute },
+    { id: "alert.pause", title: isActive ? "Pause" : "Resume", keys: "p", run: pause },
+  ]);
+  const hasWebhook = alert.notificationDetails?.critical?.channel === "WEBHOOK";
+  return (
+    <>
+      <TestButton alertId={id} />
+      <Button icon={<Pencil />} onClick={edit}>
+        Change
+      </Button>
+      <Menu
+        align="end"
+        trigger={<IconButton label="More acts" icon={<EllipsisVertical />} />}
+        items={[
+          {
+            label: isMuted ? "Unmute" : "Mute",
+            icon: isMuted ? <Volume2 /> : <VolumeX />,
+            keys: "m",
+            onSelect: mute,
+          },
+          {
+            label: isActive ? "Pause" : "Resume",
+            icon: isActive ? <Pause /> : <Play />,
+            keys: "p",
+            onSelect: pause,
+          },
+          ...(hasWebhook
+            ? [{ label: "Replace the signing secret", onSelect: () => setPanel("secret") }]
+            : []),
+          "line",
+          { label: "Delete alert", isDanger: true, onSelect: () => setPanel("delete") },
+        ]}
+      />
+      <DeleteAlert
+        alert={alert}
+        isOpen={panel === "delete"}
+        onClose={() => setPanel(undefined)}
+        onDone={() => void navigate({ to: "/app/p/$projectId/alerts", params: { projectId } })}
+      />
+      <ReplaceSecret
+        alert={alert}
+        isOpen={panel === "secret"}
+        onClose={() => setPanel(undefined)}
+      />
+    </>
+  );
+}
+
+type PanelProps = {
+  readonly alert: Alert;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+};
+
+function DeleteAlert({ alert, isOpen, onClose, onDone }: PanelProps & { onDone: () => void }) {
+  const remove = useRpcMutation(AlertService.method.deleteAlert, {
+    changes: [AlertService.method.listAlerts],
+    onDone,
+  });
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Delete “${alert.name}”?`}
+      description="Its checks and deliveries go with it. This cannot be undone."
+      action="Delete alert"
+      busyLabel="Deleting…"
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ alertId: alert.id })}
+    />
+  );
+}
+
+function ReplaceSecret({ alert, isOpen, onClose }: PanelProps) {
+  const [secret, setSecret] = useState<string>();
+  const rotate = useRpcMutation(AlertService.method.updateAlert, {
+    onDone: ({ signingSecret }) => {
+      onClose();
+      setSecret(signingSecret);
+    },
+  });
+  return (
+    <>
+      <ConfirmDialog
+        isOpen={isOpen}
+        onClose={onClose}
+        title="Replace the signing secret?"
+        description="Receivers that check signatures need the new one at once."
+        action="Replace secret"
+        busyLabel="Replacing…"
+        isBusy={rotate.isPending}
+        error={rotate.error}
+        onConfirm={() => rotate.mutate({ alertId: alert.id, alert: { rotateSigningSecret: true } })}
+      />
+      <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />
+    </>
+  );
+}
+
+function AlertFacts({ alert }: { readonly alert: Alert }) {
+  const { thresholds, notificationDetails, lastTrigger, nextWindowEnd, minimumSampleSize } = alert;
+  const { resolved } = thresholds ?? {};
+  const format = formatOfThreshold(alert);
+  return (
+    <section className="alert-facts" aria-label="Condition">
+      {alert.description ? <p>{alert.description}</p> : null}
+      <KeyValue
+        items={[
+          { label: "Triggers when", value: describeCondition(alert, thresholds?.critical) },
+          {
+            label: "Resolved when",
+            value: resolved
+              ? `${signs[resolved.operator] ?? resolved.operator} ${format(resolved.value ?? 0)}`
+              : "it no longer triggers",
+          },
+          {
+            label: "Events",
+            value: (
+              <span className="alert-filters">
+                {alert.filters.map(({ field, operator, value }) => (
+                  <Badge key={`${field} ${operator}`}>
+                    {field} {operator} {textOf(value)}
+                  </Badge>
+                ))}
+                {minimumSampleSize > 0 ? <Badge>at least {minimumSampleSize}</Badge> : null}
+              </span>
+            ),
+          },
+          { label: "Tells", value: <TargetLine target={notificationDetails?.critical} /> },
+          ...(notificationDetails?.resolved
+            ? [
+                {
+                  label: "When resolved",
+                  value: <TargetLine target={notificationDetails.resolved} />,
+                },
+              ]
+            : []),
+          {
+            label: "Last triggered",
+            value: <Time value={lastTrigger && timestampMs(lastTrigger)} />,
+          },
+          {
+            label: "Next check",
+            value: <Time value={nextWindowEnd && timestampMs(nextWindowEnd)} />,
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+function textOf(value: Alert["filters"][number]["value"]): string {
+  const kind = value?.kind;
+  return kind && "value" in kind && typeof kind.value !== "object" ? String(kind.value) : "";
+}

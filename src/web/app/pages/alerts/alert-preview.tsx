@@ -1,0 +1,159 @@
+// AlertPreview: what the alert would have seen in past periods, with its thresholds, and how often
+// it would have triggered.
+
+import { useEffect, useState } from "react";
+import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+import { useRpc } from "../../api/query.ts";
+import { TimeSeriesChart } from "../../design/chart.tsx";
+import { toMessage } from "../../design/filters.ts";
+import { useNow } from "../../design/now.ts";
+import { ErrorState, Skeleton } from "../../design/states.tsx";
+import { toAnswer } from "../charts/answer.ts";
+import { withEventType } from "../charts/chart-messages.ts";
+import { eventFilterField } from "../charts/drill-down.ts";
+import { chartAggregations, describeCondition, formatOfAlert, periods } from "./alert-words.ts";
+import { aggregationOf, type Draft, thresholdsOf, toNumber } from "./draft.ts";
+import { thresholdSeries } from "./threshold-series.ts";
+
+const lengths: Readonly<Record<string, readonly [count: number, ms: number]>> = {
+  HOURLY: [72, 3_600_000],
+  DAILY: [30, 86_400_000],
+  WEEKLY: [12, 7 * 86_400_000],
+  MONTHLY: [12, 31 * 86_400_000],
+};
+const settleMs = 300;
+
+export type AlertPreviewProps = { readonly draft: Draft; readonly error: ApiError | null };
+
+export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
+  const settled = useSettled(draft);
+  const { times, values, samples, error } = usePastValues(settled);
+  const condition = {
+    ...{ alertType: draft.alertType, aggregation: aggregationOf(draft) },
+    ...{ projections: [draft.projection, ...draft.others], frequency: draft.frequency },
+  };
+  const thresholds = thresholdsOf(draft);
+  const lines =
+    draft.alertType === "PER_EVENT"
+      ? []
+      : thresholdSeries({ thresholds: thresholds as never }, times?.length ?? 0);
+  const count = values && thresholds.critical && countMet(settled, values, samples ?? []);
+  const period = periods[draft.frequency] ?? "period";
+  return (
+    <section className="alert-preview" aria-label="Preview">
+      {saveError ? <ErrorState error={saveError} isInline /> : null}
+      <h2>
+        {thresholds.critical
+          ? describeCondition(condition, thresholds.critical as never)
+          : "Give a threshold to see how often it would have triggered"}
+      </h2>
+      <div className="alert-preview-picture">
+        {error ? (
+          <ErrorState error={error} isInline />
+        ) : times && values ? (
+          <TimeSeriesChart
+            label="Values of past periods"
+            times={times}
+            series={[{ label: `each ${period}`, values }, ...lines]}
+            format={formatOfAlert(condition)}
+            heightPx={280}
+          />
+        ) : (
+          <Skeleton height="280px" />
+        )}
+      </div>
+      <p role="status">
+        {count === undefined || !times
+          ? ""
+          : `It would have been met in ${count} of the last ${times.length} ${period}s.`}
+      </p>
+    </section>
+  );
+}
+
+function useSettled(draft: Draft): Draft {
+  const [settled, setSettled] = useState(draft);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(draft), settleMs);
+    return () => clearTimeout(timer);
+  }, [draft]);
+  return settled;
+}
+
+/** Asks for the values of past periods, and for the number of events of each. */
+function usePastValues(draft: Draft) {
+  const nowMs = useNow();
+  const [count, ms] = lengths[draft.frequency] ?? [72, 3_600_000];
+  const isPerEvent = draft.alertType === "PER_EVENT";
+  const aggregation = chartAggregations[aggregationOf(draft)] ?? "avg";
+  const measure = isPerEvent
+    ? { metric: "event_count" }
+    : { metric: draft.projection, aggregation };
+  const filters = [...withEventType(draft.filters), ...meeting(draft)];
+  const end = Math.floor(nowMs / 60_000) * 60_000;
+  const asked = useRpc(
+    ChartService.method.queryChart,
+    {
+      dateRange: { startTime: end - count * ms, endTime: end, timezone: "UTC" },
+      filters: filters.map(toMessage),
+      query: {
+        kind: "time_series",
+        measures: [measure, { metric: "event_count" }],
+        bucket: { unit: periods[draft.frequency] ?? "hour" },
+      },
+    },
+    { keepsPrevious: true, staleMs: 60_000 },
+  );
+  const answer = asked.data?.data && toAnswer(asked.data.data, false);
+  const [first, second] = answer?.series ?? [];
+  const values = first && (draft.alertType === "DRIFT" ? drift(first.values) : first.values);
+  const times = answer?.buckets.map((bucket) => (bucket.kind === "time" ? bucket.startMs : 0));
+  return { times, values, samples: second?.values, error: asked.error };
+}
+
+/** For PER_EVENT: only the events whose own value meets the threshold are counted. */
+function meeting(draft: Draft) {
+  const value = toNumber(draft.value);
+  if (draft.alertType !== "PER_EVENT" || value === undefined) return [];
+  const field = eventFilterField(draft.projection);
+  const isAbove = draft.operator.startsWith("greater");
+  const operator = isAbove ? ("greater than" as const) : ("less than" as const);
+  // Filters leave the bound itself out: the least step takes it in.
+  const step = draft.operator.endsWith("equal") ? Math.max(Math.abs(value) * 1e-12, 1e-12) : 0;
+  return [
+    { field, operator, value: isAbove ? value - step : value + step, type: "number" as const },
+  ];
+}
+
+/** Returns the change of each value from the one before, in percent. */
+function drift(values: readonly (number | null)[]): readonly (number | null)[] {
+  return values.map((value, at) => {
+    const before = values[at - 1];
+    if (value === null || typeof before !== "number" || before === 0) return null;
+    return ((value - before) / Math.abs(before)) * 100;
+  });
+}
+
+function countMet(
+  draft: Draft,
+  values: readonly (number | null)[],
+  samples: readonly (number | null)[],
+): number {
+  const threshold = toNumber(draft.value) ?? 0;
+  const samplesMin = toNumber(draft.samples) ?? 0;
+  return values.filter((value, at) => {
+    if (value === null || (samples[at] ?? 0) < samplesMin) return false;
+    if (draft.alertType === "PER_EVENT") return value > 0;
+    switch (draft.operator) {
+      case "greater_than":
+        return value > threshold;
+      case "greater_than_or_equal":
+        return value >= threshold;
+      case "less_than":
+        return value < threshold;
+      default:
+        return value <= threshold;
+    }
+  }).length;
+}

@@ -1,0 +1,166 @@
+// Checks: the values that an alert saw, as a chart with its thresholds and as a list.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useNavigate } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+import {
+  type Alert,
+  type AlertEvaluation,
+  AlertService,
+} from "../../../../../gen/waggle/v1/alert_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpcPages } from "../../api/query.ts";
+import { Status } from "../../design/badge.tsx";
+import { TimeSeriesChart } from "../../design/chart.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Count, Time } from "../../design/values.tsx";
+import { fromFilter } from "../charts/chart-messages.ts";
+import { fieldName } from "../charts/question.ts";
+import { formatOfAlert, formatOfThreshold, outcomeTones } from "./alert-words.ts";
+import { thresholdSeries } from "./threshold-series.ts";
+
+const pageSize = 200;
+
+export function Checks({ alert }: { readonly alert: Alert }) {
+  const pages = useRpcPages(
+    AlertService.method.listAlertEvaluations,
+    { alertId: alert.id, limit: pageSize },
+    { cursorOf: (page) => page.nextCursor, refreshMs: 30_000 },
+  );
+  const { fetchNextPage } = pages;
+  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
+  const columns = useMemo(() => columnsOf(alert), [alert]);
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  if (pages.error) return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
+  if (!pages.data) return <Loading what="Loading checks" />;
+  const open = ({ windowStart, windowEnd }: AlertEvaluation) => {
+    if (!windowStart || !windowEnd) return;
+    const range = { from: timestampMs(windowStart), to: timestampMs(windowEnd) - 1 };
+    const search = { range, filters: alert.filters.map(fromFilter), view: "events" };
+    void navigate({
+      to: "/app/p/$projectId/traces",
+      params: { projectId },
+      search: search as never,
+    });
+  };
+  return (
+    <div className="alert-history">
+      {rows.length > 1 ? <ValuesChart alert={alert} checks={rows} /> : null}
+      <Table
+        label="Checks"
+        isMain
+        columns={columns}
+        rows={rows}
+        idOf={({ windowEnd }) => String(windowEnd && timestampMs(windowEnd))}
+        toneOf={({ outcome }) => (outcome === "critical" ? "bad" : undefined)}
+        onOpen={open}
+        onMore={pages.hasNextPage ? readMore : undefined}
+        isLoadingMore={pages.isFetchingNextPage}
+        empty={
+          <EmptyState title="No check yet">
+            The first one comes after the end of the period: see “Next check” above.
+          </EmptyState>
+        }
+      />
+    </div>
+  );
+}
+
+type ValuesChartProps = { readonly alert: Alert; readonly checks: readonly AlertEvaluation[] };
+
+function ValuesChart({ alert, checks }: ValuesChartProps) {
+  const ordered = checks.toReversed();
+  const times = ordered.map(({ windowStart }) => (windowStart ? timestampMs(windowStart) : 0));
+  const series = alert.projections.map((projection) => ({
+    label: fieldName(projection),
+    values: ordered.map(
+      ({ values }) => values.find((value) => value.projection === projection)?.value ?? null,
+    ),
+  }));
+  const lines = alert.alertType === "PER_EVENT" ? [] : thresholdSeries(alert, times.length);
+  return (
+    <TimeSeriesChart
+      label={`Values that the checks of ${alert.name} saw`}
+      times={times}
+      series={[...series, ...lines]}
+      format={formatOfAlert(alert)}
+      heightPx={180}
+    />
+  );
+}
+
+function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
+  const format = formatOfAlert(alert);
+  return [
+    {
+      id: "outcome",
+      header: "Outcome",
+      width: 112,
+      cell: ({ outcome }) => <Status tone={outcomeTones[outcome] ?? "neutral"}>{outcome}</Status>,
+    },
+    {
+      id: "period",
+      header: "Period start",
+      width: 170,
+      cell: ({ windowStart }) => (
+        <span className="numeric">
+          {windowStart ? formatPeriod(timestampMs(windowStart)) : "–"}
+        </span>
+      ),
+    },
+    ...alert.projections.map((projection, index) => ({
+      id: `value-${index}`,
+      header: fieldName(projection),
+      width: 120,
+      align: "end" as const,
+      cell: ({ values }: AlertEvaluation) => {
+        const value = values.find((one) => one.projection === projection)?.value;
+        return <span className="numeric">{value === undefined ? "–" : format(value)}</span>;
+      },
+    })),
+    {
+      id: "sample",
+      header: "Events",
+      width: 84,
+      align: "end",
+      cell: ({ sampleSize }) => <Count value={sampleSize} />,
+    },
+    {
+      id: "checked",
+      header: "Checked",
+      width: 92,
+      cell: ({ evaluatedAt }) => <Time value={evaluatedAt && timestampMs(evaluatedAt)} />,
+    },
+    {
+      id: "note",
+      header: "Note",
+      width: 200,
+      grow: 1,
+      cell: ({ error, values }) => (
+        <span className="truncate" title={error}>
+          {error ?? noteOf(values, formatOfThreshold(alert))}
+        </span>
+      ),
+    },
+  ];
+}
+
+const period = new Intl.DateTimeFormat("en", {
+  ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" },
+  ...{ hourCycle: "h23", timeZone: "UTC", timeZoneName: "short" },
+});
+
+function formatPeriod(timeMs: number): string {
+  return period.format(timeMs);
+}
+
+function noteOf(values: AlertEvaluation["values"], format: (value: number) => string): string {
+  const [first] = values;
+  if (first?.current !== undefined && first.baseline !== undefined) {
+    return `${format(first.baseline)} before, ${format(first.current)} now`;
+  }
+  return first && first.eventIds.length > 0 ? `${first.eventIds.length} events named` : "";
+}

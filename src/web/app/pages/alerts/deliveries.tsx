@@ -1,0 +1,98 @@
+// Deliveries: the notifications of an alert with each attempt.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useCallback, useMemo } from "react";
+import { AlertService, type Notification } from "../../../../../gen/waggle/v1/alert_pb.js";
+import { useRpcPages } from "../../api/query.ts";
+import { Badge, Status } from "../../design/badge.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Count, Identifier, Time } from "../../design/values.tsx";
+
+const tones = { delivered: "good", failed: "bad", pending: "warn" } as const;
+
+const columns: readonly Column<Notification>[] = [
+  {
+    id: "state",
+    header: "State",
+    width: 110,
+    cell: ({ state }) => (
+      <Status tone={tones[state as keyof typeof tones] ?? "neutral"}>{state}</Status>
+    ),
+  },
+  {
+    id: "type",
+    header: "About",
+    width: 140,
+    cell: ({ type }) => <Badge>{type.replace("alert.", "")}</Badge>,
+  },
+  {
+    id: "channel",
+    header: "Channel",
+    width: 100,
+    cell: ({ channel }) => channel.toLowerCase(),
+  },
+  {
+    id: "asked",
+    header: "Asked",
+    width: 92,
+    cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
+  },
+  {
+    id: "delivered",
+    header: "Delivered",
+    width: 92,
+    cell: ({ deliveredAt }) => <Time value={deliveredAt && timestampMs(deliveredAt)} />,
+  },
+  {
+    id: "attempts",
+    header: "Attempts",
+    width: 84,
+    align: "end",
+    cell: ({ attempts }) => <Count value={attempts.length} />,
+  },
+  {
+    id: "fault",
+    header: "Last fault",
+    width: 220,
+    grow: 1,
+    cell: ({ attempts }) => {
+      const text = attempts.findLast(({ error }) => error !== undefined)?.error;
+      return (
+        <span className="truncate" title={text}>
+          {text ?? ""}
+        </span>
+      );
+    },
+  },
+  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+];
+
+export function Deliveries({ alertId }: { readonly alertId: string }) {
+  const pages = useRpcPages(
+    AlertService.method.listAlertNotifications,
+    { alertId, limit: 100 },
+    { cursorOf: (page) => page.nextCursor, refreshMs: 10_000 },
+  );
+  const { fetchNextPage } = pages;
+  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
+  if (pages.error) return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
+  if (!pages.data) return <Loading what="Loading deliveries" />;
+  return (
+    <Table
+      label="Deliveries"
+      columns={columns}
+      rows={rows}
+      idOf={({ id }) => id}
+      toneOf={({ state }) => (state === "failed" ? "bad" : undefined)}
+      onMore={pages.hasNextPage ? readMore : undefined}
+      isLoadingMore={pages.isFetchingNextPage}
+      empty={
+        <EmptyState title="Nothing was sent yet">
+          Press Test above to see whether the target accepts notifications.
+        </EmptyState>
+      }
+    />
+  );
+}
