@@ -1,4 +1,4 @@
-// The fields of an alert: what is checked, when it triggers, who hears of it.
+// The fields of an alert: measure, filters, thresholds and targets.
 
 import { useMemo } from "react";
 import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";

@@ -78,5 +78,6 @@ export function describeCondition(alert: Condition, critical: AlertThreshold | u
   const sign = signs[critical?.operator ?? ""] ?? critical?.operator ?? "";
   const change = alert.alertType === "DRIFT" ? "change of " : "";
   const any = alert.alertType === "PER_EVENT" ? "any event with " : "";
-  return `${any}${change}${measures.join(" or ")} ${sign} ${value}, ${alert.frequency.toLowerCase()}`;
+  const measured = `${any}${change}${measures.join(" or ")}`;
+  return `${measured} ${sign} ${value}, ${alert.frequency.toLowerCase()}`;
 }
