@@ -25,7 +25,7 @@ describe("the start of an execution", () => {
     [{ configuration: "" }, /configuration/],
     [{ configuration: "absent" }, /^configuration: the project has no such configuration/],
     [{ environment: "prod" }, /^configuration: .*deployed in prod/],
-    [{ environment: "moon" }, /^environment: must be dev, staging or prod/],
+    [{ environment: "moon" }, /^environment: must be one of dev, staging, prod, not "moon"/],
     [{ model: "nowhere/m" }, /^model: no provider is known for it/],
     [{ hyperparameters: { heat: 1 } }, /^hyperparameters\.heat: is none of/],
     [{ concurrency: 0 }, /^concurrency: must be 1 or more/],

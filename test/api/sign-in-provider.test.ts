@@ -27,7 +27,7 @@ describe("with the provider away", () => {
     await setup.provider.stop();
     const browser = setup.openBrowser("ana");
     const headers = { accept: "application/json" };
-    const signInUrl = `${setup.origin}/auth/sign-in`;
+    const signInUrl = `${setup.origin}/auth/sign-in?return_to=/v1/me`;
 
     const page = await browser.visit(signInUrl);
     const json = await browser.visit(signInUrl, { headers });

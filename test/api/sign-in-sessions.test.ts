@@ -246,7 +246,7 @@ describe("a session ends", () => {
 
     const given = await giveRole("ana@example.org", "project_member");
     const ended = await me(browser);
-    const back = await browser.follow(`${setup.origin}/auth/sign-in`);
+    const back = await browser.follow(`${setup.origin}/auth/sign-in?return_to=/v1/me`);
 
     expect(given.status).toBe(200);
     expect(ended.status).toBe(404);
