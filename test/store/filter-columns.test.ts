@@ -12,7 +12,10 @@ let given: TestDatabase;
 
 beforeAll(async () => {
   given = await createTestDatabase();
-  const events = [anEvent({ event_id: "failed", error: "e" }), anEvent({ event_id: "good" })];
+  const events = [
+    anEvent({ event_id: "failed", error: "e" }),
+    anEvent({ event_id: "good", event_name: "Greeting", inputs: { question: "What do BEES do?" } }),
+  ];
   await insertEvents(given.database, projectId, events);
 });
 afterAll(() => given.drop());
@@ -48,5 +51,24 @@ describe("a boolean column", () => {
     { operator: "greater than", value: 0 },
   ])("refuses $operator $value", async (filter) => {
     await expect(idsWhere(filter)).rejects.toMatchObject({ reason: "INVALID_FILTER" });
+  });
+});
+
+describe("any_text", () => {
+  test.each([
+    { name: "the name", text: "greet", want: ["good"] },
+    { name: "the error", text: "E", want: ["failed", "good"] },
+    { name: "the inputs, in any case", text: "bees do?", want: ["good"] },
+    { name: "no event", text: "wasps", want: [] },
+  ])("finds $name", async ({ text, want }) => {
+    const filter = { field: "any_text", operator: "contains", value: text };
+    const conditions = parseFilters([filter], noFields);
+    const sql = given.database.sql();
+    const rows = await sql<{ event_id: string }[]>`
+      select e.event_id
+      from events as e
+      where e.project_id = ${projectId} ${conditionsSql(sql, conditions)}
+      order by e.event_id`;
+    expect(rows.map(({ event_id }) => event_id)).toEqual(want);
   });
 });

@@ -29,6 +29,8 @@ export const eventColumnSql: ColumnSql = {
   duration: (sql) =>
     sql`coalesce(e.duration_ms, (e.end_time_us - e.start_time_us)::double precision / 1000)`,
   children_ids: (sql) => sql`e.children_ids`,
+  // Name, error, inputs and outputs as one text, for search (docs/decisions.md, 16).
+  any_text: (sql) => sql`concat_ws(' ', e.event_name, e.error, e.inputs::text, e.outputs::text)`,
 };
 
 const bucketSql: Readonly<Record<Bucket, (sql: Sql) => Fragment>> = {

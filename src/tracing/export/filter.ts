@@ -23,7 +23,7 @@ export type FilterInput = {
 /** Columns that filters may name, in addition to paths into the buckets. */
 export type Columns = Readonly<Record<string, ColumnKind>>;
 
-/** Filterable columns of an event. */
+/** Filterable columns of an event; `any_text` stands for all of its words at once. */
 export const eventColumns = {
   event_id: "text",
   session_id: "text",
@@ -37,6 +37,7 @@ export const eventColumns = {
   end_time: "time",
   duration: "number",
   children_ids: "list",
+  any_text: "text",
 } as const satisfies Columns;
 
 const operators = [
