@@ -66,7 +66,8 @@ describe("a sign-in that ends", () => {
     await other.getByRole("button", { name: "Sign in" }).click();
 
     await page.getByRole("dialog").waitFor({ state: "hidden" });
-    await page.getByText("12", { exact: true }).waitFor();
+    const sessions = page.locator('dt:text-is("Sessions") + dd');
+    await sessions.filter({ hasText: /^12$/ }).waitFor();
     expect(await page.getByRole("row").filter({ hasText: "support-agent" }).count()).toBe(0);
     expect(faults).toEqual([]);
   });

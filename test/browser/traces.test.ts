@@ -1,7 +1,8 @@
-// The list of sessions in a real browser.
+// The lists of sessions and events in a real browser: reading, narrowing, following, saving.
 
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { givenAProject } from "../support/project.ts";
+import { patience } from "../support/patience.ts";
 import { startApp, type TestApp } from "./support/app.ts";
 import { seedSessions } from "./support/seed.ts";
 
@@ -23,7 +24,28 @@ beforeEach(({ skip }) => {
   if (!maybeApp) skip("there is no browser on this machine");
 });
 
-const tracesPath = (): string => `/app/p/${app.service.projectId}/traces`;
+const tracesPath = (search = ""): string => `/app/p/${app.service.projectId}/traces${search}`;
+
+/** Sends events with the project's key. */
+async function send(events: readonly object[]): Promise<void> {
+  const response = await fetch(`${app.service.url}/events/batch`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${app.service.projectKey}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ events }),
+  });
+  expect(await response.json()).toMatchObject({ success: true });
+}
+
+async function read(path: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${app.service.projectKey}` };
+  return (await fetch(app.service.url + path, { headers })).json();
+}
+
+const total = (page: Page, label: string) =>
+  page.getByRole("region", { name: "Overview" }).locator(`dt:text-is("${label}") + dd`);
 
 describe("the traces", () => {
   test.each([
@@ -31,12 +53,20 @@ describe("the traces", () => {
     { theme: "dark", size: "wide" },
     { theme: "light", size: "narrow" },
     { theme: "dark", size: "narrow" },
-  ] as const)("list sessions, $theme and $size", async (look) => {
+  ] as const)("list sessions and events, $theme and $size", async (look) => {
     const { page, faults, findings, picture } = await app.open(tracesPath(), look);
 
-    await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();
+    await page.getByRole("row").filter({ hasText: "Where is my order 4711?" }).first().waitFor();
+    await page.getByRole("heading", { name: "What went wrong" }).waitFor({ state: "attached" });
 
+    await page.locator(".plot-canvas canvas").waitFor();
     await picture("traces");
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    await page.getByRole("tab", { name: "Events" }).click();
+    const row = page.getByRole("row").filter({ hasText: "It left our warehouse this morning." });
+    await row.first().waitFor();
+    await picture("events");
     expect(await findings()).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
     expect(faults).toEqual([]);
@@ -46,91 +76,185 @@ describe("the traces", () => {
     const { page, faults } = await app.open(tracesPath());
     await page.getByRole("grid", { name: "Sessions" }).focus();
 
-    await page.keyboard.press("End");
+    await expect
+      .poll(async () => {
+        await page.keyboard.press("End");
+        return page.locator('[aria-rowindex="261"][data-active="true"]').count();
+      }, patience)
+      .toBe(1);
 
-    await page.getByText("260", { exact: true }).waitFor();
-    await page.keyboard.press("End");
-    await page.locator('[aria-rowindex="261"][data-active="true"]').waitFor();
+    expect(await total(page, "Sessions").textContent()).toBe("260");
     expect(faults).toEqual([]);
   });
 
-  test("are narrowed by a filter from the catalogue, which stays in the address", async () => {
+  test("are narrowed by a filter whose values are offered, as the address says", async () => {
     const { page, faults, findings, picture } = await app.open(tracesPath());
-    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();
+    await page.keyboard.press("f");
     await page.getByPlaceholder("Filter by field…").fill("event_name");
     await page.getByRole("option").first().click();
-    await page.getByRole("textbox", { name: "Value" }).fill("triage");
+    await page.getByRole("textbox", { name: "Value" }).fill("tri");
+    const offered = page.getByRole("list", { name: "Values of event_name" });
+    await offered.getByRole("button", { name: "triage" }).waitFor();
     await picture("traces-filter");
     expect(await findings()).toEqual([]);
 
-    await page.getByRole("button", { name: "Apply" }).click();
+    await offered.getByRole("button", { name: "triage" }).click();
 
-    await page.getByText("52", { exact: true }).waitFor();
-    expect(await page.getByRole("row").filter({ hasText: "support-agent" }).count()).toBe(0);
+    await expect.poll(() => total(page, "Sessions").textContent(), patience).toBe("52");
+    await expect
+      .poll(() => page.getByRole("row").filter({ hasText: "support-agent" }).count(), patience)
+      .toBe(0);
     await page.reload();
-    await page.getByText("52", { exact: true }).waitFor();
+    await expect.poll(() => total(page, "Sessions").textContent(), patience).toBe("52");
     expect(faults).toEqual([]);
   });
 
-  test("show new sessions while they are followed", async () => {
-    const { page, faults } = await app.open(tracesPath());
-    await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();
-    await page.keyboard.press("l");
+  test("are searched by words of inputs and outputs, and say when nothing has them", async () => {
+    const { page, faults, findings, picture } = await app.open(tracesPath("?tab=events"));
+    await page.getByRole("row").filter({ hasText: "search_orders" }).first().waitFor();
+    await page.keyboard.press("/");
 
-    await fetch(`${app.service.url}/session/start`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${app.service.projectKey}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify({ session: { session_name: "just-now", source: "test" } }),
-    });
+    await page.keyboard.type("ROTATE an api key");
 
-    await page.getByRole("row").filter({ hasText: "just-now" }).waitFor();
-    expect(faults).toEqual([]);
-  });
-
-  test("show hostile names as the text they are", async () => {
-    const names = [
-      '<img src="https://attacker.example/x" onerror="globalThis.isHurt = true">',
-      "<script>globalThis.isHurt = true</script>",
-      "[click](javascript:globalThis.isHurt=true)",
-      "\u202egnp.exe \u0645\u0631\u062d\u0628\u0627 🐝",
-      "long ".repeat(100),
-    ];
-    for (const session_name of names) {
-      const response = await fetch(`${app.service.url}/session/start`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${app.service.otherProject.projectKey}`,
-          "content-type": "application/json",
-        },
-        body: JSON.stringify({ session: { session_name, source: "<b>bold</b>" } }),
-      });
-      expect(response.status).toBe(200);
-    }
-
-    const { page, faults, picture } = await app.open(
-      `/app/p/${app.service.otherProject.projectId}/traces`,
-    );
-
-    await page.getByRole("row").nth(names.length).waitFor();
-    await picture("traces-hostile");
-    await page.getByText("<script>globalThis.isHurt = true</script>").waitFor();
-    expect(await page.evaluate("globalThis.isHurt")).toBeUndefined();
-    expect(await page.locator(".table img, .table b, .table a, .table script").count()).toBe(0);
-    expect(faults).toEqual([]);
-  });
-
-  test("say the next step where there are none", async () => {
-    const empty = await givenAProject(app.service.database, "empty");
-
-    const { page, faults, findings, picture } = await app.open(`/app/p/${empty.projectId}/traces`);
-
-    await page.getByRole("heading", { name: "No sessions here" }).waitFor();
-
+    const calls = page.getByRole("grid", { name: "Events" }).getByRole("row");
+    await expect
+      .poll(() => calls.filter({ hasText: "Where is my order" }).count(), patience)
+      .toBe(0);
+    await calls.filter({ hasText: "How do I rotate an API key" }).first().waitFor();
+    await page.getByRole("searchbox").fill("no event says this");
+    await page.getByRole("heading", { name: "No events here" }).waitFor();
     await picture("traces-empty");
     expect(await findings()).toEqual([]);
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await calls.filter({ hasText: "search_orders" }).first().waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("say what went wrong, and show the events of an error", async () => {
+    const { page, faults } = await app.open(tracesPath());
+
+    await page.getByRole("button", { name: /^\d+ ?rate limit reached/ }).click();
+
+    await expect.poll(() => page.url(), patience).toContain("tab=events");
+    const rows = page.getByRole("grid", { name: "Events" }).getByRole("row");
+    await rows.filter({ hasText: "rate limit reached for requests" }).first().waitFor();
+    await expect.poll(() => rows.filter({ hasText: "search_orders" }).count(), patience).toBe(0);
+    expect(await total(page, "Calls").textContent()).toBe(
+      (await total(page, "Errors").textContent())?.split(" ")[0],
+    );
+    expect(faults).toEqual([]);
+  });
+
+  test("zoom into a bucket of the histogram by keys, and out again", async () => {
+    const { page, faults } = await app.open(tracesPath());
+    const chart = page.getByRole("img", { name: /Calls and errors over time/ });
+    await chart.focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+
+    await page.keyboard.press("Enter");
+
+    await expect
+      .poll(() => decodeURIComponent(page.url()), patience)
+      .toMatch(/"from":\d+,"to":\d+/);
+    await expect.poll(() => total(page, "Sessions").textContent(), patience).toMatch(/^\d{1,2}$/);
+    const hour = decodeURIComponent(page.url());
+    await page.getByRole("grid", { name: "Sessions" }).focus();
+    await page.keyboard.press("-");
+    await expect.poll(() => decodeURIComponent(page.url()), patience).not.toBe(hour);
+    await page.keyboard.press("t");
+    await page.getByRole("button", { name: "Last 7 days" }).click();
+    await expect.poll(() => total(page, "Sessions").textContent(), patience).toBe("260");
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a followed list", () => {
+  test("shows new rows at its top, and keeps them waiting below", async () => {
+    const { page, faults } = await app.open(tracesPath("?tab=events"));
+    await page.getByRole("row").filter({ hasText: "search_orders" }).first().waitFor();
+    await page.keyboard.press("l");
+    const event = (name: string) => ({
+      event_type: "tool",
+      event_name: name,
+      source: "live",
+      session_id: crypto.randomUUID(),
+      inputs: { query: `asked of ${name}` },
+    });
+    await send([event("just-now")]);
+    const row = page.getByRole("row").filter({ hasText: "just-now" });
+    await row.filter({ hasText: "asked of just-now" }).waitFor();
+
+    const grid = page.getByRole("grid", { name: "Events" });
+    await grid.hover();
+    await page.mouse.wheel(0, 900);
+    await expect.poll(() => row.count(), patience).toBe(0);
+    await send([event("a-little-later")]);
+    await page.getByRole("button", { name: "1 new" }).click();
+
+    await page.getByRole("row").filter({ hasText: "a-little-later" }).waitFor();
+    await page.locator('[aria-rowindex="2"]').filter({ hasText: "a-little-later" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("saved views", () => {
+  test("are saved, applied, renamed and deleted", async () => {
+    const { page, faults, findings } = await app.open(tracesPath("?tab=events&kind=tool&q=4711"));
+    await page.getByRole("row").filter({ hasText: "search_orders" }).first().waitFor();
+    await page.keyboard.press("s");
+    await page.getByRole("textbox", { name: "Name" }).fill("Tools of order 4711");
+    expect(await findings()).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Tools of order 4711" }).waitFor();
+
+    await page.goto(app.service.url + tracesPath());
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Tools of order 4711" }).click();
+    await page.getByRole("tab", { name: "Events", selected: true }).waitFor();
+    expect(await page.getByRole("searchbox").inputValue()).toBe("4711");
+    expect(await page.getByRole("radio", { name: "Tools" }).isChecked()).toBe(true);
+
+    await page.getByRole("button", { name: "Tools of order 4711" }).click();
+    await page.getByRole("menuitem", { name: "Rename or share…" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Order 4711");
+    await page.getByRole("checkbox", { name: "Share with everyone in the project" }).check();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("button", { name: "Order 4711", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Delete the view…" }).click();
+    await page.getByRole("button", { name: "Delete view" }).click();
+    await page.getByRole("button", { name: "Views" }).waitFor();
+    expect(await read("/v1/views")).toMatchObject({ data: [] });
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("selected rows", () => {
+  test("go into a new dataset and a new queue, by keys", async () => {
+    const { page, faults, findings, picture } = await app.open(
+      tracesPath("?tab=events&kind=model"),
+    );
+    await page.getByRole("row").filter({ hasText: "answer" }).first().waitFor();
+    for (const key of ["j", "x", "j", "x"]) await page.keyboard.press(key);
+    await page.getByRole("region", { name: "Selection" }).getByText("2 selected").waitFor();
+    await picture("traces-selected");
+
+    await page.getByRole("button", { name: "Add to dataset" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("orders");
+    expect(await findings()).toEqual([]);
+    await page.getByRole("button", { name: "Add 2 events" }).click();
+    await page.getByText("2 events added to “orders”.").waitFor();
+    expect(await read("/v1/datasets?name=orders")).toMatchObject({
+      datasets: [{ name: "orders", num_datapoints: 2 }],
+    });
+
+    for (const key of ["j", "x"]) await page.keyboard.press(key);
+    await page.getByRole("button", { name: "Add to queue" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("to-review");
+    await page.getByRole("button", { name: "Add 1 event" }).click();
+    await page.getByText("1 event added to “to-review”.").waitFor();
+    expect(await read("/v1/queues")).toMatchObject({ queues: [{ name: "to-review" }] });
     expect(faults).toEqual([]);
   });
 });

@@ -5,27 +5,24 @@ import { ListFilter, X } from "lucide-react";
 import { useState } from "react";
 import { Button } from "./button.tsx";
 import { ComboboxList } from "./combobox.tsx";
-import { type FilterRow, filterTypeOf, type Operator, operatorsOf, takesValue } from "./filters.ts";
-import { Field, Input, Select } from "./input.tsx";
+import { type CatalogueField, FilterEditor, type SuggestValues, typeOf } from "./filter-editor.tsx";
+import { type FilterRow, operatorsOf, takesValue } from "./filters.ts";
 import { Popover } from "./popover.tsx";
 import "./filter-bar.css";
-
-/** A field of the catalogue. */
-export type CatalogueField = {
-  readonly name: string;
-  /** Recorded type, such as `integer`. */
-  readonly type: string;
-  /** Where it was seen, such as `model`. */
-  readonly hint?: string;
-};
 
 export type FilterBarProps = {
   readonly filters: readonly FilterRow[];
   readonly onChange: (filters: readonly FilterRow[]) => void;
   readonly fields: readonly CatalogueField[];
+  /** Returns values of a field that begin with, or contain, a text; the most frequent first. */
+  readonly suggest?: SuggestValues | undefined;
+  /** Whether the list of fields is open: for a key that opens it. */
+  readonly isAdding?: boolean;
+  readonly onAddingChange?: (isAdding: boolean) => void;
 };
 
-export function FilterBar({ filters, onChange, fields }: FilterBarProps) {
+export function FilterBar(props: FilterBarProps) {
+  const { filters, onChange, fields, suggest } = props;
   return (
     <div className="filter-bar">
       {filters.map((filter, index) => (
@@ -33,11 +30,18 @@ export function FilterBar({ filters, onChange, fields }: FilterBarProps) {
           key={`${filter.field} ${index}`}
           filter={filter}
           fields={fields}
+          suggest={suggest}
           onChange={(next) => onChange(filters.with(index, next))}
           onRemove={() => onChange(filters.toSpliced(index, 1))}
         />
       ))}
-      <NewFilter fields={fields} onAdd={(filter) => onChange([...filters, filter])} />
+      <NewFilter
+        fields={fields}
+        suggest={suggest}
+        isOpen={props.isAdding}
+        onOpenChange={props.onAddingChange}
+        onAdd={(filter) => onChange([...filters, filter])}
+      />
       {filters.length > 1 ? (
         <Button variant="ghost" size="small" onClick={() => onChange([])}>
           Clear
@@ -50,11 +54,12 @@ export function FilterBar({ filters, onChange, fields }: FilterBarProps) {
 type ChipProps = {
   readonly filter: FilterRow;
   readonly fields: readonly CatalogueField[];
+  readonly suggest: SuggestValues | undefined;
   readonly onChange: (filter: FilterRow) => void;
   readonly onRemove: () => void;
 };
 
-function Chip({ filter, fields, onChange, onRemove }: ChipProps) {
+function Chip({ filter, fields, suggest, onChange, onRemove }: ChipProps) {
   const [isOpen, setOpen] = useState(false);
   const { field, operator, value } = filter;
   return (
@@ -74,6 +79,7 @@ function Chip({ filter, fields, onChange, onRemove }: ChipProps) {
         <FilterEditor
           filter={filter}
           fields={fields}
+          suggest={suggest}
           onDone={(next) => {
             setOpen(false);
             onChange(next);
@@ -89,12 +95,20 @@ function Chip({ filter, fields, onChange, onRemove }: ChipProps) {
 
 type NewFilterProps = {
   readonly fields: readonly CatalogueField[];
+  readonly suggest: SuggestValues | undefined;
+  readonly isOpen: boolean | undefined;
+  readonly onOpenChange: ((isOpen: boolean) => void) | undefined;
   readonly onAdd: (filter: FilterRow) => void;
 };
 
-function NewFilter({ fields, onAdd }: NewFilterProps) {
-  const [isOpen, setOpen] = useState(false);
+function NewFilter({ fields, suggest, onAdd, ...outside }: NewFilterProps) {
+  const [isOpenInside, setOpenInside] = useState(false);
   const [field, setField] = useState<string>();
+  const isOpen = outside.isOpen ?? isOpenInside;
+  const setOpen = (next: boolean): void => {
+    setOpenInside(next);
+    outside.onOpenChange?.(next);
+  };
   return (
     <Popover
       label="Add a filter"
@@ -128,8 +142,10 @@ function NewFilter({ fields, onAdd }: NewFilterProps) {
         <FilterEditor
           filter={newFilter(field, fields)}
           fields={fields}
+          suggest={suggest}
           onDone={(filter) => {
             setOpen(false);
+            setField(undefined);
             onAdd(filter);
           }}
         />
@@ -141,96 +157,4 @@ function NewFilter({ fields, onAdd }: NewFilterProps) {
 function newFilter(field: string, fields: readonly CatalogueField[]): FilterRow {
   const [operator = "is"] = operatorsOf(typeOf(field, fields));
   return { field, operator };
-}
-
-function typeOf(field: string, fields: readonly CatalogueField[]): string {
-  return fields.find(({ name }) => name === field)?.type ?? "string";
-}
-
-type FilterEditorProps = {
-  readonly filter: FilterRow;
-  readonly fields: readonly CatalogueField[];
-  readonly onDone: (filter: FilterRow) => void;
-};
-
-function FilterEditor({ filter, fields, onDone }: FilterEditorProps) {
-  const recorded = typeOf(filter.field, fields);
-  const type = filterTypeOf(recorded);
-  const [operator, setOperator] = useState(filter.operator);
-  const [text, setText] = useState(String(filter.value ?? ""));
-  const value = toValue(text, type);
-  const isComplete = !takesValue(operator) || value !== undefined;
-  return (
-    <form
-      className="filter-editor"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!isComplete) return;
-        const isKnown = fields.some(({ name }) => name === filter.field);
-        onDone({
-          field: filter.field,
-          operator,
-          ...(takesValue(operator) && value !== undefined && { value }),
-          // Without a type the service takes the recorded one.
-          ...(isKnown && takesValue(operator) && { type }),
-        });
-      }}
-    >
-      <Field label={filter.field} hint={`Recorded as ${recorded}`}>
-        {({ id, ...texts }) => (
-          <Select
-            id={id}
-            aria-describedby={texts["aria-describedby"]}
-            value={operator}
-            options={operatorsOf(recorded).map((one) => ({ value: one, label: one }))}
-            onChange={(next) => setOperator(next as Operator)}
-          />
-        )}
-      </Field>
-      {takesValue(operator) ? <ValueInput type={type} text={text} onChange={setText} /> : null}
-      <footer>
-        <Button type="submit" size="small" variant="primary" disabled={!isComplete}>
-          Apply
-        </Button>
-      </footer>
-    </form>
-  );
-}
-
-type ValueInputProps = {
-  readonly type: string;
-  readonly text: string;
-  readonly onChange: (text: string) => void;
-};
-
-function ValueInput({ type, text, onChange }: ValueInputProps) {
-  if (type === "boolean") {
-    const options = ["", "true", "false"].map((value) => ({ value, label: value || "Choose…" }));
-    return <Select aria-label="Value" value={text} options={options} onChange={onChange} />;
-  }
-  return (
-    <Input
-      aria-label="Value"
-      placeholder="Value"
-      autoFocus
-      type={type === "number" ? "number" : type === "datetime" ? "datetime-local" : "text"}
-      step="any"
-      value={text}
-      onChange={(event) => onChange(event.target.value)}
-    />
-  );
-}
-
-function toValue(text: string, type: string): FilterRow["value"] | undefined {
-  if (text === "") return undefined;
-  switch (type) {
-    case "number":
-      return Number.isFinite(Number(text)) ? Number(text) : undefined;
-    case "boolean":
-      return text === "true";
-    case "datetime":
-      return new Date(text).toISOString();
-    default:
-      return text;
-  }
 }

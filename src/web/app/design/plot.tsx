@@ -15,7 +15,7 @@ export type PlotProps = ChartProps & {
 };
 
 export function Plot(props: PlotProps) {
-  const { label, times, series, format, kind, heightPx, isCompact } = props;
+  const { label, times, series, format, kind, heightPx, isCompact, onRange } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const newest = useRef(props);
@@ -50,6 +50,12 @@ export function Plot(props: PlotProps) {
     plot.current?.setData(toData(newest.current));
   }, [times, series]);
   const move = (event: KeyboardEvent): void => {
+    const range = at === undefined ? undefined : bucketAt(times, at);
+    if (event.key === "Enter" && range && props.onRange) {
+      event.preventDefault();
+      props.onRange(range);
+      return;
+    }
     const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
     const step = steps[event.key];
     if (step === undefined || times.length === 0) return;
@@ -67,7 +73,7 @@ export function Plot(props: PlotProps) {
         className="plot-canvas"
         tabIndex={0}
         role="img"
-        aria-label={`${label}. Arrow keys read its points.`}
+        aria-label={`${label}. Arrow keys read its points${onRange ? ", Enter zooms in" : ""}.`}
         onKeyDown={move}
       />
       {at === undefined || timeMs === undefined ? null : (
@@ -90,6 +96,13 @@ export function Plot(props: PlotProps) {
       )}
     </div>
   );
+}
+
+/** Returns the range of a bucket: up to the start of the next one. */
+function bucketAt(times: readonly number[], index: number) {
+  const from = times[index];
+  const widthMs = (times[1] ?? 0) - (times[0] ?? 0);
+  return from === undefined || widthMs <= 0 ? undefined : { from, to: from + widthMs - 1 };
 }
 
 function toData({ times, series, kind }: PlotProps): UPlot.AlignedData {

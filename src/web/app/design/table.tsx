@@ -39,6 +39,10 @@ export type TableProps<Item extends RowData> = {
   readonly isMain?: boolean;
   /** Marks a row, such as one with an error. */
   readonly toneOf?: (row: Item) => "bad" | undefined;
+  /** Called when the reader comes to the top of the list, or leaves it. */
+  readonly onAtTop?: (isAtTop: boolean) => void;
+  /** Ids of rows that have just come in: they slide in where motion is welcome. */
+  readonly freshIds?: ReadonlySet<string>;
 };
 
 const rowHeightPx = 32;
@@ -80,6 +84,7 @@ export function Table<Item extends RowData>(props: TableProps<Item>) {
       tabIndex={0}
       style={widthsOf(grid)}
       onKeyDown={moves.onKeyDown}
+      onScroll={(event) => props.onAtTop?.(event.currentTarget.scrollTop < rowHeightPx)}
     >
       <TableHead grid={grid} selected={selected} onSelect={props.onSelect} />
       <div className="table-rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
@@ -135,6 +140,7 @@ function TableRow<Item extends RowData>(props: TableRowProps<Item>) {
       data-open={row.id === props.openId}
       data-tone={props.toneOf?.(row.original)}
       data-opens={onOpen !== undefined}
+      data-fresh={props.freshIds?.has(row.id) === true}
       style={{ transform: `translateY(${topPx}px)` }}
       onClick={() => {
         onActivate();
@@ -202,7 +208,10 @@ function useMoves<Item extends RowData>(
   items: readonly Row<typeof features, Item>[],
   scrollTo: (index: number) => void,
 ): Moves {
-  const [active, setActive] = useState(-1);
+  // The row by its id, since rows that come in above it change its place.
+  const [activeId, setActiveId] = useState<string>();
+  const active = activeId === undefined ? -1 : items.findIndex(({ id }) => id === activeId);
+  const setActive = (index: number): void => setActiveId(items[index]?.id);
   const move = (index: number): void => {
     const next = Math.max(0, Math.min(items.length - 1, index));
     setActive(next);
@@ -251,7 +260,7 @@ function useMoves<Item extends RowData>(
   ].filter(({ id }) => isMain && (id !== "list.select" || selected !== undefined));
   useCommands(commands.map((command) => ({ ...command, run: command.run ?? (() => undefined) })));
   return {
-    active: Math.min(active, items.length - 1),
+    active,
     setActive,
     onKeyDown: (event) => {
       const act = event.target === event.currentTarget ? acts[event.key] : undefined;

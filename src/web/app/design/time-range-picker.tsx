@@ -13,8 +13,20 @@ export type TimeRangePickerProps = {
   readonly onChange: (range: TimeRange) => void;
 };
 
-export function TimeRangePicker({ value, onChange }: TimeRangePickerProps) {
-  const [isOpen, setOpen] = useState(false);
+export type TimeRangePickerButtonProps = TimeRangePickerProps & {
+  /** Opened from outside, such as by a key. */
+  readonly isOpen?: boolean;
+  readonly onOpenChange?: (isOpen: boolean) => void;
+};
+
+export function TimeRangePicker(props: TimeRangePickerButtonProps) {
+  const { value, onChange, onOpenChange } = props;
+  const [isOpenInside, setOpenInside] = useState(false);
+  const isOpen = props.isOpen ?? isOpenInside;
+  const setOpen = (next: boolean): void => {
+    setOpenInside(next);
+    onOpenChange?.(next);
+  };
   const choose = (range: TimeRange): void => {
     setOpen(false);
     onChange(range);

@@ -1,6 +1,6 @@
 // Fields that charts offer: the catalogue of the project, and the names that only charts have.
 
-import type { CatalogueField } from "../../design/filter-bar.tsx";
+import type { CatalogueField } from "../../design/filter-editor.tsx";
 
 type SchemaField = { readonly name: string; readonly type: string; readonly eventType: string };
 

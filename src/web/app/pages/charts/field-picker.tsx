@@ -3,7 +3,7 @@
 import { ChevronDown, X } from "lucide-react";
 import { Button, IconButton } from "../../design/button.tsx";
 import { Combobox } from "../../design/combobox.tsx";
-import type { CatalogueField } from "../../design/filter-bar.tsx";
+import type { CatalogueField } from "../../design/filter-editor.tsx";
 import { fieldName } from "./question.ts";
 
 export type FieldPickerProps = {

@@ -2,7 +2,7 @@
 
 import { X } from "lucide-react";
 import { IconButton } from "../../design/button.tsx";
-import type { CatalogueField } from "../../design/filter-bar.tsx";
+import type { CatalogueField } from "../../design/filter-editor.tsx";
 import { Select } from "../../design/input.tsx";
 import { FieldPicker } from "./field-picker.tsx";
 import type { Measure } from "./question.ts";

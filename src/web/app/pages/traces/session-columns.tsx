@@ -1,54 +1,89 @@
 // Columns of the list of sessions.
 
-import type { Session } from "../../../../../gen/waggle/v1/session_pb.js";
 import { Badge, Status } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Count, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
+import { SummaryLine } from "./summary-line.tsx";
+import type { SessionRow } from "./rows.ts";
 
-export const sessionColumns: readonly Column<Session>[] = [
+export const sessionDefaults = [
+  ...["name", "status", "question", "answer", "started", "duration", "events", "tokens", "cost"],
+];
+
+export const sessionColumns: readonly Column<SessionRow>[] = [
   {
     id: "name",
     header: "Session",
-    width: 240,
-    grow: 1,
-    cell: ({ eventName }) => <span className="truncate">{eventName}</span>,
+    width: 132,
+    cell: ({ session }) => (
+      <span className="truncate" title={session.eventName}>
+        {session.eventName}
+      </span>
+    ),
   },
   {
     id: "status",
     header: "Status",
-    width: 110,
-    cell: ({ totals, error }) => {
+    width: 86,
+    cell: ({ session: { totals, error } }) => {
       const errors = totals?.numErrors ?? 0;
       if (errors === 0 && error === undefined) return <Status tone="good">ok</Status>;
-      return <Status tone="bad">{errors > 1 ? `${errors} errors` : "error"}</Status>;
+      return (
+        <span title={error}>
+          <Status tone="bad">{errors > 1 ? `${errors} errors` : "error"}</Status>
+        </span>
+      );
     },
+  },
+  {
+    id: "question",
+    header: "Question",
+    width: 190,
+    grow: 3,
+    cell: ({ summary }) => <SummaryLine text={summary.question} />,
+  },
+  {
+    id: "answer",
+    header: "Answer",
+    width: 190,
+    grow: 3,
+    cell: ({ summary, session }) => (
+      <SummaryLine text={summary.answer} error={session.error} isAnswer />
+    ),
   },
   {
     id: "started",
     header: "Started",
-    width: 96,
-    cell: ({ startTime }) => <Time value={startTime} />,
+    width: 84,
+    cell: ({ session }) => <Time value={session.startTime} />,
   },
   {
     id: "duration",
     header: "Duration",
-    width: 92,
+    width: 84,
     align: "end",
-    cell: ({ duration }) => <Duration value={duration} />,
+    cell: ({ session }) => <Duration value={session.duration} />,
   },
   {
     id: "events",
     header: "Events",
-    width: 76,
+    width: 64,
     align: "end",
-    cell: ({ totals }) => <Count value={totals?.numEvents} />,
+    cell: ({ session }) => <Count value={session.totals?.numEvents} />,
+  },
+  {
+    id: "model-events",
+    header: "Model calls",
+    width: 92,
+    align: "end",
+    cell: ({ session }) => <Count value={session.totals?.numModelEvents} />,
   },
   {
     id: "tokens",
     header: "Tokens",
-    width: 88,
+    width: 72,
     align: "end",
-    cell: ({ totals }) => (
+    cell: ({ session: { totals } }) => (
       <Tokens
         value={totals?.totalTokens}
         {...(totals && { prompt: totals.promptTokens, completion: totals.completionTokens })}
@@ -58,20 +93,27 @@ export const sessionColumns: readonly Column<Session>[] = [
   {
     id: "cost",
     header: "Cost",
-    width: 84,
+    width: 76,
     align: "end",
-    cell: ({ totals }) => <Cost value={totals?.cost} />,
+    cell: ({ session }) => <Cost value={session.totals?.cost} />,
+  },
+  {
+    id: "feedback",
+    header: "Feedback",
+    width: 84,
+    cell: ({ session }) =>
+      session.totals?.hasFeedback === true ? <Badge tone="accent">given</Badge> : null,
   },
   {
     id: "source",
     header: "Source",
-    width: 120,
-    cell: ({ source }) => <Badge>{source}</Badge>,
+    width: 110,
+    cell: ({ session }) => <Badge>{session.source}</Badge>,
   },
   {
     id: "id",
     header: "Id",
     width: 168,
-    cell: ({ sessionId }) => <Identifier value={sessionId} />,
+    cell: ({ session }) => <Identifier value={session.sessionId} />,
   },
 ];

@@ -1,146 +1,151 @@
-// The list of sessions: filters and time range in the address, live renewal, totals of the listed
-// sessions.
+// The traces: sessions and events of a time range, with filters, search, saved views, totals, a
+// histogram, what went wrong, and a list that can be followed as it grows.
 
-import { useNavigate } from "@tanstack/react-router";
-import { Radio, Waypoints } from "lucide-react";
-import { useCallback, useMemo } from "react";
-import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
-import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
-import { useRpc, useRpcPages } from "../../api/query.ts";
+import { Radio } from "lucide-react";
+import { useState } from "react";
 import { Button } from "../../design/button.tsx";
-import { FilterBar } from "../../design/filter-bar.tsx";
-import { toMessage } from "../../design/filters.ts";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
-import { Table } from "../../design/table.tsx";
+import { Tabs } from "../../design/tabs.tsx";
+import { rangeDefault, type TimeRange } from "../../design/time-range.ts";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
-import { boundsOf, rangeDefault } from "../../design/time-range.ts";
-import { useNow } from "../../design/now.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
-import { tracesRoute, type TracesSearch } from "./route.tsx";
-import { sessionColumns } from "./session-columns.tsx";
-import { SessionTotals } from "./session-totals.tsx";
-
-const liveMs = 2_000;
-const pageSize = 200;
+import { ColumnPicker } from "./column-picker.tsx";
+import { pickColumns } from "./columns.ts";
+import { CopyMenu } from "./copy-menu.tsx";
+import { eventColumns, eventDefaults } from "./event-columns.tsx";
+import { EventList, type ListViewProps } from "./event-list.tsx";
+import { FirstVisit } from "./first-visit/first-visit.tsx";
+import { useFirstSession } from "./first-visit/use-first-session.ts";
+import { OverviewStrip } from "./overview.tsx";
+import { SelectionBar } from "./selection-bar.tsx";
+import { sessionColumns, sessionDefaults } from "./session-columns.tsx";
+import { SessionList } from "./session-list.tsx";
+import { TracesToolbar } from "./traces-toolbar.tsx";
+import { useOverview } from "./use-overview.ts";
+import { noRows, useTracesView } from "./use-traces-view.ts";
+import { ViewsMenu } from "./views-menu.tsx";
+import "./traces-page.css";
 
 export function TracesPage() {
-  const search = tracesRoute.useSearch();
-  const { range = rangeDefault, filters = [], live = false } = search;
-  const navigate = useNavigate();
-  const setSearch = useCallback(
-    (change: Partial<TracesSearch>) =>
-      void navigate({ to: ".", search: (before: TracesSearch) => ({ ...before, ...change }) }),
-    [navigate],
-  );
-  const toggleLive = () => setSearch({ live: live ? undefined : true });
-  useCommands([
-    {
-      id: "traces.live",
-      title: live ? "Stop following" : "Follow live",
-      keys: "l",
-      run: toggleLive,
-    },
-  ]);
-  const sessions = useSessions({ range, filters }, live);
-  const { data: schema } = useRpc(ExportService.method.getEventSchema, {}, { staleMs: 60_000 });
-  const fields = useMemo(() => fieldsOf(schema?.fields ?? []), [schema]);
+  // A project without any trace shows how to send the first one.
+  const { session, isFirstVisit } = useFirstSession();
+  if (!isFirstVisit) return <Traces />;
   return (
-    <Page
-      title="Traces"
-      actions={
-        <>
-          <Button
-            size="small"
-            icon={<Radio />}
-            aria-pressed={live}
-            data-state={live ? "open" : undefined}
-            onClick={toggleLive}
-          >
-            Live
-          </Button>
-          <TimeRangePicker value={range} onChange={(next) => setSearch({ range: next })} />
-        </>
-      }
-      toolbar={
-        <>
-          <FilterBar
-            filters={filters}
-            fields={fields}
-            onChange={(next) => setSearch({ filters: next.length === 0 ? undefined : next })}
-          />
-          <SessionTotals sessions={sessions.rows} hasMore={sessions.hasNextPage} />
-        </>
-      }
-    >
-      <SessionList sessions={sessions} hasFilters={filters.length > 0} />
+    <Page title="Traces">
+      <FirstVisit arrived={session} />
     </Page>
   );
 }
 
-function useSessions({ range, filters }: Required<Omit<TracesSearch, "live">>, live: boolean) {
-  const { from, to } = boundsOf(range, useNow());
-  const input = {
-    filters: filters.map(toMessage),
-    dateRange: { gte: from, ...(to !== undefined && { lte: to }) },
-    limit: pageSize,
-  };
-  const pages = useRpcPages(SessionService.method.listSessions, input, {
-    cursorOf: (page) => page.nextCursor,
-    refreshMs: live && liveMs,
-    keepsPrevious: true,
-  });
-  const rows = useMemo(() => pages.data?.pages.flatMap(({ sessions }) => sessions), [pages.data]);
-  return { ...pages, rows: rows ?? [] };
+function Traces() {
+  const view = useTracesView();
+  const { search, setSearch, question, isLive, selected, setSelected } = view;
+  const overview = useOverview(question, isLive);
+  const isEvents = question.tab === "events";
+  return (
+    <Page
+      title="Traces"
+      actions={<TracesActions view={view} />}
+      toolbar={<TracesToolbar search={search} setSearch={setSearch} question={question} />}
+    >
+      <OverviewStrip
+        overview={overview}
+        isSessions={!isEvents}
+        onRange={(range) => setSearch({ range })}
+        onError={view.showError}
+      />
+      <TracesTabs view={view} />
+      {selected.size === 0 ? null : (
+        <SelectionBar
+          ids={[...selected]}
+          noun={isEvents ? ["event", "events"] : ["session", "sessions"]}
+          onClear={() => setSelected(noRows)}
+        />
+      )}
+    </Page>
+  );
 }
 
-type SessionListProps = {
-  readonly sessions: ReturnType<typeof useSessions>;
-  readonly hasFilters: boolean;
-};
+type ViewProps = { readonly view: ReturnType<typeof useTracesView> };
 
-function SessionList({ sessions, hasFilters }: SessionListProps) {
-  const { rows, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } = sessions;
-  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  if (error && rows.length === 0) {
-    return <ErrorState error={error} onRetry={() => void sessions.refetch()} />;
-  }
-  if (isPending) return <Loading what="Loading sessions" />;
+/** Saved views, live, and the time range. */
+function TracesActions({ view }: ViewProps) {
+  const { search, setSearch, question, isLive } = view;
+  const [isRangeOpen, setRangeOpen] = useState(false);
+  const setRange = (range: TimeRange) => setSearch({ range });
+  const toggleLive = () => setSearch({ live: isLive ? undefined : true });
+  const chooseRange = () => setRangeOpen(true);
+  const zoomOut = () => setRange(widened(question));
+  useCommands([
+    { id: "traces.range", title: "Choose the time range", keys: "t", run: chooseRange },
+    { id: "traces.renew", title: "Read everything anew", keys: "r", run: view.renew },
+    { id: "traces.out", title: "Zoom out", keys: "-", run: zoomOut },
+    { id: "traces.live", title: liveTitles[String(isLive)] ?? "", keys: "l", run: toggleLive },
+  ]);
   return (
-    <Table
-      label="Sessions"
-      isMain
-      widthsKey="sessions"
-      columns={sessionColumns}
-      rows={rows}
-      idOf={({ sessionId }) => sessionId}
-      toneOf={({ totals, error: failure }) =>
-        (totals?.numErrors ?? 0) > 0 || failure !== undefined ? "bad" : undefined
+    <>
+      <ViewsMenu search={search} onApply={view.apply} />
+      <Button
+        size="small"
+        icon={<Radio />}
+        aria-pressed={isLive}
+        data-state={isLive ? "open" : undefined}
+        onClick={toggleLive}
+      >
+        Live
+      </Button>
+      <TimeRangePicker
+        value={search.range ?? rangeDefault}
+        onChange={setRange}
+        isOpen={isRangeOpen}
+        onOpenChange={setRangeOpen}
+      />
+    </>
+  );
+}
+
+/** The two lists, of which one is shown. */
+function TracesTabs({ view }: ViewProps) {
+  const { search, setSearch, question, isLive, round, selected, setSelected } = view;
+  const isEvents = question.tab === "events";
+  const { ids } = isEvents
+    ? pickColumns(eventColumns, search.columns, eventDefaults)
+    : pickColumns(sessionColumns, search.columns, sessionDefaults);
+  const lists: ListViewProps = {
+    ...view.listProps,
+    ...{ question, isLive, round, selected },
+    onSelect: setSelected,
+  };
+  return (
+    <Tabs
+      label="Traces"
+      value={question.tab}
+      onChange={(tab) => view.setTab(tab === "events" ? "events" : undefined)}
+      actions={
+        <span className="traces-tab-actions">
+          <CopyMenu question={question} />
+          <ColumnPicker
+            all={isEvents ? eventColumns : sessionColumns}
+            shown={ids}
+            onChange={(columns) => setSearch({ columns })}
+          />
+        </span>
       }
-      onMore={hasNextPage ? readMore : undefined}
-      isLoadingMore={isFetchingNextPage}
-      empty={
-        <EmptyState icon={<Waypoints />} title="No sessions here">
-          {hasFilters ? emptyTexts.filtered : emptyTexts.all}
-        </EmptyState>
-      }
+      tabs={[
+        { value: "sessions", label: "Sessions", content: <SessionList {...lists} /> },
+        { value: "events", label: "Events", content: <EventList {...lists} /> },
+      ]}
     />
   );
 }
 
-const emptyTexts = {
-  filtered: "No session of this time matches every filter: remove one, or widen the range.",
-  all: "Nothing was logged in this time. Widen the range, or send a first trace.",
-} as const;
+const liveTitles: Readonly<Record<string, string>> = {
+  true: "Stop following",
+  false: "Follow live",
+};
 
-type SchemaField = { readonly name: string; readonly type: string; readonly eventType: string };
-
-/** One entry for each name: an event type that has it stands as the hint. */
-function fieldsOf(fields: readonly SchemaField[]) {
-  const byName = Map.groupBy(fields, ({ name }) => name);
-  return [...byName].map(([name, found]) => ({
-    name,
-    type: found[0]?.type ?? "string",
-    hint: [...new Set(found.map(({ eventType }) => eventType))].join(", "),
-  }));
+/** Returns a range of twice the width around the shown one. */
+function widened({ from, to = Date.now() }: { from: number; to?: number }): TimeRange {
+  const half = Math.round((to - from) / 2);
+  return { from: from - half, to: Math.min(to + half, Date.now()) };
 }

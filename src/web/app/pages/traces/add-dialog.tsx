@@ -1,0 +1,172 @@
+// Puts events into a dataset or an annotation queue: one that exists, or a new one by its name.
+
+import { type SyntheticEvent, useState } from "react";
+import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
+import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
+import { useMutation } from "@tanstack/react-query";
+import type { ApiError } from "../../api/errors.ts";
+import { queryClient, useRpc } from "../../api/query.ts";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { callRpc } from "../../api/transport.ts";
+import { Button } from "../../design/button.tsx";
+import { Field, Input, Select } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+
+export type AddDialogProps = {
+  readonly target: "dataset" | "queue";
+  readonly eventIds: readonly string[];
+  /** The events in words, such as `3 sessions`. */
+  readonly things: string;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+};
+
+type Named = { readonly id: string; readonly name: string };
+
+const listMax = 1_000;
+const isNew = "";
+
+export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDialogProps) {
+  const { found, error: listError, refetch } = useTargets(target);
+  const [chosen, setChosen] = useState<string>();
+  const [name, setName] = useState("");
+  const projectId = useCurrentProjectId();
+  const id = chosen ?? found?.[0]?.id ?? isNew;
+  const add = useMutation<string, ApiError>({
+    mutationFn: () => addEvents({ target, projectId, eventIds, id, name: name.trim() }),
+    onSuccess: (addedTo) => {
+      void queryClient.invalidateQueries({ queryKey: [serviceOf(target)] });
+      const label = found?.find((one) => one.id === addedTo)?.name ?? name.trim();
+      showToast({ text: `${things} added to “${label}”.` });
+      onClose();
+      onDone();
+    },
+  });
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    add.mutate();
+  };
+  const isComplete = id !== isNew || name.trim() !== "";
+  const title = target === "dataset" ? "Add to dataset" : "Add to annotation queue";
+  const newLabel = target === "dataset" ? "New dataset…" : "New queue…";
+  return (
+    <Dialog isOpen onClose={onClose} width="narrow" title={title} description={texts[target]}>
+      {listError ? <ErrorState error={listError} onRetry={() => void refetch()} isInline /> : null}
+      {found === undefined && !listError ? <Loading what="Looking for them" /> : null}
+      {found === undefined ? null : (
+        <form className="dialog-form" onSubmit={submit}>
+          <Field label={target === "dataset" ? "Dataset" : "Queue"}>
+            {(ids) => (
+              <Select
+                id={ids.id}
+                aria-describedby={ids["aria-describedby"]}
+                value={id}
+                options={[
+                  ...found.map((one) => ({ value: one.id, label: one.name })),
+                  { value: isNew, label: newLabel },
+                ]}
+                onChange={setChosen}
+              />
+            )}
+          </Field>
+          {id === isNew ? <NameField name={name} onChange={setName} /> : null}
+          {add.error ? <ErrorState error={add.error} isInline /> : null}
+          <footer className="dialog-form-actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button
+              type="submit"
+              variant="primary"
+              disabled={!isComplete}
+              busyLabel={add.isPending && "Adding…"}
+            >
+              Add {things}
+            </Button>
+          </footer>
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+const texts = {
+  dataset: "Inputs, chat history and outputs become a datapoint each; the events stay as they are.",
+  queue: "People score them there, one after another.",
+} as const;
+
+type NameFieldProps = { readonly name: string; readonly onChange: (name: string) => void };
+
+function NameField({ name, onChange }: NameFieldProps) {
+  return (
+    <Field label="Name">
+      {({ isInvalid, ...ids }) => (
+        <Input
+          {...ids}
+          isInvalid={isInvalid}
+          autoFocus
+          maxLength={256}
+          value={name}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+function useTargets(target: AddDialogProps["target"]) {
+  const isDataset = target === "dataset";
+  const { method } = DatasetService;
+  const datasets = useRpc(method.listDatasets, { limit: listMax }, { isEnabled: isDataset });
+  const queues = useRpc(QueueService.method.listQueues, {}, { isEnabled: !isDataset });
+  const asked = isDataset ? datasets : queues;
+  const found: readonly Named[] | undefined = isDataset
+    ? datasets.data?.datasets
+    : queues.data?.queues;
+  return { found, error: asked.error, refetch: asked.refetch };
+}
+
+function serviceOf(target: AddDialogProps["target"]): string {
+  return target === "dataset" ? DatasetService.typeName : QueueService.typeName;
+}
+
+type Addition = {
+  readonly target: AddDialogProps["target"];
+  readonly projectId: string;
+  readonly eventIds: readonly string[];
+  /** Empty for a new one. */
+  readonly id: string;
+  readonly name: string;
+};
+
+/** Adds the events; returns the id of the dataset or queue. */
+async function addEvents({ target, projectId, eventIds, id, name }: Addition): Promise<string> {
+  const options = { projectId };
+  const ids = [...eventIds];
+  if (target === "queue") {
+    if (id !== isNew) {
+      await callRpc(QueueService.method.updateQueue, { id, addEventIds: ids }, options);
+      return id;
+    }
+    // Only the chosen events: no filter brings in more.
+    const { queue } = await callRpc(
+      QueueService.method.createQueue,
+      { name, enabled: false, eventIds: ids },
+      options,
+    );
+    return queue?.id ?? "";
+  }
+  const datasetId = id === isNew ? await createDataset(name, projectId) : id;
+  await callRpc(
+    DatapointService.method.createDatapointsFromEvents,
+    { events: ids, datasetId },
+    options,
+  );
+  return datasetId;
+}
+
+async function createDataset(name: string, projectId: string): Promise<string> {
+  const { result } = await callRpc(DatasetService.method.createDataset, { name }, { projectId });
+  return result?.insertedId ?? "";
+}

@@ -1,0 +1,149 @@
+// Columns of the list of events.
+
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Badge, Status, type Tone } from "../../design/badge.tsx";
+import type { Column } from "../../design/table.tsx";
+import { Cost, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
+import type { EventRow } from "./rows.ts";
+import { SummaryLine } from "./summary-line.tsx";
+
+export const eventDefaults = [
+  ...["name", "type", "status", "question", "answer", "started", "duration", "tokens", "cost"],
+];
+
+const tones: Readonly<Record<string, Tone>> = { model: "accent", tool: "info", chain: "neutral" };
+
+export const eventColumns: readonly Column<EventRow>[] = [
+  {
+    id: "name",
+    header: "Event",
+    width: 140,
+    cell: ({ event }) => (
+      <span className="truncate" title={event.eventName}>
+        {event.eventName}
+      </span>
+    ),
+  },
+  {
+    id: "type",
+    header: "Type",
+    width: 76,
+    cell: ({ event }) => (
+      <Badge tone={tones[event.eventType ?? ""] ?? "neutral"}>{event.eventType}</Badge>
+    ),
+  },
+  {
+    id: "status",
+    header: "Status",
+    width: 76,
+    cell: ({ event: { error } }) =>
+      error === undefined ? (
+        <Status tone="good">ok</Status>
+      ) : (
+        <span title={error}>
+          <Status tone="bad">error</Status>
+        </span>
+      ),
+  },
+  {
+    id: "question",
+    header: "Question",
+    width: 190,
+    grow: 3,
+    cell: ({ summary }) => (
+      <SummaryLine
+        text={summary?.question}
+        isLoading={summary === undefined}
+        isTooLarge={summary === null}
+      />
+    ),
+  },
+  {
+    id: "answer",
+    header: "Answer",
+    width: 190,
+    grow: 3,
+    cell: ({ summary, event }) => (
+      <SummaryLine
+        text={summary?.answer}
+        error={event.error}
+        isLoading={summary === undefined}
+        isTooLarge={summary === null}
+        isAnswer
+      />
+    ),
+  },
+  {
+    id: "model",
+    header: "Model",
+    width: 132,
+    cell: ({ event }) => <span className="truncate">{textOf(event.config, "model")}</span>,
+  },
+  {
+    id: "started",
+    header: "Started",
+    width: 84,
+    cell: ({ event }) => <Time value={event.startTime} />,
+  },
+  {
+    id: "duration",
+    header: "Duration",
+    width: 84,
+    align: "end",
+    cell: ({ event }) => <Duration value={event.duration} />,
+  },
+  {
+    id: "tokens",
+    header: "Tokens",
+    width: 72,
+    align: "end",
+    cell: ({ event: { metadata } }) => {
+      const prompt = numberOf(metadata, "prompt_tokens");
+      const completion = numberOf(metadata, "completion_tokens");
+      return (
+        <Tokens
+          value={numberOf(metadata, "total_tokens")}
+          {...(prompt !== undefined && { prompt })}
+          {...(completion !== undefined && { completion })}
+        />
+      );
+    },
+  },
+  {
+    id: "cost",
+    header: "Cost",
+    width: 76,
+    align: "end",
+    cell: ({ event }) => (
+      <Cost value={numberOf(event.metadata, "cost") ?? event.costEstimate?.cost} />
+    ),
+  },
+  {
+    id: "source",
+    header: "Source",
+    width: 110,
+    cell: ({ event }) => <Badge>{event.source}</Badge>,
+  },
+  {
+    id: "session",
+    header: "Session",
+    width: 168,
+    cell: ({ event }) => <Identifier value={event.sessionId ?? ""} />,
+  },
+  {
+    id: "id",
+    header: "Id",
+    width: 168,
+    cell: ({ event }) => <Identifier value={event.eventId ?? ""} />,
+  },
+];
+
+function numberOf(fields: JsonObject | undefined, key: string): number | undefined {
+  const value = fields?.[key];
+  return typeof value === "number" ? value : undefined;
+}
+
+function textOf(fields: JsonObject | undefined, key: string): string {
+  const value = fields?.[key];
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,50 @@
+// The list of events: calls of models and tools, and the steps around them.
+
+import { useMemo } from "react";
+import { pickColumns } from "./columns.ts";
+import { eventColumns, eventDefaults } from "./event-columns.tsx";
+import { type Question, toListInput } from "./question.ts";
+import { type EventRow, readEvents } from "./rows.ts";
+import { TracesList } from "./traces-list.tsx";
+import { useEventSummaries } from "./use-event-summaries.ts";
+import { useList } from "./use-list.ts";
+
+export type ListViewProps = {
+  readonly question: Question;
+  readonly isLive: boolean;
+  readonly round: number;
+  /** Ids of the columns in the address. */
+  readonly chosen: readonly string[] | undefined;
+  readonly onOpen: (target: { readonly sessionId: string; readonly eventId?: string }) => void;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (selected: ReadonlySet<string>) => void;
+  /** Whether filters or words leave something out. */
+  readonly isNarrowed: boolean;
+  readonly onWiden: () => void;
+};
+
+const idOf = ({ event }: EventRow): string => event.eventId ?? "";
+const hasError = ({ event }: EventRow): boolean => event.error !== undefined;
+
+export function EventList(props: ListViewProps) {
+  const { question, isLive, round, chosen, onOpen } = props;
+  const input = useMemo(() => toListInput(question), [question]);
+  const list = useList({ name: "events", input, read: readEvents, idOf, isLive, round });
+  const rows = useEventSummaries(list, input, round);
+  const { columns } = useMemo(() => pickColumns(eventColumns, chosen, eventDefaults), [chosen]);
+  return (
+    <TracesList
+      label="Events"
+      list={list}
+      rows={rows}
+      columns={columns}
+      idOf={idOf}
+      hasError={hasError}
+      onOpen={({ event: { sessionId = "", eventId = "" } }) => onOpen({ sessionId, eventId })}
+      selected={props.selected}
+      onSelect={props.onSelect}
+      isNarrowed={props.isNarrowed}
+      onWiden={props.onWiden}
+    />
+  );
+}

@@ -1,0 +1,74 @@
+// The first visit of an empty project: programs that send a first trace, with the real address and
+// a key. The page waits for the trace and turns to it the moment it arrives.
+
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import type { Session } from "../../../../../../gen/waggle/v1/session_pb.js";
+import { pageAddress, useCurrentProjectId } from "../../../api/project.ts";
+import { Tabs } from "../../../design/tabs.tsx";
+import { KeyStep } from "./key-step.tsx";
+import { SnippetCode } from "./snippet-code.tsx";
+import { createSnippets, type Snippet } from "./snippets.ts";
+import "./first-visit.css";
+
+export type FirstVisitProps = {
+  /** The first session, once it is there. */
+  readonly arrived: Session | null | undefined;
+};
+
+export function FirstVisit({ arrived }: FirstVisitProps) {
+  const projectId = useCurrentProjectId();
+  const [tab, setTab] = useState<string>("curl");
+  const [keys, setKeys] = useState<Partial<Record<Snippet["key"], string>>>({});
+  const navigate = useNavigate();
+  useEffect(() => {
+    if (!arrived) return;
+    const page = `traces/${encodeURIComponent(arrived.sessionId)}`;
+    void navigate({ to: pageAddress(projectId, page) });
+  }, [arrived, navigate, projectId]);
+  const { origin } = globalThis.location;
+  // Each program with the key of its own kind.
+  const snippets = createSnippets({ origin, keys });
+  return (
+    <div className="first-visit">
+      <div className="first-visit-body">
+        <h2>Send your first trace</h2>
+        <p>
+          This project has no traces yet. Run one of these: it is complete as it stands, and this
+          page turns to the trace when it arrives.
+        </p>
+        <Tabs
+          label="Ways to send a trace"
+          value={tab}
+          onChange={setTab}
+          tabs={snippets.map((snippet) => ({
+            value: snippet.id,
+            label: snippet.label,
+            content: (
+              <div className="first-visit-steps">
+                <KeyStep
+                  kind={snippet.key}
+                  value={keys[snippet.key]}
+                  onCreated={(value) => setKeys({ ...keys, [snippet.key]: value })}
+                />
+                {snippet.note === undefined ? null : <p>{snippet.note}</p>}
+                {snippet.install === undefined ? null : (
+                  <SnippetCode title="Install" code={snippet.install} what="command" />
+                )}
+                <SnippetCode
+                  title={snippet.file === "terminal" ? "Run" : snippet.file}
+                  code={snippet.code}
+                  what={snippet.file === "terminal" ? "command" : "program"}
+                />
+              </div>
+            ),
+          }))}
+        />
+        <p className="first-visit-wait" role="status">
+          <span className="first-visit-pulse" aria-hidden />
+          {arrived ? "It is here." : "Waiting for the first trace…"}
+        </p>
+      </div>
+    </div>
+  );
+}

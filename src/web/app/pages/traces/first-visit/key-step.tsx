@@ -1,0 +1,89 @@
+// The key of a program: created here and put into it at once, where the person may create keys. Its
+// value is shown this once.
+
+import { KeyRound } from "lucide-react";
+import {
+  ApiKeyService,
+  type CreateApiKeyResponse,
+} from "../../../../../../gen/waggle/v1/api_key_pb.js";
+import { useRpcMutation } from "../../../api/query.ts";
+import { useCurrentProjectId } from "../../../api/project.ts";
+import { Button } from "../../../design/button.tsx";
+import { ErrorState } from "../../../design/states.tsx";
+import { Copy } from "../../../design/values.tsx";
+import { useSignIn } from "../../../session/sign-in-state.ts";
+import { mayCreateKeys } from "./may-create-keys.ts";
+import { keyPlaceholder } from "./snippets.ts";
+
+export type KeyStepProps = {
+  readonly kind: "ingestion" | "project";
+  /** Value of the key that was created here. */
+  readonly value: string | undefined;
+  readonly onCreated: (value: string) => void;
+};
+
+const names = { ingestion: "First trace", project: "First call" } as const;
+
+export function KeyStep({ kind, value, onCreated }: KeyStepProps) {
+  const projectId = useCurrentProjectId();
+  const signIn = useSignIn();
+  const { method } = ApiKeyService;
+  const isIngestion = kind === "ingestion";
+  const onDone = ({ data }: CreateApiKeyResponse): void => {
+    if (data) onCreated(data.keyValue);
+  };
+  const ingestion = useRpcMutation(method.createIngestionApiKey, {
+    changes: [method.listIngestionApiKeys],
+    onDone,
+  });
+  const project = useRpcMutation(method.createProjectApiKey, {
+    changes: [method.listProjectApiKeys],
+    onDone,
+  });
+  const create = isIngestion ? ingestion : project;
+  if (value !== undefined) {
+    return (
+      <div className="key-step" role="status">
+        <KeyRound aria-hidden />
+        <span>
+          The key is in the program below. Keep it now: it is not shown again.
+          <span className="key-step-value">
+            <code>{value}</code>
+            <Copy text={value} what="key" />
+          </span>
+        </span>
+      </div>
+    );
+  }
+  const isAllowed = "me" in signIn && mayCreateKeys(signIn.me, projectId, kind);
+  if (!isAllowed) {
+    return (
+      <p className="key-step">
+        <KeyRound aria-hidden />
+        <span>
+          Put a key of this project in place of <code>{keyPlaceholder}</code>; an administrator of
+          the project creates one under Settings, Keys.
+        </span>
+      </p>
+    );
+  }
+  return (
+    <div className="key-step">
+      <KeyRound aria-hidden />
+      <span>
+        {isIngestion
+          ? "An ingestion key may send events and read nothing."
+          : "A project key may run models, and read and write all traces of the project."}
+      </span>
+      <Button
+        size="small"
+        variant="primary"
+        busyLabel={create.isPending && "Creating…"}
+        onClick={() => create.mutate({ projectId, name: names[kind] })}
+      >
+        {isIngestion ? "Create ingestion key" : "Create project key"}
+      </Button>
+      {create.error ? <ErrorState error={create.error} isInline /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+// Above the list: exact totals of everything that matches, calls and errors over time, whose brush
+// is the time range, and the errors that came most.
+
+import { CircleAlert, CircleCheck } from "lucide-react";
+import { Button } from "../../design/button.tsx";
+import { HistogramChart } from "../../design/chart.tsx";
+import { formatCount } from "../../design/format.ts";
+import { Skeleton } from "../../design/states.tsx";
+import type { TimeRange } from "../../design/time-range.ts";
+import { Cost, Count, Duration, KeyValue, Tokens } from "../../design/values.tsx";
+import type { Histogram, Totals, ValueCount } from "./chart-answer.ts";
+import type { Overview } from "./use-overview.ts";
+import "./overview.css";
+
+export type OverviewProps = {
+  readonly overview: Overview;
+  readonly isSessions: boolean;
+  readonly onRange: (range: TimeRange) => void;
+  /** Called with the message of an error: show the events that have it. */
+  readonly onError: (message: string) => void;
+};
+
+const chartHeightPx = 76;
+
+export function OverviewStrip({ overview, isSessions, onRange, onError }: OverviewProps) {
+  const { histogram, errors, fault, counted } = overview;
+  return (
+    <section className="overview" aria-label="Overview">
+      <TotalsRow overview={overview} isSessions={isSessions} />
+      {fault ? (
+        <p className="overview-fault">
+          <CircleAlert aria-hidden /> These filters cannot be pictured: {fault.message}
+        </p>
+      ) : (
+        <div className="overview-body">
+          <div className="overview-chart">
+            {histogram ? (
+              <CallsChart histogram={histogram} counted={counted} onRange={onRange} />
+            ) : (
+              <Skeleton height={`${chartHeightPx}px`} />
+            )}
+          </div>
+          <ErrorsPanel errors={errors} onError={onError} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+type CallsChartProps = {
+  readonly histogram: Histogram;
+  readonly counted: Overview["counted"];
+  readonly onRange: (range: TimeRange) => void;
+};
+
+function CallsChart({ histogram, counted, onRange }: CallsChartProps) {
+  const noun = counted === "calls" ? "Calls" : "Sessions";
+  return (
+    <HistogramChart
+      label={`${noun} and errors over time`}
+      isCompact
+      heightPx={chartHeightPx}
+      times={histogram.times}
+      series={[
+        { label: noun, values: histogram.good, color: 1 },
+        { label: "Errors", values: histogram.bad, color: "bad" },
+      ]}
+      format={formatCount}
+      onRange={onRange}
+    />
+  );
+}
+
+function TotalsRow({ overview, isSessions }: Pick<OverviewProps, "overview" | "isSessions">) {
+  const { totals, calls } = overview;
+  if (!totals) return <Skeleton width="60%" height="18px" />;
+  return (
+    <div className="overview-totals" title="Exact: every match of the range counts.">
+      <KeyValue isRow items={isSessions ? sessionItems(totals, calls) : callItems(totals)} />
+      <span className="overview-exact">exact</span>
+    </div>
+  );
+}
+
+function callItems(totals: Totals) {
+  return [
+    { label: "Calls", value: <Count value={totals.count} /> },
+    { label: "Errors", value: <Errors count={totals.errors} of={totals.count} /> },
+    ...usageItems(totals, "Cost with estimates"),
+  ];
+}
+
+function sessionItems(totals: Totals, calls: Totals | undefined) {
+  const called = calls ?? totals;
+  return [
+    { label: "Sessions", value: <Count value={totals.count} /> },
+    ...(calls ? [{ label: "Calls", value: <Count value={calls.count} /> }] : []),
+    { label: "Errors", value: <Errors count={called.errors} of={called.count} /> },
+    ...usageItems(totals, "Cost as sent"),
+  ];
+}
+
+/** Sessions add up the costs that were sent; calls without one have an estimate of their own. */
+function usageItems({ tokens, cost, medianMs, p95Ms }: Totals, costLabel: string) {
+  return [
+    { label: "Tokens", value: <Tokens value={tokens} /> },
+    { label: costLabel, value: <Cost value={cost} /> },
+    { label: "p50", value: <Duration value={medianMs} /> },
+    { label: "p95", value: <Duration value={p95Ms} /> },
+  ];
+}
+
+function Errors({ count, of }: { readonly count: number; readonly of: number }) {
+  const share = of === 0 ? 0 : (count / of) * 100;
+  return (
+    <span data-tone={count > 0 ? "bad" : undefined} className="overview-errors-total">
+      <Count value={count} />
+      {count === 0 ? null : <small> {share < 1 ? share.toFixed(1) : Math.round(share)} %</small>}
+    </span>
+  );
+}
+
+type ErrorsPanelProps = {
+  readonly errors: readonly ValueCount[] | undefined;
+  readonly onError: (message: string) => void;
+};
+
+/** What went wrong: the messages that came most, with their numbers. */
+function ErrorsPanel({ errors, onError }: ErrorsPanelProps) {
+  if (!errors) return <Skeleton height={`${chartHeightPx}px`} />;
+  if (errors.length === 0) {
+    return (
+      <p className="overview-fine">
+        <CircleCheck aria-hidden /> No errors in this range
+      </p>
+    );
+  }
+  return (
+    <div className="overview-errors">
+      <h2>What went wrong</h2>
+      <ul>
+        {errors.map(({ value, count }) => (
+          <li key={value}>
+            <Button variant="ghost" size="small" title={value} onClick={() => onError(value)}>
+              <b className="numeric">{formatCount(count)}</b>
+              <bdi className="truncate">{value.slice(0, 200)}</bdi>
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

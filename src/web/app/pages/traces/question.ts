@@ -1,0 +1,51 @@
+// What the page asks the service: the filters of the address as messages for lists and charts.
+
+import { type FilterRow, toMessage } from "../../design/filters.ts";
+import { boundsOf, rangeDefault } from "../../design/time-range.ts";
+import type { TracesSearch } from "./search.ts";
+
+/** The address with its defaults. */
+export type Question = {
+  readonly tab: "sessions" | "events";
+  /** Filters of the address, search words and kind included. */
+  readonly filters: readonly FilterRow[];
+  /** Unix milliseconds; `to` is absent in a range up to now. */
+  readonly from: number;
+  readonly to?: number;
+};
+
+/** Returns the question of an address at a time. */
+export function toQuestion(search: TracesSearch, nowMs: number): Question {
+  const { tab = "sessions", range = rangeDefault, filters = [], q, kind } = search;
+  return {
+    tab,
+    filters: [
+      ...filters,
+      ...(q === undefined ? [] : [{ field: "any_text", operator: "contains" as const, value: q }]),
+      ...(tab === "events" ? [kindFilter(kind)] : []),
+    ],
+    ...boundsOf(range, nowMs),
+  };
+}
+
+/** Sessions stand in their own list, so the list of events leaves them out. */
+function kindFilter(kind: string | undefined): FilterRow {
+  return kind === undefined
+    ? { field: "event_type", operator: "is not", value: "session" }
+    : { field: "event_type", operator: "is", value: kind };
+}
+
+/** Returns the fields that list requests share. */
+export function toListInput({ filters, from, to }: Question) {
+  return {
+    filters: filters.map(toMessage),
+    dateRange: { gte: from, ...(to !== undefined && { lte: to }) },
+  };
+}
+
+/** Returns the filters of a chart: the same, and what kind of event counts. */
+export function toChartFilters({ tab, filters }: Question): readonly FilterRow[] {
+  if (filters.some(({ field }) => field === "event_type")) return filters;
+  const operator = tab === "sessions" ? "is" : "is not";
+  return [...filters, { field: "event_type", operator, value: "session" }];
+}

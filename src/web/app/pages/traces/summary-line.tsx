@@ -1,0 +1,38 @@
+// One line of a question or an answer; an error stands where an answer would.
+
+import { Skeleton } from "../../design/states.tsx";
+
+export type SummaryLineProps = {
+  readonly text: string | undefined;
+  readonly error?: string | undefined;
+  readonly isAnswer?: boolean;
+  readonly isLoading?: boolean;
+  readonly isTooLarge?: boolean;
+};
+
+const titleMax = 600;
+
+export function SummaryLine(props: SummaryLineProps) {
+  const { text, error, isAnswer = false, isLoading = false, isTooLarge = false } = props;
+  if (error !== undefined) {
+    return (
+      <span className="summary-line truncate" data-tone="bad" title={error.slice(0, titleMax)}>
+        {error.slice(0, titleMax)}
+      </span>
+    );
+  }
+  if (isLoading) return <Skeleton width="70%" />;
+  if (isTooLarge) return <span className="summary-line absent">too large to preview</span>;
+  if (text === undefined) {
+    return (
+      <span className="absent" aria-label="none">
+        –
+      </span>
+    );
+  }
+  return (
+    <bdi className="summary-line truncate" data-answer={isAnswer} title={text}>
+      {text}
+    </bdi>
+  );
+}

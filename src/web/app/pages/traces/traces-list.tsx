@@ -1,0 +1,79 @@
+// One of the two lists: rows that are read on as one scrolls, a pill for rows that came in above,
+// and what stands there when nothing matches.
+
+import type { RowData } from "@tanstack/react-table";
+import { ArrowUp, Waypoints } from "lucide-react";
+import { useRef } from "react";
+import { Button } from "../../design/button.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { formatCount } from "../../design/format.ts";
+import type { List } from "./use-list.ts";
+
+export type TracesListProps<Row extends RowData> = {
+  readonly label: "Sessions" | "Events";
+  readonly list: List<Row>;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly idOf: (row: Row) => string;
+  readonly hasError: (row: Row) => boolean;
+  readonly onOpen: (row: Row) => void;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (selected: ReadonlySet<string>) => void;
+  readonly isNarrowed: boolean;
+  readonly onWiden: () => void;
+};
+
+export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
+  const { label, list, rows, idOf, hasError, isNarrowed, onWiden } = props;
+  const area = useRef<HTMLDivElement>(null);
+  if (list.error && rows.length === 0) {
+    return <ErrorState error={list.error} onRetry={list.retry} />;
+  }
+  if (list.isPending) return <Loading what={`Loading ${label.toLowerCase()}`} />;
+  const toTop = (): void => {
+    list.showWaiting();
+    area.current?.querySelector('[role="grid"]')?.scrollTo({ top: 0 });
+  };
+  return (
+    <div className="traces-list" ref={area}>
+      {list.error ? <ErrorState error={list.error} onRetry={list.retry} isInline /> : null}
+      <div className="traces-pill" role="status">
+        {list.waiting === 0 ? null : (
+          <Button size="small" variant="primary" icon={<ArrowUp />} onClick={toTop}>
+            {formatCount(list.waiting)} new
+          </Button>
+        )}
+      </div>
+      <Table
+        label={label}
+        isMain
+        widthsKey={`traces-${label.toLowerCase()}`}
+        columns={props.columns}
+        rows={rows}
+        idOf={idOf}
+        onOpen={props.onOpen}
+        selected={props.selected}
+        onSelect={props.onSelect}
+        toneOf={(row) => (hasError(row) ? "bad" : undefined)}
+        onMore={list.hasMore ? list.readMore : undefined}
+        isLoadingMore={list.isLoadingMore}
+        onAtTop={list.setAtTop}
+        freshIds={list.freshIds}
+        empty={
+          <EmptyState
+            icon={<Waypoints />}
+            title={`No ${label.toLowerCase()} here`}
+            action={
+              <Button onClick={onWiden}>{isNarrowed ? "Clear filters" : "Last 30 days"}</Button>
+            }
+          >
+            {isNarrowed
+              ? "Nothing of this time matches all of it: clear the filters, or widen the range."
+              : "Nothing was logged in this time: widen the range, or send a trace."}
+          </EmptyState>
+        }
+      />
+    </div>
+  );
+}

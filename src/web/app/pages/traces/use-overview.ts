@@ -1,0 +1,103 @@
+// What the matching set is as a whole: exact totals, calls and errors over time, and the errors
+// that came most. All of it from the charts of the API, so that it is never about loaded rows only.
+
+import { useMemo } from "react";
+import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
+import { useRpc } from "../../api/query.ts";
+import { type FilterRow, toMessage } from "../../design/filters.ts";
+import { zoneName } from "../../design/time-range.ts";
+import {
+  histogramMeasures,
+  toHistogram,
+  toTotals,
+  totalsMeasures,
+  toValueCounts,
+} from "./chart-answer.ts";
+import { type Question, toChartFilters } from "./question.ts";
+
+const liveRefreshMs = 10_000;
+const pointsMax = 100;
+const errorsMax = 5;
+
+export type Overview = {
+  /** The things that are counted. */
+  readonly counted: "sessions" | "calls";
+  readonly totals: ReturnType<typeof toTotals> | undefined;
+  readonly histogram: ReturnType<typeof toHistogram> | undefined;
+  readonly errors: ReturnType<typeof toValueCounts> | undefined;
+  readonly fault: Error | undefined;
+  /** Calls of the range, for a list of sessions without filters. */
+  readonly calls: ReturnType<typeof toTotals> | undefined;
+};
+
+/**
+ * Reads the overview of a question. A list of sessions without filters is pictured by the calls of
+ * its range; with filters by its sessions, since those filters say nothing about calls.
+ */
+export function useOverview(question: Question, isLive: boolean): Overview {
+  const isSessions = question.tab === "sessions";
+  const isOfCalls = !isSessions || question.filters.length === 0;
+  const shared = { refreshMs: isLive && liveRefreshMs, keepsPrevious: true };
+  const ofCalls: Question = isSessions ? { ...question, tab: "events" } : question;
+  const pictured = isOfCalls ? ofCalls : question;
+  const filters = toChartFilters(question);
+  const picturedFilters = toChartFilters(pictured);
+  const totals = useRpc(
+    ChartService.method.queryChart,
+    chart(question, filters, { kind: "scalar", measures: totalsMeasures }),
+    shared,
+  );
+  const calls = useRpc(
+    ChartService.method.queryChart,
+    chart(question, picturedFilters, { kind: "scalar", measures: totalsMeasures }),
+    { ...shared, isEnabled: isSessions && isOfCalls },
+  );
+  const histogram = useRpc(
+    ChartService.method.queryChart,
+    chart(question, picturedFilters, {
+      kind: "time_series",
+      measures: histogramMeasures,
+      bucket: { maxPoints: pointsMax },
+    }),
+    shared,
+  );
+  const errors = useRpc(
+    ChartService.method.queryChart,
+    chart(question, [...picturedFilters, { field: "error", operator: "exists" }], {
+      kind: "table",
+      measures: histogramMeasures.slice(0, 1),
+      splitBy: "error",
+      splitRanking: { limit: errorsMax, includeOther: false },
+    }),
+    shared,
+  );
+  return {
+    counted: isOfCalls ? "calls" : "sessions",
+    totals: useMemo(() => totals.data && toTotals(totals.data), [totals.data]),
+    calls: useMemo(() => calls.data && toTotals(calls.data), [calls.data]),
+    histogram: useMemo(() => histogram.data && toHistogram(histogram.data), [histogram.data]),
+    errors: useMemo(() => errors.data && toValueCounts(errors.data), [errors.data]),
+    fault: totals.error ?? histogram.error ?? errors.error ?? undefined,
+  };
+}
+
+type ChartParts = {
+  readonly kind: string;
+  readonly measures: readonly { metric: string; aggregation: string; id: string }[];
+  readonly bucket?: { readonly maxPoints: number };
+  readonly splitBy?: string;
+  readonly splitRanking?: { readonly limit: number; readonly includeOther: boolean };
+};
+
+/** Returns a request for a chart of a question. */
+export function chart(
+  { from, to }: Question,
+  filters: readonly FilterRow[],
+  { measures, ...query }: ChartParts,
+) {
+  return {
+    dateRange: { startTime: from, ...(to !== undefined && { endTime: to }), timezone: zoneName },
+    filters: filters.map(toMessage),
+    query: { ...query, measures: [...measures] },
+  };
+}

@@ -1,0 +1,226 @@
+// Saved views of the traces: apply, save, rename, share, delete.
+
+import { Bookmark, Pencil, Save, Trash2, Users } from "lucide-react";
+import { type SyntheticEvent, useState } from "react";
+import { type View, ViewService } from "../../../../../gen/waggle/v1/view_pb.js";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Checkbox, Field, Input } from "../../design/input.tsx";
+import { Menu, type MenuItem } from "../../design/menu.tsx";
+import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import type { TracesSearch } from "./search.ts";
+import { hasChanged, toSearch, toViewState, viewsPage } from "./view-state.ts";
+
+export type ViewsMenuProps = {
+  readonly search: TracesSearch;
+  readonly onApply: (search: TracesSearch) => void;
+};
+
+const { method } = ViewService;
+const changes = [method.listViews];
+
+export function ViewsMenu({ search, onApply }: ViewsMenuProps) {
+  const { data } = useRpc(method.listViews, { page: viewsPage }, { staleMs: 60_000 });
+  const views = data?.data ?? [];
+  const current = views.find(({ id }) => id === search.view);
+  const [dialog, setDialog] = useState<"save" | "rename" | "delete">();
+  const isChanged = current !== undefined && hasChanged(search, current);
+  const update = useRpcMutation(method.updateView, {
+    changes,
+    onDone: () => showToast({ text: "The view shows this now." }),
+  });
+  useCommands([
+    { id: "traces.save-view", title: "Save as view", keys: "s", run: () => setDialog("save") },
+    ...views.map((view) => ({
+      id: `traces.view.${view.id}`,
+      title: `Show the view “${view.name}”`,
+      group: "Views",
+      run: () => onApply(toSearch(view)),
+    })),
+  ]);
+  const ownItems: readonly MenuItem[] =
+    current === undefined
+      ? []
+      : [
+          {
+            label: "Update to what is shown",
+            icon: <Save />,
+            isDisabled: !isChanged,
+            onSelect: () =>
+              update.mutate({ viewId: current.id, view: { state: toViewState(search) } }),
+          },
+          { label: "Rename or share…", icon: <Pencil />, onSelect: () => setDialog("rename") },
+          {
+            label: "Delete the view…",
+            icon: <Trash2 />,
+            isDanger: true,
+            onSelect: () => setDialog("delete"),
+          },
+          "line",
+        ];
+  return (
+    <>
+      <Menu
+        align="end"
+        trigger={
+          <Button size="small" icon={<Bookmark />} className="views-button">
+            <span className="truncate">{current?.name ?? "Views"}</span>
+            {isChanged ? <span aria-label="changed">*</span> : null}
+          </Button>
+        }
+        items={[
+          ...ownItems,
+          ...viewItems(
+            "Mine",
+            views.filter(({ shared }) => !shared),
+            search,
+            onApply,
+          ),
+          ...viewItems(
+            "Shared",
+            views.filter(({ shared }) => shared),
+            search,
+            onApply,
+          ),
+          { label: "Save as view…", icon: <Save />, keys: "s", onSelect: () => setDialog("save") },
+        ]}
+      />
+      {dialog === "save" || dialog === "rename" ? (
+        <ViewDialog
+          view={dialog === "rename" ? current : undefined}
+          search={search}
+          onClose={() => setDialog(undefined)}
+          onSaved={(view) => onApply(toSearch(view))}
+        />
+      ) : null}
+      {dialog === "delete" && current ? (
+        <DeleteView
+          view={current}
+          onClose={() => setDialog(undefined)}
+          onDeleted={() => onApply({ ...search, view: undefined })}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function viewItems(
+  heading: string,
+  views: readonly View[],
+  search: TracesSearch,
+  onApply: ViewsMenuProps["onApply"],
+): readonly MenuItem[] {
+  if (views.length === 0) return [];
+  return [
+    { heading },
+    ...views.map((view) => ({
+      label: view.name,
+      icon: view.shared ? <Users /> : <Bookmark />,
+      isChecked: view.id === search.view,
+      onSelect: () => onApply(toSearch(view)),
+    })),
+    "line",
+  ];
+}
+
+type ViewDialogProps = {
+  /** View to rename; undefined for a new one. */
+  readonly view: View | undefined;
+  readonly search: TracesSearch;
+  readonly onClose: () => void;
+  readonly onSaved: (view: View) => void;
+};
+
+function ViewDialog({ view, search, onClose, onSaved }: ViewDialogProps) {
+  const [name, setName] = useState(view?.name ?? "");
+  const [isShared, setShared] = useState(view?.shared ?? false);
+  const options = {
+    changes,
+    onDone: ({ data }: { data?: View | undefined }) => {
+      onClose();
+      // A new name leaves the list as it is.
+      if (data && view === undefined) onSaved(data);
+    },
+  };
+  const create = useRpcMutation(method.createView, options);
+  const update = useRpcMutation(method.updateView, options);
+  const { isPending } = view ? update : create;
+  const error = (view ? update : create).error;
+  const save = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    const fields = { name: name.trim(), shared: isShared };
+    if (view) update.mutate({ viewId: view.id, view: fields });
+    else create.mutate({ view: { ...fields, page: viewsPage, state: toViewState(search) } });
+  };
+  return (
+    <Dialog isOpen onClose={onClose} width="narrow" title={view ? "Rename view" : "Save view"}>
+      <form className="dialog-form" onSubmit={save}>
+        <Field label="Name" hint="Filters, range, columns and search are kept.">
+          {({ isInvalid, ...ids }) => (
+            <Input
+              {...ids}
+              isInvalid={isInvalid}
+              autoFocus
+              maxLength={256}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <Checkbox
+          label="Share with everyone in the project"
+          checked={isShared}
+          onChange={setShared}
+        />
+        {error ? <ErrorState error={error} isInline /> : null}
+        <footer className="dialog-form-actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            variant="primary"
+            disabled={name.trim() === ""}
+            busyLabel={isPending && "Saving…"}
+          >
+            {view ? "Save" : "Save view"}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+type DeleteViewProps = {
+  readonly view: View;
+  readonly onClose: () => void;
+  readonly onDeleted: () => void;
+};
+
+function DeleteView({ view, onClose, onDeleted }: DeleteViewProps) {
+  const remove = useRpcMutation(method.deleteView, {
+    changes,
+    onDone: () => {
+      onClose();
+      onDeleted();
+    },
+  });
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Delete “${view.name}”?`}
+      description={
+        view.shared
+          ? "It is gone for everyone in the project. The traces stay."
+          : "The traces stay; only the saved view is gone."
+      }
+      action="Delete view"
+      busyLabel="Deleting…"
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ viewId: view.id })}
+    />
+  );
+}

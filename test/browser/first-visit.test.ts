@@ -1,0 +1,96 @@
+// The first visit of an empty project: its programs run as they stand, and the page turns to the
+// trace.
+
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { execPath } from "node:process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApp, type TestApp } from "./support/app.ts";
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, "../..");
+
+let maybeApp: TestApp | undefined;
+let app: TestApp;
+
+beforeAll(async () => {
+  maybeApp = await startApp();
+  if (maybeApp) app = maybeApp;
+});
+
+afterAll(async () => {
+  await maybeApp?.stop();
+});
+
+beforeEach(({ skip }) => {
+  if (!maybeApp) skip("there is no browser on this machine");
+});
+
+describe("the first visit", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("shows programs of four kinds, $theme and $size", async (look) => {
+    const path = `/app/p/${app.service.projectId}/traces`;
+    const { page, faults, findings, picture } = await app.open(path, look);
+    await page.getByRole("heading", { name: "Send your first trace" }).waitFor();
+
+    for (const name of ["Python", "TypeScript", "OpenAI client", "curl"]) {
+      await page.getByRole("tab", { name }).click();
+      const program = page.getByRole("tabpanel").locator("pre").last();
+      expect(await program.textContent()).toContain(app.service.url);
+    }
+
+    await picture("first-visit");
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("turns to the trace that its curl command sends, with a key made there", async () => {
+    const { projectId } = app.service.otherProject;
+    const { page, faults, findings } = await app.open(`/app/p/${projectId}/traces`);
+    await page.getByRole("button", { name: "Create ingestion key" }).click();
+    await page.getByText("it is not shown again").waitFor();
+    expect(await findings()).toEqual([]);
+    const command = await page.getByRole("tabpanel").locator("pre").last().textContent();
+
+    const { stdout } = await run("sh", ["-c", command ?? ""]);
+
+    const { session_id: sessionId } = JSON.parse(stdout) as { session_id: string };
+    await page.waitForURL(`**/traces/${sessionId}`);
+    expect(faults).toEqual([]);
+  });
+
+  test("turns to the trace that its TypeScript program sends", async () => {
+    const path = `/app/p/${app.service.projectId}/traces`;
+    const { page, faults } = await app.open(path);
+    await page.getByRole("tab", { name: "TypeScript" }).click();
+    await page.getByRole("button", { name: "Create ingestion key" }).click();
+    await page.getByText("it is not shown again").waitFor();
+    const program = await page.getByRole("tabpanel").locator("pre").last().textContent();
+
+    const flags = ["--input-type=module-typescript", "--no-warnings", "--eval", program ?? ""];
+    await run(execPath, flags, { cwd: root });
+
+    await page.waitForURL(/\/traces\/[^/]+$/);
+    const headers = { authorization: `Bearer ${app.service.projectKey}` };
+    const response = await fetch(`${app.service.url}/v1/events/search`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify({
+        filters: [{ field: "event_type", operator: "is", value: "model", type: "string" }],
+      }),
+    });
+    expect(await response.json()).toMatchObject({
+      events: [
+        {
+          inputs: { chat_history: [{ role: "user" }] },
+          outputs: { role: "assistant", content: "They dance, so that the others find them too." },
+        },
+      ],
+    });
+    expect(faults).toEqual([]);
+  });
+});
