@@ -6,6 +6,7 @@ import { alertEditRoute, alertRoute, alertsRoute } from "./pages/alerts/route.ts
 import { chartEditRoute, chartsRoute } from "./pages/charts/route.tsx";
 import { componentsRoute } from "./pages/components/route.tsx";
 import { tracesRoute } from "./pages/traces/route.tsx";
+import { evaluatorRoute, evaluatorsRoute } from "./pages/evaluators/route.tsx";
 import { SignedInPage } from "./session/signed-in-page.tsx";
 import { Home } from "./shell/home.tsx";
 import { PageError, PagePending } from "./shell/page-error.tsx";
@@ -50,6 +51,8 @@ const routeTree = rootRoute.addChildren([
     alertsRoute,
     alertEditRoute,
     alertRoute,
+    evaluatorsRoute,
+    evaluatorRoute,
   ]),
 ]);
 

@@ -1,0 +1,136 @@
+// Backfills: runs an evaluator on events of the past, with progress, to pause, resume and cancel.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useState } from "react";
+import { type Backfill, BackfillService } from "../../../../../gen/waggle/v1/backfill_pb.js";
+import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Status, type Tone } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { formatExactCount } from "../../design/format.ts";
+import { Checkbox } from "../../design/input.tsx";
+import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.tsx";
+import { boundsOf, type TimeRange } from "../../design/time-range.ts";
+import { TimeRangePicker } from "../../design/time-range-picker.tsx";
+import { Identifier, Time } from "../../design/values.tsx";
+
+const tones: Readonly<Record<string, Tone>> = {
+  running: "info",
+  pausing: "warn",
+  paused: "warn",
+  completed: "good",
+  cancelling: "warn",
+  cancelled: "neutral",
+  failed: "bad",
+};
+const changes = [BackfillService.method.listBackfills];
+const refreshMs = 1_500;
+
+export function Backfills({ metric }: { readonly metric: Metric }) {
+  const { data, error, refetch } = useRpc(
+    BackfillService.method.listBackfills,
+    { id: metric.id, limit: 100 },
+    { refreshMs },
+  );
+  return (
+    <div className="backfills">
+      <NewBackfill metric={metric} />
+      {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : null}
+      {data || error ? null : <Loading what="Loading backfills" />}
+      {data?.data.length === 0 ? (
+        <EmptyState title="No backfill yet">
+          A backfill scores events that were logged before the evaluator ran on them.
+        </EmptyState>
+      ) : null}
+      <ul aria-label="Backfills">
+        {data?.data.map((backfill) => (
+          <BackfillRow key={backfill.id} metric={metric} backfill={backfill} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function NewBackfill({ metric }: { readonly metric: Metric }) {
+  const [range, setRange] = useState<TimeRange>({ last: 7 * 24 * 60 });
+  const [includeFailed, setIncludeFailed] = useState(false);
+  const create = useRpcMutation(BackfillService.method.createBackfill, { changes });
+  const start = (): void => {
+    const { from, to } = boundsOf(range, Date.now());
+    create.mutate({
+      id: metric.id,
+      dateRange: { gte: from, ...(to !== undefined && { lte: to }) },
+      includeFailed,
+    });
+  };
+  return (
+    <section className="backfill-new" aria-label="New backfill">
+      <TimeRangePicker value={range} onChange={setRange} />
+      <Checkbox
+        label="Run again where it failed"
+        checked={includeFailed}
+        onChange={setIncludeFailed}
+      />
+      <Button variant="primary" busyLabel={create.isPending && "Starting…"} onClick={start}>
+        Start backfill
+      </Button>
+      {create.error ? <ErrorState error={create.error} isInline /> : null}
+    </section>
+  );
+}
+
+type BackfillRowProps = { readonly metric: Metric; readonly backfill: Backfill };
+
+function BackfillRow({ metric, backfill }: BackfillRowProps) {
+  const { state, progress, version, createdAt, error, workflowId } = backfill;
+  const { matched = 0, done = 0, scored = 0, failed = 0, skipped = 0 } = progress ?? {};
+  const input = { id: metric.id, backfillId: backfill.id };
+  const pause = useRpcMutation(BackfillService.method.pauseBackfill, { changes });
+  const resume = useRpcMutation(BackfillService.method.resumeBackfill, { changes });
+  const cancel = useRpcMutation(BackfillService.method.cancelBackfill, { changes });
+  const failure = pause.error ?? resume.error ?? cancel.error;
+  const isOpen = ["running", "pausing", "paused"].includes(state);
+  const counts = [
+    `${formatExactCount(scored)} scored`,
+    `${formatExactCount(failed)} failed`,
+    `${formatExactCount(skipped)} skipped`,
+  ].join(", ");
+  const of = `${formatExactCount(done)} of ${formatExactCount(Math.max(matched, done))} events`;
+  return (
+    <li className="backfill">
+      <div className="backfill-head">
+        <Status tone={tones[state] ?? "neutral"}>{state}</Status>
+        <span>{version}</span>
+        <Time value={createdAt && timestampMs(createdAt)} />
+        <Identifier value={workflowId} />
+        {isOpen ? (
+          <span className="backfill-acts">
+            {state === "paused" ? (
+              <Button size="small" onClick={() => resume.mutate(input)}>
+                Resume
+              </Button>
+            ) : (
+              <Button
+                size="small"
+                disabled={state === "pausing"}
+                onClick={() => pause.mutate(input)}
+              >
+                Pause
+              </Button>
+            )}
+            <Button size="small" variant="danger" onClick={() => cancel.mutate(input)}>
+              Cancel
+            </Button>
+          </span>
+        ) : null}
+      </div>
+      <Progress
+        label={counts}
+        value={matched === 0 ? (isOpen ? 0 : 1) : Math.min(1, done / matched)}
+        detail={of}
+      />
+      {error === undefined ? null : <p className="evaluator-failure">{error}</p>}
+      {failure ? <ErrorState error={failure} isInline /> : null}
+    </li>
+  );
+}

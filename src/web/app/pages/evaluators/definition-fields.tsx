@@ -1,0 +1,229 @@
+// The fields of an evaluator beside its code: name, type, what it returns, what passes, which
+// events it runs on.
+
+import { useMemo } from "react";
+import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+import { useRpc } from "../../api/query.ts";
+import { FilterBar } from "../../design/filter-bar.tsx";
+import { Field, Input, Select, Switch, TextArea } from "../../design/input.tsx";
+import { Segments } from "../../design/tabs.tsx";
+import { fieldsOf } from "../charts/catalogue.ts";
+import { faultOf } from "../charts/faults.ts";
+import { type Draft, starters, typeNames } from "./draft.ts";
+
+export type DefinitionFieldsProps = {
+  readonly draft: Draft;
+  readonly error: ApiError | null;
+  readonly isNew: boolean;
+  readonly set: (change: Partial<Draft>) => void;
+};
+
+type PartProps = Pick<DefinitionFieldsProps, "draft" | "set"> & {
+  readonly fault: (field: string) => string | undefined;
+};
+
+const returnTypes = ["boolean", "float", "categorical", "string"].map((value) => ({
+  value,
+  label: value === "float" ? "number" : value,
+}));
+
+export function DefinitionFields({ draft, error, isNew, set }: DefinitionFieldsProps) {
+  const fault = (field: string) => faultOf(error, field);
+  const isStarter = Object.values(starters).includes(draft.criteria);
+  const setType = (type: string) =>
+    set({
+      type,
+      ...(isStarter && { criteria: starters[type] ?? "" }),
+      ...(isStarter && { returnType: type === "LLM" ? "float" : "boolean" }),
+    });
+  return (
+    <>
+      {isNew ? (
+        <Segments
+          label="Type of evaluator"
+          options={Object.entries(typeNames).map(([value, label]) => ({ value, label }))}
+          value={draft.type}
+          onChange={setType}
+        />
+      ) : null}
+      <div className="evaluator-pair">
+        <TextField
+          label="Name"
+          hint="The key of its scores on events."
+          error={fault("name")}
+          value={draft.name}
+          onChange={(name) => set({ name })}
+        />
+        <Field label="Returns" error={fault("return_type")}>
+          {({ id }) => (
+            <Select
+              id={id}
+              value={draft.returnType}
+              options={returnTypes}
+              onChange={(returnType) => set({ returnType })}
+            />
+          )}
+        </Field>
+      </div>
+      {draft.type === "LLM" ? <Judge draft={draft} fault={fault} set={set} /> : null}
+      <Passing draft={draft} fault={fault} set={set} />
+      {draft.type === "HUMAN" ? null : <RunsOn draft={draft} fault={fault} set={set} />}
+      <TextField
+        label="Description"
+        error={fault("description")}
+        value={draft.description}
+        onChange={(description) => set({ description })}
+      />
+    </>
+  );
+}
+
+function Judge({ draft, fault, set }: PartProps) {
+  return (
+    <div className="evaluator-pair">
+      <TextField
+        label="Provider"
+        placeholder="openai"
+        error={fault("model_provider")}
+        value={draft.provider}
+        onChange={(provider) => set({ provider })}
+      />
+      <TextField
+        label="Model"
+        placeholder="gpt-5-mini"
+        error={fault("model_name")}
+        value={draft.model}
+        onChange={(model) => set({ model })}
+      />
+      {draft.returnType === "float" ? (
+        <TextField
+          label="Greatest score"
+          type="number"
+          error={fault("scale")}
+          value={draft.scale}
+          onChange={(scale) => set({ scale })}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+function Passing({ draft, fault, set }: PartProps) {
+  const error = fault("threshold");
+  if (draft.returnType === "boolean") {
+    return (
+      <Field label="Passes when" error={error}>
+        {({ id }) => (
+          <Select
+            id={id}
+            value={draft.passWhen}
+            options={[
+              { value: "true", label: "true" },
+              { value: "false", label: "false" },
+              { value: "", label: "nothing is said" },
+            ]}
+            onChange={(passWhen) => set({ passWhen })}
+          />
+        )}
+      </Field>
+    );
+  }
+  if (draft.returnType === "categorical") {
+    return (
+      <Field
+        label="Categories"
+        error={fault("categories") ?? error}
+        hint="One a line, such as “good: 1 *”: a score after a colon, * for those that pass."
+      >
+        {({ isInvalid, ...ids }) => (
+          <TextArea
+            {...ids}
+            isInvalid={isInvalid}
+            value={draft.categories}
+            onChange={(event) => set({ categories: event.target.value })}
+          />
+        )}
+      </Field>
+    );
+  }
+  if (draft.returnType === "string") return null;
+  return (
+    <div className="evaluator-pair">
+      <TextField
+        label="Passes from"
+        type="number"
+        error={error}
+        value={draft.least}
+        onChange={(least) => set({ least })}
+      />
+      <TextField
+        label="Passes up to"
+        type="number"
+        value={draft.greatest}
+        onChange={(greatest) => set({ greatest })}
+      />
+    </div>
+  );
+}
+
+function RunsOn({ draft, fault, set }: PartProps) {
+  const { data: schema } = useRpc(ExportService.method.getEventSchema, {}, { staleMs: 60_000 });
+  const fields = useMemo(() => fieldsOf(schema?.fields ?? []), [schema]);
+  return (
+    <div className="evaluator-runs">
+      <div className="field" role="group" aria-label="Filters">
+        <span className="field-name">Runs on events with</span>
+        <FilterBar
+          filters={draft.filters}
+          fields={fields}
+          onChange={(filters) => set({ filters })}
+        />
+        {fault("filters") === undefined ? null : <p data-error="true">{fault("filters")}</p>}
+      </div>
+      <div className="evaluator-pair">
+        <TextField
+          label="Share of them, in percent"
+          type="number"
+          error={fault("sampling_percentage")}
+          value={draft.sampling}
+          onChange={(sampling) => set({ sampling })}
+        />
+        <Switch
+          label="Run on events as they come"
+          checked={draft.isEnabled}
+          onChange={(isEnabled) => set({ isEnabled })}
+        />
+      </div>
+    </div>
+  );
+}
+
+type TextFieldProps = {
+  readonly label: string;
+  readonly hint?: string;
+  readonly placeholder?: string;
+  readonly type?: "text" | "number";
+  readonly error?: string | undefined;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+};
+
+function TextField(props: TextFieldProps) {
+  const { label, hint, placeholder, type = "text", error, value, onChange } = props;
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {({ isInvalid, ...ids }) => (
+        <Input
+          {...ids}
+          isInvalid={isInvalid}
+          type={type}
+          step="any"
+          placeholder={placeholder}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,202 @@
+// An evaluator as its form holds it, and as the API takes it.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { CreateMetricRequestSchema, Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
+import type { RunnableMetricSchema } from "../../../../../gen/waggle/v1/evaluator_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+import type { CodeFault } from "../../design/code-editor.tsx";
+import { type FilterRow, toMessage } from "../../design/filters.ts";
+import { fromFilter } from "../charts/chart-messages.ts";
+
+export const typeNames: Readonly<Record<string, string>> = {
+  PYTHON: "Python",
+  LLM: "Judge",
+  HUMAN: "People",
+};
+
+export type Draft = {
+  readonly name: string;
+  readonly type: string;
+  readonly criteria: string;
+  readonly description: string;
+  readonly returnType: string;
+  readonly isEnabled: boolean;
+  readonly sampling: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly scale: string;
+  readonly least: string;
+  readonly greatest: string;
+  /** `true`, `false` or empty. */
+  readonly passWhen: string;
+  /** Lines of `name` or `name: score`; those that pass end with `*`. */
+  readonly categories: string;
+  readonly filters: readonly FilterRow[];
+};
+
+export const starters: Readonly<Record<string, string>> = {
+  PYTHON: `def evaluate(event):
+    answer = event["outputs"].get("content") or ""
+    return len(answer) < 400
+`,
+  LLM: `Rate how well the answer helps, from 1 to 5.
+
+Question: {{inputs.chat_history}}
+Answer: {{outputs.content}}
+`,
+  HUMAN: "Is the answer right?\n",
+};
+
+export const draftDefault: Draft = {
+  name: "",
+  type: "PYTHON",
+  criteria: starters["PYTHON"] ?? "",
+  description: "",
+  returnType: "boolean",
+  isEnabled: false,
+  sampling: "10",
+  provider: "",
+  model: "",
+  scale: "5",
+  least: "",
+  greatest: "",
+  passWhen: "true",
+  categories: "",
+  filters: [{ field: "event_type", operator: "is", value: "model", type: "string" }],
+};
+
+export function fromMetric(metric: Metric): Draft {
+  const { threshold } = metric;
+  const passing = new Set(threshold?.passingCategories);
+  const pass = threshold?.passWhen?.kind;
+  return {
+    name: metric.name,
+    type: metric.type,
+    criteria: metric.criteria,
+    description: metric.description,
+    returnType: metric.returnType,
+    isEnabled: metric.enabledInProd,
+    sampling: String(metric.samplingPercentage),
+    provider: metric.modelProvider ?? "",
+    model: metric.modelName ?? "",
+    scale: String(metric.scale ?? ""),
+    least: String(threshold?.min ?? ""),
+    greatest: String(threshold?.max ?? ""),
+    passWhen: pass?.case === "boolValue" ? String(pass.value) : "",
+    categories: metric.categories
+      .map(({ category, score }) => {
+        const scored = score === undefined ? category : `${category}: ${score}`;
+        return passing.has(category) ? `${scored} *` : scored;
+      })
+      .join("\n"),
+    filters: (metric.filters?.filterArray ?? []).map(fromFilter),
+  };
+}
+
+function toNumber(text: string): number | undefined {
+  const value = Number(text);
+  return text.trim() === "" || !Number.isFinite(value) ? undefined : value;
+}
+
+type Category = { readonly category: string; readonly score?: number; readonly isPassing: boolean };
+
+/** Reads a category a line, such as `good: 1 *`. */
+export function parseCategories(text: string): readonly Category[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .map((line) => {
+      const isPassing = line.endsWith("*");
+      const plain = isPassing ? line.slice(0, -1).trim() : line;
+      const at = plain.lastIndexOf(":");
+      const score = at < 0 ? undefined : toNumber(plain.slice(at + 1));
+      return score === undefined
+        ? { category: plain, isPassing }
+        : { category: plain.slice(0, at).trim(), score, isPassing };
+    });
+}
+
+export function toThreshold(draft: Draft) {
+  const { returnType, passWhen } = draft;
+  if (returnType === "boolean") {
+    if (passWhen === "") return {};
+    const value = passWhen === "true";
+    return { passWhen: { kind: { case: "boolValue" as const, value } } };
+  }
+  if (returnType === "categorical") {
+    const passing = parseCategories(draft.categories).filter(({ isPassing }) => isPassing);
+    return { passingCategories: passing.map(({ category }) => category) };
+  }
+  const [min, max] = [toNumber(draft.least), toNumber(draft.greatest)];
+  return { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
+}
+
+export function toMetric(draft: Draft): MessageInitShape<typeof CreateMetricRequestSchema> {
+  const isJudge = draft.type === "LLM";
+  const scale = toNumber(draft.scale);
+  const isCategorical = draft.returnType === "categorical";
+  return {
+    name: draft.name.trim(),
+    type: draft.type,
+    criteria: draft.criteria,
+    description: draft.description,
+    returnType: draft.returnType,
+    enabledInProd: draft.type !== "HUMAN" && draft.isEnabled,
+    samplingPercentage: toNumber(draft.sampling) ?? 0,
+    ...(isJudge && { modelProvider: draft.provider, modelName: draft.model }),
+    ...(isJudge && draft.returnType === "float" && scale !== undefined && { scale }),
+    threshold: toThreshold(draft),
+    categories: isCategorical
+      ? parseCategories(draft.categories).map(({ category, score }) => ({
+          category,
+          ...(score !== undefined && { score }),
+        }))
+      : [],
+    filters: { filterArray: draft.filters.map(toMessage) },
+  };
+}
+
+/** Returns the definition to try, with what matters for a run. */
+export function toRunnable(draft: Draft): MessageInitShape<typeof RunnableMetricSchema> {
+  const isJudge = draft.type === "LLM";
+  const scale = toNumber(draft.scale);
+  const { returnType, passWhen } = draft;
+  const bounds = toThreshold({ ...draft, passWhen: "" });
+  const hasPass = returnType === "boolean" && passWhen !== "";
+  return {
+    definition: draft.criteria,
+    type: draft.type,
+    name: draft.name || "draft",
+    returnType,
+    ...(isJudge && { modelProvider: draft.provider, modelName: draft.model }),
+    ...(isJudge && returnType === "float" && scale !== undefined && { scale }),
+    threshold: {
+      ...("min" in bounds && { min: bounds.min }),
+      ...("max" in bounds && { max: bounds.max }),
+      ...("passingCategories" in bounds && { passing_categories: bounds.passingCategories }),
+      ...(hasPass && { pass_when: passWhen === "true" }),
+    },
+    categories:
+      returnType === "categorical"
+        ? parseCategories(draft.categories).map(({ category, score }) => ({
+            category,
+            ...(score !== undefined && { score }),
+          }))
+        : [],
+  };
+}
+
+/** Returns the place of a fault of the code that the service names: line, and column if known. */
+export function faultsOf(error: ApiError | null): readonly CodeFault[] {
+  const found = /line (\d+)(?:, column (\d+))?:? ?(.*)/s.exec(error?.message ?? "");
+  if (!found) return [];
+  const [, line, column, message = ""] = found;
+  return [
+    {
+      line: Number(line),
+      ...(column !== undefined && { column: Number(column) }),
+      message: message || (error?.message ?? ""),
+    },
+  ];
+}

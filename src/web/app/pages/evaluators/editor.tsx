@@ -1,0 +1,132 @@
+// Editor: the definition of an evaluator, and beside it a trial on events before it is saved.
+
+import { useNavigate } from "@tanstack/react-router";
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
+import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
+import { MetricVersionService } from "../../../../../gen/waggle/v1/metric_version_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { CodeEditor } from "../../design/code-editor.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { type Draft, faultsOf, toMetric } from "./draft.ts";
+import { DefinitionFields } from "./definition-fields.tsx";
+import { Trial } from "./trial.tsx";
+
+export type EditorProps = { readonly metric?: Metric; readonly first: Draft };
+
+const changes = [
+  MetricService.method.listMetrics,
+  MetricService.method.getMetric,
+  MetricVersionService.method.listMetricVersions,
+  EvaluatorService.method.getMetricStatus,
+];
+
+export function Editor({ metric, first }: EditorProps) {
+  const [draft, setDraft] = useState(first);
+  const save = useSave(metric, draft);
+  const { error } = save;
+  const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
+  const isChanged = metric === undefined || JSON.stringify(draft) !== JSON.stringify(first);
+  const canSave = isChanged && draft.name.trim() !== "" && draft.criteria.trim() !== "";
+  const submit = (): void => {
+    if (canSave) save.run();
+  };
+  useCommands([{ id: "evaluator.save", title: "Save the evaluator", keys: "mod+s", run: submit }]);
+  const isHuman = draft.type === "HUMAN";
+  return (
+    <div className="evaluator-edit">
+      <div className="evaluator-form">
+        <DefinitionFields draft={draft} error={error} isNew={metric === undefined} set={set} />
+        <section className="evaluator-code" aria-label="Definition">
+          <h2>{{ PYTHON: "Code", LLM: "Prompt of the judge" }[draft.type] ?? "Question"}</h2>
+          <CodeEditor
+            label={draft.type === "PYTHON" ? "Code" : "Prompt"}
+            language={draft.type === "PYTHON" ? "python" : "prompt"}
+            value={draft.criteria}
+            faults={faultsOf(error)}
+            onChange={(criteria) => set({ criteria })}
+            onSubmit={submit}
+          />
+        </section>
+        {error ? <ErrorState error={error} isInline /> : null}
+        <footer className="evaluator-acts">
+          <Button
+            variant="primary"
+            disabled={!canSave}
+            busyLabel={save.isBusy && "Saving…"}
+            onClick={submit}
+          >
+            {metric ? "Save as a new version" : "Create evaluator"}
+          </Button>
+          {metric && isChanged ? (
+            <Button onClick={() => setDraft(first)}>Undo changes</Button>
+          ) : null}
+          {metric ? <DeleteButton metric={metric} /> : null}
+        </footer>
+      </div>
+      {isHuman ? null : <Trial draft={draft} />}
+    </div>
+  );
+}
+
+function useSave(metric: Metric | undefined, draft: Draft) {
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const create = useRpcMutation(MetricService.method.createMetric, {
+    changes,
+    onDone: ({ metricId }) => {
+      showToast({ text: "Created the evaluator" });
+      void navigate({
+        to: "/app/p/$projectId/evaluators/$metricId",
+        params: { projectId, metricId },
+      });
+    },
+  });
+  const update = useRpcMutation(MetricService.method.updateMetric, {
+    changes,
+    onDone: () => showToast({ text: "Saved and deployed a new version" }),
+  });
+  return {
+    run: () => {
+      const fields = toMetric(draft);
+      if (metric) update.mutate({ ...fields, id: metric.id } as never);
+      else create.mutate(fields);
+    },
+    isBusy: create.isPending || update.isPending,
+    error: create.error ?? update.error,
+  };
+}
+
+function DeleteButton({ metric }: { readonly metric: Metric }) {
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const [isOpen, setOpen] = useState(false);
+  const remove = useRpcMutation(MetricService.method.deleteMetric, {
+    changes: [MetricService.method.listMetrics],
+    onDone: () => void navigate({ to: "/app/p/$projectId/evaluators", params: { projectId } }),
+  });
+  return (
+    <>
+      <Button variant="ghost" icon={<Trash2 />} onClick={() => setOpen(true)}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        title={`Delete “${metric.name}”?`}
+        description="It runs no more, and its backfills are cancelled. The scores on events stay."
+        action="Delete evaluator"
+        busyLabel="Deleting…"
+        isBusy={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate({ id: metric.id })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+// One evaluator: its definition with a trial beside it, versions, backfills, how far it agrees with
+// people, and why an event was scored or not.
+
+import { Link, useNavigate } from "@tanstack/react-router";
+import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
+import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc } from "../../api/query.ts";
+import { Status } from "../../design/badge.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { type Tab, Tabs } from "../../design/tabs.tsx";
+import { Cost, Count, KeyValue } from "../../design/values.tsx";
+import { Page } from "../../shell/page.tsx";
+import { Backfills } from "./backfills.tsx";
+import { draftDefault, fromMetric } from "./draft.ts";
+import { Editor } from "./editor.tsx";
+import { Reliability } from "./reliability.tsx";
+import { evaluatorRoute, type EvaluatorTab } from "./route.tsx";
+import { Versions } from "./versions.tsx";
+import { Why } from "./why.tsx";
+import "./evaluators.css";
+
+export function EvaluatorPage() {
+  const { metricId } = evaluatorRoute.useParams();
+  const isNew = metricId === "new";
+  const stored = useRpc(MetricService.method.getMetric, { id: metricId }, { isEnabled: !isNew });
+  if (isNew) {
+    return (
+      <Page title="New evaluator" breadcrumb={<Crumbs name="New evaluator" />}>
+        <Editor first={draftDefault} />
+      </Page>
+    );
+  }
+  if (stored.error) {
+    return (
+      <Page title="Evaluator" breadcrumb={<Crumbs name="" />}>
+        <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />
+      </Page>
+    );
+  }
+  return stored.data ? (
+    <EvaluatorView metric={stored.data} />
+  ) : (
+    <Loading what="Loading the evaluator" />
+  );
+}
+
+function Crumbs({ name }: { readonly name: string }) {
+  const projectId = useCurrentProjectId();
+  return (
+    <>
+      <Link to="/app/p/$projectId/evaluators" params={{ projectId }}>
+        Evaluators
+      </Link>
+      <span aria-hidden>/</span>
+      <span className="truncate">{name}</span>
+    </>
+  );
+}
+
+function EvaluatorView({ metric }: { readonly metric: Metric }) {
+  const { tab = "edit" } = evaluatorRoute.useSearch();
+  const navigate = useNavigate();
+  const isRun = metric.type !== "HUMAN";
+  const tabs: readonly Tab[] = [
+    {
+      value: "edit",
+      label: "Definition",
+      content: <Editor key={metric.version} metric={metric} first={fromMetric(metric)} />,
+    },
+    { value: "versions", label: "Versions", content: <Versions metric={metric} /> },
+    ...(isRun
+      ? [
+          { value: "backfills", label: "Backfills", content: <Backfills metric={metric} /> },
+          { value: "why", label: "Why", content: <Why metric={metric} /> },
+          {
+            value: "reliability",
+            label: "Agreement with people",
+            content: <Reliability metric={metric} />,
+          },
+        ]
+      : []),
+  ];
+  return (
+    <Page
+      title={metric.name}
+      breadcrumb={<Crumbs name={metric.name} />}
+      {...(isRun && { toolbar: <Health metric={metric} /> })}
+    >
+      <Tabs
+        label="Evaluator"
+        tabs={tabs}
+        value={tab}
+        onChange={(next) => void navigate({ to: ".", search: { tab: next as EvaluatorTab } })}
+      />
+    </Page>
+  );
+}
+
+function Health({ metric }: { readonly metric: Metric }) {
+  const { data, error } = useRpc(
+    EvaluatorService.method.getMetricStatus,
+    { id: metric.id },
+    { refreshMs: 5_000 },
+  );
+  if (error) return <ErrorState error={error} isInline />;
+  const status = data?.data;
+  if (!status) return <span>Loading health…</span>;
+  const { disabledReason, enabled, lastFailure } = status;
+  return (
+    <>
+      <Status tone={disabledReason === undefined ? (enabled ? "good" : "neutral") : "bad"}>
+        {disabledReason === undefined
+          ? enabled
+            ? "runs on events as they come"
+            : "does not run by itself"
+          : `disabled: ${disabledReason}`}
+      </Status>
+      <KeyValue
+        isRow
+        items={[
+          { label: "Scored in 7 days", value: <Count value={status.scored} /> },
+          { label: "Failed", value: <Count value={status.failed} /> },
+          { label: "Waiting", value: <Count value={status.queued + status.running} /> },
+          ...(metric.type === "LLM"
+            ? [{ label: "Cost of the judge", value: <Cost value={status.judgeCost} /> }]
+            : []),
+          ...(status.failuresInRow > 0
+            ? [
+                {
+                  label: "Failures in a row",
+                  value: `${status.failuresInRow} of ${status.failuresInRowMax}`,
+                },
+              ]
+            : []),
+        ]}
+      />
+      {lastFailure === undefined ? null : (
+        <p className="evaluator-failure truncate" title={lastFailure}>
+          Last failure: {lastFailure}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,161 @@
+// The list of evaluators: what they are, whether they run, and how they fare.
+
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Gauge, Plus } from "lucide-react";
+import { useMemo } from "react";
+import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
+import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Badge, Status } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { Switch } from "../../design/input.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { typeNames } from "./draft.ts";
+import "./evaluators.css";
+
+const columns: readonly Column<Metric>[] = [
+  {
+    id: "name",
+    header: "Evaluator",
+    width: 200,
+    grow: 1,
+    cell: ({ name, description }) => (
+      <span className="truncate" title={description || name}>
+        {name}
+      </span>
+    ),
+    sortValue: ({ name }) => name,
+  },
+  {
+    id: "type",
+    header: "Type",
+    width: 112,
+    cell: ({ type }) => <Badge>{typeNames[type] ?? type}</Badge>,
+    sortValue: ({ type }) => type,
+  },
+  {
+    id: "runs",
+    header: "Runs",
+    width: 88,
+    cell: (metric) => <Enabled metric={metric} />,
+  },
+  {
+    id: "health",
+    header: "Last 7 days",
+    width: 220,
+    cell: (metric) => <Health metric={metric} />,
+  },
+  {
+    id: "sampling",
+    header: "Sampling",
+    width: 84,
+    align: "end",
+    cell: ({ type, samplingPercentage }) => (
+      <span className="numeric">{type === "HUMAN" ? "–" : `${samplingPercentage} %`}</span>
+    ),
+  },
+  { id: "returns", header: "Returns", width: 96, cell: ({ returnType }) => returnType },
+  { id: "version", header: "Version", width: 76, align: "end", cell: ({ version }) => version },
+];
+
+function Enabled({ metric }: { readonly metric: Metric }) {
+  const update = useRpcMutation(MetricService.method.updateMetric, {
+    changes: [MetricService.method.listMetrics, EvaluatorService.method.getMetricStatus],
+  });
+  if (metric.type === "HUMAN") return <span aria-label="does not run">–</span>;
+  const isOn = metric.enabledInProd;
+  return (
+    <span onClick={(event) => event.stopPropagation()}>
+      <Switch
+        label={<span className="visually-hidden">Run {metric.name} on events as they come</span>}
+        checked={isOn}
+        disabled={update.isPending}
+        onChange={(next) => update.mutate({ id: metric.id, enabledInProd: next })}
+      />
+    </span>
+  );
+}
+
+function Health({ metric }: { readonly metric: Metric }) {
+  const isRun = metric.type !== "HUMAN";
+  const { data } = useRpc(
+    EvaluatorService.method.getMetricStatus,
+    { id: metric.id },
+    { isEnabled: isRun, refreshMs: 30_000 },
+  );
+  const status = data?.data;
+  if (!isRun) return <span>people score it</span>;
+  if (!status) return null;
+  if (status.disabledReason !== undefined) {
+    return (
+      <Status tone="bad">
+        <span className="truncate" title={status.disabledReason}>
+          disabled: {status.disabledReason}
+        </span>
+      </Status>
+    );
+  }
+  const { scored, failed, queued, running } = status;
+  const waiting = queued + running;
+  if (scored + failed + waiting === 0) return <Status>no runs</Status>;
+  return (
+    <Status tone={failed === 0 ? "good" : failed > scored ? "bad" : "warn"}>
+      <span className="numeric">
+        {scored} scored{failed > 0 ? `, ${failed} failed` : ""}
+        {waiting > 0 ? `, ${waiting} waiting` : ""}
+      </span>
+    </Status>
+  );
+}
+
+export function EvaluatorsPage() {
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const { data, error, refetch } = useRpc(MetricService.method.listMetrics, {});
+  const open = (metricId: string) =>
+    void navigate({
+      to: "/app/p/$projectId/evaluators/$metricId",
+      params: { projectId, metricId },
+    });
+  useCommands([
+    { id: "evaluators.new", title: "New evaluator", keys: "n", run: () => open("new") },
+  ]);
+  const rows = useMemo(() => data?.metrics ?? [], [data]);
+  const newLink = (
+    <Button asChild variant="primary">
+      <Link to="/app/p/$projectId/evaluators/$metricId" params={{ projectId, metricId: "new" }}>
+        <Plus aria-hidden /> New evaluator
+      </Link>
+    </Button>
+  );
+  return (
+    <Page title="Evaluators" actions={newLink}>
+      {error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : data ? (
+        <Table
+          label="Evaluators"
+          isMain
+          widthsKey="evaluators"
+          columns={columns}
+          rows={rows}
+          idOf={({ id }) => id}
+          toneOf={({ disabledReason }) => (disabledReason === undefined ? undefined : "bad")}
+          onOpen={({ id }) => open(id)}
+          empty={
+            <EmptyState icon={<Gauge />} title="No evaluators yet" action={newLink}>
+              An evaluator scores events as they come: with Python, with a model that judges, or by
+              people in queues. Try it on your own events before you save it.
+            </EmptyState>
+          }
+        />
+      ) : (
+        <Loading what="Loading evaluators" />
+      )}
+    </Page>
+  );
+}

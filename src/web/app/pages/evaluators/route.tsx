@@ -1,0 +1,35 @@
+// Addresses of evaluators: the list, and one evaluator with its tabs; `new` for one to be made.
+
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { projectRoute } from "../../shell/root-routes.tsx";
+
+export const evaluatorsRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: "evaluators",
+  component: lazyRouteComponent(() => import("./evaluators-page.tsx"), "EvaluatorsPage"),
+});
+
+export const evaluatorTabs = ["edit", "versions", "backfills", "reliability", "why"] as const;
+export type EvaluatorTab = (typeof evaluatorTabs)[number];
+
+export type EvaluatorSearch = {
+  readonly tab?: EvaluatorTab;
+  /** Version whose changes are shown. */
+  readonly version?: string;
+  /** Event that is explained. */
+  readonly event?: string;
+};
+
+export const evaluatorRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: "evaluators/$metricId",
+  validateSearch: (search: Record<string, unknown>): EvaluatorSearch => {
+    const tab = evaluatorTabs.find((one) => one === search["tab"]);
+    return {
+      ...(tab && { tab }),
+      ...(typeof search["version"] === "string" && { version: search["version"] }),
+      ...(typeof search["event"] === "string" && { event: search["event"] }),
+    };
+  },
+  component: lazyRouteComponent(() => import("./evaluator-page.tsx"), "EvaluatorPage"),
+});
