@@ -4,12 +4,13 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Badge, Status, type Tone } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
+import { orderDefaults } from "./columns.ts";
 import type { EventRow } from "./rows.ts";
 import { SummaryLine } from "./summary-line.tsx";
 
-export const eventDefaults = [
+export const eventDefaults = orderDefaults([
   ...["name", "type", "status", "question", "answer", "started", "duration", "tokens", "cost"],
-];
+]);
 
 const tones: Readonly<Record<string, Tone>> = { model: "accent", tool: "info", chain: "neutral" };
 
