@@ -355,7 +355,7 @@ describe("SQL", () => {
 
   test("on project data names the project in every statement", () => {
     const names = [
-      "events|archived_events|session_totals|event_fields|feedback",
+      "events|archived_events|session_totals|event_fields|feedback|chart_marks",
       "scores|evaluation_queue|evaluation_chunks|evaluator_streaks",
       "datasets|dataset_versions|dataset_datapoints|datapoints|runs",
       "annotation_queues|annotation_items|annotation_reviews|annotation_scores",

@@ -213,6 +213,13 @@ export const healthWatchesPerConnectionMax = 32;
 /** Time between two checks of health watches; clients see a change within about this time. */
 export const healthWatchIntervalMs = 1_000;
 
+/**
+ * Maximum age of a transaction when it commits, and maximum time between two of its statements,
+ * which Postgres enforces. Together less than an hour, which charts rely on (docs/charts.md).
+ */
+export const transactionAgeMsMax = 1_800_000;
+export const idleTransactionMsMax = 600_000;
+
 /** Maximum time of one statement in Postgres, by kind of work. Postgres enforces it. */
 export const statementTimeoutsMs = {
   /** Lookups of keys and sign-ins, readiness, and the control plane. */

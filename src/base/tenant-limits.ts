@@ -108,6 +108,12 @@ export const chartMeasuresMax = 10;
 export const chartBucketsMax = 1_000;
 export const chartSplitsMax = 100;
 
+/** Memory of all summaries of hours that charts keep in a process, and of one project's. */
+export const chartMemoryBytesMax = 128_000_000;
+export const chartProjectBytesMax = 32_000_000;
+/** Groups and numbers that a chart summarises at once, about 50 bytes each while they are read. */
+export const chartCellsMax = 1_500_000;
+
 /**
  * Maximum shared views of a project, views of one owner in it, columns of a view, and bytes of its
  * settings.

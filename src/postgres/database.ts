@@ -5,6 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type postgres from "postgres";
 import { isInBackground } from "../base/background.ts";
+import { transactionAgeMsMax } from "../base/limits.ts";
 import { currentTenant } from "../base/tenant.ts";
 import { codeOf, endsConnection } from "./faults.ts";
 import {
@@ -116,7 +117,7 @@ export function openDatabase(options: PoolOptions): Database {
       const connection: Connection = { isLost: false };
       try {
         const result = await connections.begin(mode, (sql) =>
-          runOn(connection, { sql, effects }, work),
+          runOn(connection, { sql, effects }, (own) => endInTime(() => work(own))),
         );
         for (const effect of effects) effect();
         return result as T;
@@ -127,6 +128,15 @@ export function openDatabase(options: PoolOptions): Database {
         await delay(Math.random() * 10 * 2 ** attempt);
       }
     }
+  }
+
+  /** Fails if the work took too long to be committed: then it is rolled back. */
+  async function endInTime<T>(work: () => Promise<T>): Promise<T> {
+    const ageMsMax = options.transactionAgeMsMax ?? transactionAgeMsMax;
+    const beganAtMs = performance.now();
+    const result = await work();
+    if (performance.now() - beganAtMs <= ageMsMax) return result;
+    throw new Error(`a transaction that took longer than ${ageMsMax} ms is not committed`);
   }
 
   async function runOn<T>(

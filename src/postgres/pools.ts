@@ -3,6 +3,7 @@
 
 import postgres from "postgres";
 import {
+  idleTransactionMsMax,
   readsWaitingMax,
   readWaitMsMax,
   statementTimeoutsMs,
@@ -42,6 +43,8 @@ export type PoolOptions = {
   readonly backgroundConnectionsMax?: number;
   /** Maximum time of any statement, in place of the times by pool; 0 is no limit. */
   readonly statementTimeoutMs?: number;
+  /** Maximum age of a transaction that is committed, in place of the default. */
+  readonly transactionAgeMsMax?: number;
   readonly connectTimeoutSeconds?: number;
 };
 
@@ -191,6 +194,7 @@ function openPool(options: PoolOptions, size: number, timeoutMs: number): Pool {
     connection: {
       application_name: "waggle",
       statement_timeout: options.statementTimeoutMs ?? timeoutMs,
+      idle_in_transaction_session_timeout: idleTransactionMsMax,
     },
     types: { bigint: bigintAsNumber },
   });

@@ -77,6 +77,28 @@ async function store(project: MetricProject, events: readonly Given[]): Promise<
   await project.ok("DELETE /v1/events/gone");
 }
 
+/**
+ * Changes stored events after charts were asked for: some numbers, the time of one, a late one, and
+ * a deletion. Returns the events as they are then.
+ */
+async function change(project: MetricProject, events: readonly Given[]): Promise<Given[]> {
+  const [first, ...others] = events;
+  if (first === undefined) return [];
+  const changed = others.map((one, at) =>
+    at % 4 === 0 ? { ...one, value: (one.value ?? 0) + 7 } : one,
+  );
+  for (const one of changed.filter((_, at) => at % 4 === 0)) {
+    await project.ok("PUT /events", { event_id: one.id, metadata: { value: one.value } });
+  }
+  const moved = { ...first, at: changed[0]?.at ?? first.at };
+  await project.ok("POST /events", { event: toEvent(moved) });
+  const late = { ...first, id: "late", value: 12.5, split: "a" };
+  await project.ok("POST /events", { event: toEvent(late) });
+  const last = changed.length > 1 ? changed.pop() : undefined;
+  if (last !== undefined) await project.ok(`DELETE /v1/events/${last.id}`);
+  return [moved, ...changed, late];
+}
+
 type Answer = {
   readonly data: {
     readonly buckets: readonly (string | null)[];
@@ -102,7 +124,7 @@ function near(value: number | null): unknown {
 }
 
 const cases = fc.record({
-  change: fc.constantFrom(...changes),
+  clocks: fc.constantFrom(...changes),
   unit: fc.constantFrom(...(Object.keys(spans) as ReferenceUnit[])),
   aggregation: fc.constantFrom(...aggregations),
   limit: fc.integer({ min: 1, max: 6 }),
@@ -111,58 +133,81 @@ const cases = fc.record({
 
 test("charts are those of a computation in memory", { timeout: 240_000 }, async () => {
   await fc.assert(
-    fc.asyncProperty(cases, async ({ change, unit, aggregation, limit, given }) => {
+    fc.asyncProperty(cases, async ({ clocks, unit, aggregation, limit, given }) => {
       const project = await givenAMetricProject(service);
-      const center = Date.parse(change.at);
+      const center = Date.parse(clocks.at);
       const events = given.map(({ part, split, value }, at) => ({
         ...{ id: `e${at}`, split, value },
         at: Math.round(center + part * spans[unit]),
       }));
-      await store(project, events);
       const [from, to] = [center - spans[unit], center + spans[unit]];
-      const range = { start_time: from, end_time: to, timezone: change.zone };
-      const measure = { metric: "metadata.value", aggregation };
-      const hasNumber = events.some(({ value }) => value !== null);
-      if (!hasNumber) return;
-
-      const inAll = await ask(project, { kind: "scalar", measures: [measure] }, range);
-      expect(inAll.data.series[0]?.values).toEqual([near(aggregate(events, aggregation))]);
-      expect(inAll.meta.matched_event_count).toBe(events.length);
-
-      const byTime = await ask(
-        project,
-        { kind: "time_series", measures: [measure], bucket: { unit } },
-        range,
-      );
-      const starts = byTime.data.buckets.map((text) => Date.parse(text ?? ""));
-      expect(starts).toEqual(startsOf(from, to, unit, change.zone));
-      expect(byTime.data.series[0]?.values).toEqual(
-        starts.map((start) => {
-          const mine = events.filter(({ at }) => bucketOf(at, unit, change.zone) === start);
-          return near(aggregate(mine, aggregation));
-        }),
-      );
-
-      const splitting = { split_by: "metadata.split", split_ranking: { limit } };
-      const table = { kind: "table", measures: [measure], ...splitting };
-      const bySplit = await ask(project, table, range);
-      const { buckets, series } = bySplit.data;
-      const shown = buckets.filter((_, at) => at < limit);
-      expect(new Set(shown).size).toBe(shown.length);
-      const wanted = buckets.map((bucket, at) => {
-        const isOther = at >= limit;
-        const mine = events.filter(({ split }) =>
-          isOther ? !shown.includes(split) : split === bucket,
-        );
-        return near(aggregate(mine, aggregation));
-      });
-      expect(series[0]?.values).toEqual(wanted);
-      const count = new Set(events.map(({ split }) => split)).size;
-      expect(buckets).toHaveLength(Math.min(count, limit + 1));
+      const inZone = { from, to, unit, zone: clocks.zone };
+      const question = { ...inZone, aggregation, limit };
+      await store(project, events);
+      await compare(project, events, question);
+      // The same charts again, now from summaries, and once more after changes.
+      await compare(project, events, question);
+      await compare(project, await change(project, events), question);
     }),
     { numRuns: 40 },
   );
 });
+
+type Question = {
+  readonly from: number;
+  readonly to: number;
+  readonly unit: ReferenceUnit;
+  readonly zone: string;
+  readonly aggregation: string;
+  readonly limit: number;
+};
+
+/** Compares charts of all kinds with those of the events in memory. */
+async function compare(
+  project: MetricProject,
+  events: readonly Given[],
+  { from, to, unit, zone, aggregation, limit }: Question,
+): Promise<void> {
+  const range = { start_time: from, end_time: to, timezone: zone };
+  const measure = { metric: "metadata.value", aggregation };
+  const hasNumber = events.some(({ value }) => value !== null);
+  if (!hasNumber) return;
+
+  const inAll = await ask(project, { kind: "scalar", measures: [measure] }, range);
+  expect(inAll.data.series[0]?.values).toEqual([near(aggregate(events, aggregation))]);
+  expect(inAll.meta.matched_event_count).toBe(events.length);
+
+  const byTime = await ask(
+    project,
+    { kind: "time_series", measures: [measure], bucket: { unit } },
+    range,
+  );
+  const starts = byTime.data.buckets.map((text) => Date.parse(text ?? ""));
+  expect(starts).toEqual(startsOf(from, to, unit, zone));
+  expect(byTime.data.series[0]?.values).toEqual(
+    starts.map((start) => {
+      const mine = events.filter(({ at }) => bucketOf(at, unit, zone) === start);
+      return near(aggregate(mine, aggregation));
+    }),
+  );
+
+  const splitting = { split_by: "metadata.split", split_ranking: { limit } };
+  const table = { kind: "table", measures: [measure], ...splitting };
+  const bySplit = await ask(project, table, range);
+  const { buckets, series } = bySplit.data;
+  const shown = buckets.filter((_, at) => at < limit);
+  expect(new Set(shown).size).toBe(shown.length);
+  const wanted = buckets.map((bucket, at) => {
+    const isOther = at >= limit;
+    const mine = events.filter(({ split }) =>
+      isOther ? !shown.includes(split) : split === bucket,
+    );
+    return near(aggregate(mine, aggregation));
+  });
+  expect(series[0]?.values).toEqual(wanted);
+  const count = new Set(events.map(({ split }) => split)).size;
+  expect(buckets).toHaveLength(Math.min(count, limit + 1));
+}
 
 /** Returns the starts of all buckets of a range, empty ones too. */
 function startsOf(from: number, to: number, unit: ReferenceUnit, zone: string): number[] {

@@ -33,6 +33,16 @@ describe("transaction", () => {
     expect(await names()).toEqual([]);
   });
 
+  test("is rolled back if it took too long to be committed", async () => {
+    const hasty = openDatabase({ url: testDatabase.url, transactionAgeMsMax: 0 });
+    onTestFinished(() => hasty.close());
+
+    const work = hasty.transaction((sql) => sql`insert into counters values ('late', 1)`);
+
+    await expect(work).rejects.toThrow("took longer than 0 ms");
+    expect(await names()).toEqual([]);
+  });
+
   test("is ambient only inside its work", async () => {
     const inside = await database.transaction(async () => database.isInTransaction());
 

@@ -4,6 +4,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { CostEstimate, PricedEvent } from "../../tracing/events/event.ts";
+import { marksOfChanged } from "../../tracing/events/mark-store.ts";
 import {
   escapeJson,
   escapeText,
@@ -72,10 +73,14 @@ export async function setEstimates(
 ): Promise<void> {
   const rows = estimates.map(({ eventId, estimate }) => ({ event_id: eventId, estimate }));
   await sql`
-    update events set cost_estimate = incoming.estimate
-    from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
-      event_id text, estimate jsonb)
-    where events.project_id = ${projectId} and events.event_id = incoming.event_id`;
+    with changed as (
+      update events set cost_estimate = incoming.estimate
+      from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
+        event_id text, estimate jsonb)
+      where events.project_id = ${projectId} and events.event_id = incoming.event_id
+      returning events.project_id, events.event_type, events.start_time_us),
+    ${marksOfChanged(sql)}
+    select 1`;
 }
 
 type EstimatedRow = {

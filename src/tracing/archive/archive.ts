@@ -57,11 +57,13 @@ export function createEventArchive(databaseOf: (clusterId: string) => Database):
       return moved > 0 || after === start ? moved : moveAfter(place, start);
     },
 
-    // Session totals and the field catalogue add nothing to the archived events and are
-    // unreachable; keeping them would only enlarge the shared indexes.
+    // Session totals, marks of hours and the field catalogue add nothing to the archived events
+    // and are unreachable; keeping them would only enlarge the shared indexes.
     async deleteSomeDerived(place) {
       const totals = await store.deleteTotals(sqlOf(place), place.projectId, derivedPerStepMax);
       if (totals > 0) return totals;
+      const marks = await store.deleteMarks(sqlOf(place), place.projectId, derivedPerStepMax);
+      if (marks > 0) return marks;
       return store.deleteFields(sqlOf(place), place.projectId, derivedPerStepMax);
     },
 

@@ -158,6 +158,20 @@ export async function deleteTotals(sql: Sql, projectId: string, limit: number): 
   return count;
 }
 
+/** Deletes at most `limit` marks of hours; returns the number of deleted rows. */
+export async function deleteMarks(sql: Sql, projectId: string, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from chart_marks
+    where project_id = ${projectId} and (hour, slot) in (
+      select hour, slot
+      from chart_marks
+      where project_id = ${projectId}
+      order by hour, slot
+      limit ${limit}
+    )`;
+  return count;
+}
+
 /** Deletes at most `limit` fields of the catalogue; returns the number of deleted rows. */
 export async function deleteFields(sql: Sql, projectId: string, limit: number): Promise<number> {
   const { count } = await sql`

@@ -20,6 +20,15 @@ const lengthsMs = {
   month: 28 * dayMs,
 } as const;
 
+/** Units of one length in UTC. */
+export const fixedUnits = {
+  minute: { lengthMs: minuteMs, originMs: 0 },
+  hour: { lengthMs: 60 * minuteMs, originMs: 0 },
+  day: { lengthMs: dayMs, originMs: 0 },
+  // The first Monday of 1970 was its fifth day.
+  week: { lengthMs: 7 * dayMs, originMs: 4 * dayMs },
+} as const;
+
 export type BucketUnit = keyof typeof lengthsMs;
 
 const units = Object.keys(lengthsMs) as BucketUnit[];
@@ -47,6 +56,21 @@ export function parseUnit(field: string, name: string): BucketUnit {
 /** Returns the greatest number of buckets that a range may touch. */
 function countBuckets({ fromMs, toMs }: TimeRange, unit: BucketUnit): number {
   return Math.ceil((toMs - fromMs) / lengthsMs[unit]) + 1;
+}
+
+/**
+ * Returns the starts of all buckets of a range in UTC, empty ones included; undefined for months,
+ * which have no fixed length.
+ */
+export function startsInUtc(
+  { fromMs, toMs }: TimeRange,
+  unit: BucketUnit,
+): readonly number[] | undefined {
+  if (unit === "month") return undefined;
+  const { lengthMs, originMs } = fixedUnits[unit];
+  const [first, last] = [fromMs, toMs - 1].map((at) => Math.floor((at - originMs) / lengthMs));
+  if (first === undefined || last === undefined) return undefined;
+  return Array.from({ length: last - first + 1 }, (_, at) => (first + at) * lengthMs + originMs);
 }
 
 /** Returns the smallest unit that makes at most `pointsMax` buckets of a range; else a month. */

@@ -7,11 +7,12 @@ import type { ProjectId } from "../../base/ids.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Database, Read } from "../../postgres/database.ts";
 import { codeOf } from "../../postgres/faults.ts";
+import { unescapeText } from "../events/postgres-text.ts";
 import type { Reading } from "../events/sized-read.ts";
 import { type FilterInput, parseFilters } from "../export/filter.ts";
 import type { EventQuery } from "../export/place-store.ts";
 import type { FieldCatalogue, ProjectFields } from "../fields/fields.ts";
-import type { BucketUnit, TimeRange } from "./buckets.ts";
+import { type BucketUnit, startsInUtc, type TimeRange } from "./buckets.ts";
 import {
   type ChartQuestion,
   type ChartRequest,
@@ -21,6 +22,7 @@ import {
 import { numberSource } from "./fields.ts";
 import * as store from "./store.ts";
 import type { CellRow, MeetingRow } from "./store.ts";
+import { createSummaries, type Summaries } from "./summaries/summaries.ts";
 import type { Threshold } from "./threshold.ts";
 
 export type ChartSeries = {
@@ -82,6 +84,7 @@ export type ChartsOptions = {
 };
 
 export function createCharts({ database, fields }: ChartsOptions): Charts {
+  const summaries = createSummaries();
   return {
     async query(projectId, request, reading = {}) {
       const { organization, signal } = reading;
@@ -92,10 +95,10 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
       const query = { projectId, conditions, fromUs: fromMs * 1_000, toUs: toMs * 1_000 };
       const read = database.reader({ owner: projectId, organization, signal, kind: "charts" });
       try {
-        return await answer(read, query, question);
+        return await answer(read, query, question, summaries);
       } catch (error) {
         if (codeOf(error) !== outOfRangeCode) throw error;
-        return refuse("query.measures", "the numbers are too large to be added up");
+        return refuseTooLarge();
       }
     },
 
@@ -114,6 +117,10 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
   };
 }
 
+function refuseTooLarge(): never {
+  return refuse("query.measures", "the numbers are too large to be added up");
+}
+
 /** numeric_value_out_of_range. */
 const outOfRangeCode = "22003";
 
@@ -121,12 +128,30 @@ async function answer(
   read: Read,
   query: EventQuery,
   question: ChartQuestion,
+  summaries: Summaries,
 ): Promise<ChartResult> {
   if (question.kind === "histogram") return histogram(read, query, question);
-  const rows = await store.listCells(read, query, question);
   const { range, unit, timezone } = question;
-  const times = unit && (await store.listBuckets(read, range, unit, timezone));
+  const times = unit && (await listStarts(read, range, unit, timezone));
+  const summed = await summaries.listCells(read, query, question, times ?? [0]);
+  if (summed?.some(({ values }) => values.some((value) => !Number.isFinite(value ?? 0))))
+    refuseTooLarge();
+  const cells = summed ?? (await store.listCells(read, query, question));
+  const rows = cells.map((row) => ({
+    ...row,
+    split: row.split === null ? null : unescapeText(row.split),
+  }));
   return toResult(question, rows, times);
+}
+
+async function listStarts(
+  read: Read,
+  range: TimeRange,
+  unit: BucketUnit,
+  timezone: string,
+): Promise<readonly number[]> {
+  const starts = timezone === "UTC" ? startsInUtc(range, unit) : undefined;
+  return starts ?? store.listBuckets(read, range, unit, timezone);
 }
 
 /** Parts of a result that the question has. */

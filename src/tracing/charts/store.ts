@@ -3,10 +3,9 @@
 
 import type { PendingQuery, Row } from "postgres";
 import type { Read, Sql } from "../../postgres/database.ts";
-import { unescapeText } from "../events/postgres-text.ts";
 import { eventColumnSql, pathValueSql } from "../export/filter-sql.ts";
 import { type EventQuery, matching } from "../export/place-store.ts";
-import type { BucketUnit, TimeRange } from "./buckets.ts";
+import { type BucketUnit, fixedUnits, type TimeRange } from "./buckets.ts";
 import type { Aggregation, ChartQuestion, Measure } from "./chart-query.ts";
 import type { NumberSource, TextColumn, TextSource, UsageKey } from "./fields.ts";
 import type { Operator, Threshold } from "./threshold.ts";
@@ -17,7 +16,7 @@ type Fragment = PendingQuery<Row[]>;
 export type CellRow = {
   /** Start of the bucket in Unix milliseconds; 0 without an axis of time. */
   readonly bucketMs: number;
-  /** Null for events without the field, and for the others together. */
+  /** As it is stored; null for events without the field, and for the others together. */
   readonly split: string | null;
   readonly isOther: boolean;
   /** Place of the split's value among the values, from 1. */
@@ -39,11 +38,7 @@ export async function listCells(
   query: EventQuery,
   question: ChartQuestion,
 ): Promise<readonly CellRow[]> {
-  const rows = await read((sql) => cellRows(sql, query, question));
-  return rows.map((row) => ({
-    ...row,
-    split: row.split === null ? null : unescapeText(row.split),
-  }));
+  return read((sql) => cellRows(sql, query, question));
 }
 
 function cellRows(sql: Sql, query: EventQuery, question: ChartQuestion): PendingQuery<CellRow[]> {
@@ -124,17 +119,6 @@ function truncated(sql: Sql, at: Fragment, unit: BucketUnit, timezone: string): 
   return sql`(extract(epoch from ${start}) * 1000)::double precision`;
 }
 
-const dayMs = 86_400_000;
-
-/** Units of one length in UTC, where arithmetic takes a third of the time of `date_trunc`. */
-const fixedUnits = {
-  minute: { lengthMs: 60_000, originMs: 0 },
-  hour: { lengthMs: 3_600_000, originMs: 0 },
-  day: { lengthMs: dayMs, originMs: 0 },
-  // The first Monday of 1970 was its fifth day.
-  week: { lengthMs: 7 * dayMs, originMs: 4 * dayMs },
-} as const;
-
 function bucketSql(sql: Sql, { unit, timezone }: ChartQuestion): Fragment {
   if (unit === undefined) return sql`0::double precision`;
   const fixed = timezone === "UTC" && unit !== "month" ? fixedUnits[unit] : undefined;
@@ -149,7 +133,7 @@ function bucketSql(sql: Sql, { unit, timezone }: ChartQuestion): Fragment {
 }
 
 /** Returns the value of a split as text: `=` and the value, or `-` for an event without one. */
-function splitSql(sql: Sql, source: TextSource): Fragment {
+export function splitSql(sql: Sql, source: TextSource): Fragment {
   const text = source.kind === "column" ? columnSql(sql, source.name) : scalarSql(sql, source);
   return sql`coalesce('=' || left(${text}, ${splitLengthMax}), '-')`;
 }
@@ -167,8 +151,11 @@ function scalarSql(sql: Sql, { bucket, paths }: Extract<TextSource, { kind: "buc
     then ${value} #>> '{}' end`;
 }
 
-/** Returns the number of an event; null if it has none. */
-function numberSql(sql: Sql, source: NumberSource): Fragment {
+/**
+ * Returns the number of an event; null if it has none. Needs `totals`, the totals of the event's
+ * session, unless no event is a session.
+ */
+export function numberSql(sql: Sql, source: NumberSource, hasSessions = true): Fragment {
   switch (source.kind) {
     case "event":
       return sql`1`;
@@ -177,7 +164,7 @@ function numberSql(sql: Sql, source: NumberSource): Fragment {
     case "duration":
       return eventColumnSql["duration"]?.(sql) ?? sql`null`;
     case "usage":
-      return usageSql(sql, source.key);
+      return usageSql(sql, source.key, hasSessions);
     case "bucket":
       return jsonNumberSql(sql, pathValueSql(sql, source.bucket, source.paths));
   }
@@ -191,17 +178,20 @@ function jsonNumberSql(sql: Sql, value: Fragment): Fragment {
 }
 
 /** The event's own number; else the sum over the session, or the cost by the price table. */
-function usageSql(sql: Sql, key: UsageKey): Fragment {
+function usageSql(sql: Sql, key: UsageKey, hasSessions: boolean): Fragment {
   const own = sql`case when jsonb_typeof(e.metadata -> ${key}::text) = 'number'
     then (e.metadata -> ${key}::text)::double precision end`;
-  const total =
-    key === "cost"
-      ? sql`case when totals.num_costs > 0 then totals.cost::double precision end`
-      : sql`totals.${sql(key)}::double precision`;
+  const total = hasSessions ? totalSql(sql, key) : sql`null`;
   if (key !== "cost") return sql`coalesce(${own}, ${total})`;
   const estimate = sql`case when jsonb_typeof(e.cost_estimate -> 'cost') = 'number'
     then (e.cost_estimate -> 'cost')::double precision end`;
   return sql`coalesce(${own}, ${total}, ${estimate})`;
+}
+
+function totalSql(sql: Sql, key: UsageKey): Fragment {
+  return key === "cost"
+    ? sql`case when totals.num_costs > 0 then totals.cost::double precision end`
+    : sql`totals.${sql(key)}::double precision`;
 }
 
 function totalsSql(sql: Sql, measures: readonly Pick<Measure, "source">[]): Fragment {

@@ -12,6 +12,7 @@ import { bytesOfRequests, type Derivations, timesOf } from "./apply-writes.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Submitted, toSubmitted } from "./entries.ts";
 import type { StoredEvent } from "./event.ts";
+import { hoursOf } from "./mark-store.ts";
 import { foldEntry, rowLengthMax, type ToEvent, type WrittenChange } from "./merge-held.ts";
 import { isLong } from "./row-json.ts";
 import { type Row, toStatements } from "./row-statements.ts";
@@ -99,9 +100,10 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
   /** Returns false if the statement failed for its values or for rows that exist. */
   function tryStore(rows: string, { changes, stubs }: Built): Promise<boolean> {
     const totals = toTotalsJson(totalsTermsOf(changes));
+    const hours = hoursOf(changes);
     const queued = JSON.stringify(listener?.queuedOf?.(changes) ?? []);
     return tryStatement(
-      () => storeNewEvents(database.sql(), { rows, totals, queued }, stubs),
+      () => storeNewEvents(database.sql(), { rows, totals, queued, hours }, stubs),
       ({ code, detail }) => {
         if (code === existsCode && detail) merging.set(detail, true);
       },

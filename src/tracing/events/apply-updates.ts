@@ -13,6 +13,7 @@ import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Entry, toSubmitted } from "./entries.ts";
 import { isSession } from "./event.ts";
 import { fieldsOfHeld, type HeldEvent } from "./held-event.ts";
+import { hoursOf } from "./mark-store.ts";
 import { compressionMax, mergePair, type Merging, rowLengthMax } from "./merge-held.ts";
 import { mergeUnchanged, readHeld } from "./merge-store.ts";
 import { isLong } from "./row-json.ts";
@@ -90,6 +91,7 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
     const { rows, changes } = merged;
     const onTooLong = (): void => undefined;
     const totals = toTotalsJson(totalsTermsOf(changes));
+    const hours = hoursOf(changes);
     for await (const { text, rows: taken } of toStatements(rows, {
       ...{ pacer, rowLengthMax, onTooLong },
       isSmall: true,
@@ -98,7 +100,7 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
       if (taken.length < rows.length || isWanted(first.projectId)) return undefined;
       const queued = JSON.stringify(listener?.queuedOf?.(changes) ?? []);
       const isStored = await tryStatement(() =>
-        mergeUnchanged(database.sql(), { rows: text, totals, queued }),
+        mergeUnchanged(database.sql(), { rows: text, totals, queued, hours }),
       );
       if (!isStored) return undefined;
     }

@@ -11,6 +11,7 @@ import { applyTotals } from "../sessions/totals-change.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Entries, toSubmitted } from "./entries.ts";
 import { type EstimateCost, isSession } from "./event.ts";
+import { hoursOf, markHours } from "./mark-store.ts";
 import type { Change, Refusal } from "./merge.ts";
 import {
   type Faults,
@@ -134,7 +135,8 @@ async function apply(
   const times = await timesOf(changes, pacer);
   if (times.length > 0 && remaining.length === 0) await planForAnyProject(sql);
   await widenSessions(sql, times);
-  await applyTotals(sql, changes);
+  // Both are sent before either answer is awaited.
+  await Promise.all([applyTotals(sql, changes), markHours(sql, hoursOf(changes))]);
   const sightings = await sightingsOf(fields, changes, pacer);
   for (const [projectId, group] of Map.groupBy(sightings, (sighting) => sighting.projectId)) {
     await fields.record(sql, projectId, group);

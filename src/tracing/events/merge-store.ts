@@ -6,6 +6,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { type Bucket, buckets, type EventType } from "./event.ts";
 import { countedBytesMax, countedKeys, type HeldEvent } from "./held-event.ts";
+import { withMarks } from "./mark-store.ts";
 import type { Pending } from "./merge.ts";
 import { escapeText, unescapeJson, unescapeText } from "./postgres-text.ts";
 import { type CommitTexts, incomingRows } from "./store.ts";
@@ -199,8 +200,10 @@ export async function mergeRows(
  * serialization_failure if an event is no longer of the row's `version`. Source: migrations 0019
  * and 0030.
  */
-export async function mergeUnchanged(sql: Sql, { rows, totals, queued }: CommitTexts) {
+export async function mergeUnchanged(sql: Sql, commit: CommitTexts): Promise<void> {
+  const { rows, totals, queued, hours } = commit;
   await sql`
+    ${withMarks(sql, hours)}
     select merge_events(${rows}::text::jsonb, ${totals}::text::jsonb, ${queued}::text::jsonb)`;
 }
 

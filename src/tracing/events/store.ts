@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { StoredEvent } from "./event.ts";
+import { type HourKey, marksOfChanged, withMarks } from "./mark-store.ts";
 import { escapeJson, escapeText, unescapeText } from "./postgres-text.ts";
 
 export type EventKey = { readonly project_id: string; readonly event_id: string };
@@ -40,6 +41,8 @@ export type CommitTexts = {
   readonly totals: string;
   /** Rows of the evaluation queue. */
   readonly queued: string;
+  /** Hours to mark if they are past. */
+  readonly hours: readonly HourKey[];
 };
 
 /** A session that events of a commit name, and that may exist. */
@@ -52,10 +55,11 @@ export type Stub = SessionTimes & { readonly event_name: string };
  */
 export async function storeNewEvents(
   sql: Sql,
-  { rows, totals, queued }: CommitTexts,
+  { rows, totals, queued, hours }: CommitTexts,
   stubs: readonly Stub[],
 ): Promise<void> {
   await sql`
+    ${withMarks(sql, hours)}
     select store_new_events(
       ${rows}::text::jsonb, ${escapeJson(JSON.stringify(stubs))}::text::jsonb,
       ${totals}::text::jsonb, ${queued}::text::jsonb)`;
@@ -123,11 +127,15 @@ export async function mergeMetrics(
   // The extra list of ids keeps Postgres from reading all events of the project, which it sometimes
   // does for the join alone.
   await sql`
-    update events set metrics = (events.metrics - incoming.removed) || incoming.metrics
-    from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
-      event_id text, metrics jsonb, removed text[])
-    where events.project_id = ${projectId} and events.event_id = incoming.event_id
-      and events.event_id = any(${merges.map(({ eventId }) => escapeText(eventId))})`;
+    with changed as (
+      update events set metrics = (events.metrics - incoming.removed) || incoming.metrics
+      from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
+        event_id text, metrics jsonb, removed text[])
+      where events.project_id = ${projectId} and events.event_id = incoming.event_id
+        and events.event_id = any(${merges.map(({ eventId }) => escapeText(eventId))})
+      returning events.project_id, events.event_type, events.start_time_us),
+    ${marksOfChanged(sql)}
+    select 1`;
 }
 
 /** What an id is whose row is not a session with a name. */
@@ -246,8 +254,12 @@ export async function deleteEvent(sql: Sql, projectId: string, eventId: string):
     delete from feedback
     where project_id = ${projectId} and generation_id = ${escapeText(eventId)}`;
   await sql`
-    delete from events
-    where project_id = ${projectId} and event_id = ${escapeText(eventId)}`;
+    with changed as (
+      delete from events
+      where project_id = ${projectId} and event_id = ${escapeText(eventId)}
+      returning project_id, event_type, start_time_us),
+    ${marksOfChanged(sql)}
+    select 1`;
 }
 
 /** Returns rows, the JSON array of a statement (row-statements.ts), as the table `incoming`. */

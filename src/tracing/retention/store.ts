@@ -5,6 +5,7 @@ import type { ProjectId } from "../../base/ids.ts";
 import type { Position } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
+import { marksOfChanged } from "../events/mark-store.ts";
 
 export type RetentionRow = {
   readonly projectId: ProjectId;
@@ -181,14 +182,19 @@ export async function deleteSessions(
   const { count: feedback } = await sql`
     delete from feedback where project_id = ${projectId} and generation_id = any(${ids})`;
   // Triggers delete the scores, and what belongs to annotation queues.
-  const { count: events } = await sql`
-    delete from events
-    where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
-      and event_type <> 'pending'`;
+  const [deleted] = await sql<{ events: number }[]>`
+    with changed as (
+      delete from events
+      where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
+        and event_type <> 'pending'
+      returning project_id, event_type, start_time_us),
+    ${marksOfChanged(sql)}
+    select count(*)::integer as events from changed`;
   await sql`
     delete from session_totals
     where project_id = ${projectId} and session_id = any(${sessionIds}::text[])`;
   const none = { scores: 0, annotationItems: 0, annotationScores: 0 };
+  const events = deleted?.events ?? 0;
   return { ...none, ...counts, sessions: sessionIds.length, events, feedback };
 }
 

@@ -1,6 +1,7 @@
 // Sessions in Postgres: totals, trees, deletion. Every statement names its project.
 
 import type { Read, Sql } from "../../postgres/database.ts";
+import { marksOfChanged } from "../events/mark-store.ts";
 import { escapeJson, escapeText } from "../events/postgres-text.ts";
 import type { Condition } from "../export/condition.ts";
 import { type ColumnSql, conditionsSql, eventColumnSql } from "../export/filter-sql.ts";
@@ -117,13 +118,17 @@ export async function deleteSession(
       select event_id
       from events
       where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'))`;
-  const deleted = await sql`
-    delete from events
-    where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'`;
+  const [deleted] = await sql<{ count: number }[]>`
+    with changed as (
+      delete from events
+      where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'
+      returning project_id, event_type, start_time_us),
+    ${marksOfChanged(sql)}
+    select count(*)::integer as count from changed`;
   await sql`
     delete from session_totals
     where project_id = ${projectId} and session_id = ${id}`;
-  return deleted.count;
+  return deleted?.count ?? 0;
 }
 
 /** Selects sessions. Microseconds: `fromUs` inclusive, `toUs` exclusive. */

@@ -1,0 +1,102 @@
+// Summary of the events of a stretch of time: for each value of the split, the number of its events
+// and what a chart needs of their numbers. In columns, so that a million groups are cheap.
+
+import type { Kept, SummaryPlan } from "./plan.ts";
+
+export type Summary = {
+  /** Number of the split's value in each group; equal values have one number in a book. */
+  readonly splits: Uint32Array;
+  readonly events: Uint32Array;
+  readonly sources: readonly KeptNumbers[];
+};
+
+export type KeptNumbers = {
+  /** How many numbers each group has. */
+  readonly counts: Uint32Array;
+  /** By group; those without a number are NaN. `values` has the numbers of all groups in turn. */
+  readonly kept: Partial<Record<Kept, Float64Array>>;
+};
+
+/** Summaries of a project's hours for one plan, with the values of the split by their numbers. */
+export type Book = {
+  readonly numbers: Map<string, number>;
+  readonly splits: string[];
+  readonly hours: Map<number, KeptHour>;
+  /** Approximate bytes of memory. */
+  bytes: number;
+};
+
+/** Summary of an hour; right as long as the hour's marks make the same version. */
+export type KeptHour = { readonly version: number; readonly summary: Summary };
+
+export function createBook(): Book {
+  return { numbers: new Map(), splits: [], hours: new Map(), bytes: 0 };
+}
+
+/** Bytes of an entry of a book beside its numbers. */
+const hourBytes = 500;
+const splitBytes = 100;
+
+/** Keeps the summary of an hour in place of an older one. */
+export function keepHour(book: Book, hour: number, kept: KeptHour): void {
+  const old = book.hours.get(hour);
+  if (old) book.bytes -= bytesOf(old.summary);
+  book.bytes += bytesOf(kept.summary);
+  book.hours.set(hour, kept);
+}
+
+function bytesOf({ splits, events, sources }: Summary): number {
+  const arrays = sources.flatMap(({ counts, kept }) => [counts, ...Object.values(kept)]);
+  const bytes = [splits, events, ...arrays].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return bytes + hourBytes;
+}
+
+/** Summary as the store makes it: columns in the order of the plan. */
+type SummaryJson = readonly [
+  splits: readonly string[],
+  events: readonly number[],
+  ...sources: SourceJson[],
+];
+type SourceJson = readonly [
+  counts: readonly number[],
+  ...kept: (readonly (number | null)[] | readonly (readonly number[] | null)[])[],
+];
+
+/** Reads the JSON of a summary; null stands for one without events. */
+export function readSummary(book: Book, { sources }: SummaryPlan, json: string | null): Summary {
+  const columns = json === null ? undefined : (JSON.parse(json) as SummaryJson);
+  if (columns === undefined) return empty(sources.length);
+  const [splits, events, ...numbers] = columns;
+  return {
+    splits: Uint32Array.from(splits, (split) => numberOf(book, split)),
+    events: Uint32Array.from(events),
+    sources: sources.map(({ keeps }, at) => {
+      const [counts, ...lists] = numbers[at] ?? [[]];
+      const kept = keeps.map((name, place) => [name, toNumbers(lists[place] ?? [])]);
+      return {
+        counts: Uint32Array.from(counts),
+        kept: Object.fromEntries(kept) as KeptNumbers["kept"],
+      };
+    }),
+  };
+}
+
+function empty(sources: number): Summary {
+  const none = new Uint32Array();
+  const numbers = Array.from({ length: sources }, () => ({ counts: none, kept: {} }));
+  return { splits: none, events: none, sources: numbers };
+}
+
+function toNumbers(list: readonly (number | null | readonly number[])[]): Float64Array {
+  return Float64Array.from(list.flatMap((item) => item ?? (NaN as number | readonly number[])));
+}
+
+function numberOf(book: Book, split: string): number {
+  const known = book.numbers.get(split);
+  if (known !== undefined) return known;
+  const number = book.splits.length;
+  book.numbers.set(split, number);
+  book.splits.push(split);
+  book.bytes += splitBytes + 2 * split.length;
+  return number;
+}

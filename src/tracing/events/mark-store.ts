@@ -1,0 +1,126 @@
+// Marks of past hours whose events a statement changes, written in the same transaction. Charts
+// keep sums over past hours and compare the marks (charts/summaries.ts; docs/decisions.md, 47.4).
+
+import type { PendingQuery, Row } from "postgres";
+import type { Sql } from "../../postgres/database.ts";
+import type { CountedEvent } from "./held-event.ts";
+import { toMicroseconds } from "./stored-event.ts";
+
+type Fragment = PendingQuery<Row[]>;
+
+/** Microseconds of an hour. */
+export const hourUs = 3_600_000_000;
+
+/**
+ * Time after an hour's end in which changes are not marked, so that programs that send events at
+ * once write no marks. By Postgres' clock.
+ */
+export const unmarkedMs = 3_600_000;
+
+/**
+ * Time after an hour's end from which charts keep its summary. The difference is longer than any
+ * transaction (`transactionAgeMsMax`, `idleTransactionMsMax`): a change that a chart does not see
+ * yet began late enough to mark the hour. By Postgres' clock.
+ */
+export const settledMs = 2 * unmarkedMs;
+
+/** Hour of a project's events, as hours since 1970. */
+export type HourKey = { readonly projectId: string; readonly hour: number };
+
+type Change = {
+  readonly projectId: string;
+  readonly before: CountedEvent | undefined;
+  readonly after: CountedEvent;
+};
+
+/**
+ * Returns the hours of changes, each once, whether past or not: Postgres' clock decides which are
+ * marked. Sums over hours leave sessions out.
+ */
+export function hoursOf(changes: readonly Change[]): readonly HourKey[] {
+  const hours = new Map<string, HourKey>();
+  for (const { projectId, before, after } of changes) {
+    for (const event of [before, after]) {
+      if (event === undefined || event.event_type === "session") continue;
+      const hour = Math.floor(toMicroseconds(event.start_time) / hourUs);
+      hours.set(`${projectId} ${hour}`, { projectId, hour });
+    }
+  }
+  return [...hours.values()];
+}
+
+/** Marks those of the hours that are past. */
+export async function markHours(sql: Sql, hours: readonly HourKey[]): Promise<void> {
+  if (hours.length > 0) await sql`${withMarks(sql, hours)} select 1`;
+}
+
+/** Returns `with …`, which marks past hours in the statement that follows; nothing for no hours. */
+export function withMarks(sql: Sql, hours: readonly HourKey[]): Fragment {
+  if (hours.length === 0) return sql``;
+  const given = sql`
+    select project_id, hour
+    from unnest(
+      ${hours.map(({ projectId }) => projectId)}::uuid[],
+      ${hours.map(({ hour }) => hour)}::integer[]
+    ) as hours (project_id, hour)`;
+  return sql`with ${marksSql(sql, given)}`;
+}
+
+/**
+ * Returns the parts of a statement that mark the past hours of `changed`, another part of it, which
+ * has `project_id`, `event_type` and `start_time_us`.
+ */
+export function marksOfChanged(sql: Sql): Fragment {
+  return marksSql(
+    sql,
+    sql`
+      select distinct project_id, floor(start_time_us / ${hourUs}::numeric)::integer as hour
+      from changed
+      where event_type <> 'session'`,
+  );
+}
+
+/** Skips rows that other transactions hold, so that no writer waits and none deadlocks. */
+function marksSql(sql: Sql, hours: Fragment): Fragment {
+  return sql`
+    past as materialized (
+      select project_id, hour from (${hours}) as hours where hour < ${hoursAgo(sql, unmarkedMs)}
+    ),
+    free as materialized (
+      select past.project_id, past.hour, held.slot
+      from past cross join lateral (
+        select slot
+        from chart_marks
+        where chart_marks.project_id = past.project_id and chart_marks.hour = past.hour
+        limit 1
+        for no key update skip locked
+      ) as held
+    ),
+    renewed as (
+      update chart_marks set version = ${randomNumber(sql)}
+      from free
+      where chart_marks.project_id = free.project_id and chart_marks.hour = free.hour
+        and chart_marks.slot = free.slot
+    ),
+    added as (
+      insert into chart_marks (project_id, hour, slot, version)
+      select project_id, hour, ${randomNumber(sql)}, ${randomNumber(sql)}
+      from past
+      where not exists (
+        select 1
+        from free
+        where free.project_id = past.project_id and free.hour = past.hour)
+    )`;
+}
+
+/** Returns the first hour that had not ended at a time before the statement, by Postgres' clock. */
+export function hoursAgo(sql: Sql, ms: number): Fragment {
+  const hourSeconds = hourUs / 1_000_000;
+  return sql`floor((extract(epoch from statement_timestamp()) - ${ms / 1_000}::integer)
+    / ${hourSeconds}::integer)::integer`;
+}
+
+/** Below 2^53, since the driver reads numbers. */
+function randomNumber(sql: Sql): Fragment {
+  return sql`floor(random() * 9007199254740991)::bigint`;
+}

@@ -1,0 +1,80 @@
+// Parts of charts from summaries: percentiles by selection, and how a range is cut.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { percentile } from "../../../src/tracing/charts/summaries/percentile.ts";
+import { cutRange } from "../../../src/tracing/charts/summaries/stretches.ts";
+
+const hourMs = 3_600_000;
+
+/** Interpolates between the places of sorted numbers. */
+function reference(values: readonly number[], part: number): number | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  const place = (sorted.length - 1) * part;
+  const [low, high] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];
+  if (low === undefined || high === undefined) return null;
+  return low + (high - low) * (place - Math.floor(place));
+}
+
+describe("percentile", () => {
+  test("is that of sorted numbers", () => {
+    const few = fc.integer({ min: 0, max: 5 });
+    const numbers = fc.array(fc.oneof(few, fc.double({ min: 1e-9, max: 1e6, noNaN: true })));
+    fc.assert(
+      fc.property(numbers, fc.double({ min: 0, max: 1, noNaN: true }), (values, part) => {
+        expect(percentile(Float64Array.from(values), part)).toEqual(reference(values, part));
+      }),
+    );
+  });
+
+  test.each([
+    { name: "rising", numberAt: (at: number) => at },
+    { name: "falling", numberAt: (at: number) => 9_999 - at },
+    { name: "equal", numberAt: () => 7 },
+    { name: "rising and falling", numberAt: (at: number) => Math.min(at, 10_000 - at) },
+    { name: "scattered", numberAt: (at: number) => (at * 7_919) % 10_007 },
+  ])("of many $name numbers is that of sorted ones", ({ numberAt }) => {
+    const values = Array.from({ length: 10_000 }, (_, at) => numberAt(at));
+
+    for (const part of [0, 0.5, 0.95, 0.99, 1]) {
+      expect(percentile(Float64Array.from(values), part)).toEqual(reference(values, part));
+    }
+  });
+});
+
+describe("cutRange", () => {
+  const now = Date.parse("2026-01-01T00:30:00Z");
+
+  test("keeps whole hours that ended two hours ago, and joins the hours after them", () => {
+    const [from, to] = [now - 5 * hourMs, now];
+
+    const got = cutRange({ fromMs: from, toMs: to }, [0], now);
+
+    const hour = Math.floor(now / hourMs);
+    expect(got?.map((one) => one.hour)).toEqual([null, hour - 4, hour - 3, null]);
+    expect(got?.map(({ fromUs, toUs }) => (toUs - fromUs) / 1_000 / hourMs)).toEqual([
+      ...[0.5, 1, 1, 2.5],
+    ]);
+  });
+
+  test("cuts where a bucket starts, and keeps no hour that lies in two buckets", () => {
+    const starts = [0, 24, 48].map((hours) => now - 96 * hourMs + hours * hourMs + hourMs / 4);
+    const range = { fromMs: starts[0] ?? 0, toMs: now - 24 * hourMs };
+
+    const got = cutRange(range, starts, now) ?? [];
+
+    expect(got.every(({ fromUs }, at) => at === 0 || fromUs === got[at - 1]?.toUs)).toBe(true);
+    expect(got[0]?.fromUs).toBe(range.fromMs * 1_000);
+    expect(got.at(-1)?.toUs).toBe(range.toMs * 1_000);
+    for (const { bucket, fromUs, toUs, hour } of got) {
+      expect(fromUs / 1_000).toBeGreaterThanOrEqual(starts[bucket] ?? 0);
+      expect(toUs / 1_000).toBeLessThanOrEqual(starts[bucket + 1] ?? Infinity);
+      if (hour !== null) expect([fromUs, toUs]).toEqual([hour, hour + 1].map((h) => h * 3.6e9));
+    }
+    expect(got.filter(({ hour }) => hour === null)).not.toHaveLength(0);
+  });
+
+  test("refuses a range of too many hours", () => {
+    expect(cutRange({ fromMs: 0, toMs: now }, [0], now)).toBeUndefined();
+  });
+});
