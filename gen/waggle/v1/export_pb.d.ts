@@ -84,6 +84,13 @@ export declare type ExportEventsRequest = Message<"waggle.v1.ExportEventsRequest
    * @generated from field: optional bool ignore_order = 9;
    */
   ignoreOrder?: boolean | undefined;
+
+  /**
+   * `exact` (default), or `estimate`: counting takes most of the time of a page of many matches.
+   *
+   * @generated from field: optional string total = 10;
+   */
+  total?: string | undefined;
 };
 
 /**
@@ -126,6 +133,13 @@ export declare type ExportEventsResponse = Message<"waggle.v1.ExportEventsRespon
    * @generated from field: optional string next_cursor = 4;
    */
   nextCursor?: string | undefined;
+
+  /**
+   * True if the number of events is estimated; absent otherwise.
+   *
+   * @generated from field: optional bool is_estimate = 5;
+   */
+  isEstimate?: boolean | undefined;
 };
 
 /**
@@ -203,6 +217,13 @@ export declare type SearchEventsRequest = Message<"waggle.v1.SearchEventsRequest
    * @generated from field: optional string project = 9;
    */
   project?: string | undefined;
+
+  /**
+   * `exact` (default), or `estimate`: counting takes most of the time of a page of many matches.
+   *
+   * @generated from field: optional string total = 10;
+   */
+  total?: string | undefined;
 };
 
 /**
@@ -237,6 +258,13 @@ export declare type SearchEventsResponse = Message<"waggle.v1.SearchEventsRespon
    * @generated from field: optional string next_cursor = 3;
    */
   nextCursor?: string | undefined;
+
+  /**
+   * True if the number of events is estimated; absent otherwise.
+   *
+   * @generated from field: optional bool is_estimate = 4;
+   */
+  isEstimate?: boolean | undefined;
 };
 
 /**

@@ -33,6 +33,8 @@ export type PageRequest = EventSelection & {
   readonly limit?: number | undefined;
   readonly page?: number | undefined;
   readonly cursor?: string | undefined;
+  /** True to estimate the number of matching events where counting them takes long. */
+  readonly estimates?: boolean | undefined;
 };
 
 export type ExportPage = {
@@ -40,6 +42,7 @@ export type ExportPage = {
   readonly projections: Projections;
   /** Number of matching events on all pages. */
   readonly total: number;
+  readonly isEstimate: boolean;
   /** Undefined on the last page. */
   readonly nextCursor: string | undefined;
 };
@@ -131,11 +134,12 @@ export function createExports(options: ExportsOptions): Exports {
       const context = createReadContext(database, projectId, reading);
       // One extra row tells whether there is another page.
       const wanted = { limit: limit + 1, offset: (page - 1) * limit, after };
-      const { found, total } = await findPage(context, query, projections, wanted);
+      const find = request.estimates === true ? findUncounted : findPage;
+      const { found, total, isEstimate } = await find(context, query, projections, wanted);
       const events = found.slice(0, limit);
       const last = found.length > limit ? events.at(-1) : undefined;
       const nextCursor = last && formatCursor(positionOf(last), question);
-      return { events, projections, total, nextCursor };
+      return { events, projections, total, isEstimate, nextCursor };
     },
 
     async getByIds(projectId, { eventIds, projections: names }, reading = {}) {
@@ -174,14 +178,46 @@ async function findPage(
   query: EventQuery,
   projections: Projections,
   wanted: Omit<store.EventPage, "sortsAll">,
-): Promise<{ found: readonly SelectedEvent[]; total: number }> {
+): Promise<FoundPage> {
   const { count: total, newestUs } = await store.countEvents(context.read, query);
-  if (newestUs === null || wanted.offset >= total) return { found: [], total };
+  const counted = { total, isEstimate: false };
+  if (newestUs === null || wanted.offset >= total) return { found: [], ...counted };
   const sortsAll = total <= store.fewEvents && hasOwnIndex(query.conditions);
   const source = store.pageOf({ ...query, toUs: newestUs + 1 }, { ...wanted, sortsAll });
   const rowsMax = Math.min(wanted.limit, total - wanted.offset);
   const { events } = await readAnswer(context, { source, rowsMax, projections });
-  return { found: events, total };
+  return { found: events, ...counted };
+}
+
+type FoundPage = Pick<ExportPage, "total" | "isEstimate"> & {
+  readonly found: readonly SelectedEvent[];
+};
+
+/**
+ * Counts only few matches that an index finds. Of others the number is estimated, unless the page
+ * is the last one, which shows it.
+ */
+async function findUncounted(
+  context: ReadContext,
+  query: EventQuery,
+  projections: Projections,
+  wanted: Omit<store.EventPage, "sortsAll">,
+): Promise<FoundPage> {
+  const { read } = context;
+  const few = store.fewEvents + 1;
+  const sortsAll = hasOwnIndex(query.conditions) && (await store.countFew(read, query, few)) < few;
+  if (sortsAll) return findPage(context, query, projections, wanted);
+  const source = store.pageOf(query, { ...wanted, sortsAll });
+  const { events } = await readAnswer(context, { source, rowsMax: wanted.limit, projections });
+  const { after, offset, limit } = wanted;
+  const seen = offset + events.length;
+  const isBeyond = events.length === 0 && offset > 0;
+  if (after === undefined && !isBeyond && events.length < limit) {
+    return { found: events, total: seen, isEstimate: false };
+  }
+  const estimate = await store.estimateEvents(read, query);
+  const total = isBeyond ? Math.min(estimate, offset) : Math.max(estimate, seen);
+  return { found: events, total, isEstimate: true };
 }
 
 /**

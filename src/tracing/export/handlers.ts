@@ -40,6 +40,7 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
         totalEvents: page.total,
         count: page.total,
         ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+        ...(page.isEstimate ? { isEstimate: true } : {}),
       });
     },
 
@@ -54,6 +55,7 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
         events: page.events.map((event) => toEventMessage(event, projectId, page.projections)),
         count: page.total,
         ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+        ...(page.isEstimate ? { isEstimate: true } : {}),
       });
     },
 
@@ -137,7 +139,8 @@ type SelectingMessage = {
   readonly projections: readonly string[];
   readonly evaluationId?: string | undefined;
 };
-type PagingMessage = SelectingMessage & Pick<PageRequest, "limit" | "page" | "cursor">;
+type PagingMessage = SelectingMessage &
+  Pick<PageRequest, "limit" | "page" | "cursor"> & { readonly total?: string | undefined };
 
 /** Returns the bounds of a date range, whose fields have two names each. */
 export function toBounds(dateRange: DateRange | undefined): Bounds {
@@ -158,6 +161,6 @@ function toSelection(message: SelectingMessage): EventSelection {
 }
 
 function toPageRequest(message: PagingMessage): PageRequest {
-  const { limit, page, cursor } = message;
-  return { ...toSelection(message), limit, page, cursor };
+  const { limit, page, cursor, total } = message;
+  return { ...toSelection(message), limit, page, cursor, estimates: total === "estimate" };
 }

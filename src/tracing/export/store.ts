@@ -66,6 +66,18 @@ export async function countEvents(
   return { count: row?.count ?? 0, newestUs: row?.newest_us ?? null };
 }
 
+/** Returns the number of events that Postgres expects by its statistics. */
+export async function estimateEvents(read: Read, query: EventQuery): Promise<number> {
+  const [row] = await read(
+    (sql) => sql<{ "QUERY PLAN": readonly { Plan: { "Plan Rows": number } }[] }[]>`
+      explain (format json)
+      select 1
+      from events as e
+      where ${matching(sql, query)}`,
+  );
+  return row?.["QUERY PLAN"][0]?.Plan["Plan Rows"] ?? 0;
+}
+
 /**
  * Returns the number of events, at most `countMax`. Only for conditions that an index serves;
  * others scan the whole project.
