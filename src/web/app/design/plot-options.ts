@@ -54,7 +54,7 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.06 : 1] },
     },
     axes: [
-      { ...axis, size: isCompact ? 26 : 38, grid: { show: false }, space: 70, values: formatTicks },
+      { ...axis, size: 26, grid: { show: false }, space: 70, values: formatTicks },
       {
         ...axis,
         show: !isCompact,
@@ -121,9 +121,26 @@ function listen(plot: UPlot, props: () => PlotProps): void {
   plot.over.addEventListener("click", () => {
     const { times, series, onPoint } = props();
     const timeMs = times[plot.cursor.idx ?? -1];
-    const [first] = series;
-    if (timeMs !== undefined && first) onPoint?.(timeMs, first.label);
+    const at = series[nearestSeries(plot, props().kind)];
+    if (timeMs !== undefined && at) onPoint?.(timeMs, at.label);
   });
+}
+
+/**
+ * Returns the position of the series under the pointer: the bar that holds it, or the closest line.
+ */
+function nearestSeries(plot: UPlot, kind: "line" | "bar"): number {
+  const { idx, top = 0 } = plot.cursor;
+  const drawn = plot.data.slice(1).map((values) => values[idx ?? -1] ?? null);
+  if (kind === "bar") {
+    const value = plot.posToVal(top, "y");
+    const holding = drawn.findIndex((sum) => sum !== null && sum >= value);
+    return holding < 0 ? drawn.findLastIndex((sum) => sum !== null) : holding;
+  }
+  const distances = drawn.map((value) =>
+    value === null ? Infinity : Math.abs(plot.valToPos(value, "y") - top),
+  );
+  return distances.indexOf(Math.min(...distances));
 }
 
 /** Reads what colours tokens have here and now: a canvas knows no variables. */

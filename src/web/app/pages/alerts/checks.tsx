@@ -39,7 +39,7 @@ export function Checks({ alert }: { readonly alert: Alert }) {
   const open = ({ windowStart, windowEnd }: AlertEvaluation) => {
     if (!windowStart || !windowEnd) return;
     const range = { from: timestampMs(windowStart), to: timestampMs(windowEnd) - 1 };
-    const search = { range, filters: alert.filters.map(fromFilter), view: "events" };
+    const search = { range, filters: alert.filters.map(fromFilter), kind: "events" };
     void navigate({
       to: "/app/p/$projectId/traces",
       params: { projectId },
