@@ -39,11 +39,11 @@ export function Checks({ alert }: { readonly alert: Alert }) {
   const open = ({ windowStart, windowEnd }: AlertEvaluation) => {
     if (!windowStart || !windowEnd) return;
     const range = { from: timestampMs(windowStart), to: timestampMs(windowEnd) - 1 };
-    const search = { range, filters: alert.filters.map(fromFilter), kind: "events" };
+    const search = { range, filters: alert.filters.map(fromFilter) };
     void navigate({
       to: "/app/p/$projectId/traces",
       params: { projectId },
-      search: search as never,
+      search: { ...search, tab: "events" },
     });
   };
   return (

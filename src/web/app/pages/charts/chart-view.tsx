@@ -42,7 +42,7 @@ function useOpenEvents(question: Question, answer: Answer): OpenEvents {
     void navigate({
       to: "/app/p/$projectId/traces",
       params: { projectId },
-      search: { ...search, kind: "events" } as never,
+      search: { ...search, tab: "events" },
     });
   };
 }
