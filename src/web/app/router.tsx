@@ -5,6 +5,8 @@ import { createRoute, createRouter, redirect } from "@tanstack/react-router";
 import { alertEditRoute, alertRoute, alertsRoute } from "./pages/alerts/route.tsx";
 import { chartEditRoute, chartsRoute } from "./pages/charts/route.tsx";
 import { componentsRoute } from "./pages/components/route.tsx";
+import { playgroundRoute } from "./pages/playground/route.tsx";
+import { projectSettingsRoute, settingsRoute } from "./pages/settings/route.tsx";
 import { tracesRoute } from "./pages/traces/route.tsx";
 import { evaluatorRoute, evaluatorsRoute } from "./pages/evaluators/route.tsx";
 import { SignedInPage } from "./session/signed-in-page.tsx";
@@ -43,6 +45,7 @@ const routeTree = rootRoute.addChildren([
   homeRoute,
   signedInRoute,
   componentsRoute,
+  settingsRoute,
   projectRoute.addChildren([
     projectIndexRoute,
     tracesRoute,
@@ -53,6 +56,8 @@ const routeTree = rootRoute.addChildren([
     alertRoute,
     evaluatorsRoute,
     evaluatorRoute,
+    playgroundRoute,
+    projectSettingsRoute,
   ]),
 ]);
 

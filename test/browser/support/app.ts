@@ -45,14 +45,19 @@ export type TestApp = {
 const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } };
 const picturesFolder = resolve(import.meta.dirname, "../screenshots");
 
-/** Starts service and browser; undefined, with a word, if this machine has no browser. */
-export async function startApp(): Promise<TestApp | undefined> {
+/**
+ * Starts service, with command-line flags, and browser; undefined, with a word, if this machine has
+ * no browser.
+ */
+export async function startApp(
+  flags: Readonly<Record<string, string>> = {},
+): Promise<TestApp | undefined> {
   const browser = await startChromium();
   if (!browser) {
     console.warn("no browser on this machine: the tests of the web app are skipped");
     return undefined;
   }
-  const service = await startService({}, { hasWebApp: true });
+  const service = await startService(flags, { hasWebApp: true });
   const contexts: BrowserContext[] = [];
   let cookies: Awaited<ReturnType<BrowserContext["cookies"]>> | undefined;
   const createLink = () => createSignInLink(service.database, readConfig({}, {}), service.url);

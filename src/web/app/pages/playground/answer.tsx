@@ -1,0 +1,117 @@
+// The answer of one column: its words as they come, then the whole message with cost, tokens and
+// times, and the link to the trace; or what went wrong and the way on.
+
+import { Link } from "@tanstack/react-router";
+import { MessageSquareText } from "lucide-react";
+import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
+import { Status, type Tone } from "../../design/badge.tsx";
+import { toChatMessages } from "../../design/chat-message.ts";
+import { MessageView } from "../../design/message-view.tsx";
+import { EmptyState, ErrorState } from "../../design/states.tsx";
+import { TextView } from "../../design/text-view.tsx";
+import { Cost, Duration, KeyValue, Tokens } from "../../design/values.tsx";
+import type { Run } from "./runs.ts";
+
+export function Answer({ run }: { readonly run: Run | undefined }) {
+  if (!run) {
+    return (
+      <EmptyState icon={<MessageSquareText />} title="No answer yet">
+        Choose a model and run the messages.
+      </EmptyState>
+    );
+  }
+  return (
+    <div className="answer">
+      <AnswerNumbers run={run} />
+      <AnswerBody run={run} />
+      {run.error ? <Failure run={run} /> : null}
+    </div>
+  );
+}
+
+const states: Readonly<Record<Run["state"], { readonly tone: Tone; readonly word: string }>> = {
+  running: { tone: "info", word: "running" },
+  done: { tone: "good", word: "done" },
+  stopped: { tone: "warn", word: "stopped" },
+  failed: { tone: "bad", word: "failed" },
+};
+
+function AnswerNumbers({ run }: { readonly run: Run }) {
+  const projectId = useCurrentProjectId();
+  const { generation, tokens, firstWordMs, totalMs } = run;
+  const { tone, word } = states[run.state];
+  return (
+    <div className="answer-numbers">
+      <span role="status">
+        <Status tone={tone}>{word}</Status>
+      </span>
+      <KeyValue
+        isRow
+        items={[
+          { label: "First word", value: <Duration value={firstWordMs} /> },
+          { label: "Latency", value: <Duration value={generation?.latency ?? totalMs} /> },
+          {
+            label: "Tokens",
+            value: (
+              <Tokens
+                value={tokens?.total}
+                {...(tokens?.prompt !== undefined && { prompt: tokens.prompt })}
+                {...(tokens?.completion !== undefined && { completion: tokens.completion })}
+              />
+            ),
+          },
+          { label: "Cost", value: <Cost value={generation?.cost} /> },
+        ]}
+      />
+      {generation ? (
+        <Link to={pageAddress(projectId, `traces/${generation.sessionId}`)}>Open the trace</Link>
+      ) : null}
+    </div>
+  );
+}
+
+function AnswerBody({ run }: { readonly run: Run }) {
+  const { generation, text } = run;
+  const choices = generation?.choices.map(({ message }) => message);
+  const messages = choices ? toChatMessages(choices) : undefined;
+  if (messages) return <MessageView messages={messages} />;
+  return text === "" ? null : (
+    <div className="answer-words" aria-live="off">
+      <TextView text={text} />
+    </div>
+  );
+}
+
+const providerErrors = ["PROVIDER_FAILED", "PROVIDER_REJECTED"];
+
+function Failure({ run }: { readonly run: Run }) {
+  const projectId = useCurrentProjectId();
+  const { error } = run;
+  if (!error) return null;
+  const isAboutProviders =
+    providerErrors.includes(error.errorCode) || /provider/i.test(error.message);
+  return (
+    <>
+      <ErrorState error={error} isInline />
+      {isAboutProviders ? (
+        <p className="playground-note">
+          The key or address of the provider may be wrong or missing.{" "}
+          <Link
+            to="/app/p/$projectId/settings"
+            params={{ projectId }}
+            search={{ tab: "providers" }}
+          >
+            Open the providers
+          </Link>
+        </p>
+      ) : null}
+      {error.errorCode === "BUDGET_EXHAUSTED" ? (
+        <p className="playground-note">
+          <Link to="/app/p/$projectId/settings" params={{ projectId }} search={{ tab: "budgets" }}>
+            Open the budgets
+          </Link>
+        </p>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,147 @@
+// The messages of the playground: role and text of each, with buttons to move and remove them, and
+// the values of their variables.
+
+import { ArrowDown, ArrowUp, Plus, Trash2 } from "lucide-react";
+import { Button, IconButton } from "../../design/button.tsx";
+import { Field, Input, Select, TextArea } from "../../design/input.tsx";
+import { type Draft, type DraftMessage, newMessage, variableNames } from "./draft.ts";
+
+const roles = ["system", "user", "assistant", "tool"].map((role) => ({ value: role, label: role }));
+
+export type MessagesEditorProps = {
+  readonly draft: Draft;
+  readonly onChange: (change: Partial<Draft>) => void;
+};
+
+export function MessagesEditor({ draft, onChange }: MessagesEditorProps) {
+  const { messages } = draft;
+  const setMessage = (index: number, message: DraftMessage) =>
+    onChange({ messages: messages.with(index, message) });
+  const move = (index: number, to: number) => {
+    const message = messages[index];
+    if (message) onChange({ messages: messages.toSpliced(index, 1).toSpliced(to, 0, message) });
+  };
+  return (
+    <section aria-label="Messages" className="playground-messages">
+      <ol>
+        {messages.map((message, index) => (
+          <MessageEditor
+            key={message.id}
+            message={message}
+            index={index}
+            count={messages.length}
+            onChange={(next) => setMessage(index, next)}
+            onMove={(to) => move(index, to)}
+            onRemove={() => onChange({ messages: messages.toSpliced(index, 1) })}
+          />
+        ))}
+      </ol>
+      <Button
+        size="small"
+        icon={<Plus />}
+        onClick={() => {
+          const role = messages.at(-1)?.role === "user" ? "assistant" : "user";
+          onChange({ messages: [...messages, newMessage(role)] });
+        }}
+      >
+        Add message
+      </Button>
+    </section>
+  );
+}
+
+type MessageEditorProps = {
+  readonly message: DraftMessage;
+  readonly index: number;
+  readonly count: number;
+  readonly onChange: (message: DraftMessage) => void;
+  readonly onMove: (to: number) => void;
+  readonly onRemove: () => void;
+};
+
+function MessageEditor(props: MessageEditorProps) {
+  const { message, index, count, onChange, onMove, onRemove } = props;
+  const name = `message ${index + 1}`;
+  const extras = Object.keys(message.rest ?? {});
+  const options = roles.some(({ value }) => value === message.role)
+    ? roles
+    : [...roles, { value: message.role, label: message.role }];
+  return (
+    <li className="playground-message">
+      <header>
+        <Select
+          isSmall
+          aria-label={`Role of ${name}`}
+          options={options}
+          value={message.role}
+          onChange={(role) => onChange({ ...message, role })}
+        />
+        {message.isJson === true ? <span className="playground-note">content as JSON</span> : null}
+        {extras.length === 0 ? null : (
+          <span className="playground-note truncate" title={JSON.stringify(message.rest)}>
+            with {extras.join(", ")}
+          </span>
+        )}
+        <span className="playground-message-acts">
+          <IconButton
+            size="small"
+            label={`Move ${name} up`}
+            icon={<ArrowUp />}
+            disabled={index === 0}
+            onClick={() => onMove(index - 1)}
+          />
+          <IconButton
+            size="small"
+            label={`Move ${name} down`}
+            icon={<ArrowDown />}
+            disabled={index === count - 1}
+            onClick={() => onMove(index + 1)}
+          />
+          <IconButton
+            size="small"
+            label={`Remove ${name}`}
+            icon={<Trash2 />}
+            disabled={count === 1}
+            onClick={onRemove}
+          />
+        </span>
+      </header>
+      <TextArea
+        aria-label={`Text of ${name}`}
+        placeholder={placeholders[message.role] ?? "Text"}
+        value={message.text}
+        onChange={(event) => onChange({ ...message, text: event.target.value })}
+      />
+    </li>
+  );
+}
+
+const placeholders: Readonly<Record<string, string>> = {
+  system: "How the model should behave. {{ name }} makes a variable.",
+  user: "What a person asks.",
+  assistant: "What the model answered.",
+};
+
+/** A field for the value of each variable in the messages. */
+export function VariablesEditor({ draft, onChange }: MessagesEditorProps) {
+  const names = variableNames(draft.messages);
+  if (names.length === 0) return null;
+  return (
+    <section aria-label="Variables" className="playground-variables">
+      <h2>Variables</h2>
+      {names.map((name) => (
+        <Field key={name} label={name}>
+          {(ids) => (
+            <Input
+              {...ids}
+              value={draft.variables[name] ?? ""}
+              onChange={(event) =>
+                onChange({ variables: { ...draft.variables, [name]: event.target.value } })
+              }
+            />
+          )}
+        </Field>
+      ))}
+    </section>
+  );
+}

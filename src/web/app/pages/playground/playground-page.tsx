@@ -1,0 +1,186 @@
+// The playground: messages on the left, one or more models with their answers beside one another.
+
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Columns2, History as HistoryIcon, RotateCcw, Save } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { Button, IconButton } from "../../design/button.tsx";
+import { CodeEditor } from "../../design/code-editor.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { columnsMax, type Draft, emptyDraft, keepDraft, newColumn, readDraft } from "./draft.ts";
+import { toolsFault } from "./draft.ts";
+import { History } from "./history.tsx";
+import { MessagesEditor, VariablesEditor } from "./messages-editor.tsx";
+import { ModelColumn, RunButton } from "./model-column.tsx";
+import { useModels } from "./model-picker.tsx";
+import { useOpened } from "./opened.ts";
+import { playgroundRoute } from "./route.tsx";
+import { type Runs, useRuns } from "./runs.ts";
+import { SavePrompt } from "./save-prompt.tsx";
+import "./playground.css";
+
+export function PlaygroundPage() {
+  const projectId = useCurrentProjectId();
+  return <Playground key={projectId} projectId={projectId} />;
+}
+
+function Playground({ projectId }: { readonly projectId: string }) {
+  const search = playgroundRoute.useSearch();
+  const [draft, setDraft] = useState(() => readDraft(projectId));
+  const [panel, setPanel] = useState<"history" | "save">();
+  const navigate = useNavigate();
+  useEffect(() => keepDraft(projectId, draft), [projectId, draft]);
+  const change = useCallback(
+    (next: Partial<Draft>) => setDraft((before) => ({ ...before, ...next })),
+    [],
+  );
+  const { error, promptName } = useOpened(search, setDraft);
+  const runs = useRuns(projectId);
+  const ready = draft.columns.filter(({ model }) => model !== "");
+  const isReady = ready.length > 0 && toolsFault(draft.tools) === undefined;
+  const run = () => isReady && runs.start(draft, ready);
+  const addColumn = () => {
+    if (draft.columns.length < columnsMax) change({ columns: [...draft.columns, newColumn()] });
+  };
+  const reset = () => {
+    setDraft(emptyDraft());
+    void navigate({ to: ".", search: {} });
+  };
+  useCommands([
+    { id: "playground.run", title: "Run the messages", keys: "mod+enter", run },
+    { id: "playground.stop", title: "Stop the answers", keys: "mod+.", run: () => runs.stop() },
+    { id: "playground.model", title: "Add a model", keys: "m", run: addColumn },
+    { id: "playground.save", title: "Save as prompt", keys: "mod+s", run: () => setPanel("save") },
+    {
+      id: "playground.past",
+      title: "Runs of this visit",
+      keys: "h",
+      run: () => setPanel("history"),
+    },
+    { id: "playground.new", title: "Start anew", run: reset },
+  ]);
+  return (
+    <Page
+      title="Playground"
+      actions={
+        <>
+          <IconButton label="Start anew" icon={<RotateCcw />} onClick={reset} />
+          <IconButton
+            label="Runs of this visit"
+            keys="h"
+            icon={<HistoryIcon />}
+            onClick={() => setPanel("history")}
+          />
+          <IconButton
+            label="Add a model"
+            keys="m"
+            icon={<Columns2 />}
+            disabled={draft.columns.length >= columnsMax}
+            onClick={addColumn}
+          />
+          <Button icon={<Save />} onClick={() => setPanel("save")}>
+            Save
+          </Button>
+          <RunButton
+            isRunning={runs.isRunning}
+            isReady={isReady}
+            onRun={run}
+            onStop={() => runs.stop()}
+          />
+        </>
+      }
+    >
+      <div className="playground" data-columns={draft.columns.length}>
+        <div className="playground-input">
+          {error ? <ErrorState error={error} isInline /> : null}
+          <MessagesEditor draft={draft} onChange={change} />
+          <VariablesEditor draft={draft} onChange={change} />
+          <ToolsEditor draft={draft} onChange={change} />
+        </div>
+        <Columns draft={draft} onChange={change} runs={runs} />
+      </div>
+      <History
+        isOpen={panel === "history"}
+        onClose={() => setPanel(undefined)}
+        past={runs.past}
+        onRestore={(past) => {
+          setDraft(past.draft);
+          setPanel(undefined);
+        }}
+      />
+      {panel === "save" ? (
+        <SavePrompt
+          draft={draft}
+          initialName={promptName ?? ""}
+          onClose={() => setPanel(undefined)}
+        />
+      ) : null}
+    </Page>
+  );
+}
+
+type PartProps = {
+  readonly draft: Draft;
+  readonly onChange: (change: Partial<Draft>) => void;
+};
+
+function Columns({ draft, onChange, runs }: PartProps & { readonly runs: Runs }) {
+  const { columns } = draft;
+  return (
+    <div className="playground-answers">
+      <NoProvider />
+      <div className="playground-columns">
+        {columns.map((column, index) => (
+          <ModelColumn
+            key={column.id}
+            column={column}
+            index={index}
+            count={columns.length}
+            run={runs.byColumn[column.id]}
+            onChange={(next) => onChange({ columns: columns.with(index, next) })}
+            onRemove={() => onChange({ columns: columns.toSpliced(index, 1) })}
+            onRun={() => runs.start(draft, [column])}
+            onStop={() => runs.stop(column.id)}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Says the way on where no provider is set up. */
+function NoProvider() {
+  const projectId = useCurrentProjectId();
+  const { data } = useModels();
+  const hasNone = data?.data.length === 0 && data.unavailableProviders.length === 0;
+  if (!hasNone) return null;
+  return (
+    <p className="playground-banner" role="status">
+      No provider is set up for this project, so no model can answer.{" "}
+      <Link to="/app/p/$projectId/settings" params={{ projectId }} search={{ tab: "providers" }}>
+        Set up a provider
+      </Link>
+    </p>
+  );
+}
+
+function ToolsEditor({ draft, onChange }: PartProps) {
+  const fault = toolsFault(draft.tools);
+  return (
+    <details className="playground-tools" open={draft.tools !== ""}>
+      <summary>Tools</summary>
+      <CodeEditor
+        label="Tools as JSON"
+        language="json"
+        value={draft.tools}
+        onChange={(tools) => onChange({ tools })}
+        linesMax={16}
+      />
+      <p className="playground-note" data-error={fault !== undefined}>
+        {fault ?? "A list of functions with name, description and parameters (a JSON schema)."}
+      </p>
+    </details>
+  );
+}

@@ -1,0 +1,133 @@
+// Saves the messages with a column's model as a prompt: a new one, or a new version of one that has
+// the name.
+
+import { useState } from "react";
+import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Field, Input, Select } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { type Column, type Draft, toApiMessage, toFunctions, toHyperparameters } from "./draft.ts";
+
+export type SavePromptProps = {
+  readonly draft: Draft;
+  readonly initialName: string;
+  readonly onClose: () => void;
+};
+
+export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
+  const { columns } = draft;
+  const [columnId, setColumnId] = useState(columns[0]?.id ?? "");
+  const column = columns.find(({ id }) => id === columnId) ?? columns[0];
+  const [name, setName] = useState(initialName);
+  const [message, setMessage] = useState("");
+  const [provider, setProvider] = useState<string>();
+  const shownProvider = provider ?? column?.model.split("/")[0] ?? "";
+  const { save, isBusy, error, exists } = useSave(name.trim(), onClose);
+  const submit = () => {
+    if (column) save({ provider: shownProvider, parameters: toParameters(draft, column), message });
+  };
+  const isReady = name.trim() !== "" && (column?.model ?? "") !== "" && shownProvider !== "";
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Save as prompt"
+      description="Programs read it by its name; each save makes a version."
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={!isReady}
+            busyLabel={isBusy && "Saving…"}
+            onClick={submit}
+          >
+            {exists ? "Save new version" : "Save prompt"}
+          </Button>
+        </>
+      }
+    >
+      <Field label="Name" hint={exists ? "This prompt gets a new version." : undefined}>
+        {(ids) => <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      {columns.length > 1 ? (
+        <Field label="Model">
+          {({ id }) => (
+            <Select
+              id={id}
+              options={columns.map(({ id, model }) => ({ value: id, label: model || "none" }))}
+              value={columnId}
+              onChange={setColumnId}
+            />
+          )}
+        </Field>
+      ) : null}
+      <Field label="Provider" hint="Name of the provider, or of its credentials.">
+        {(ids) => (
+          <Input
+            {...ids}
+            value={shownProvider}
+            onChange={(event) => setProvider(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Why" hint="Kept with the version; may stay empty.">
+        {(ids) => (
+          <Input {...ids} value={message} onChange={(event) => setMessage(event.target.value)} />
+        )}
+      </Field>
+      {error ? <ErrorState error={error} isInline /> : null}
+    </Dialog>
+  );
+}
+
+function toParameters(draft: Draft, column: Column) {
+  const functions = toFunctions(draft.tools);
+  return {
+    call_type: "chat",
+    model: column.model.includes("/")
+      ? column.model.slice(column.model.indexOf("/") + 1)
+      : column.model,
+    hyperparameters: toHyperparameters(column),
+    template: draft.messages.map(toApiMessage),
+    ...(functions.length > 0 && {
+      selectedFunctions: functions.map((one) => ({ id: one["name"] ?? "", ...one })),
+    }),
+  };
+}
+
+type Saved = {
+  readonly provider: string;
+  readonly parameters: ReturnType<typeof toParameters>;
+  readonly message: string;
+};
+
+function useSave(name: string, onClose: () => void) {
+  const { method } = ConfigurationService;
+  const { data } = useRpc(method.listConfigurations, { name }, { isEnabled: name !== "" });
+  const existing = data?.configurations.find((one) => one.name === name);
+  const options = {
+    changes: [method.listConfigurations, method.getConfiguration],
+    onDone: () => {
+      showToast({ text: `Saved the prompt “${name}”.`, tone: "good" });
+      onClose();
+    },
+  };
+  const create = useRpcMutation(method.createConfiguration, options);
+  const update = useRpcMutation(method.updateConfiguration, options);
+  const error: ApiError | null = existing ? update.error : create.error;
+  return {
+    exists: existing !== undefined,
+    isBusy: create.isPending || update.isPending,
+    error,
+    save: ({ provider, parameters, message }: Saved) => {
+      const fields = { name, provider, parameters, ...(message !== "" && { message }) };
+      if (existing) update.mutate({ ...fields, id: existing.id });
+      else create.mutate(fields);
+    },
+  };
+}

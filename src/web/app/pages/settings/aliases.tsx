@@ -1,0 +1,197 @@
+// Aliases: a name for a list of models, of which the next is asked when one fails.
+
+import { ArrowDown, ArrowUp, Pencil, Plus, Trash2, X } from "lucide-react";
+import { useState } from "react";
+import { type ModelAlias, ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
+import { useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { Button, IconButton } from "../../design/button.tsx";
+import { Field, Input } from "../../design/input.tsx";
+import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { modelMethods } from "./provider-form.tsx";
+import { connectionScope, type ScopeRef } from "./scope.ts";
+
+const { method } = ModelAliasService;
+const targetsMax = 10;
+
+export function Aliases({ scope }: { readonly scope: ScopeRef }) {
+  const [open, setOpen] = useState<ModelAlias | "new">();
+  const [leaving, setLeaving] = useState<ModelAlias>();
+  const list = useRpcPages(
+    method.listModelAliases,
+    { scope: connectionScope(scope), limit: 1_000 },
+    { cursorOf: (page) => page.nextCursor },
+  );
+  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const close = () => setOpen(undefined);
+  return (
+    <>
+      <div className="settings-acts">
+        <h2>Aliases</h2>
+        <Button icon={<Plus />} onClick={() => setOpen("new")}>
+          Add alias
+        </Button>
+      </div>
+      {list.error ? <ErrorState error={list.error} isInline /> : null}
+      {rows.length === 0 ? (
+        <p className="settings-note">
+          An alias is a name that programs call in place of a model: you change the model here, and
+          fallbacks answer when it fails.
+        </p>
+      ) : (
+        <ul className="alias-list" aria-label="Aliases">
+          {rows.map((alias) => (
+            <li key={alias.name}>
+              <code>{alias.name}</code>
+              <span className="alias-targets">{alias.targets.join(" → ")}</span>
+              <IconButton
+                size="small"
+                label={`Change ${alias.name}`}
+                icon={<Pencil />}
+                onClick={() => setOpen(alias)}
+              />
+              <IconButton
+                size="small"
+                label={`Delete ${alias.name}`}
+                icon={<Trash2 />}
+                onClick={() => setLeaving(alias)}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      {open === undefined ? null : (
+        <AliasForm scope={scope} before={open === "new" ? undefined : open} onClose={close} />
+      )}
+      {leaving ? (
+        <RemoveAlias scope={scope} name={leaving.name} onClose={() => setLeaving(undefined)} />
+      ) : null}
+    </>
+  );
+}
+
+type AliasFormProps = {
+  readonly scope: ScopeRef;
+  readonly before: ModelAlias | undefined;
+  readonly onClose: () => void;
+};
+
+function AliasForm({ scope, before, onClose }: AliasFormProps) {
+  const [name, setName] = useState(before?.name ?? "");
+  const [targets, setTargets] = useState<readonly string[]>(before?.targets ?? [""]);
+  const put = useRpcMutation(method.putModelAlias, {
+    changes: [method.listModelAliases, ...modelMethods],
+    onDone: onClose,
+  });
+  const filled = targets.map((target) => target.trim()).filter(Boolean);
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={before ? `Change ${before.name}` : "Add an alias"}
+      description="The first model is asked first, the next one when it fails."
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={name.trim() === "" || filled.length === 0}
+            busyLabel={put.isPending && "Saving…"}
+            onClick={() =>
+              put.mutate({ scope: connectionScope(scope), name: name.trim(), targets: filled })
+            }
+          >
+            Save alias
+          </Button>
+        </>
+      }
+    >
+      {before ? null : (
+        <Field label="Name">
+          {(ids) => (
+            <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />
+          )}
+        </Field>
+      )}
+      <Targets targets={targets} onChange={setTargets} />
+      {put.error ? <ErrorState error={put.error} isInline /> : null}
+    </Dialog>
+  );
+}
+
+type TargetsProps = {
+  readonly targets: readonly string[];
+  readonly onChange: (targets: readonly string[]) => void;
+};
+
+function Targets({ targets, onChange }: TargetsProps) {
+  const move = (index: number, to: number) =>
+    onChange(targets.toSpliced(index, 1).toSpliced(to, 0, targets[index] ?? ""));
+  return (
+    <fieldset className="permissions">
+      <legend>Models</legend>
+      {targets.map((target, index) => (
+        <div key={index} className="alias-target">
+          <Input
+            aria-label={index === 0 ? "Model" : `Fallback ${index}`}
+            placeholder="openai/gpt-5-mini"
+            value={target}
+            onChange={(event) => onChange(targets.with(index, event.target.value))}
+          />
+          <IconButton
+            label={`Move model ${index + 1} up`}
+            icon={<ArrowUp />}
+            disabled={index === 0}
+            onClick={() => move(index, index - 1)}
+          />
+          <IconButton
+            label={`Move model ${index + 1} down`}
+            icon={<ArrowDown />}
+            disabled={index === targets.length - 1}
+            onClick={() => move(index, index + 1)}
+          />
+          <IconButton
+            label={`Remove model ${index + 1}`}
+            icon={<X />}
+            disabled={targets.length === 1}
+            onClick={() => onChange(targets.toSpliced(index, 1))}
+          />
+        </div>
+      ))}
+      <Button
+        size="small"
+        icon={<Plus />}
+        disabled={targets.length >= targetsMax}
+        onClick={() => onChange([...targets, ""])}
+      >
+        Add fallback
+      </Button>
+    </fieldset>
+  );
+}
+
+type RemoveAliasProps = {
+  readonly scope: ScopeRef;
+  readonly name: string;
+  readonly onClose: () => void;
+};
+
+function RemoveAlias({ scope, name, onClose }: RemoveAliasProps) {
+  const remove = useRpcMutation(method.deleteModelAlias, {
+    changes: [method.listModelAliases, ...modelMethods],
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Delete the alias ${name}`}
+      description="Calls by this name fail from then on."
+      action="Delete alias"
+      busyLabel="Deleting…"
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ scope: connectionScope(scope), name })}
+    />
+  );
+}

@@ -1,0 +1,67 @@
+// Archives a scope after its name is typed; scopes below it go with it when that is chosen.
+
+import { useState } from "react";
+import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
+import { Button } from "../../design/button.tsx";
+import { Checkbox, Field, Input } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { useArchive } from "./scope-changes.ts";
+import { levelBelow, levelNames, type ScopeRef } from "./scope.ts";
+
+export type ArchiveScopeProps = {
+  readonly scope: ScopeRef;
+  readonly name: string;
+  readonly onClose: () => void;
+  readonly onArchived: (archived: ArchivedScope) => void;
+};
+
+export function ArchiveScope({ scope, name, onClose, onArchived }: ArchiveScopeProps) {
+  const what = levelNames[scope.level];
+  const below = levelBelow[scope.level];
+  const [typed, setTyped] = useState("");
+  const [withChildren, setWithChildren] = useState(false);
+  const { archive, isPending, error } = useArchive(scope, (archived) => {
+    onClose();
+    onArchived(archived);
+  });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      width="narrow"
+      title={`Archive ${name}`}
+      description={
+        `Access to this ${what} and its keys ends at once; a workflow archives what is in it. ` +
+        "This cannot be undone."
+      }
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="danger"
+            disabled={typed !== name}
+            busyLabel={isPending && "Archiving…"}
+            onClick={() => archive(withChildren)}
+          >
+            Archive {what}
+          </Button>
+        </>
+      }
+    >
+      {below === undefined ? null : (
+        <Checkbox
+          label={`Archive every ${levelNames[below]} in it too`}
+          checked={withChildren}
+          onChange={setWithChildren}
+        />
+      )}
+      <Field label={`Type “${name}” to confirm`}>
+        {(ids) => (
+          <Input {...ids} value={typed} onChange={(event) => setTyped(event.target.value)} />
+        )}
+      </Field>
+      {error ? <ErrorState error={error} isInline /> : null}
+    </Dialog>
+  );
+}

@@ -1,0 +1,240 @@
+// Budgets of a project: how much of each is used, as a bar; create, change, pause and delete.
+
+import { Pencil, Plus, Trash2, Wallet } from "lucide-react";
+import { useState } from "react";
+import { type Budget, BudgetService } from "../../../../../gen/waggle/v1/budget_pb.js";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Status, type Tone } from "../../design/badge.tsx";
+import { Button, IconButton } from "../../design/button.tsx";
+import { formatCost, formatExactCount, formatTime } from "../../design/format.ts";
+import { Field, Input, Select, Switch } from "../../design/input.tsx";
+import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
+import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.tsx";
+import { toMs } from "./scope.ts";
+
+const { method } = BudgetService;
+const refreshMs = 10_000;
+const tones: Readonly<Record<string, Tone>> = { ok: "good", warning: "warn", exhausted: "bad" };
+
+export function Budgets({ projectId }: { readonly projectId: string }) {
+  const [open, setOpen] = useState<Budget | "new">();
+  const [leaving, setLeaving] = useState<Budget>();
+  const list = useRpc(method.listBudgets, { projectId }, { refreshMs });
+  if (list.error) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
+  if (list.isPending) return <Loading what="Loading budgets" />;
+  return (
+    <div className="settings-sections">
+      <div className="settings-acts">
+        <Button variant="primary" icon={<Plus />} onClick={() => setOpen("new")}>
+          Add budget
+        </Button>
+      </div>
+      {list.data.data.length === 0 ? (
+        <EmptyState icon={<Wallet />} title="No budget">
+          A budget refuses model calls once a day or a month has cost an amount. Add one before a
+          loop spends more than you meant.
+        </EmptyState>
+      ) : null}
+      <ul className="budget-list" aria-label="Budgets">
+        {list.data.data.map((budget) => (
+          <BudgetLine
+            key={budget.id}
+            projectId={projectId}
+            budget={budget}
+            onEdit={() => setOpen(budget)}
+            onRemove={() => setLeaving(budget)}
+          />
+        ))}
+      </ul>
+      {open === undefined ? null : (
+        <BudgetForm
+          projectId={projectId}
+          before={open === "new" ? undefined : open}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {leaving ? (
+        <RemoveBudget
+          projectId={projectId}
+          budget={leaving}
+          onClose={() => setLeaving(undefined)}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+type BudgetLineProps = {
+  readonly projectId: string;
+  readonly budget: Budget;
+  readonly onEdit: () => void;
+  readonly onRemove: () => void;
+};
+
+function titleOf({ period, keyId }: Budget): string {
+  const what = period === "DAY" ? "Each day" : "Each month";
+  return keyId === undefined ? what : `${what}, key ${keyId.slice(0, 8)}`;
+}
+
+function BudgetLine({ projectId, budget, onEdit, onRemove }: BudgetLineProps) {
+  const update = useRpcMutation(method.updateBudget, { changes: [method.listBudgets] });
+  const { id, amount, spent, calls, unpricedCalls, state, isActive, renewsAt } = budget;
+  const title = titleOf(budget);
+  const renewMs = toMs(renewsAt);
+  return (
+    <li>
+      <div className="budget-head">
+        <strong title={budget.keyId}>{title}</strong>
+        <Status tone={isActive ? (tones[state] ?? "neutral") : "neutral"}>
+          {isActive ? state : "paused"}
+        </Status>
+        <Switch
+          label={isActive ? "On" : "Off"}
+          aria-label={`Count and refuse: ${title}`}
+          checked={isActive}
+          disabled={update.isPending}
+          onChange={(next) =>
+            update.mutate({ projectId, budgetId: id, budget: { isActive: next } })
+          }
+        />
+        <IconButton
+          size="small"
+          label={`Change budget: ${title}`}
+          icon={<Pencil />}
+          onClick={onEdit}
+        />
+        <IconButton
+          size="small"
+          label={`Delete budget: ${title}`}
+          icon={<Trash2 />}
+          onClick={onRemove}
+        />
+      </div>
+      <Progress
+        label={`${formatCost(spent)} of ${formatCost(amount)}`}
+        value={Math.min(1, spent / amount)}
+        detail={`${Math.round((spent / amount) * 100)} %`}
+      />
+      <p className="settings-note">
+        {formatExactCount(calls)} calls
+        {unpricedCalls === 0 ? "" : `, ${formatExactCount(unpricedCalls)} without a known price`}
+        {renewMs === undefined ? "" : `; renews ${formatTime(renewMs)}`}
+      </p>
+      {update.error ? <ErrorState error={update.error} isInline /> : null}
+    </li>
+  );
+}
+
+type BudgetFormProps = {
+  readonly projectId: string;
+  readonly before: Budget | undefined;
+  readonly onClose: () => void;
+};
+
+function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
+  const [amount, setAmount] = useState(String(before?.amount ?? ""));
+  const [period, setPeriod] = useState(before?.period ?? "MONTH");
+  const [keyId, setKeyId] = useState("");
+  const options = { changes: [method.listBudgets], onDone: onClose };
+  const create = useRpcMutation(method.createBudget, options);
+  const update = useRpcMutation(method.updateBudget, options);
+  const { error, isPending } = before ? update : create;
+  const submit = () => {
+    const fields = { amount: Number(amount) };
+    const key = keyId.trim() === "" ? {} : { keyId: keyId.trim() };
+    if (before) update.mutate({ projectId, budgetId: before.id, budget: fields });
+    else create.mutate({ projectId, budget: { ...fields, period, ...key } });
+  };
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={before ? `Change budget: ${titleOf(before)}` : "Add a budget"}
+      width="narrow"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={!(Number(amount) > 0)}
+            busyLabel={isPending && "Saving…"}
+            onClick={submit}
+          >
+            {before ? "Save budget" : "Add budget"}
+          </Button>
+        </>
+      }
+    >
+      <Field label="Amount" hint="US dollars.">
+        {(ids) => (
+          <Input
+            {...ids}
+            inputMode="decimal"
+            value={amount}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+        )}
+      </Field>
+      {before ? null : <NewBudgetFields {...{ period, setPeriod, keyId, setKeyId }} />}
+      {error ? <ErrorState error={error} isInline /> : null}
+    </Dialog>
+  );
+}
+
+type NewBudgetFieldsProps = {
+  readonly period: string;
+  readonly setPeriod: (period: string) => void;
+  readonly keyId: string;
+  readonly setKeyId: (keyId: string) => void;
+};
+
+function NewBudgetFields({ period, setPeriod, keyId, setKeyId }: NewBudgetFieldsProps) {
+  return (
+    <>
+      <Field label="For each">
+        {({ id }) => (
+          <Select
+            id={id}
+            value={period}
+            options={[
+              { value: "MONTH", label: "month" },
+              { value: "DAY", label: "day" },
+            ]}
+            onChange={setPeriod}
+          />
+        )}
+      </Field>
+      <Field label="Key" hint="Id of a key, whose calls alone count; empty: all calls.">
+        {(ids) => (
+          <Input {...ids} value={keyId} onChange={(event) => setKeyId(event.target.value)} />
+        )}
+      </Field>
+    </>
+  );
+}
+
+type RemoveBudgetProps = {
+  readonly projectId: string;
+  readonly budget: Budget;
+  readonly onClose: () => void;
+};
+
+function RemoveBudget({ projectId, budget, onClose }: RemoveBudgetProps) {
+  const remove = useRpcMutation(method.deleteBudget, {
+    changes: [method.listBudgets],
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Delete budget: ${titleOf(budget)}`}
+      description="Calls are no longer refused for it."
+      action="Delete budget"
+      busyLabel="Deleting…"
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ projectId, budgetId: budget.id })}
+    />
+  );
+}

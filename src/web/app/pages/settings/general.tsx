@@ -1,0 +1,146 @@
+// Name and description of a scope, the scopes below it, and its end.
+
+import { Archive, Plus } from "lucide-react";
+import { useState } from "react";
+import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
+import { Button } from "../../design/button.tsx";
+import { Field, Input, TextArea } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { Identifier, KeyValue, Time } from "../../design/values.tsx";
+import { ArchiveScope } from "./archive-scope.tsx";
+import { useCreateBelow, useRename } from "./scope-changes.ts";
+import { levelBelow, levelNames, type ScopeData, type ScopeRef, toMs } from "./scope.ts";
+
+export type GeneralProps = {
+  readonly scope: ScopeRef;
+  readonly data: ScopeData;
+  readonly onArchived: (archived: ArchivedScope) => void;
+};
+
+export function General({ scope, data, onArchived }: GeneralProps) {
+  const below = levelBelow[scope.level];
+  const [dialog, setDialog] = useState<"create" | "archive">();
+  const close = () => setDialog(undefined);
+  return (
+    <div className="settings-sections">
+      <NameForm key={scope.id} scope={scope} data={data} />
+      <KeyValue
+        items={[
+          { label: "Id", value: <Identifier value={scope.id} /> },
+          { label: "Created", value: <Time value={toMs(data.createdAt)} /> },
+        ]}
+      />
+      <div className="settings-acts">
+        {below === undefined ? null : (
+          <Button icon={<Plus />} onClick={() => setDialog("create")}>
+            New {levelNames[below]}
+          </Button>
+        )}
+        <Button variant="danger" icon={<Archive />} onClick={() => setDialog("archive")}>
+          Archive {levelNames[scope.level]}
+        </Button>
+      </div>
+      {dialog === "create" ? <CreateScope parent={scope} onClose={close} /> : null}
+      {dialog === "archive" ? (
+        <ArchiveScope scope={scope} name={data.name} onClose={close} onArchived={onArchived} />
+      ) : null}
+    </div>
+  );
+}
+
+type NameFormProps = { readonly scope: ScopeRef; readonly data: ScopeData };
+
+function NameForm({ scope, data }: NameFormProps) {
+  const [name, setName] = useState(data.name);
+  const [description, setDescription] = useState(data.description ?? "");
+  const { rename, isPending, error } = useRename(scope, () =>
+    showToast({ text: "Saved.", tone: "good" }),
+  );
+  const hasDescription = scope.level === "workspace" || scope.level === "project";
+  const isChanged = name !== data.name || description !== (data.description ?? "");
+  return (
+    <form
+      className="settings-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        rename({ name: name.trim(), ...(hasDescription && { description }) });
+      }}
+    >
+      <Field label="Name">
+        {(ids) => <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      {hasDescription ? (
+        <Field label="Description">
+          {(ids) => (
+            <TextArea
+              {...ids}
+              value={description}
+              onChange={(event) => setDescription(event.target.value)}
+            />
+          )}
+        </Field>
+      ) : null}
+      {error ? <ErrorState error={error} isInline /> : null}
+      <div>
+        <Button
+          type="submit"
+          variant="primary"
+          disabled={!isChanged || name.trim() === ""}
+          busyLabel={isPending && "Saving…"}
+        >
+          Save changes
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+type CreateScopeProps = { readonly parent: ScopeRef; readonly onClose: () => void };
+
+export function CreateScope({ parent, onClose }: CreateScopeProps) {
+  const below = levelBelow[parent.level] ?? "project";
+  const what = levelNames[below];
+  const [name, setName] = useState("");
+  const { create, isPending, error } = useCreateBelow(parent, () => {
+    showToast({ text: `Created the ${what} “${name}”.`, tone: "good" });
+    onClose();
+  });
+  const submit = () => create({ name: name.trim() });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`New ${what}`}
+      width="narrow"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={name.trim() === ""}
+            busyLabel={isPending && "Creating…"}
+            onClick={submit}
+          >
+            Create {what}
+          </Button>
+        </>
+      }
+    >
+      <Field label="Name">
+        {(ids) => (
+          <Input
+            {...ids}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && name.trim() !== "") submit();
+            }}
+          />
+        )}
+      </Field>
+      {error ? <ErrorState error={error} isInline /> : null}
+    </Dialog>
+  );
+}

@@ -1,0 +1,59 @@
+// The key policy of an organization: which permissions its fine-grained keys may carry.
+
+import { useState } from "react";
+import { ApiKeyService } from "../../../../../gen/waggle/v1/api_key_pb.js";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { Time } from "../../design/values.tsx";
+import { PermissionsPicker } from "./permissions-picker.tsx";
+import { toMs } from "./scope.ts";
+
+const { method } = ApiKeyService;
+
+export function KeyPolicy({ orgId }: { readonly orgId: string }) {
+  const policy = useRpc(method.getApiKeyPolicy, { orgId });
+  const [draft, setDraft] = useState<readonly string[]>();
+  const update = useRpcMutation(method.updateApiKeyPolicy, {
+    changes: [method.getApiKeyPolicy],
+    onDone: () => {
+      setDraft(undefined);
+      showToast({ text: "The policy holds from now on.", tone: "good" });
+    },
+  });
+  if (policy.error) {
+    return <ErrorState error={policy.error} onRetry={() => void policy.refetch()} />;
+  }
+  const data = policy.data?.data;
+  if (!data) return <Loading what="Loading the policy" />;
+  const shown = draft ?? data.permissions;
+  return (
+    <div className="settings-sections">
+      <p className="settings-note">
+        Fine-grained keys of this organization carry at most these permissions; <code>*</code> is
+        everything. Keys that carry more keep only what the policy leaves, at once.
+      </p>
+      <PermissionsPicker label="Permissions of the policy" value={shown} onChange={setDraft} />
+      {data.updatedBy === undefined ? null : (
+        <p className="settings-note">
+          Changed <Time value={toMs(data.updatedAt)} /> by {data.updatedBy}.
+        </p>
+      )}
+      {update.error ? <ErrorState error={update.error} isInline /> : null}
+      <div className="settings-acts">
+        <Button
+          variant="primary"
+          disabled={draft === undefined || shown.length === 0}
+          busyLabel={update.isPending && "Saving…"}
+          onClick={() => update.mutate({ orgId, permissions: [...shown] })}
+        >
+          Save policy
+        </Button>
+        {draft === undefined ? null : (
+          <Button onClick={() => setDraft(undefined)}>Discard changes</Button>
+        )}
+      </div>
+    </div>
+  );
+}

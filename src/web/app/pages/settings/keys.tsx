@@ -1,0 +1,200 @@
+// API keys of a scope, a list for each kind: create with the value shown once, and revoke, which is
+// followed until every server has confirmed it.
+
+import { KeyRound, Plus } from "lucide-react";
+import { useState } from "react";
+import type { ApiKey } from "../../../../../gen/waggle/v1/api_key_pb.js";
+import { useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Status, type Tone } from "../../design/badge.tsx";
+import { Checkbox } from "../../design/input.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { Segments } from "../../design/tabs.tsx";
+import { Time } from "../../design/values.tsx";
+import { CreateKey } from "./create-key.tsx";
+import { type KeyKind, keyInput, keyKinds } from "./key-kinds.ts";
+import { type ScopeRef, toMs } from "./scope.ts";
+
+export function Keys({ scope }: { readonly scope: ScopeRef }) {
+  const kinds = keyKinds.filter(({ levels }) => levels.includes(scope.level));
+  const [name, setName] = useState<string>(kinds[0]?.name ?? "");
+  const kind = kinds.find((one) => one.name === name);
+  const [isCreating, setCreating] = useState(false);
+  if (!kind) return null;
+  return (
+    <div className="settings-sections">
+      <div className="settings-acts">
+        <Segments
+          label="Kind of key"
+          options={kinds.map((one) => ({ value: one.name, label: one.title }))}
+          value={kind.name}
+          onChange={setName}
+        />
+        <Button variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+          Create key
+        </Button>
+      </div>
+      <p className="settings-note">{kind.purpose}</p>
+      <KeyList key={kind.name} kind={kind} scope={scope} />
+      {isCreating ? (
+        <CreateKey kind={kind} scope={scope} onClose={() => setCreating(false)} />
+      ) : null}
+    </div>
+  );
+}
+
+type KeyListProps = { readonly kind: KeyKind; readonly scope: ScopeRef };
+
+/** Time between two looks at a revocation that some server has not confirmed yet. */
+const followMs = 2_000;
+
+function KeyList({ kind, scope }: KeyListProps) {
+  const [ending, setEnding] = useState<ApiKey>();
+  const [isFollowing, setFollowing] = useState(false);
+  const keys = useRpcPages(kind.list, keyInput(kind, scope, { limit: 100 }), {
+    cursorOf: (page) => page.nextCursor,
+    refreshMs: isFollowing && followMs,
+  });
+  const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
+  const isUnconfirmed = rows.some(isBeingRevoked);
+  if (isFollowing !== isUnconfirmed) setFollowing(isUnconfirmed);
+  if (keys.error && rows.length === 0) {
+    return <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />;
+  }
+  if (keys.isPending) return <Loading what="Loading keys" />;
+  if (rows.length === 0) {
+    return (
+      <EmptyState icon={<KeyRound />} title={`No ${kind.title.toLowerCase()} keys`}>
+        Create one; its value is shown once.
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      <table className="settings-table" aria-label={`${kind.title} keys`}>
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Value</th>
+            <th>Status</th>
+            <th>Created</th>
+            <th>Last used</th>
+            <th>Ends</th>
+            <th>
+              <span className="visually-hidden">Acts</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((key) => (
+            <KeyRow key={key.keyId} apiKey={key} onRevoke={() => setEnding(key)} />
+          ))}
+        </tbody>
+      </table>
+      {keys.hasNextPage ? (
+        <Button onClick={() => void keys.fetchNextPage()}>Show more keys</Button>
+      ) : null}
+      {ending ? (
+        <RevokeKey kind={kind} scope={scope} apiKey={ending} onClose={() => setEnding(undefined)} />
+      ) : null}
+    </>
+  );
+}
+
+function isBeingRevoked({ revokedAt, revocationConfirmedAt }: ApiKey): boolean {
+  return revokedAt !== undefined && revocationConfirmedAt === undefined;
+}
+
+type KeyRowProps = { readonly apiKey: ApiKey; readonly onRevoke: () => void };
+
+function KeyRow({ apiKey, onRevoke }: KeyRowProps) {
+  const { name, description, permissions, maskedPrefix, createdBy, status } = apiKey;
+  const permitted = permissions.join(", ");
+  return (
+    <tr>
+      <td>
+        <span className="truncate" title={description ?? name}>
+          {name}
+        </span>
+        {permitted === "" ? null : (
+          <small className="truncate" title={permitted}>
+            {permitted}
+          </small>
+        )}
+      </td>
+      <td>
+        <code>{maskedPrefix}…</code>
+      </td>
+      <td>
+        <KeyStatus apiKey={apiKey} />
+      </td>
+      <td title={`by ${createdBy}`}>
+        <Time value={toMs(apiKey.createdAt)} />
+        <small className="truncate">{createdBy}</small>
+      </td>
+      <td>
+        <Time value={toMs(apiKey.lastUsedAt)} />
+      </td>
+      <td>{dayOf(apiKey)}</td>
+      <td>
+        {status === "revoked" ? null : (
+          <Button size="small" variant="ghost" aria-label={`Revoke ${name}`} onClick={onRevoke}>
+            Revoke
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function dayOf({ expiresAt }: ApiKey): string {
+  const ms = toMs(expiresAt);
+  return ms === undefined ? "never" : new Date(ms).toISOString().slice(0, 10);
+}
+
+const tones: Readonly<Record<string, Tone>> = { active: "good", expired: "warn", revoked: "bad" };
+
+function KeyStatus({ apiKey }: { readonly apiKey: ApiKey }) {
+  if (isBeingRevoked(apiKey)) {
+    return (
+      <span role="status" title="Some server has not confirmed it yet, which takes up to 60 s.">
+        <Status tone="warn">being revoked</Status>
+      </span>
+    );
+  }
+  return <Status tone={tones[apiKey.status] ?? "neutral"}>{apiKey.status}</Status>;
+}
+
+type RevokeKeyProps = KeyListProps & {
+  readonly apiKey: ApiKey;
+  readonly onClose: () => void;
+};
+
+function RevokeKey({ kind, scope, apiKey, onClose }: RevokeKeyProps) {
+  const [withCreated, setWithCreated] = useState(false);
+  const revoke = useRpcMutation(kind.revoke, { changes: [kind.list], onDone: onClose });
+  const input = { keyId: apiKey.keyId, revokeCreatedKeys: withCreated };
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Revoke ${apiKey.name}`}
+      description={
+        <>
+          <p>Programs that use it lose access at once, on every server within 60 seconds.</p>
+          <Checkbox
+            label="Also revoke the keys that it created"
+            checked={withCreated}
+            onChange={setWithCreated}
+          />
+        </>
+      }
+      action="Revoke key"
+      busyLabel="Revoking…"
+      isBusy={revoke.isPending}
+      error={revoke.error}
+      onConfirm={() => revoke.mutate(keyInput(kind, scope, input))}
+    />
+  );
+}

@@ -1,0 +1,256 @@
+// Members of a scope with their roles: add by e-mail, change, remove; what each role may do.
+
+import { UserPlus, Users } from "lucide-react";
+import { useState } from "react";
+import { type Member, MemberService, type Role } from "../../../../../gen/waggle/v1/member_pb.js";
+import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Field, Input, Select } from "../../design/input.tsx";
+import { ConfirmDialog, Dialog, Drawer } from "../../design/overlay.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { Time } from "../../design/values.tsx";
+import { memberScope, type ScopeRef, toMs } from "./scope.ts";
+
+const { method } = MemberService;
+
+export function Members({ scope }: { readonly scope: ScopeRef }) {
+  const [open, setOpen] = useState<"add" | "roles">();
+  const [leaving, setLeaving] = useState<Member>();
+  const members = useRpcPages(
+    method.listMembers,
+    { scope: memberScope(scope), limit: 1_000 },
+    { cursorOf: (page) => page.nextCursor },
+  );
+  const { data: roleList } = useRpc(method.listRoles, {}, { staleMs: 60_000 });
+  const roles = (roleList?.data ?? []).filter(({ levels }) => levels.includes(scope.level));
+  const rows = members.data?.pages.flatMap(({ data }) => data) ?? [];
+  if (members.error) {
+    return <ErrorState error={members.error} onRetry={() => void members.refetch()} />;
+  }
+  return (
+    <div className="settings-sections">
+      <div className="settings-acts">
+        <Button variant="primary" icon={<UserPlus />} onClick={() => setOpen("add")}>
+          Add member
+        </Button>
+        <Button onClick={() => setOpen("roles")}>What the roles permit</Button>
+      </div>
+      {members.isPending ? <Loading what="Loading members" /> : null}
+      {rows.length === 0 && !members.isPending ? (
+        <EmptyState icon={<Users />} title="No members here">
+          People with a role above this scope have access too. Add a person by e-mail to give a role
+          in this scope alone.
+        </EmptyState>
+      ) : null}
+      {rows.length > 0 ? (
+        <MemberTable scope={scope} rows={rows} roles={roles} onRemove={setLeaving} />
+      ) : null}
+      {members.hasNextPage ? (
+        <Button onClick={() => void members.fetchNextPage()}>Show more members</Button>
+      ) : null}
+      {open === "add" ? (
+        <AddMember scope={scope} roles={roles} onClose={() => setOpen(undefined)} />
+      ) : null}
+      <RolesDrawer
+        isOpen={open === "roles"}
+        roles={roleList?.data ?? []}
+        onClose={() => setOpen(undefined)}
+      />
+      {leaving ? (
+        <RemoveMember scope={scope} member={leaving} onClose={() => setLeaving(undefined)} />
+      ) : null}
+    </div>
+  );
+}
+
+type MemberTableProps = {
+  readonly scope: ScopeRef;
+  readonly rows: readonly Member[];
+  readonly roles: readonly Role[];
+  readonly onRemove: (member: Member) => void;
+};
+
+function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
+  const update = useRpcMutation(method.updateMember, { changes: [method.listMembers] });
+  return (
+    <>
+      {update.error ? <ErrorState error={update.error} isInline /> : null}
+      <table className="settings-table" aria-label="Members">
+        <thead>
+          <tr>
+            <th>Person</th>
+            <th>Role</th>
+            <th>Added</th>
+            <th>By</th>
+            <th>
+              <span className="visually-hidden">Acts</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((member) => (
+            <tr key={member.userId}>
+              <td>
+                <span className="truncate">{member.email}</span>
+                {member.name === undefined ? null : (
+                  <small className="truncate">{member.name}</small>
+                )}
+              </td>
+              <td>
+                <Select
+                  isSmall
+                  aria-label={`Role of ${member.email}`}
+                  value={member.role}
+                  options={optionsOf(roles, member.role)}
+                  disabled={update.isPending}
+                  onChange={(role) =>
+                    update.mutate({ scope: memberScope(scope), userId: member.userId, role })
+                  }
+                />
+              </td>
+              <td>
+                <Time value={toMs(member.createdAt)} />
+              </td>
+              <td>
+                <span className="truncate" title={member.createdBy}>
+                  {member.createdBy}
+                </span>
+              </td>
+              <td>
+                <Button
+                  size="small"
+                  variant="ghost"
+                  aria-label={`Remove ${member.email}`}
+                  onClick={() => onRemove(member)}
+                >
+                  Remove
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function optionsOf(roles: readonly Role[], current: string) {
+  const options = roles.map(({ name, title }) => ({ value: name, label: title }));
+  const isKnown = options.some(({ value }) => value === current);
+  return isKnown ? options : [...options, { value: current, label: current }];
+}
+
+type AddMemberProps = {
+  readonly scope: ScopeRef;
+  readonly roles: readonly Role[];
+  readonly onClose: () => void;
+};
+
+function AddMember({ scope, roles, onClose }: AddMemberProps) {
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<string>();
+  const chosen = role ?? roles.at(-1)?.name ?? "";
+  const add = useRpcMutation(method.addMember, { changes: [method.listMembers], onDone: onClose });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Add a member"
+      description="The person gets the role at the next sign-in with this e-mail."
+      width="narrow"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={email.trim() === "" || chosen === ""}
+            busyLabel={add.isPending && "Adding…"}
+            onClick={() =>
+              add.mutate({ scope: memberScope(scope), email: email.trim(), role: chosen })
+            }
+          >
+            Add member
+          </Button>
+        </>
+      }
+    >
+      <Field label="E-mail">
+        {(ids) => (
+          <Input
+            {...ids}
+            type="email"
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Role">
+        {({ id }) => (
+          <Select
+            id={id}
+            value={chosen}
+            options={roles.map(({ name, title }) => ({ value: name, label: title }))}
+            onChange={setRole}
+          />
+        )}
+      </Field>
+      {add.error ? <ErrorState error={add.error} isInline /> : null}
+    </Dialog>
+  );
+}
+
+type RemoveMemberProps = {
+  readonly scope: ScopeRef;
+  readonly member: Member;
+  readonly onClose: () => void;
+};
+
+function RemoveMember({ scope, member, onClose }: RemoveMemberProps) {
+  const remove = useRpcMutation(method.removeMember, {
+    changes: [method.listMembers],
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Remove ${member.email}`}
+      description="The role in this scope ends at once, and so do the person's sign-ins."
+      action="Remove member"
+      busyLabel="Removing…"
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ scope: memberScope(scope), userId: member.userId })}
+    />
+  );
+}
+
+type RolesDrawerProps = {
+  readonly isOpen: boolean;
+  readonly roles: readonly Role[];
+  readonly onClose: () => void;
+};
+
+function RolesDrawer({ isOpen, roles, onClose }: RolesDrawerProps) {
+  return (
+    <Drawer isOpen={isOpen} onClose={onClose} title="What the roles permit">
+      <div className="settings-sections">
+        {roles.map(({ name, title, levels, permissions }) => (
+          <section key={name} className="settings-role">
+            <h3>{title}</h3>
+            <p>
+              <code>{name}</code>, for {levels.join(", ")}
+            </p>
+            <ul>
+              {permissions.map((permission) => (
+                <li key={permission}>
+                  <code>{permission}</code>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </Drawer>
+  );
+}

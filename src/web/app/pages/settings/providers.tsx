@@ -1,0 +1,153 @@
+// Providers of models in a scope: credentials, whose secrets are written and never read, and
+// aliases, which stand for models in an order of fallbacks.
+
+import { Pencil, Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import {
+  type ProviderCredential,
+  ProviderCredentialService,
+} from "../../../../../gen/waggle/v1/provider_credential_pb.js";
+import { useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button, IconButton } from "../../design/button.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { Time } from "../../design/values.tsx";
+import { Aliases } from "./aliases.tsx";
+import { modelMethods, ProviderForm } from "./provider-form.tsx";
+import { connectionScope, levelNames, type ScopeRef, toMs } from "./scope.ts";
+
+const { method } = ProviderCredentialService;
+
+export function Providers({ scope }: { readonly scope: ScopeRef }) {
+  const [open, setOpen] = useState<ProviderCredential | "new">();
+  const [leaving, setLeaving] = useState<ProviderCredential>();
+  const list = useRpcPages(
+    method.listProviderCredentials,
+    { scope: connectionScope(scope), limit: 1_000 },
+    { cursorOf: (page) => page.nextCursor },
+  );
+  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <div className="settings-sections">
+      <div className="settings-acts">
+        <h2>Credentials</h2>
+        <Button variant="primary" icon={<Plus />} onClick={() => setOpen("new")}>
+          Add provider
+        </Button>
+      </div>
+      {list.error ? (
+        <ErrorState error={list.error} onRetry={() => void list.refetch()} />
+      ) : list.isPending ? (
+        <Loading what="Loading providers" />
+      ) : rows.length === 0 ? (
+        <EmptyState title="No provider of its own">
+          This {levelNames[scope.level]} uses the providers of the scopes above it and of the
+          deployment. Add one to use your own account there.
+        </EmptyState>
+      ) : (
+        <CredentialTable rows={rows} onEdit={setOpen} onRemove={setLeaving} />
+      )}
+      <Aliases scope={scope} />
+      {open === undefined ? null : (
+        <ProviderForm
+          scope={scope}
+          before={open === "new" ? undefined : open}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {leaving ? (
+        <RemoveProvider scope={scope} credential={leaving} onClose={() => setLeaving(undefined)} />
+      ) : null}
+    </div>
+  );
+}
+
+type CredentialTableProps = {
+  readonly rows: readonly ProviderCredential[];
+  readonly onEdit: (credential: ProviderCredential) => void;
+  readonly onRemove: (credential: ProviderCredential) => void;
+};
+
+function CredentialTable({ rows, onEdit, onRemove }: CredentialTableProps) {
+  return (
+    <table className="settings-table" aria-label="Credentials">
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>Provider</th>
+          <th>Address</th>
+          <th>Secrets</th>
+          <th>Changed</th>
+          <th>
+            <span className="visually-hidden">Acts</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((one) => (
+          <tr key={one.credentialId}>
+            <td>
+              <code>{one.name}/</code>
+            </td>
+            <td>{one.provider}</td>
+            <td>
+              <span className="truncate" title={one.baseUrl}>
+                {one.baseUrl ?? one.resourceName ?? one.region ?? "its own"}
+              </span>
+            </td>
+            <td>
+              {one.secrets.map((secret) => (
+                <Badge key={secret}>{secret} stored</Badge>
+              ))}
+            </td>
+            <td>
+              <Time value={toMs(one.updatedAt)} />
+            </td>
+            <td className="settings-row-acts">
+              <IconButton
+                size="small"
+                label={`Change ${one.name}`}
+                icon={<Pencil />}
+                onClick={() => onEdit(one)}
+              />
+              <IconButton
+                size="small"
+                label={`Delete ${one.name}`}
+                icon={<Trash2 />}
+                onClick={() => onRemove(one)}
+              />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+type RemoveProviderProps = {
+  readonly scope: ScopeRef;
+  readonly credential: ProviderCredential;
+  readonly onClose: () => void;
+};
+
+function RemoveProvider({ scope, credential, onClose }: RemoveProviderProps) {
+  const { credentialId, name } = credential;
+  const remove = useRpcMutation(method.deleteProviderCredential, {
+    changes: [method.listProviderCredentials, ...modelMethods],
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={`Delete the credentials ${name}`}
+      description={`Calls of ${name}/… fail from then on. The secrets are deleted for good.`}
+      action="Delete credentials"
+      busyLabel="Deleting…"
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ scope: connectionScope(scope), credentialId })}
+    />
+  );
+}

@@ -1,0 +1,148 @@
+// Retention of a project: how many days it keeps its sessions, and the reports of its deletions.
+
+import { useState } from "react";
+import { RetentionService } from "../../../../../gen/waggle/v1/retention_pb.js";
+import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { Status } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { formatTime } from "../../design/format.ts";
+import { Field, Input } from "../../design/input.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { Count, Time } from "../../design/values.tsx";
+import { toMs } from "./scope.ts";
+
+const { method } = RetentionService;
+
+export function RetentionSettings({ projectId }: { readonly projectId: string }) {
+  const { data, error, refetch } = useRpc(method.getRetention, { projectId });
+  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  const retention = data?.data;
+  if (!retention) return <Loading what="Loading the retention" />;
+  return (
+    <div className="settings-sections">
+      <RetentionForm key={retention.days ?? 0} projectId={projectId} days={retention.days} />
+      <p className="settings-note">
+        {retention.isExported
+          ? "Deleted sessions are written to files before, as the operator has set."
+          : "Deleted sessions are not written to files first."}
+      </p>
+      <RetentionRuns projectId={projectId} />
+    </div>
+  );
+}
+
+type RetentionFormProps = { readonly projectId: string; readonly days: number | undefined };
+
+function RetentionForm({ projectId, days }: RetentionFormProps) {
+  const [typed, setTyped] = useState(days === undefined ? "" : String(days));
+  const [isAsking, setAsking] = useState(false);
+  const options = { changes: [method.getRetention], onDone: () => setAsking(false) };
+  const put = useRpcMutation(method.putRetention, options);
+  const end = useRpcMutation(method.deleteRetention, options);
+  const wanted = Number(typed);
+  return (
+    <div className="settings-form">
+      <p>
+        {days === undefined
+          ? "This project keeps its sessions for ever."
+          : `This project keeps its sessions for ${days} ${days === 1 ? "day" : "days"}.`}
+      </p>
+      <Field label="Days" hint="1 to 3,650. Older sessions are deleted within a day, for good.">
+        {(ids) => (
+          <Input
+            {...ids}
+            inputMode="numeric"
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        )}
+      </Field>
+      {end.error ? <ErrorState error={end.error} isInline /> : null}
+      <div className="settings-acts">
+        <Button
+          variant="primary"
+          disabled={!(wanted >= 1) || wanted === days}
+          onClick={() => setAsking(true)}
+        >
+          Set retention
+        </Button>
+        {days === undefined ? null : (
+          <Button busyLabel={end.isPending && "Ending…"} onClick={() => end.mutate({ projectId })}>
+            Keep everything
+          </Button>
+        )}
+      </div>
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Keep sessions for ${typed} days`}
+        description="Older sessions are deleted within a day, and cannot be brought back."
+        action="Set retention"
+        busyLabel="Setting…"
+        isBusy={put.isPending}
+        error={put.error}
+        onConfirm={() => put.mutate({ projectId, days: wanted })}
+      />
+    </div>
+  );
+}
+
+function RetentionRuns({ projectId }: { readonly projectId: string }) {
+  const runs = useRpcPages(
+    method.listRetentionRuns,
+    { projectId, limit: 50 },
+    { cursorOf: (page) => page.nextCursor },
+  );
+  const rows = runs.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <section>
+      <h2>Deletions</h2>
+      {runs.error ? <ErrorState error={runs.error} isInline /> : null}
+      {rows.length === 0 ? <p className="settings-note">None so far.</p> : null}
+      {rows.length === 0 ? null : (
+        <table className="settings-table" aria-label="Deletions">
+          <thead>
+            <tr>
+              <th>Started</th>
+              <th>State</th>
+              <th>Older than</th>
+              <th data-align="end">Sessions</th>
+              <th data-align="end">Events</th>
+              <th data-align="end">Kept: changed</th>
+              <th data-align="end">Files</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((run) => (
+              <tr key={run.id}>
+                <td>
+                  <Time value={toMs(run.createdAt)} />
+                </td>
+                <td>
+                  <Status tone={run.state === "completed" ? "good" : "info"}>{run.state}</Status>
+                </td>
+                <td>{formatTime(toMs(run.cutoff) ?? 0)}</td>
+                <td data-align="end">
+                  <Count value={run.deleted?.sessions} />
+                </td>
+                <td data-align="end">
+                  <Count value={run.deleted?.events} />
+                </td>
+                <td data-align="end">
+                  <Count value={run.skippedSessions} />
+                </td>
+                <td data-align="end" title={run.files.join("\n")}>
+                  <Count value={run.files.length} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {runs.hasNextPage ? (
+        <Button onClick={() => void runs.fetchNextPage()}>Show more deletions</Button>
+      ) : null}
+    </section>
+  );
+}

@@ -1,0 +1,98 @@
+// Creating, renaming and archiving a scope: one hook each, whatever its level.
+
+import { DataPlaneService } from "../../../../../gen/waggle/v1/dataplane_pb.js";
+import { OrganizationService } from "../../../../../gen/waggle/v1/organization_pb.js";
+import { ProjectService } from "../../../../../gen/waggle/v1/project_pb.js";
+import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
+import { WorkspaceService } from "../../../../../gen/waggle/v1/workspace_pb.js";
+import { useQueryClient } from "@tanstack/react-query";
+import { useRpcMutation } from "../../api/query.ts";
+import { scopeMethods, type ScopeRef } from "./scope.ts";
+
+/** Asks again for the list of projects that the sidebar shows. */
+function useProjectsRefresh(): () => void {
+  const client = useQueryClient();
+  return () => void client.invalidateQueries({ queryKey: ["projects"] });
+}
+
+export type NewScope = { readonly name: string; readonly description?: string };
+
+/** Creates a scope below `parent`. */
+export function useCreateBelow({ level, id }: ScopeRef, onDone: () => void) {
+  const refresh = useProjectsRefresh();
+  const options = {
+    changes: scopeMethods,
+    onDone: () => {
+      refresh();
+      onDone();
+    },
+  };
+  const dataplane = useRpcMutation(DataPlaneService.method.createDataPlane, options);
+  const workspace = useRpcMutation(WorkspaceService.method.createWorkspace, options);
+  const project = useRpcMutation(ProjectService.method.createProject, options);
+  const state = { org: dataplane, dataplane: workspace, workspace: project, project }[level];
+  return {
+    isPending: state.isPending,
+    error: state.error,
+    create: (fields: NewScope) => {
+      if (level === "org") dataplane.mutate({ orgId: id, name: fields.name });
+      if (level === "dataplane") workspace.mutate({ virtualDataplaneId: id, ...fields });
+      if (level === "workspace") project.mutate({ workspaceId: id, ...fields });
+    },
+  };
+}
+
+/** Changes name and description. */
+export function useRename({ level, id }: ScopeRef, onDone: () => void) {
+  const refresh = useProjectsRefresh();
+  const options = {
+    changes: scopeMethods,
+    onDone: () => {
+      refresh();
+      onDone();
+    },
+  };
+  const org = useRpcMutation(OrganizationService.method.updateOrganization, options);
+  const dataplane = useRpcMutation(DataPlaneService.method.updateDataPlane, options);
+  const workspace = useRpcMutation(WorkspaceService.method.updateWorkspace, options);
+  const project = useRpcMutation(ProjectService.method.updateProject, options);
+  const state = { org, dataplane, workspace, project }[level];
+  return {
+    isPending: state.isPending,
+    error: state.error,
+    rename: (fields: NewScope) => {
+      if (level === "org") org.mutate({ orgId: id, name: fields.name });
+      if (level === "dataplane") dataplane.mutate({ virtualDataplaneId: id, name: fields.name });
+      if (level === "workspace") workspace.mutate({ workspaceId: id, ...fields });
+      if (level === "project") project.mutate({ projectId: id, ...fields });
+    },
+  };
+}
+
+/** Archives a scope; the flag includes the scopes below it. */
+export function useArchive({ level, id }: ScopeRef, onDone: (scope: ArchivedScope) => void) {
+  const refresh = useProjectsRefresh();
+  const options = {
+    changes: scopeMethods,
+    onDone: ({ data }: { data?: ArchivedScope }) => {
+      refresh();
+      if (data) onDone(data);
+    },
+  };
+  const org = useRpcMutation(OrganizationService.method.archiveOrganization, options);
+  const dataplane = useRpcMutation(DataPlaneService.method.archiveDataPlane, options);
+  const workspace = useRpcMutation(WorkspaceService.method.archiveWorkspace, options);
+  const project = useRpcMutation(ProjectService.method.archiveProject, options);
+  const state = { org, dataplane, workspace, project }[level];
+  return {
+    isPending: state.isPending,
+    error: state.error,
+    archive: (withChildren: boolean) => {
+      const flag = { dangerouslyDeleteChildScopes: withChildren };
+      if (level === "org") org.mutate({ orgId: id, ...flag });
+      if (level === "dataplane") dataplane.mutate({ virtualDataplaneId: id, ...flag });
+      if (level === "workspace") workspace.mutate({ workspaceId: id, ...flag });
+      if (level === "project") project.mutate({ projectId: id, ...flag });
+    },
+  };
+}

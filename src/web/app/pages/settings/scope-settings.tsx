@@ -1,0 +1,93 @@
+// The settings of one scope in tabs: which there are depends on its level.
+
+import type { ReactNode } from "react";
+import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { Tabs } from "../../design/tabs.tsx";
+import { AuditLog } from "./audit-log.tsx";
+import { Budgets } from "./budgets.tsx";
+import { General } from "./general.tsx";
+import { KeyPolicy } from "./key-policy.tsx";
+import { Keys } from "./keys.tsx";
+import { Members } from "./members.tsx";
+import { Providers } from "./providers.tsx";
+import { RetentionSettings } from "./retention.tsx";
+import { type Level, type ScopeData, type ScopeRef, useScope } from "./scope.ts";
+import "./settings.css";
+
+const tabsOf: Readonly<Record<Level, readonly string[]>> = {
+  org: ["general", "members", "keys", "key-policy", "providers", "audit"],
+  dataplane: ["general", "members"],
+  workspace: ["general", "members", "keys", "providers"],
+  project: ["general", "members", "keys", "providers", "budgets", "retention"],
+};
+
+const tabNames: Readonly<Record<string, string>> = {
+  general: "General",
+  members: "Members",
+  keys: "Keys",
+  "key-policy": "Key policy",
+  providers: "Providers",
+  budgets: "Budgets",
+  retention: "Retention",
+  audit: "Audit log",
+};
+
+export type ScopeSettingsProps = {
+  readonly scope: ScopeRef;
+  readonly tab: string | undefined;
+  readonly onTab: (tab: string) => void;
+  readonly onArchived: (archived: ArchivedScope) => void;
+};
+
+export function ScopeSettings({ scope, tab, onTab, onArchived }: ScopeSettingsProps) {
+  const { scope: data, error, refetch } = useScope(scope);
+  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading what="Loading the settings" />;
+  const tabs = tabsOf[scope.level];
+  const chosen = tab !== undefined && tabs.includes(tab) ? tab : "general";
+  return (
+    <div className="settings-tabs">
+      <Tabs
+        label="Settings"
+        value={chosen}
+        onChange={onTab}
+        tabs={tabs.map((value) => ({
+          value,
+          label: tabNames[value] ?? value,
+          content: (
+            <div className="settings-tab" key={scope.id}>
+              {contentOf(value, scope, data, onArchived)}
+            </div>
+          ),
+        }))}
+      />
+    </div>
+  );
+}
+
+function contentOf(
+  tab: string,
+  scope: ScopeRef,
+  data: ScopeData,
+  onArchived: ScopeSettingsProps["onArchived"],
+): ReactNode {
+  switch (tab) {
+    case "members":
+      return <Members scope={scope} />;
+    case "keys":
+      return <Keys scope={scope} />;
+    case "key-policy":
+      return <KeyPolicy orgId={scope.id} />;
+    case "providers":
+      return <Providers scope={scope} />;
+    case "budgets":
+      return <Budgets projectId={scope.id} />;
+    case "retention":
+      return <RetentionSettings projectId={scope.id} />;
+    case "audit":
+      return <AuditLog orgId={scope.id} />;
+    default:
+      return <General scope={scope} data={data} onArchived={onArchived} />;
+  }
+}

@@ -1,0 +1,165 @@
+// The tree of scopes that the person may see, from each scope where the person has a role.
+
+import {
+  Boxes,
+  Building2,
+  ChevronDown,
+  ChevronRight,
+  FolderOpen,
+  Plus,
+  Server,
+} from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { OrganizationService } from "../../../../../gen/waggle/v1/organization_pb.js";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button, IconButton } from "../../design/button.tsx";
+import { Field, Input } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { useSignIn } from "../../session/sign-in-state.ts";
+import {
+  isLevel,
+  type Level,
+  levelBelow,
+  levelNames,
+  scopeMethods,
+  type ScopeRef,
+  useChildren,
+  useScope,
+} from "./scope.ts";
+
+const icons: Readonly<Record<Level, ReactNode>> = {
+  org: <Building2 aria-hidden />,
+  dataplane: <Server aria-hidden />,
+  workspace: <Boxes aria-hidden />,
+  project: <FolderOpen aria-hidden />,
+};
+
+export type ScopeTreeProps = {
+  readonly chosen: ScopeRef | undefined;
+  readonly onChoose: (scope: ScopeRef) => void;
+};
+
+export function ScopeTree({ chosen, onChoose }: ScopeTreeProps) {
+  const signIn = useSignIn();
+  const grants = "me" in signIn ? signIn.me.grants : [];
+  const [isCreating, setCreating] = useState(false);
+  const orgs = useRpc(OrganizationService.method.listOrganizations, { limit: 1_000 });
+  const lower = grants
+    .filter(({ scopeType }) => isLevel(scopeType) && scopeType !== "org")
+    .map(({ scopeType, scopeId }) => ({ level: scopeType as Level, id: scopeId }));
+  const mayCreate = grants.some(({ scopeType }) => scopeType === "system");
+  return (
+    <nav className="scope-tree" aria-label="Scopes">
+      {orgs.error ? <ErrorState error={orgs.error} isInline /> : null}
+      {orgs.isPending ? <Loading what="Loading the organizations" /> : null}
+      <ul>
+        {(orgs.data?.data ?? []).map(({ id, name }) => (
+          <Node
+            key={id}
+            scope={{ level: "org", id }}
+            name={name}
+            chosen={chosen}
+            onChoose={onChoose}
+          />
+        ))}
+        {lower.map((scope) => (
+          <TopNode key={scope.id} scope={scope} chosen={chosen} onChoose={onChoose} />
+        ))}
+      </ul>
+      {mayCreate ? (
+        <Button size="small" icon={<Plus />} onClick={() => setCreating(true)}>
+          New organization
+        </Button>
+      ) : null}
+      {isCreating ? <CreateOrganization onClose={() => setCreating(false)} /> : null}
+    </nav>
+  );
+}
+
+type NodeProps = ScopeTreeProps & { readonly scope: ScopeRef; readonly name: string };
+
+function Node({ scope, name, chosen, onChoose }: NodeProps) {
+  const [isOpen, setOpen] = useState(true);
+  const below = levelBelow[scope.level];
+  const { children, hasMore } = useChildren(scope, isOpen && below !== undefined);
+  return (
+    <li>
+      <div className="scope-node" data-chosen={chosen?.id === scope.id}>
+        {below === undefined ? (
+          <span className="scope-node-space" />
+        ) : (
+          <IconButton
+            size="small"
+            label={`${isOpen ? "Close" : "Open"} ${name}`}
+            icon={isOpen ? <ChevronDown /> : <ChevronRight />}
+            onClick={() => setOpen(!isOpen)}
+          />
+        )}
+        <button
+          type="button"
+          aria-current={chosen?.id === scope.id}
+          title={`${name}: ${levelNames[scope.level]}`}
+          onClick={() => onChoose(scope)}
+        >
+          {icons[scope.level]}
+          <span className="truncate">{name}</span>
+        </button>
+      </div>
+      {isOpen && below !== undefined && children.length > 0 ? (
+        <ul>
+          {children.map((child) => (
+            <Node
+              key={child.id}
+              scope={{ level: below, id: child.id }}
+              name={child.name}
+              chosen={chosen}
+              onChoose={onChoose}
+            />
+          ))}
+          {hasMore ? <li className="scope-node-more">The first 1,000 are shown.</li> : null}
+        </ul>
+      ) : null}
+    </li>
+  );
+}
+
+/** A scope where the person has a role, below organizations that are not open to the person. */
+function TopNode(props: Omit<NodeProps, "name">) {
+  const { scope } = useScope(props.scope);
+  return scope ? <Node {...props} name={scope.name} /> : null;
+}
+
+function CreateOrganization({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState("");
+  const create = useRpcMutation(OrganizationService.method.createOrganization, {
+    changes: scopeMethods,
+    onDone: onClose,
+  });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="New organization"
+      width="narrow"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={name.trim() === ""}
+            busyLabel={create.isPending && "Creating…"}
+            onClick={() => create.mutate({ name: name.trim() })}
+          >
+            Create organization
+          </Button>
+        </>
+      }
+    >
+      <Field label="Name">
+        {(ids) => <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      {create.error ? <ErrorState error={create.error} isInline /> : null}
+    </Dialog>
+  );
+}
