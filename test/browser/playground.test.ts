@@ -1,0 +1,169 @@
+// The playground in a real browser, with a stand-in provider behind the real service.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { providersOf } from "../support/chats.ts";
+import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { startApp, type TestApp } from "./support/app.ts";
+
+let standIn: StandIn;
+let maybeApp: TestApp | undefined;
+let app: TestApp;
+
+beforeAll(async () => {
+  standIn = await startOpenAiStandIn();
+  maybeApp = await startApp({ providers: providersOf(standIn) });
+  if (maybeApp) app = maybeApp;
+});
+
+afterAll(async () => {
+  await maybeApp?.stop();
+  await standIn.stop();
+});
+
+beforeEach(({ skip }) => {
+  if (!maybeApp) skip("there is no browser on this machine");
+});
+
+const path = (search = ""): string => `/app/p/${app.service.projectId}/playground${search}`;
+
+type Opened = Awaited<ReturnType<TestApp["open"]>>;
+
+async function pickModel({ page }: Opened, label: string, model: string): Promise<void> {
+  await page.getByRole("button", { name: `${label}: choose a model` }).click();
+  await page.getByPlaceholder("Find or type a model…").fill(model);
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: `${label}: ${model}` }).waitFor();
+}
+
+describe("the playground", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "wide" },
+    { theme: "light", size: "narrow" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("answers messages with variables, $theme and $size", async (look) => {
+    const opened = await app.open(path(), look);
+    const { page, faults, findings, picture } = opened;
+    await page.getByLabel("Text of message 1").fill("You help {{ who }}.");
+    await page.getByLabel("Text of message 2").fill("Hello from {{ who }}");
+    await page.getByRole("textbox", { name: "who" }).fill("Ada");
+    await pickModel(opened, "Model", "openai/gpt-4o-echo");
+
+    await page.keyboard.press("Control+Enter");
+
+    await page.getByRole("listitem").getByText("Hello from Ada").waitFor();
+    await page.getByRole("status").getByText("done").waitFor();
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    await picture("playground");
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("asks two models side by side, and stops one that trickles", async () => {
+    const opened = await app.open(path());
+    const { page, faults, findings, picture } = opened;
+    await page.getByLabel("Text of message 2").fill("Compare");
+    await pickModel(opened, "Model", "openai/gpt-4o-echo");
+    await page.getByRole("button", { name: "Add a model" }).click();
+    await pickModel(opened, "Model 2", "openai/gpt-4o-trickle-3000");
+
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+
+    const first = page.getByRole("region", { name: "Model 1" });
+    const second = page.getByRole("region", { name: "Model 2" });
+    await first.getByText("done").waitFor();
+    await second.getByText("running").waitFor();
+    await second.getByRole("button", { name: "Stop model 2" }).click();
+    await second.getByText("stopped").waitFor();
+    await picture("playground-two");
+    expect(await findings()).toEqual([]);
+
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Runs of this visit" }).click();
+    await page.getByRole("dialog").getByText("openai/gpt-4o-trickle-3000").waitFor();
+    await picture("playground-history");
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("says what a provider refused, and keeps what was typed over a reload", async () => {
+    const opened = await app.open(path());
+    const { page, faults, findings, picture } = opened;
+    await page.getByLabel("Text of message 2").fill("Keep these words");
+    await pickModel(opened, "Model", "openai/gpt-4o-fail-401");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+
+    await page.getByRole("alert").waitFor();
+
+    await page.getByRole("link", { name: "Open the providers" }).waitFor();
+    await picture("playground-error");
+    expect(await findings()).toEqual([]);
+    await page.reload();
+    await page.getByRole("button", { name: "Model: openai/gpt-4o-fail-401" }).waitFor();
+    expect(await page.getByLabel("Text of message 2").inputValue()).toBe("Keep these words");
+    expect(faults).toEqual([]);
+  });
+
+  test("saves a prompt, a version of it, and opens it again", async () => {
+    const opened = await app.open(path());
+    const { page, faults, findings, picture } = opened;
+    await page.getByLabel("Text of message 1").fill("Greet {{ name }}.");
+    await pickModel(opened, "Model", "openai/gpt-4o-mini");
+    await page.getByRole("button", { name: "Parameters of model, 0 set" }).click();
+    await page.getByLabel("temperature").fill("0.3");
+    await picture("playground-parameters");
+    expect(await findings()).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("greeting");
+    await picture("playground-save");
+    expect(await findings()).toEqual([]);
+    await page.getByRole("button", { name: "Save prompt" }).click();
+    await page.getByText("Saved the prompt “greeting”.").waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("greeting");
+    await page.getByRole("button", { name: "Save new version" }).waitFor();
+    await page.keyboard.press("Escape");
+    const answer = await fetch(`${app.service.url}/v1/configurations?name=greeting`, {
+      headers: { authorization: `Bearer ${app.service.projectKey}` },
+    });
+    const { configurations } = (await answer.json()) as { configurations: [{ id: string }] };
+
+    const again = await app.open(path(`?prompt=${configurations[0].id}`));
+
+    await again.page.getByRole("button", { name: "Model: openai/gpt-4o-mini" }).waitFor();
+    await again.page.getByRole("button", { name: "Parameters of model, 1 set" }).waitFor();
+    expect(await again.page.getByLabel("Text of message 1").inputValue()).toBe("Greet {{ name }}.");
+    expect([...faults, ...again.faults]).toEqual([]);
+  });
+
+  test("opens a model event with its messages and parameters", async () => {
+    const eventId = crypto.randomUUID();
+    await fetch(`${app.service.url}/events`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${app.service.projectKey}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({
+        event: {
+          event_id: eventId,
+          event_type: "model",
+          event_name: "answer",
+          config: { model: "gpt-4o-mini", provider: "openai", temperature: 0.7 },
+          inputs: { chat_history: [{ role: "user", content: "<b>Where</b> is my order?" }] },
+          outputs: { role: "assistant", content: "On its way." },
+        },
+      }),
+    });
+
+    const { page, faults } = await app.open(path(`?event=${eventId}`));
+
+    await page.getByRole("button", { name: "Model: openai/gpt-4o-mini" }).waitFor();
+    await page.getByRole("button", { name: "Parameters of model, 1 set" }).waitFor();
+    const text = await page.getByLabel("Text of message 1").inputValue();
+    expect(text).toBe("<b>Where</b> is my order?");
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,111 @@
+// Administration in a real browser: scopes, members, keys, providers, budgets, retention, audit.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApp, type TestApp } from "./support/app.ts";
+
+let maybeApp: TestApp | undefined;
+let app: TestApp;
+
+beforeAll(async () => {
+  maybeApp = await startApp({
+    "encryption-keys": `k1:${Buffer.alloc(32, 7).toString("base64")}`,
+  });
+  if (maybeApp) app = maybeApp;
+});
+
+afterAll(() => maybeApp?.stop());
+
+beforeEach(({ skip }) => {
+  if (!maybeApp) skip("there is no browser on this machine");
+});
+
+const path = (tab: string): string => `/app/p/${app.service.projectId}/settings?tab=${tab}`;
+
+describe("the settings of a project", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("show each part, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open(path("general"), look);
+    for (const tab of ["General", "Members", "Keys", "Providers", "Budgets", "Retention"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByRole("tabpanel").getByRole("button").first().waitFor();
+      await picture(`settings-${tab.toLowerCase()}`);
+      expect(await findings()).toEqual([]);
+    }
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("show the value of a new key once, and revoke the key", async () => {
+    const { page, faults, findings, picture } = await app.open(path("keys"));
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("nightly job");
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("heading", { name: "The key nightly job" }).waitFor();
+    const value = await page.getByRole("dialog").getByRole("code").textContent();
+    await picture("settings-key-once");
+    expect(await findings()).toEqual([]);
+    const me = await fetch(`${app.service.url}/v1/me`, {
+      headers: { authorization: `Bearer ${value ?? ""}` },
+    });
+    expect(me.status).toBe(200);
+    await page.getByRole("button", { name: "I have copied it" }).click();
+
+    await page.getByRole("button", { name: "Revoke nightly job" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
+
+    await page
+      .getByRole("row", { name: /nightly job/ })
+      .getByText(/revoked/)
+      .waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("add a member, a budget and an alias", async () => {
+    const { page, faults } = await app.open(path("members"));
+    await page.getByRole("button", { name: "Add member" }).click();
+    await page.getByRole("textbox", { name: "E-mail" }).fill("ada@example.com");
+    await page.getByRole("dialog").getByRole("button", { name: "Add member" }).click();
+    await page.getByRole("row", { name: /ada@example.com/ }).waitFor();
+
+    await page.getByRole("tab", { name: "Budgets" }).click();
+    await page.getByRole("button", { name: "Add budget" }).click();
+    await page.getByRole("textbox", { name: "Amount" }).fill("25");
+    await page.getByRole("dialog").getByRole("button", { name: "Add budget" }).click();
+    await page.getByRole("progressbar", { name: /of \$25/ }).waitFor();
+
+    await page.getByRole("tab", { name: "Providers" }).click();
+    await page.getByRole("button", { name: "Add alias" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("best");
+    await page.getByRole("textbox", { name: "Model", exact: true }).fill("openai/gpt-5");
+    await page.getByRole("button", { name: "Save alias" }).click();
+    await page.getByRole("list", { name: "Aliases" }).getByText("openai/gpt-5").waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the settings of all scopes", () => {
+  test("rename and archive a project in the tree, and log both", async () => {
+    const { page, faults, findings, picture } = await app.open("/app/settings");
+    await page.getByRole("button", { name: "other", exact: true }).last().click();
+    await page.getByRole("textbox", { name: "Name" }).fill("renamed");
+    await page.getByRole("button", { name: "Save changes" }).click();
+    await page.getByRole("button", { name: "renamed", exact: true }).waitFor();
+    await picture("settings-tree");
+    expect(await findings()).toEqual([]);
+    await page.getByRole("button", { name: "Archive project" }).click();
+    await page.getByRole("textbox", { name: /to confirm/ }).fill("renamed");
+    await page.getByRole("dialog").getByRole("button", { name: "Archive project" }).click();
+    await page.getByRole("heading", { name: "This project is archived" }).waitFor();
+
+    const orgId = app.service.otherProject.orgId;
+    const log = await app.open(`/app/settings?level=org&id=${orgId}&tab=audit`);
+    await log.page.getByRole("grid").getByText("project.archive").first().click();
+
+    await log.page.getByRole("dialog").getByText("Who").first().waitFor();
+    await log.picture("settings-audit");
+    expect(await log.findings()).toEqual([]);
+    expect([...faults, ...log.faults]).toEqual([]);
+  });
+});
