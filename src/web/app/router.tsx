@@ -4,11 +4,13 @@
 import { createRoute, createRouter, redirect } from "@tanstack/react-router";
 import { alertEditRoute, alertRoute, alertsRoute } from "./pages/alerts/route.tsx";
 import { chartEditRoute, chartsRoute } from "./pages/charts/route.tsx";
+import { compareRoute } from "./pages/compare/route.tsx";
 import { componentsRoute } from "./pages/components/route.tsx";
 import { playgroundRoute } from "./pages/playground/route.tsx";
 import { projectSettingsRoute, settingsRoute } from "./pages/settings/route.tsx";
 import { tracesRoute } from "./pages/traces/route.tsx";
 import { evaluatorRoute, evaluatorsRoute } from "./pages/evaluators/route.tsx";
+import { sessionRoute } from "./pages/session/route.tsx";
 import { SignedInPage } from "./session/signed-in-page.tsx";
 import { Home } from "./shell/home.tsx";
 import { PageError, PagePending } from "./shell/page-error.tsx";
@@ -49,6 +51,8 @@ const routeTree = rootRoute.addChildren([
   projectRoute.addChildren([
     projectIndexRoute,
     tracesRoute,
+    sessionRoute,
+    compareRoute,
     chartsRoute,
     chartEditRoute,
     alertsRoute,

@@ -2,9 +2,10 @@
 // results, and images and audio load when they are seen.
 
 import { Bot, CornerDownRight, Settings2, User, Wrench } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { ReactNode } from "react";
 import type { ChatMessage, MessagePart } from "./chat-message.ts";
 import { JsonView } from "./json-view.tsx";
+import { Media } from "./media.tsx";
 import { TextView } from "./text-view.tsx";
 import { Copy } from "./values.tsx";
 import "./message-view.css";
@@ -106,28 +107,6 @@ function Result({ output }: { readonly output: unknown }) {
       ) : (
         <JsonView label="Result" value={output} linesMax={12} />
       )}
-    </div>
-  );
-}
-
-/** Draws the media once its place comes near the window: decoding costs memory. */
-function Media({ media, url }: { readonly media: "image" | "audio"; readonly url: string }) {
-  const place = useRef<HTMLDivElement>(null);
-  const [isSeen, setSeen] = useState(false);
-  useEffect(() => {
-    const element = place.current;
-    if (!element) return undefined;
-    const observer = new IntersectionObserver(
-      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && setSeen(true),
-      { rootMargin: "200px" },
-    );
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  return (
-    <div ref={place} className="media" data-media={media}>
-      {isSeen && media === "image" ? <img src={url} alt="Sent in the message" /> : null}
-      {isSeen && media === "audio" ? <audio controls src={url} /> : null}
     </div>
   );
 }

@@ -1,0 +1,71 @@
+// A dialog that makes a datapoint of an event and puts it into a dataset.
+
+import { useState } from "react";
+import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
+import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Field, Select } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+
+type AddToDatasetProps = { readonly eventId: string; readonly onClose: () => void };
+
+export function AddToDataset({ eventId, onClose }: AddToDatasetProps) {
+  const { data, error, refetch } = useRpc(DatasetService.method.listDatasets, { limit: 1_000 });
+  const [picked, setPicked] = useState("");
+  const datasets = data?.datasets ?? [];
+  const datasetId = picked === "" ? (datasets[0]?.id ?? "") : picked;
+  const name = datasets.find(({ id }) => id === datasetId)?.name ?? "";
+  const add = useRpcMutation(DatapointService.method.createDatapointsFromEvents, {
+    changes: [DatasetService.method.listDatasets, DatapointService.method.listDatapoints],
+    onDone: () => {
+      showToast({ text: `Added to ${name}.` });
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      width="narrow"
+      title="Add to a dataset"
+      description="The inputs become those of a datapoint; the ground truth, else the outputs,
+        become what is expected."
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={datasetId === ""}
+            busyLabel={add.isPending && "Adding…"}
+            onClick={() => add.mutate({ events: [eventId], datasetId })}
+          >
+            Add the event
+          </Button>
+        </>
+      }
+    >
+      {add.error ? <ErrorState error={add.error} isInline /> : null}
+      {error ? (
+        <ErrorState error={error} isInline onRetry={() => void refetch()} />
+      ) : data === undefined ? (
+        <Loading what="Loading datasets" />
+      ) : datasets.length === 0 ? (
+        <p>There is no dataset yet. Create one under Experiments, then add the event to it.</p>
+      ) : (
+        <Field label="Dataset">
+          {({ id }) => (
+            <Select
+              id={id}
+              value={datasetId}
+              onChange={setPicked}
+              options={datasets.map((one) => ({ value: one.id, label: one.name }))}
+            />
+          )}
+        </Field>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,56 @@
+// The conversation of a session: the chats of its model events in order, in which each message
+// stands once, although every call sends the history again. Pure functions.
+
+import type { ChatMessage, MessagePart } from "../../design/chat-message.ts";
+import type { EventMessages } from "./event-messages.ts";
+
+export type Turn<Event> = {
+  readonly event: Event;
+  /** Messages that this call sent or answered first. */
+  readonly messages: readonly ChatMessage[];
+  /** Number of messages that it sent again. */
+  readonly repeatedCount: number;
+};
+
+/** Returns the turns of model events, which are in order of their start. */
+export function toTurns<Event>(
+  calls: readonly { readonly event: Event; readonly messages: EventMessages }[],
+): readonly Turn<Event>[] {
+  const seen = new Set<string>();
+  /** Turn of each tool call, to which its result goes. */
+  const turnOfCall = new Map<string, ChatMessage[]>();
+  return calls.map(({ event, messages: { inputs, outputs } }) => {
+    const repeatedCount = countSeen(inputs, seen);
+    const messages: ChatMessage[] = [];
+    for (const message of [...inputs.slice(repeatedCount), ...outputs]) {
+      seen.add(keyOf(message));
+      const callId = resultOf(message);
+      const owner = callId === undefined ? undefined : turnOfCall.get(callId);
+      (owner ?? messages).push(message);
+      for (const part of message.parts) {
+        if (part.kind === "tool-call" && part.id !== undefined) turnOfCall.set(part.id, messages);
+      }
+    }
+    return { event, messages, repeatedCount };
+  });
+}
+
+/** Returns the number of messages at the beginning that were seen before. */
+function countSeen(messages: readonly ChatMessage[], seen: ReadonlySet<string>): number {
+  const firstNew = messages.findIndex((message) => !seen.has(keyOf(message)));
+  return firstNew < 0 ? messages.length : firstNew;
+}
+
+/** Id of the call that a message answers, if it does nothing else. */
+function resultOf({ parts }: ChatMessage): string | undefined {
+  const [part] = parts;
+  return parts.length === 1 && part?.kind === "tool-result" ? part.id : undefined;
+}
+
+function keyOf({ role, parts }: ChatMessage): string {
+  return `${role}\n${parts.map(partKey).join("\n")}`;
+}
+
+function partKey(part: MessagePart): string {
+  return part.kind === "text" ? part.text.trim() : JSON.stringify(part);
+}

@@ -1,0 +1,125 @@
+// FeedbackForm: a thumb, a comment and the ground truth of an event, in place. Feedback on a
+// model's answer is also kept as a record of its own.
+
+import { ThumbsDown, ThumbsUp } from "lucide-react";
+import { useState } from "react";
+import { type Event, EventService } from "../../../../../gen/waggle/v1/event_pb.js";
+import { FeedbackService } from "../../../../../gen/waggle/v1/feedback_pb.js";
+import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
+import { useRpcMutation } from "../../api/query.ts";
+import { Button, IconButton } from "../../design/button.tsx";
+import { Field, TextArea } from "../../design/input.tsx";
+import { JsonView } from "../../design/json-view.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { payloadMethod } from "./use-payload.ts";
+
+type FeedbackFormProps = { readonly event: Event };
+
+export function FeedbackForm({ event }: FeedbackFormProps) {
+  const stored = event.feedback ?? {};
+  const [isGood, setGood] = useState(goodOf(stored));
+  const [comment, setComment] = useState(textOf(stored["comment"]));
+  const [truth, setTruth] = useState(textOf(stored["ground_truth"]));
+  const { send, isPending, error } = useSend(event);
+  const others = Object.entries(stored).filter(([key]) => !ownKeys.includes(key));
+  const items = {
+    ...(isGood !== undefined && { thumbs_up: isGood }),
+    ...(comment !== "" && { comment }),
+  };
+  const isEmpty = Object.keys(items).length === 0 && truth === "";
+  return (
+    <form
+      className="event-bucket feedback-form"
+      aria-label="Feedback"
+      onSubmit={(submitted) => {
+        submitted.preventDefault();
+        if (!isEmpty) send(items, truth);
+      }}
+    >
+      <h3>
+        Feedback
+        <IconButton
+          size="small"
+          label="Good"
+          icon={<ThumbsUp />}
+          isPressed={isGood === true}
+          onClick={() => setGood(isGood === true ? undefined : true)}
+        />
+        <IconButton
+          size="small"
+          label="Bad"
+          icon={<ThumbsDown />}
+          isPressed={isGood === false}
+          onClick={() => setGood(isGood === false ? undefined : false)}
+        />
+      </h3>
+      <Field label="Comment">
+        {(ids) => (
+          <TextArea
+            {...ids}
+            rows={2}
+            value={comment}
+            onChange={(change) => setComment(change.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Ground truth" hint="The right answer; evaluators and datasets use it.">
+        {(ids) => (
+          <TextArea
+            {...ids}
+            rows={2}
+            value={truth}
+            onChange={(change) => setTruth(change.target.value)}
+          />
+        )}
+      </Field>
+      {error ? <ErrorState error={error} isInline /> : null}
+      <Button type="submit" disabled={isEmpty} busyLabel={isPending && "Saving…"}>
+        Save feedback
+      </Button>
+      {others.length === 0 ? null : (
+        <JsonView label="Other feedback" value={Object.fromEntries(others)} linesMax={10} />
+      )}
+    </form>
+  );
+}
+
+const ownKeys = ["thumbs_up", "comment", "ground_truth"];
+
+function goodOf(feedback: Readonly<Record<string, unknown>>): boolean | undefined {
+  const value = feedback["thumbs_up"];
+  return typeof value === "boolean" ? value : undefined;
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+type Items = { readonly thumbs_up?: boolean; readonly comment?: string };
+
+function useSend(event: Event) {
+  const options = {
+    changes: [payloadMethod, SessionService.method.listSessionSkeleton],
+    onDone: () => showToast({ text: "Saved the feedback." }),
+  };
+  const record = useRpcMutation(FeedbackService.method.createFeedback, options);
+  const update = useRpcMutation(EventService.method.updateEvent, options);
+  const { eventId = "", eventName = "", eventType } = event;
+  return {
+    isPending: record.isPending || update.isPending,
+    error: record.error ?? update.error,
+    send: (items: Items, truth: string): void => {
+      if (eventType === "model") {
+        record.mutate({
+          ...{ generationId: eventId, task: eventName, feedbackJson: { ...items } },
+          ...(truth !== "" && { groundTruth: truth }),
+        });
+      } else {
+        const feedback = { ...items, ...(truth !== "" && { ground_truth: truth }) };
+        update.mutate({ eventId, feedback });
+      }
+    },
+  };
+}

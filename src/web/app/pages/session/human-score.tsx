@@ -1,0 +1,98 @@
+// HumanScore: gives an event the score of a metric that people judge, in place.
+
+import { useState } from "react";
+import { type Event, EventService } from "../../../../../gen/waggle/v1/event_pb.js";
+import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
+import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
+import { useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Input, Select } from "../../design/input.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { payloadMethod } from "./use-payload.ts";
+
+export type HumanScoreProps = {
+  readonly metric: Metric;
+  readonly event: Event;
+  readonly value: unknown;
+};
+
+export function HumanScore({ metric, event, value }: HumanScoreProps) {
+  const [typed, setTyped] = useState(textOf(value));
+  const save = useRpcMutation(EventService.method.updateEvent, {
+    changes: [payloadMethod, SessionService.method.listSessionSkeleton],
+    onDone: () => showToast({ text: `Saved the score of ${metric.name}.` }),
+  });
+  const score = parseScore(metric, typed);
+  const submit = (): void => {
+    if (score === undefined || event.eventId === undefined) return;
+    save.mutate({ eventId: event.eventId, metrics: { [metric.name]: score } });
+  };
+  const label = `Score of ${metric.name}`;
+  const options = optionsOf(metric);
+  return (
+    <form
+      className="human-score"
+      onSubmit={(submitted) => {
+        submitted.preventDefault();
+        submit();
+      }}
+    >
+      {metric.criteria === "" ? null : <p>{metric.criteria.slice(0, 600)}</p>}
+      <div>
+        {options ? (
+          <Select
+            isSmall
+            aria-label={label}
+            value={typed}
+            onChange={setTyped}
+            options={[{ value: "", label: "Choose…" }, ...options]}
+          />
+        ) : (
+          <Input
+            aria-label={label}
+            inputMode={metric.returnType === "float" ? "decimal" : "text"}
+            placeholder={metric.returnType === "float" ? "A number" : "A text"}
+            isInvalid={typed !== "" && score === undefined}
+            value={typed}
+            onChange={(change) => setTyped(change.target.value)}
+          />
+        )}
+        <Button
+          type="submit"
+          size="small"
+          disabled={score === undefined}
+          busyLabel={save.isPending && "Saving…"}
+        >
+          Save score
+        </Button>
+      </div>
+      {save.error ? <ErrorState error={save.error} isInline /> : null}
+    </form>
+  );
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function optionsOf({ returnType, categories }: Metric) {
+  if (returnType === "boolean") {
+    return [
+      { value: "true", label: "Yes" },
+      { value: "false", label: "No" },
+    ];
+  }
+  if (returnType !== "categorical") return undefined;
+  return categories.map(({ category }) => ({ value: category, label: category }));
+}
+
+function parseScore({ returnType }: Metric, typed: string): string | number | boolean | undefined {
+  const text = typed.trim();
+  if (text === "") return undefined;
+  if (returnType === "boolean") return text === "true";
+  if (returnType !== "float") return text;
+  const number = Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}

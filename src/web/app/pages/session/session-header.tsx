@@ -1,0 +1,160 @@
+// The top of the session page: the way back to the list, the sessions before and after, copying,
+// and comparing with another one.
+
+import { Link, useNavigate } from "@tanstack/react-router";
+import { ChevronDown, ChevronUp, Columns2, RefreshCw } from "lucide-react";
+import { useState } from "react";
+import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc } from "../../api/query.ts";
+import { Button, IconButton } from "../../design/button.tsx";
+import { Input } from "../../design/input.tsx";
+import { Popover } from "../../design/popover.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { Cost, Duration, Identifier, Time } from "../../design/values.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { sessionRoute } from "./route.tsx";
+import type { SessionEvent } from "./session-event.ts";
+import { useNeighbours } from "./use-neighbours.ts";
+
+type SessionCrumbsProps = { readonly name: string; readonly sessionId?: string };
+
+export function SessionCrumbs({ name, sessionId }: SessionCrumbsProps) {
+  const projectId = useCurrentProjectId();
+  const { range, filters } = sessionRoute.useSearch();
+  return (
+    <>
+      <Link
+        className="session-back"
+        to="/app/p/$projectId/traces"
+        params={{ projectId }}
+        search={{ ...(range && { range }), ...(filters && { filters }) }}
+      >
+        Traces
+      </Link>
+      <span aria-hidden>/</span>
+      <span className="truncate" title={name}>
+        {name}
+      </span>
+      {sessionId === undefined ? null : <Identifier value={sessionId} />}
+    </>
+  );
+}
+
+type SessionActionsProps = {
+  readonly session: SessionEvent;
+  readonly onRefresh: () => void;
+};
+
+export function SessionActions({ session, onRefresh }: SessionActionsProps) {
+  const { range, filters = [], view } = sessionRoute.useSearch();
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const place = { sessionId: session.id, startMs: session.startMs, range, filters };
+  const { previous, next } = useNeighbours(place);
+  const open = (sessionId: string | undefined): void => {
+    if (sessionId === undefined) return;
+    void navigate({
+      to: "/app/p/$projectId/traces/$sessionId",
+      params: { projectId, sessionId },
+      search: { view, range, ...(filters.length > 0 && { filters }) },
+    });
+  };
+  const [newer, older] = ["Newer session", "Older session"];
+  useCommands([
+    { id: "session.newer", title: newer, keys: "[", run: () => open(previous) },
+    { id: "session.older", title: older, keys: "]", run: () => open(next) },
+    { id: "session.refresh", title: "Refresh the session", keys: "r", run: onRefresh },
+  ]);
+  const canMove = { newer: previous !== undefined, older: next !== undefined };
+  return (
+    <>
+      <IconButton label="Refresh" keys="r" icon={<RefreshCw />} onClick={onRefresh} />
+      <ComparePicker sessionId={session.id} />
+      <IconButton
+        label={canMove.newer ? newer : "No newer session in the list"}
+        keys="["
+        icon={<ChevronUp />}
+        disabled={!canMove.newer}
+        onClick={() => open(previous)}
+      />
+      <IconButton
+        label={canMove.older ? older : "No older session in the list"}
+        keys="]"
+        icon={<ChevronDown />}
+        disabled={!canMove.older}
+        onClick={() => open(next)}
+      />
+    </>
+  );
+}
+
+function ComparePicker({ sessionId }: { readonly sessionId: string }) {
+  const [isOpen, setOpen] = useState(false);
+  useCommands([
+    { id: "session.compare", title: "Compare with another session", run: () => setOpen(true) },
+  ]);
+  return (
+    <Popover
+      label="Compare with another session"
+      align="end"
+      isOpen={isOpen}
+      onOpenChange={setOpen}
+      trigger={
+        <Button size="small" icon={<Columns2 />}>
+          Compare
+        </Button>
+      }
+    >
+      <CompareChoices sessionId={sessionId} />
+    </Popover>
+  );
+}
+
+const offered = 12;
+
+function CompareChoices({ sessionId }: { readonly sessionId: string }) {
+  const projectId = useCurrentProjectId();
+  const [typed, setTyped] = useState("");
+  const { data, error } = useRpc(SessionService.method.listSessions, { limit: offered + 1 });
+  const others = data?.sessions.filter((one) => one.sessionId !== sessionId).slice(0, offered);
+  const target = (b: string) =>
+    ({
+      to: "/app/p/$projectId/traces/compare",
+      params: { projectId },
+      search: { a: sessionId, b },
+    }) as const;
+  const navigate = useNavigate();
+  return (
+    <div className="compare-choices">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed.trim() !== "") void navigate(target(typed.trim()));
+        }}
+      >
+        <Input
+          aria-label="Id of the other session"
+          placeholder="Id of a session, then Enter"
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+      </form>
+      {error ? <ErrorState error={error} isInline /> : null}
+      {data || error ? null : <Loading what="Loading sessions" />}
+      {others?.length === 0 ? <p>There is no other session in this project yet.</p> : null}
+      <ul>
+        {others?.map((one) => (
+          <li key={one.sessionId}>
+            <Link {...target(one.sessionId)}>
+              <span className="truncate">{one.eventName}</span>
+              <Duration value={one.duration} />
+              <Cost value={one.totals?.cost} />
+              <Time value={one.startTime} />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

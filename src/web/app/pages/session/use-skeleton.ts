@@ -1,0 +1,92 @@
+// Reads a session without its payloads: the first thousand events at once, the rest in large pages
+// behind them, so that the first rows stand while the others come.
+
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useMemo } from "react";
+import { SessionService, type SessionTotals } from "../../../../../gen/waggle/v1/session_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { rpcKey } from "../../api/query.ts";
+import { callRpc } from "../../api/transport.ts";
+import { type SessionEvent, toSessionEvent } from "./session-event.ts";
+import { buildTree, type SessionTree } from "./session-tree.ts";
+
+const firstEvents = 1_000;
+const moreEvents = 10_000;
+const method = SessionService.method.listSessionSkeleton;
+
+type SkeletonPage = {
+  readonly session: SessionEvent | undefined;
+  readonly totals: SessionTotals | undefined;
+  readonly events: readonly SessionEvent[];
+  readonly nextCursor: string | undefined;
+};
+
+export type Skeleton = {
+  /** Undefined until the first page is there. */
+  readonly tree: SessionTree | undefined;
+  readonly totals: SessionTotals | undefined;
+  readonly error: ApiError | null;
+  /** Whether pages are still on their way. */
+  readonly isReading: boolean;
+  readonly refresh: () => void;
+};
+
+/** Reads the skeleton of a session, page by page, until it is whole. */
+export function useSkeleton(sessionId: string | undefined): Skeleton {
+  const projectId = useCurrentProjectId();
+  const pages = useInfiniteQuery<
+    SkeletonPage,
+    ApiError,
+    { readonly pages: readonly SkeletonPage[] },
+    readonly unknown[],
+    string | undefined
+  >({
+    queryKey: rpcKey(method, projectId, { sessionId }),
+    queryFn: ({ signal, pageParam }) => readPage({ projectId, sessionId, signal, pageParam }),
+    initialPageParam: undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    enabled: sessionId !== undefined,
+    staleTime: 60_000,
+    // Comparing 100,000 events with those before would take longer than drawing them.
+    structuralSharing: false,
+  });
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = pages;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && error === null) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, error]);
+  const read = data?.pages;
+  const tree = useMemo(() => {
+    const session = read?.[0]?.session;
+    return session && buildTree(session, read?.flatMap(({ events }) => events) ?? []);
+  }, [read]);
+  return {
+    tree,
+    totals: read?.[0]?.totals,
+    error,
+    isReading: hasNextPage || pages.isFetching,
+    refresh: () => void refetch(),
+  };
+}
+
+type PageRequest = {
+  readonly projectId: string;
+  readonly sessionId: string | undefined;
+  readonly signal: AbortSignal;
+  readonly pageParam: string | undefined;
+};
+
+async function readPage({ projectId, sessionId = "", signal, pageParam: cursor }: PageRequest) {
+  const input = {
+    sessionId,
+    limit: cursor === undefined ? firstEvents : moreEvents,
+    ...(cursor !== undefined && { cursor }),
+  };
+  const page = await callRpc(method, input, { projectId, signal });
+  return {
+    session: page.session && toSessionEvent(page.session),
+    totals: page.totals,
+    events: page.events.map(toSessionEvent),
+    nextCursor: page.nextCursor,
+  };
+}
