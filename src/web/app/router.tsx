@@ -8,6 +8,10 @@ import { compareRoute } from "./pages/compare/route.tsx";
 import { componentsRoute } from "./pages/components/route.tsx";
 import { playgroundRoute } from "./pages/playground/route.tsx";
 import { projectSettingsRoute, settingsRoute } from "./pages/settings/route.tsx";
+import { datasetRoute, datasetsRoute } from "./pages/datasets/route.tsx";
+import { experimentsRoute, runRoute } from "./pages/experiments/route.tsx";
+import { promptRoute, promptsRoute } from "./pages/prompts/route.tsx";
+import { annotateRoute, queueRoute, queuesRoute } from "./pages/queues/route.tsx";
 import { tracesRoute } from "./pages/traces/route.tsx";
 import { evaluatorRoute, evaluatorsRoute } from "./pages/evaluators/route.tsx";
 import { sessionRoute } from "./pages/session/route.tsx";
@@ -62,6 +66,15 @@ const routeTree = rootRoute.addChildren([
     evaluatorRoute,
     playgroundRoute,
     projectSettingsRoute,
+    datasetRoute,
+    datasetsRoute,
+    experimentsRoute,
+    runRoute,
+    promptRoute,
+    promptsRoute,
+    annotateRoute,
+    queueRoute,
+    queuesRoute,
   ]),
 ]);
 

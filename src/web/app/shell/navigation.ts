@@ -4,6 +4,7 @@
 import {
   Bell,
   ChartNoAxesCombined,
+  Database,
   FlaskConical,
   Gauge,
   ListChecks,
@@ -31,6 +32,7 @@ export const destinations: readonly Destination[] = [
   { path: "alerts", title: "Alerts", icon: Bell, key: "a" },
   { path: "evaluators", title: "Evaluators", icon: Gauge, key: "e", isMain: true },
   { path: "experiments", title: "Experiments", icon: FlaskConical, key: "x", isMain: true },
+  { path: "datasets", title: "Datasets", icon: Database, key: "d" },
   { path: "queues", title: "Queues", icon: ListChecks, key: "q" },
   { path: "prompts", title: "Prompts", icon: MessageSquareText, key: "p" },
   { path: "playground", title: "Playground", icon: Play, key: "l" },

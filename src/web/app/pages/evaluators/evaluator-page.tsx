@@ -91,7 +91,7 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
         label="Evaluator"
         tabs={tabs}
         value={tab}
-        onChange={(next) => void navigate({ to: ".", search: { tab: next as EvaluatorTab } })}
+        onChange={(next) => void navigate({ to: ".", search: { tab: next } })}
       />
     </Page>
   );

@@ -1,0 +1,69 @@
+// Files from the service: read by their REST address, with the bytes counted as they arrive.
+
+import { ApiError } from "./errors.ts";
+
+export type FileRequest = {
+  readonly projectId: string;
+  /** Path with its query, such as `/v1/datasets/<id>/export`. */
+  readonly path: string;
+  /** Media type of the file. */
+  readonly accept: string;
+  readonly signal: AbortSignal;
+  readonly onBytes: (bytes: number) => void;
+};
+
+/** Reads a file. Fails with an ApiError, also when the stream breaks off. */
+export async function readFile(request: FileRequest): Promise<Blob> {
+  const { projectId, path, accept, signal, onBytes } = request;
+  try {
+    // eslint-disable-next-line no-restricted-globals -- a file is no message of Connect
+    const response = await fetch(path, {
+      credentials: "same-origin",
+      headers: { accept, "x-project-id": projectId },
+      signal,
+    });
+    if (!response.ok || !response.body) {
+      throw new ApiError(await messageOf(response), {
+        errorCode: response.status === 404 ? "NOT_FOUND" : "EXPORT_FAILED",
+        isTransient: response.status >= 500,
+      });
+    }
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    let bytes = 0;
+    const reader = response.body.getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parts.push(part.value);
+      bytes += part.value.byteLength;
+      onBytes(bytes);
+    }
+    return new Blob(parts, { type: accept });
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("The connection broke before the file was whole.", {
+      errorCode: "UNREACHABLE",
+      isTransient: true,
+      cause: error,
+    });
+  }
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const text = await response.text();
+  try {
+    const body = JSON.parse(text) as { error?: { message?: string } | string };
+    const { error } = body;
+    return (typeof error === "string" ? error : error?.message) ?? text;
+  } catch {
+    // Some proxies answer with plain text.
+    return text === "" ? `The service answered with status ${response.status}.` : text;
+  }
+}
+
+/** Hands a file to the browser under a name. */
+export function saveFile(file: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,126 @@
+// DatapointDrawer: reads, changes and removes the datapoint that is open.
+
+import { useState } from "react";
+import { Link } from "@tanstack/react-router";
+import { type Datapoint, DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
+import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { ConfirmDialog, Drawer } from "../../design/overlay.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { Identifier } from "../../design/values.tsx";
+import { toValue } from "./to-value.ts";
+import { DatapointForm, useDatapointForm } from "./datapoint-form.tsx";
+
+export type DatapointDrawerProps = {
+  readonly datasetId: string;
+  readonly datapointId: string | undefined;
+  readonly isReadOnly: boolean;
+  readonly onClose: () => void;
+};
+
+const changes = [
+  DatapointService.method.listDatapoints,
+  DatapointService.method.getDatapoint,
+  DatasetService.method.getDataset,
+  DatasetService.method.listDatasets,
+  DatasetService.method.listDatasetVersions,
+];
+
+export function DatapointDrawer(props: DatapointDrawerProps) {
+  const { datapointId, onClose } = props;
+  const { data, error, refetch } = useRpc(
+    DatapointService.method.getDatapoint,
+    { id: datapointId ?? "" },
+    { isEnabled: datapointId !== undefined },
+  );
+  const datapoint = data?.datapoint[0];
+  return (
+    <Drawer isOpen={datapointId !== undefined} onClose={onClose} title="Datapoint">
+      {datapoint ? (
+        <DatapointEditor {...props} key={datapoint.id} datapoint={datapoint} />
+      ) : error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="Loading the datapoint" />
+      )}
+    </Drawer>
+  );
+}
+
+type DatapointEditorProps = DatapointDrawerProps & { readonly datapoint: Datapoint };
+
+function DatapointEditor(props: DatapointEditorProps) {
+  const { datapoint, datasetId, isReadOnly, onClose } = props;
+  const form = useDatapointForm(datapoint);
+  const [isRemoving, setRemoving] = useState(false);
+  const update = useRpcMutation(DatapointService.method.updateDatapoint, {
+    changes,
+    onDone: () => showToast({ text: "The datapoint was saved.", tone: "good" }),
+  });
+  const remove = useRpcMutation(DatasetService.method.removeDatapoint, {
+    changes: changes.filter((method) => method.name !== "GetDatapoint"),
+    onDone: onClose,
+  });
+  const submit = () => {
+    if (form.content === undefined || isReadOnly) return;
+    const { inputs, groundTruth, metadata, history } = form.content;
+    update.mutate({
+      id: datapoint.id,
+      inputs,
+      groundTruth: groundTruth ?? {},
+      metadata: metadata ?? {},
+      history: { values: history.map(toValue) },
+    });
+  };
+  return (
+    <div className="form">
+      <div className="form-row">
+        <Identifier value={datapoint.id} />
+        {datapoint.linkedEvent === undefined ? null : <EventLink eventId={datapoint.linkedEvent} />}
+      </div>
+      <DatapointForm form={form} isReadOnly={isReadOnly} onSubmit={submit} />
+      {update.error ? <ErrorState error={update.error} isInline /> : null}
+      {isReadOnly ? (
+        <p className="faint">The editors show the datapoint as it is now.</p>
+      ) : (
+        <div className="drawer-actions">
+          <Button variant="danger" onClick={() => setRemoving(true)}>
+            Remove datapoint
+          </Button>
+          <Button
+            variant="primary"
+            disabled={form.content === undefined}
+            busyLabel={update.isPending && "Saving"}
+            onClick={submit}
+          >
+            Save datapoint
+          </Button>
+        </div>
+      )}
+      <ConfirmDialog
+        isOpen={isRemoving}
+        onClose={() => setRemoving(false)}
+        title="Remove this datapoint?"
+        description="The next version of the dataset does not have it. It stays in the project."
+        action="Remove datapoint"
+        busyLabel="Removing"
+        isBusy={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate({ datasetId, datapointId: datapoint.id })}
+      />
+    </div>
+  );
+}
+
+function EventLink({ eventId }: { readonly eventId: string }) {
+  const projectId = useCurrentProjectId();
+  const search = { filters: [{ field: "event_id", operator: "is", value: eventId, type: "id" }] };
+  return (
+    <Link className="text-link" to={pageAddress(projectId, "traces")} search={search as never}>
+      Event it came from
+    </Link>
+  );
+}

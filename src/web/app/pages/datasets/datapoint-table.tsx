@@ -1,0 +1,111 @@
+// DatapointTable: the datapoints of a dataset, read page by page.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { FileUp, Rows3 } from "lucide-react";
+import { useCallback, useMemo } from "react";
+import { type Datapoint, DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
+import { useRpcPages } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { previewOf } from "../../design/preview.ts";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Identifier, Time } from "../../design/values.tsx";
+
+const pageSize = 200;
+
+function Preview({ value }: { readonly value: unknown }) {
+  const text = previewOf(value);
+  return (
+    <span className="truncate" title={text}>
+      {text}
+    </span>
+  );
+}
+
+const columns: readonly Column<Datapoint>[] = [
+  {
+    id: "inputs",
+    header: "Inputs",
+    width: 300,
+    grow: 2,
+    cell: ({ inputs }) => <Preview value={inputs} />,
+  },
+  {
+    id: "ground-truth",
+    header: "Ground truth",
+    width: 240,
+    grow: 2,
+    cell: ({ groundTruth }) => <Preview value={groundTruth} />,
+  },
+  {
+    id: "metadata",
+    header: "Metadata",
+    width: 140,
+    grow: 1,
+    cell: ({ metadata }) => <Preview value={metadata} />,
+  },
+  {
+    id: "changed",
+    header: "Changed",
+    width: 96,
+    cell: ({ updatedAt, createdAt }) => {
+      const at = updatedAt ?? createdAt;
+      return <Time value={at && timestampMs(at)} />;
+    },
+  },
+  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+];
+
+export type DatapointTableProps = {
+  readonly datasetId: string;
+  readonly version: number | undefined;
+  readonly openId: string | undefined;
+  readonly onOpen: (datapointId: string) => void;
+  readonly onImport: () => void;
+};
+
+export function DatapointTable(props: DatapointTableProps) {
+  const { datasetId, version, openId, onOpen, onImport } = props;
+  const pages = useRpcPages(
+    DatapointService.method.listDatapoints,
+    { datasetId, limit: pageSize, ...(version !== undefined && { version }) },
+    { cursorOf: ({ nextCursor }) => nextCursor },
+  );
+  const { fetchNextPage } = pages;
+  const rows = useMemo(
+    () => pages.data?.pages.flatMap(({ datapoints }) => datapoints),
+    [pages.data],
+  );
+  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  if (pages.error && rows === undefined) {
+    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
+  }
+  if (rows === undefined) return <Loading what="Loading datapoints" />;
+  return (
+    <Table
+      label="Datapoints"
+      isMain
+      widthsKey="datapoints"
+      columns={columns}
+      rows={rows}
+      idOf={({ id }) => id}
+      openId={openId}
+      onOpen={({ id }) => onOpen(id)}
+      onMore={pages.hasNextPage ? readMore : undefined}
+      isLoadingMore={pages.isFetchingNextPage}
+      empty={
+        <EmptyState
+          icon={<Rows3 />}
+          title="No datapoints yet"
+          action={
+            <Button variant="primary" icon={<FileUp />} onClick={onImport}>
+              Import a file
+            </Button>
+          }
+        >
+          Import JSON Lines, CSV or Parquet, take events that match a filter, or write one by hand.
+        </EmptyState>
+      }
+    />
+  );
+}

@@ -1,0 +1,87 @@
+// DatasetNameDialog: names a new dataset, or renames one.
+
+import { useState } from "react";
+import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Field, Input, TextArea } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+
+export type DatasetNameDialogProps = {
+  /** The dataset to rename; without it a new one is made. */
+  readonly dataset?: Dataset;
+  readonly onClose: () => void;
+  readonly onCreated?: (datasetId: string) => void;
+};
+
+export function DatasetNameDialog({ dataset, onClose, onCreated }: DatasetNameDialogProps) {
+  const [name, setName] = useState(dataset?.name ?? "");
+  const [description, setDescription] = useState(dataset?.description ?? "");
+  const { listDatasets, getDataset, createDataset, updateDataset } = DatasetService.method;
+  const create = useRpcMutation(createDataset, {
+    changes: [listDatasets],
+    onDone: ({ result }) => result && onCreated?.(result.insertedId),
+  });
+  const update = useRpcMutation(updateDataset, {
+    changes: [listDatasets, getDataset],
+    onDone: onClose,
+  });
+  const submit = () =>
+    dataset
+      ? update.mutate({ datasetId: dataset.id, name, description })
+      : create.mutate({ name, ...(description !== "" && { description }) });
+  const error = create.error ?? update.error;
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={dataset ? "Rename dataset" : "Create dataset"}
+      width="narrow"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            type="submit"
+            form="dataset-name"
+            disabled={name.trim() === ""}
+            busyLabel={(create.isPending || update.isPending) && "Saving"}
+          >
+            {dataset ? "Save dataset" : "Create dataset"}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="dataset-name"
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <Field label="Name">
+          {(ids) => (
+            <Input
+              {...ids}
+              maxLength={256}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label="Description" hint="The purpose, for those who find it later.">
+          {(ids) => (
+            <TextArea
+              {...ids}
+              value={description}
+              onChange={(event) => setDescription(event.target.value)}
+            />
+          )}
+        </Field>
+        {error ? <ErrorState error={error} isInline /> : null}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,126 @@
+// One dataset: its datapoints, its versions, and everything that fills, changes and exports it.
+
+import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { useCallback, useState } from "react";
+import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { useRpc } from "../../api/query.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { Segments } from "../../design/tabs.tsx";
+import { Count } from "../../design/values.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { useSearchChange } from "../../shell/search.ts";
+import { type DatasetAct, DatasetMenu } from "./dataset-menu.tsx";
+import { DatasetActs } from "./dataset-acts.tsx";
+import { DatapointDrawer } from "./datapoint-drawer.tsx";
+import { DatapointTable } from "./datapoint-table.tsx";
+import { DatasetVersions } from "./dataset-versions.tsx";
+import { datasetRoute, type DatasetSearch } from "./route.tsx";
+import "../../design/layout.css";
+
+export function DatasetPage() {
+  const { projectId, datasetId } = datasetRoute.useParams();
+  const { version } = datasetRoute.useSearch();
+  const { data, error, refetch } = useRpc(DatasetService.method.getDataset, {
+    datasetId,
+    ...(version !== undefined && { version }),
+  });
+  const dataset = data?.dataset;
+  if (dataset) return <DatasetContent key={datasetId} dataset={dataset} projectId={projectId} />;
+  return (
+    <Page title="Dataset">
+      {error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="Loading the dataset" />
+      )}
+    </Page>
+  );
+}
+
+type DatasetContentProps = { readonly dataset: Dataset; readonly projectId: string };
+
+function DatasetContent({ dataset, projectId }: DatasetContentProps) {
+  const { datapoint, tab, version } = datasetRoute.useSearch();
+  const setSearch = useSearchChange<DatasetSearch>();
+  const [act, setAct] = useState<DatasetAct>();
+  useCommands([
+    { id: "dataset.add", title: "Add a datapoint", keys: "n", run: () => setAct("add") },
+    { id: "dataset.import", title: "Import a file", keys: "i", run: () => setAct("import") },
+    { id: "dataset.events", title: "Add datapoints from events", run: () => setAct("events") },
+    { id: "dataset.export", title: "Export the dataset", run: () => setAct("export") },
+  ]);
+  const openDatapoint = useCallback((id: string) => setSearch({ datapoint: id }), [setSearch]);
+  return (
+    <Page
+      title={dataset.name}
+      breadcrumb={
+        <>
+          <Link className="breadcrumb-link" to="/app/p/$projectId/datasets" params={{ projectId }}>
+            Datasets
+          </Link>
+          <span aria-hidden>/</span>
+          <span className="truncate">{dataset.name}</span>
+        </>
+      }
+      actions={
+        <>
+          <Button size="small" icon={<Plus />} onClick={() => setAct("add")}>
+            Add datapoint
+          </Button>
+          <DatasetMenu onAct={setAct} />
+        </>
+      }
+      toolbar={
+        <>
+          <Segments
+            label="View"
+            value={tab ?? "datapoints"}
+            options={[
+              { value: "datapoints", label: "Datapoints" },
+              { value: "versions", label: "Versions" },
+            ]}
+            onChange={(next) => setSearch({ tab: next === "versions" ? next : undefined })}
+          />
+          <span className="soft" role="status">
+            <Count value={dataset.numDatapoints} /> datapoints in version {dataset.version}
+          </span>
+          {version === undefined ? null : (
+            <>
+              <Badge tone="warn">older version, read only</Badge>
+              <Button size="small" onClick={() => setSearch({ version: undefined })}>
+                Show the current version
+              </Button>
+            </>
+          )}
+        </>
+      }
+    >
+      {tab === "versions" ? (
+        <DatasetVersions
+          datasetId={dataset.id}
+          onOpen={(next) => setSearch({ version: next, tab: undefined })}
+        />
+      ) : (
+        <DatapointTable
+          datasetId={dataset.id}
+          version={version}
+          openId={datapoint}
+          onOpen={openDatapoint}
+          onImport={() => setAct("import")}
+        />
+      )}
+      <DatapointDrawer
+        key={datapoint ?? "none"}
+        datasetId={dataset.id}
+        datapointId={datapoint}
+        isReadOnly={version !== undefined}
+        onClose={() => setSearch({ datapoint: undefined })}
+      />
+      <DatasetActs act={act} dataset={dataset} onClose={() => setAct(undefined)} />
+    </Page>
+  );
+}

@@ -1,0 +1,85 @@
+// DatasetVersions: what each version of a dataset added, changed and removed.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useCallback, useMemo } from "react";
+import { DatasetService, type DatasetVersion } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { useRpcPages } from "../../api/query.ts";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Count, Time } from "../../design/values.tsx";
+
+const columns: readonly Column<DatasetVersion>[] = [
+  {
+    id: "version",
+    header: "Version",
+    width: 100,
+    cell: ({ version }) => <span className="numeric">v{version}</span>,
+  },
+  {
+    id: "added",
+    header: "Added",
+    width: 90,
+    align: "end",
+    cell: ({ added }) => <Count value={added} />,
+  },
+  {
+    id: "changed",
+    header: "Changed",
+    width: 90,
+    align: "end",
+    cell: ({ changed }) => <Count value={changed} />,
+  },
+  {
+    id: "removed",
+    header: "Removed",
+    width: 90,
+    align: "end",
+    cell: ({ removed }) => <Count value={removed} />,
+  },
+  {
+    id: "datapoints",
+    header: "Datapoints",
+    width: 110,
+    align: "end",
+    cell: ({ numDatapoints }) => <Count value={numDatapoints} />,
+  },
+  {
+    id: "made",
+    header: "Made",
+    width: 120,
+    grow: 1,
+    cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
+  },
+];
+
+export type DatasetVersionsProps = {
+  readonly datasetId: string;
+  readonly onOpen: (version: number) => void;
+};
+
+export function DatasetVersions({ datasetId, onOpen }: DatasetVersionsProps) {
+  const pages = useRpcPages(
+    DatasetService.method.listDatasetVersions,
+    { datasetId, limit: 200 },
+    { cursorOf: ({ nextCursor }) => nextCursor },
+  );
+  const { fetchNextPage } = pages;
+  const rows = useMemo(() => pages.data?.pages.flatMap(({ versions }) => versions), [pages.data]);
+  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  if (pages.error) {
+    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
+  }
+  if (rows === undefined) return <Loading what="Loading versions" />;
+  return (
+    <Table
+      label="Versions"
+      isMain
+      columns={columns}
+      rows={rows}
+      idOf={({ version }) => String(version)}
+      onOpen={({ version }) => onOpen(version)}
+      onMore={pages.hasNextPage ? readMore : undefined}
+      isLoadingMore={pages.isFetchingNextPage}
+    />
+  );
+}

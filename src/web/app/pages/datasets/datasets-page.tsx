@@ -1,0 +1,130 @@
+// The datasets of a project, and the dialog that makes one.
+
+import { useNavigate } from "@tanstack/react-router";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Database, Plus } from "lucide-react";
+import { useCallback, useMemo, useState } from "react";
+import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpcPages } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Count, Identifier, Time } from "../../design/values.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { DatasetNameDialog } from "./dataset-name-dialog.tsx";
+
+const columns: readonly Column<Dataset>[] = [
+  {
+    id: "name",
+    header: "Dataset",
+    width: 220,
+    grow: 1,
+    cell: ({ name }) => <span className="truncate">{name}</span>,
+  },
+  {
+    id: "datapoints",
+    header: "Datapoints",
+    width: 100,
+    align: "end",
+    cell: ({ numDatapoints }) => <Count value={numDatapoints} />,
+  },
+  {
+    id: "version",
+    header: "Version",
+    width: 80,
+    align: "end",
+    cell: ({ version }) => <span className="numeric">v{version}</span>,
+  },
+  {
+    id: "description",
+    header: "Description",
+    width: 220,
+    grow: 1,
+    cell: ({ description }) => (
+      <span className="truncate" title={description}>
+        {description ?? "–"}
+      </span>
+    ),
+  },
+  {
+    id: "updated",
+    header: "Changed",
+    width: 96,
+    cell: ({ updatedAt, createdAt }) => {
+      const at = updatedAt ?? createdAt;
+      return <Time value={at && timestampMs(at)} />;
+    },
+  },
+  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+];
+
+export function DatasetsPage() {
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const [isCreating, setCreating] = useState(false);
+  const open = useCallback(
+    (datasetId: string) =>
+      void navigate({
+        to: "/app/p/$projectId/datasets/$datasetId",
+        params: { projectId, datasetId },
+      }),
+    [navigate, projectId],
+  );
+  useCommands([
+    { id: "datasets.create", title: "Create a dataset", keys: "n", run: () => setCreating(true) },
+  ]);
+  const create = (
+    <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+      Create dataset
+    </Button>
+  );
+  return (
+    <Page title="Datasets" actions={create}>
+      <DatasetList onOpen={open} create={create} />
+      {isCreating ? (
+        <DatasetNameDialog onClose={() => setCreating(false)} onCreated={open} />
+      ) : null}
+    </Page>
+  );
+}
+
+type DatasetListProps = {
+  readonly onOpen: (datasetId: string) => void;
+  readonly create: React.ReactNode;
+};
+
+function DatasetList({ onOpen, create }: DatasetListProps) {
+  const pages = useRpcPages(
+    DatasetService.method.listDatasets,
+    { limit: 100 },
+    { cursorOf: ({ nextCursor }) => nextCursor },
+  );
+  const { fetchNextPage } = pages;
+  const rows = useMemo(() => pages.data?.pages.flatMap(({ datasets }) => datasets), [pages.data]);
+  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  if (pages.error && rows === undefined) {
+    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
+  }
+  if (rows === undefined) return <Loading what="Loading datasets" />;
+  return (
+    <Table
+      label="Datasets"
+      isMain
+      widthsKey="datasets"
+      columns={columns}
+      rows={rows}
+      idOf={({ id }) => id}
+      onOpen={({ id }) => onOpen(id)}
+      onMore={pages.hasNextPage ? readMore : undefined}
+      isLoadingMore={pages.isFetchingNextPage}
+      empty={
+        <EmptyState icon={<Database />} title="No datasets yet" action={create}>
+          A dataset holds the inputs that experiments run on. Create one, then fill it from events
+          or from a file.
+        </EmptyState>
+      }
+    />
+  );
+}

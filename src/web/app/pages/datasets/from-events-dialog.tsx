@@ -1,0 +1,84 @@
+// FromEventsDialog: makes datapoints of all events that match filters in a time range.
+
+import { useMemo, useState } from "react";
+import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
+import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { FilterBar } from "../../design/filter-bar.tsx";
+import { type FilterRow, toMessage } from "../../design/filters.ts";
+import { formatExactCount } from "../../design/format.ts";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { TimeRangePicker } from "../../design/time-range-picker.tsx";
+import { boundsOf, type TimeRange } from "../../design/time-range.ts";
+import { showToast } from "../../design/toast.tsx";
+import { useEventFields } from "./event-fields.ts";
+
+const weekMinutes = 7 * 24 * 60;
+const onlyModels: FilterRow = { field: "event_type", operator: "is", value: "model" };
+
+export type FromEventsDialogProps = { readonly datasetId: string; readonly onClose: () => void };
+
+export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) {
+  const [filters, setFilters] = useState<readonly FilterRow[]>([onlyModels]);
+  const [range, setRange] = useState<TimeRange>({ last: weekMinutes });
+  const [openedMs] = useState(() => Date.now());
+  const fields = useEventFields();
+  const { from, to } = useMemo(() => boundsOf(range, openedMs), [range, openedMs]);
+  const chosen = { filters: filters.map(toMessage), dateRange: { gte: from, lte: to ?? openedMs } };
+  const found = useRpc(
+    ExportService.method.searchEvents,
+    { ...chosen, limit: 1, projections: ["event_id"] },
+    { keepsPrevious: true },
+  );
+  const add = useRpcMutation(DatapointService.method.createDatapointsFromEvents, {
+    changes: [
+      DatapointService.method.listDatapoints,
+      DatasetService.method.getDataset,
+      DatasetService.method.listDatasets,
+      DatasetService.method.listDatasetVersions,
+    ],
+    onDone: ({ insertedIds }) => {
+      const count = formatExactCount(insertedIds.length);
+      showToast({ text: `${count} datapoints were added.`, tone: "good" });
+      onClose();
+    },
+  });
+  const count = found.data?.count ?? 0;
+  const error = add.error ?? found.error;
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Add datapoints from events"
+      description="The ground truth is that of the feedback or, without one, the outputs."
+      width="wide"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={count === 0}
+            busyLabel={add.isPending && "Adding"}
+            onClick={() => add.mutate({ ...chosen, selectAll: true, datasetId })}
+          >
+            {`Add ${formatExactCount(count)} events`}
+          </Button>
+        </>
+      }
+    >
+      <div className="form">
+        <div className="form-row">
+          <TimeRangePicker value={range} onChange={setRange} />
+          <FilterBar filters={filters} fields={fields} onChange={setFilters} />
+        </div>
+        <p role="status">
+          {found.data ? `${formatExactCount(count)} events match.` : "Counting events…"}
+        </p>
+        {error ? <ErrorState error={error} isInline /> : null}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,56 @@
+// NewDatapointDialog: writes a datapoint by hand.
+
+import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
+import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { DatapointForm, useDatapointForm } from "./datapoint-form.tsx";
+
+export type NewDatapointDialogProps = { readonly datasetId: string; readonly onClose: () => void };
+
+export function NewDatapointDialog({ datasetId, onClose }: NewDatapointDialogProps) {
+  const form = useDatapointForm({});
+  const create = useRpcMutation(DatapointService.method.createDatapoint, {
+    changes: [
+      DatapointService.method.listDatapoints,
+      DatasetService.method.getDataset,
+      DatasetService.method.listDatasets,
+      DatasetService.method.listDatasetVersions,
+    ],
+    onDone: () => {
+      showToast({ text: "The datapoint was added.", tone: "good" });
+      onClose();
+    },
+  });
+  const submit = () => {
+    if (form.content) create.mutate({ ...form.content, linkedDatasets: [datasetId] });
+  };
+  return (
+    <Dialog
+      isOpen
+      isSticky={form.texts.inputs.trim() !== "{}"}
+      onClose={onClose}
+      title="Add datapoint"
+      width="wide"
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={form.content === undefined}
+            busyLabel={create.isPending && "Adding"}
+            onClick={submit}
+          >
+            Add datapoint
+          </Button>
+        </>
+      }
+    >
+      <DatapointForm form={form} onSubmit={submit} />
+      {create.error ? <ErrorState error={create.error} isInline /> : null}
+    </Dialog>
+  );
+}

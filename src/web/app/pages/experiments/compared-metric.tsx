@@ -1,0 +1,51 @@
+// ComparedMetric: one metric of two runs: both aggregates, how many datapoints became better and
+// worse, and the test in plain words.
+
+import type { RunMetricComparison } from "../../../../../gen/waggle/v1/run_pb.js";
+import { Badge } from "../../design/badge.tsx";
+import { formatDifference, formatScore, isClear } from "./score.ts";
+
+const kinds = [
+  { kind: "improved", word: "better" },
+  { kind: "degraded", word: "worse" },
+  { kind: "same", word: "same" },
+] as const;
+
+export function ComparedMetric({ metric }: { readonly metric: RunMetricComparison }) {
+  const { metricName, eventName, oldAggregate, newAggregate } = metric;
+  const counts = {
+    improved: metric.improvedCount,
+    degraded: metric.degradedCount,
+    same: metric.sameCount,
+  };
+  return (
+    <article className="card" aria-label={metricName}>
+      <header>
+        <b className="truncate" title={`${metricName} on ${eventName}`}>
+          {metricName}
+        </b>
+        {metric.pairedTest ? (
+          <Badge tone={isClear(metric) ? "info" : "neutral"}>
+            {isClear(metric) ? "clear" : "may be chance"}
+          </Badge>
+        ) : null}
+      </header>
+      <p className="numeric">
+        {formatScore(oldAggregate)} → <b className="card-value">{formatScore(newAggregate)}</b>
+      </p>
+      <div className="change-bar" aria-hidden>
+        {kinds.map(({ kind }) => (
+          <span key={kind} data-kind={kind} style={{ flexGrow: counts[kind] }} />
+        ))}
+      </div>
+      <p className="change-counts">
+        {kinds.map(({ kind, word }) => (
+          <span key={kind} className="numeric">
+            {counts[kind]} {word}
+          </span>
+        ))}
+      </p>
+      <p className="soft">{formatDifference(metric)}</p>
+    </article>
+  );
+}

@@ -1,0 +1,172 @@
+// Comparison: two runs side by side, with what the statistics say, and the datapoints that became
+// worse first.
+
+import { Link } from "@tanstack/react-router";
+import { ArrowLeftRight } from "lucide-react";
+import { useMemo } from "react";
+import { type RunComparison, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc } from "../../api/query.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Identifier, KeyValue } from "../../design/values.tsx";
+import { Page } from "../../shell/page.tsx";
+import { useSearchChange } from "../../shell/search.ts";
+import { ComparedMetric } from "./compared-metric.tsx";
+import { ComparedOutputs } from "./compared-outputs.tsx";
+import { experimentsRoute, type ExperimentsSearch } from "./route.tsx";
+
+export type ComparisonProps = { readonly baseId: string; readonly newId: string };
+
+export function Comparison({ baseId, newId }: ComparisonProps) {
+  const projectId = useCurrentProjectId();
+  const setSearch = useSearchChange<ExperimentsSearch>();
+  const { data, error, refetch } = useRpc(RunService.method.compareRuns, {
+    newRunId: newId,
+    oldRunId: baseId,
+  });
+  return (
+    <Page
+      title="Comparison of two runs"
+      breadcrumb={
+        <>
+          <Link
+            className="breadcrumb-link"
+            to="/app/p/$projectId/experiments"
+            params={{ projectId }}
+          >
+            Experiments
+          </Link>
+          <span aria-hidden>/</span>
+          <span className="truncate">Comparison</span>
+        </>
+      }
+      actions={
+        <Button
+          size="small"
+          icon={<ArrowLeftRight />}
+          onClick={() => setSearch({ base: newId, new: baseId })}
+        >
+          Swap
+        </Button>
+      }
+      toolbar={
+        <KeyValue
+          isRow
+          items={[
+            { label: "Base", value: data?.oldRun?.name ?? baseId },
+            { label: "New", value: data?.newRun?.name ?? newId },
+            { label: "Datapoints of both", value: data?.commonDatapoints.length ?? "–" },
+          ]}
+        />
+      }
+    >
+      {data ? (
+        <div className="scroll">
+          {data.metrics.length === 0 ? (
+            <p className="soft">
+              Neither run has scores: an evaluator whose filters match makes them.
+            </p>
+          ) : (
+            <div className="cards">
+              {data.metrics.map((metric) => (
+                <ComparedMetric key={`${metric.metricName} ${metric.eventName}`} metric={metric} />
+              ))}
+            </div>
+          )}
+          <ComparedDatapoints comparison={data} />
+          <ComparedOutputs baseId={baseId} newId={newId} />
+        </div>
+      ) : error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="Comparing the runs" />
+      )}
+    </Page>
+  );
+}
+
+type Row = {
+  readonly id: string;
+  readonly degraded: readonly string[];
+  readonly improved: readonly string[];
+};
+
+const columns: readonly Column<Row>[] = [
+  {
+    id: "datapoint",
+    header: "Datapoint",
+    width: 180,
+    cell: ({ id }) => <Identifier value={id} />,
+  },
+  {
+    id: "degraded",
+    header: "Worse by",
+    width: 220,
+    grow: 1,
+    cell: ({ degraded }) => <Names names={degraded} tone="bad" />,
+  },
+  {
+    id: "improved",
+    header: "Better by",
+    width: 220,
+    grow: 1,
+    cell: ({ improved }) => <Names names={improved} tone="good" />,
+  },
+];
+
+function Names({
+  names,
+  tone,
+}: {
+  readonly names: readonly string[];
+  readonly tone: "bad" | "good";
+}) {
+  return names.map((name) => (
+    <Badge key={name} tone={tone}>
+      {name}
+    </Badge>
+  ));
+}
+
+function ComparedDatapoints({ comparison }: { readonly comparison: RunComparison }) {
+  const { datapoint } = experimentsRoute.useSearch();
+  const setSearch = useSearchChange<ExperimentsSearch>();
+  const rows = useMemo(() => rowsOf(comparison), [comparison]);
+  return (
+    <section className="section">
+      <h2>Datapoints, the worse ones first</h2>
+      <div className="run-table">
+        <Table
+          label="Compared datapoints"
+          isMain
+          columns={columns}
+          rows={rows}
+          idOf={({ id }) => id}
+          openId={datapoint}
+          onOpen={({ id }) => setSearch({ datapoint: id })}
+          empty={<p className="soft scroll">The runs share no datapoint.</p>}
+          toneOf={({ degraded }) => (degraded.length > 0 ? "bad" : undefined)}
+        />
+      </div>
+    </section>
+  );
+}
+
+function rowsOf({ commonDatapoints, metrics }: RunComparison): readonly Row[] {
+  const names = (kind: "degraded" | "improved"): Map<string, string[]> => {
+    const byId = new Map<string, string[]>();
+    for (const metric of metrics) {
+      for (const id of metric[kind]) byId.set(id, [...(byId.get(id) ?? []), metric.metricName]);
+    }
+    return byId;
+  };
+  const [degraded, improved] = [names("degraded"), names("improved")];
+  return commonDatapoints
+    .map((id) => ({ id, degraded: degraded.get(id) ?? [], improved: improved.get(id) ?? [] }))
+    .toSorted(
+      (a, b) => b.degraded.length - a.degraded.length || b.improved.length - a.improved.length,
+    );
+}

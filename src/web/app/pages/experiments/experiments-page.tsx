@@ -1,0 +1,159 @@
+// The experiment runs of a project; two that are selected are compared.
+
+import { useNavigate } from "@tanstack/react-router";
+import { GitCompareArrows, FlaskConical, Plus, Search } from "lucide-react";
+import { useCallback, useState } from "react";
+import { type ListRunsResponse, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
+import { useRpc } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { Input } from "../../design/input.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { useSearchChange } from "../../shell/search.ts";
+import { Comparison } from "./comparison.tsx";
+import { NewRunDialog } from "./new-run-dialog.tsx";
+import { experimentsRoute, type ExperimentsSearch } from "./route.tsx";
+import { runColumns } from "./run-columns.tsx";
+import "../../design/layout.css";
+import "./experiments.css";
+
+const refreshMs = 5_000;
+
+export function ExperimentsPage() {
+  const { base, new: newer } = experimentsRoute.useSearch();
+  return base !== undefined && newer !== undefined ? (
+    <Comparison baseId={base} newId={newer} />
+  ) : (
+    <Runs />
+  );
+}
+
+function Runs() {
+  const { projectId } = experimentsRoute.useParams();
+  const { name = "", page = 1 } = experimentsRoute.useSearch();
+  const navigate = useNavigate();
+  const setSearch = useSearchChange<ExperimentsSearch>();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [isCreating, setCreating] = useState(false);
+  const { data, error, refetch } = useRpc(
+    RunService.method.listRuns,
+    { name, page, limit: 100 },
+    { keepsPrevious: true, refreshMs },
+  );
+  const open = useCallback(
+    (runId: string) =>
+      void navigate({ to: "/app/p/$projectId/experiments/$runId", params: { projectId, runId } }),
+    [navigate, projectId],
+  );
+  // The list is newest first: of two, the later one is the base.
+  const [later, earlier] = (data?.evaluations ?? []).filter(({ id }) => selected.has(id));
+  const compare = () => {
+    if (later && earlier) setSearch({ base: earlier.id, new: later.id });
+  };
+  useCommands([
+    { id: "runs.create", title: "Start a run", keys: "n", run: () => setCreating(true) },
+    { id: "runs.compare", title: "Compare the two selected runs", keys: "c", run: compare },
+  ]);
+  const create = (
+    <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+      Start run
+    </Button>
+  );
+  return (
+    <Page
+      title="Experiments"
+      actions={
+        <>
+          <Button
+            size="small"
+            icon={<GitCompareArrows />}
+            disabled={selected.size !== 2}
+            onClick={compare}
+          >
+            Compare two
+          </Button>
+          {create}
+        </>
+      }
+      toolbar={<RunsToolbar name={name} page={page} list={data} />}
+    >
+      {data ? (
+        <Table
+          label="Runs"
+          isMain
+          widthsKey="runs"
+          columns={runColumns}
+          rows={data.evaluations}
+          idOf={({ id }) => id}
+          selected={selected}
+          onSelect={setSelected}
+          onOpen={({ id }) => open(id)}
+          empty={
+            <EmptyState icon={<FlaskConical />} title="No runs here" action={create}>
+              A run has a prompt answer each datapoint of a dataset, and scores the answers. Select
+              two runs to compare them.
+            </EmptyState>
+          }
+        />
+      ) : error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="Loading runs" />
+      )}
+      {isCreating ? <NewRunDialog onClose={() => setCreating(false)} onStarted={open} /> : null}
+    </Page>
+  );
+}
+
+type PagerProps = {
+  readonly page: number;
+  readonly hasNext: boolean;
+  readonly onPage: (page: number) => void;
+};
+
+function Pager({ page, hasNext, onPage }: PagerProps) {
+  if (page === 1 && !hasNext) return null;
+  return (
+    <>
+      <Button size="small" disabled={page === 1} onClick={() => onPage(page - 1)}>
+        Newer
+      </Button>
+      <Button size="small" disabled={!hasNext} onClick={() => onPage(page + 1)}>
+        Older
+      </Button>
+    </>
+  );
+}
+
+type RunsToolbarProps = {
+  readonly name: string;
+  readonly page: number;
+  readonly list: ListRunsResponse | undefined;
+};
+
+function RunsToolbar({ name, page, list: data }: RunsToolbarProps) {
+  const setSearch = useSearchChange<ExperimentsSearch>();
+  return (
+    <>
+      <Input
+        icon={<Search />}
+        aria-label="Name of a run"
+        placeholder="Name of a run"
+        defaultValue={name}
+        onChange={({ target }) =>
+          setSearch({ name: target.value === "" ? undefined : target.value, page: undefined })
+        }
+      />
+      <span className="soft" role="status">
+        {data?.pagination ? `${data.pagination.total} runs` : ""}
+      </span>
+      <Pager
+        page={page}
+        hasNext={data?.pagination?.hasNext === true}
+        onPage={(next) => setSearch({ page: next === 1 ? undefined : next })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,171 @@
+// NewRunDialog: has the service run a saved prompt on each datapoint of a dataset.
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
+import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
+import { RunService } from "../../../../../gen/waggle/v1/run_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc } from "../../api/query.ts";
+import { callRpc } from "../../api/transport.ts";
+import { Button } from "../../design/button.tsx";
+import { Field, Input, Select } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+
+export type NewRunDialogProps = {
+  readonly onClose: () => void;
+  readonly onStarted: (runId: string) => void;
+};
+
+type Values = {
+  readonly name: string;
+  readonly prompt: string;
+  readonly dataset: string;
+  readonly environment: string;
+  readonly model: string;
+};
+
+export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
+  const [typed, setTyped] = useState<Values>({
+    name: "",
+    prompt: "",
+    dataset: "",
+    environment: "",
+    model: "",
+  });
+  const prompts = useRpc(ConfigurationService.method.listConfigurations, {}).data?.configurations;
+  const datasets = useRpc(DatasetService.method.listDatasets, { limit: 100 }).data?.datasets;
+  const values = {
+    ...typed,
+    prompt: typed.prompt || (prompts?.[0]?.id ?? ""),
+    dataset: typed.dataset || (datasets?.[0]?.id ?? ""),
+  };
+  const start = useStart(onStarted);
+  const change = (part: Partial<Values>) => setTyped({ ...typed, ...part });
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Start run"
+      description="The service calls the model for each datapoint; evaluators score it."
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            type="submit"
+            form="new-run"
+            disabled={values.prompt === "" || values.dataset === ""}
+            busyLabel={start.isPending && "Starting"}
+          >
+            Start run
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="new-run"
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          start.mutate(values);
+        }}
+      >
+        <Choices
+          values={values}
+          prompts={prompts?.map(({ id, name }) => ({ value: id, label: name })) ?? []}
+          datasets={datasets?.map(({ id, name }) => ({ value: id, label: name })) ?? []}
+          onChange={change}
+        />
+        {start.error ? <ErrorState error={start.error} isInline /> : null}
+      </form>
+    </Dialog>
+  );
+}
+
+type Option = { readonly value: string; readonly label: string };
+
+type ChoicesProps = {
+  readonly values: Values;
+  readonly prompts: readonly Option[];
+  readonly datasets: readonly Option[];
+  readonly onChange: (part: Partial<Values>) => void;
+};
+
+const environments = [
+  { value: "", label: "Newest version" },
+  ...["dev", "staging", "prod"].map((name) => ({ value: name, label: `Deployed in ${name}` })),
+];
+
+function Choices({ values, prompts, datasets, onChange }: ChoicesProps) {
+  const selects = [
+    { key: "prompt", label: "Prompt", options: prompts, none: "Save a prompt first." },
+    { key: "dataset", label: "Dataset", options: datasets, none: "Create a dataset first." },
+    { key: "environment", label: "Version", options: environments, none: "" },
+  ] as const;
+  const inputs = [
+    { key: "name", label: "Name", hint: "How the list shows the run." },
+    { key: "model", label: "Model", hint: "provider/model; empty for that of the prompt." },
+  ] as const;
+  return (
+    <>
+      {selects.map(({ key, label, options, none }) => (
+        <Field key={key} label={label} {...(options.length === 0 && { hint: none })}>
+          {(ids) => (
+            <Select
+              id={ids.id}
+              aria-describedby={ids["aria-describedby"]}
+              value={values[key]}
+              options={options}
+              onChange={(value) => onChange({ [key]: value })}
+            />
+          )}
+        </Field>
+      ))}
+      {inputs.map(({ key, label, hint }) => (
+        <Field key={key} label={label} hint={hint}>
+          {(ids) => (
+            <Input
+              {...ids}
+              value={values[key]}
+              onChange={({ target }) => onChange({ [key]: target.value })}
+            />
+          )}
+        </Field>
+      ))}
+    </>
+  );
+}
+
+/** Makes the run and executes it; a run that cannot be executed is taken back. */
+function useStart(onStarted: (runId: string) => void) {
+  const projectId = useCurrentProjectId();
+  const client = useQueryClient();
+  return useMutation<string, ApiError, Values>({
+    mutationFn: async ({ name, prompt, dataset, environment, model }) => {
+      const { createRun, deleteRun } = RunService.method;
+      const run = { datasetId: dataset, ...(name !== "" && { name }) };
+      const { runId } = await callRpc(createRun, run, { projectId });
+      const execution = {
+        runId,
+        configuration: prompt,
+        ...(environment !== "" && { environment }),
+        ...(model !== "" && { model }),
+      };
+      try {
+        await callRpc(ExecutionService.method.executeRun, execution, { projectId });
+      } catch (error) {
+        await callRpc(deleteRun, { runId }, { projectId });
+        throw error;
+      }
+      return runId;
+    },
+    onSuccess: async (runId) => {
+      await client.invalidateQueries({ queryKey: [RunService.typeName] });
+      onStarted(runId);
+    },
+  });
+}

@@ -1,0 +1,42 @@
+// Addresses of the experiments: the list of runs or, with `base` and `new`, the comparison of two;
+// and one run below it.
+
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { projectRoute } from "../../shell/root-routes.tsx";
+
+export type ExperimentsSearch = {
+  /** Ids of the older and of the newer run of a comparison. */
+  readonly base?: string;
+  readonly new?: string;
+  readonly name?: string;
+  readonly page?: number;
+  /** Id of the datapoint whose outputs are compared. */
+  readonly datapoint?: string;
+};
+
+export const experimentsRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: "experiments",
+  validateSearch: (search: Record<string, unknown>): ExperimentsSearch => {
+    const { base, new: newer, name, page, datapoint } = search;
+    return {
+      ...(typeof base === "string" && { base }),
+      ...(typeof newer === "string" && { new: newer }),
+      ...(typeof name === "string" && { name }),
+      ...(typeof page === "number" && { page }),
+      ...(typeof datapoint === "string" && { datapoint }),
+    };
+  },
+  component: lazyRouteComponent(() => import("./experiments-page.tsx"), "ExperimentsPage"),
+});
+
+export type RunSearch = { readonly show?: "passed" | "failed" };
+
+export const runRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: "experiments/$runId",
+  validateSearch: ({ show }: Record<string, unknown>): RunSearch => ({
+    ...((show === "passed" || show === "failed") && { show }),
+  }),
+  component: lazyRouteComponent(() => import("./run-page.tsx"), "RunPage"),
+});

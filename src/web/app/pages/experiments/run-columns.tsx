@@ -1,0 +1,76 @@
+// Columns of the list of runs; scores and cost of a run are read when its row is seen.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
+import { type Run, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
+import { useRpc } from "../../api/query.ts";
+import { Status } from "../../design/badge.tsx";
+import type { Column } from "../../design/table.tsx";
+import { Cost, Identifier, Time } from "../../design/values.tsx";
+import { formatScore, statusTones } from "./score.ts";
+
+const staleMs = 30_000;
+
+export const runColumns: readonly Column<Run>[] = [
+  {
+    id: "name",
+    header: "Run",
+    width: 200,
+    grow: 1,
+    cell: ({ name, id }) => <span className="truncate">{name ?? id}</span>,
+  },
+  {
+    id: "status",
+    header: "Status",
+    width: 110,
+    cell: ({ status }) => <Status tone={statusTones[status] ?? "neutral"}>{status}</Status>,
+  },
+  {
+    id: "dataset",
+    header: "Dataset",
+    width: 150,
+    cell: ({ datasetName, datasetVersion }) => (
+      <span className="truncate">
+        {datasetName === undefined ? "–" : `${datasetName} v${datasetVersion ?? "?"}`}
+      </span>
+    ),
+  },
+  {
+    id: "scores",
+    header: "Scores",
+    width: 260,
+    grow: 1,
+    cell: ({ id }) => <Scores runId={id} />,
+  },
+  { id: "cost", header: "Cost", width: 84, align: "end", cell: ({ id }) => <RunCost runId={id} /> },
+  {
+    id: "created",
+    header: "Created",
+    width: 96,
+    cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
+  },
+  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+];
+
+function Scores({ runId }: { readonly runId: string }) {
+  const { data } = useRpc(RunService.method.getRunResult, { runId }, { staleMs });
+  const details = data?.metrics?.details ?? [];
+  const scored = details.filter(({ aggregate }) => aggregate !== undefined);
+  const text = scored.map(({ metricName, aggregate }) => `${metricName} ${formatScore(aggregate)}`);
+  return (
+    <span className="scores truncate" title={text.join("\n")}>
+      {scored.slice(0, 4).map(({ metricName, eventName, aggregate }) => (
+        <span key={`${metricName} ${eventName}`}>
+          <span className="faint">{metricName}</span>{" "}
+          <b className="numeric">{formatScore(aggregate)}</b>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function RunCost({ runId }: { readonly runId: string }) {
+  // A run of a client has no execution: its cost is not known here.
+  const { data } = useRpc(ExecutionService.method.getExecution, { runId }, { staleMs });
+  return <Cost value={data?.data?.cost} />;
+}

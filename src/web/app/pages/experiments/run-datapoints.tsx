@@ -1,0 +1,112 @@
+// RunDatapoints: the datapoints of a run with each score; a row opens the session behind it.
+
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { RunDatapoint } from "../../../../../gen/waggle/v1/run_pb.js";
+import { pageAddress } from "../../api/project.ts";
+import { Status } from "../../design/badge.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Segments } from "../../design/tabs.tsx";
+import { Identifier } from "../../design/values.tsx";
+import { useSearchChange } from "../../shell/search.ts";
+import { fromValue } from "../datasets/to-value.ts";
+import { runRoute, type RunSearch } from "./route.tsx";
+import { formatScore } from "./score.ts";
+
+export type RunDatapointsProps = { readonly datapoints: readonly RunDatapoint[] };
+
+export function RunDatapoints({ datapoints }: RunDatapointsProps) {
+  const { projectId } = runRoute.useParams();
+  const { show } = runRoute.useSearch();
+  const setSearch = useSearchChange<RunSearch>();
+  const navigate = useNavigate();
+  const rows = useMemo(
+    () =>
+      show === undefined
+        ? datapoints
+        : datapoints.filter(({ passed }) => passed === (show === "passed")),
+    [datapoints, show],
+  );
+  const columns = useMemo(() => columnsOf(datapoints), [datapoints]);
+  return (
+    <section className="section">
+      <h2>Datapoints</h2>
+      <div>
+        <Segments
+          label="Datapoints shown"
+          value={show ?? "all"}
+          options={[
+            { value: "all", label: "All" },
+            { value: "passed", label: "Passed" },
+            { value: "failed", label: "Failed" },
+          ]}
+          onChange={(next) =>
+            setSearch({ show: next === "passed" || next === "failed" ? next : undefined })
+          }
+        />
+      </div>
+      <div className="run-table">
+        <Table
+          label="Datapoints of the run"
+          isMain
+          columns={columns}
+          rows={rows}
+          idOf={({ datapointId, sessionId }) => `${datapointId ?? ""} ${sessionId}`}
+          onOpen={({ sessionId }) =>
+            void navigate({ to: pageAddress(projectId, `traces/${sessionId}`) })
+          }
+          empty={<p className="soft scroll">No datapoint here.</p>}
+          toneOf={({ passed }) => (passed ? undefined : "bad")}
+        />
+      </div>
+    </section>
+  );
+}
+
+const ownColumns: readonly Column<RunDatapoint>[] = [
+  {
+    id: "result",
+    header: "Result",
+    width: 100,
+    sortValue: ({ passed }) => (passed ? 1 : 0),
+    cell: ({ passed }) => (
+      <Status tone={passed ? "good" : "bad"}>{passed ? "passed" : "failed"}</Status>
+    ),
+  },
+  {
+    id: "datapoint",
+    header: "Datapoint",
+    width: 168,
+    grow: 1,
+    cell: ({ datapointId }) =>
+      datapointId === undefined ? <span>–</span> : <Identifier value={datapointId} />,
+  },
+];
+
+function columnsOf(datapoints: readonly RunDatapoint[]): readonly Column<RunDatapoint>[] {
+  const names = new Set(datapoints.flatMap(({ metrics }) => metrics.map(({ name }) => name)));
+  const scoreOf = (row: RunDatapoint, name: string) =>
+    row.metrics.find((metric) => metric.name === name);
+  const metricColumns = [...names].map((name, index): Column<RunDatapoint> => ({
+    id: `metric-${index}`,
+    header: name,
+    width: 120,
+    align: "end",
+    sortValue: (row) => {
+      const value = fromValue(scoreOf(row, name)?.value);
+      return typeof value === "number" ? value : undefined;
+    },
+    cell: (row) => {
+      const score = scoreOf(row, name);
+      if (!score) return "–";
+      if (score.failure !== undefined) return <span title={score.failure}>failed</span>;
+      const value = fromValue(score.value);
+      return (
+        <span className="numeric">
+          {typeof value === "number" ? formatScore(value) : JSON.stringify(value)}
+        </span>
+      );
+    },
+  }));
+  return [...ownColumns, ...metricColumns];
+}

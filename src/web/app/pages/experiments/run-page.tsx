@@ -1,0 +1,101 @@
+// One run: how far it is, its scores by metric, and its datapoints with each score.
+
+import { Link } from "@tanstack/react-router";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { type Run, type RunResult, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
+import { useRpc } from "../../api/query.ts";
+import { Status } from "../../design/badge.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { KeyValue, Time } from "../../design/values.tsx";
+import { Page } from "../../shell/page.tsx";
+import { MetricCard } from "./metric-card.tsx";
+import { runRoute } from "./route.tsx";
+import { RunDatapoints } from "./run-datapoints.tsx";
+import { RunProgressView } from "./run-progress.tsx";
+import { statusTones } from "./score.ts";
+import "../../design/layout.css";
+import "./experiments.css";
+
+const refreshMs = 2_000;
+
+export function RunPage() {
+  const { projectId, runId } = runRoute.useParams();
+  const progress = useRpc(
+    RunService.method.getRunProgress,
+    { runId },
+    { refreshMs: refreshMs, keepsPrevious: true },
+  ).data;
+  const isActive = progress?.complete === false;
+  const { data, error, refetch } = useRpc(
+    RunService.method.getRunResult,
+    { runId },
+    { refreshMs: isActive ? refreshMs : 10_000, keepsPrevious: true },
+  );
+  const run = data?.runObject;
+  const title = run?.name ?? runId;
+  return (
+    <Page
+      title={title}
+      breadcrumb={
+        <>
+          <Link
+            className="breadcrumb-link"
+            to="/app/p/$projectId/experiments"
+            params={{ projectId }}
+          >
+            Experiments
+          </Link>
+          <span aria-hidden>/</span>
+          <span className="truncate">{title}</span>
+        </>
+      }
+      toolbar={run ? <RunFacts result={data} run={run} /> : undefined}
+    >
+      {data ? (
+        <div className="scroll">
+          <RunProgressView runId={runId} progress={progress} />
+          {data.metrics && data.metrics.details.length > 0 ? (
+            <section className="section">
+              <h2>Scores</h2>
+              <div className="cards">
+                {data.metrics.details.map((detail) => (
+                  <MetricCard key={`${detail.metricName} ${detail.eventName}`} detail={detail} />
+                ))}
+              </div>
+            </section>
+          ) : (
+            <p className="soft">No scores yet: an evaluator whose filters match makes them.</p>
+          )}
+          <RunDatapoints datapoints={data.datapoints} />
+        </div>
+      ) : error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="Computing the result" />
+      )}
+    </Page>
+  );
+}
+
+type RunFactsProps = { readonly result: RunResult; readonly run: Run };
+
+function RunFacts({ result: data, run }: RunFactsProps) {
+  return (
+    <KeyValue
+      isRow
+      items={[
+        {
+          label: "Status",
+          value: <Status tone={statusTones[run.status] ?? "neutral"}>{run.status}</Status>,
+        },
+        { label: "Dataset", value: run.datasetName ?? "–" },
+        { label: "Passed", value: data.passed.length },
+        { label: "Failed", value: data.failed.length },
+        {
+          label: "Created",
+          value: <Time value={run.createdAt && timestampMs(run.createdAt)} />,
+        },
+      ]}
+    />
+  );
+}

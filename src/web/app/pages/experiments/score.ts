@@ -1,0 +1,60 @@
+// Scores as people read them, and what a comparison says in plain words. Pure.
+
+import type { RunMetricComparison } from "../../../../../gen/waggle/v1/run_pb.js";
+import type { Tone } from "../../design/badge.tsx";
+
+export const statusTones: Readonly<Record<string, Tone>> = {
+  completed: "good",
+  running: "info",
+  scoring: "info",
+  pending: "neutral",
+  cancelling: "warn",
+  cancelled: "warn",
+  failed: "bad",
+};
+
+/** Three significant digits; a dash for an absent score. */
+export function formatScore(score: number | null | undefined): string {
+  if (score === undefined || score === null) return "–";
+  return String(Number(score.toPrecision(3)));
+}
+
+/**
+ * Says how two runs differ by a metric, such as `better by 0.08, 95 % CI 0.02 to 0.14, paired
+ * t-test, n = 120`.
+ */
+export function formatDifference({ pairedTest, better, difference }: RunMetricComparison): string {
+  if (!pairedTest) {
+    if (difference === undefined) return "nothing to compare";
+    return `differs by ${formatScore(difference)}; too few pairs for a test`;
+  }
+  const { meanDifference, lower, upper, confidenceLevel, test, n } = pairedTest;
+  const level = `${Math.round(confidenceLevel * 100)} % CI`;
+  const isBetter = better === "smaller" ? meanDifference < 0 : meanDifference > 0;
+  const word = meanDifference === 0 ? "the same on average" : isBetter ? "better by" : "worse by";
+  const size = meanDifference === 0 ? "" : ` ${formatScore(Math.abs(meanDifference))}`;
+  // The word says the direction, so a negative difference turns the bounds.
+  const isTurned = meanDifference < 0;
+  const [low, high] = isTurned ? [-upper, -lower] : [lower, upper];
+  return `${word}${size}, ${level} ${formatScore(low)} to ${formatScore(high)}, ${test}, n = ${n}`;
+}
+
+/** Says whether the difference may be chance. */
+export function isClear({ pairedTest }: RunMetricComparison): boolean {
+  return pairedTest !== undefined && (pairedTest.lower > 0 || pairedTest.upper < 0);
+}
+
+const binsCount = 12;
+
+/** Counts values in bins of equal width between the least and the greatest. */
+export function toBins(values: readonly number[]): readonly number[] {
+  if (values.length === 0) return [];
+  const least = values.reduce((a, b) => Math.min(a, b));
+  const width = (values.reduce((a, b) => Math.max(a, b)) - least) / binsCount;
+  const bins = Array.from({ length: binsCount }, () => 0);
+  for (const value of values) {
+    const at = width === 0 ? 0 : Math.min(binsCount - 1, Math.floor((value - least) / width));
+    bins[at] = (bins[at] ?? 0) + 1;
+  }
+  return bins;
+}

@@ -1,0 +1,58 @@
+// The parameters of a configuration as an editor holds them, and back; keys that it does not show
+// stay as they are.
+
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+
+export type PromptMessage = { readonly role: string; readonly text: string };
+
+export type PromptContent = {
+  readonly provider: string;
+  readonly model: string;
+  readonly messages: readonly PromptMessage[];
+  /** Hyperparameters as JSON. */
+  readonly parameters: string;
+};
+
+export const emptyContent: PromptContent = {
+  provider: "openai",
+  model: "",
+  messages: [{ role: "system", text: "" }],
+  parameters: "{}",
+};
+
+export const environments = ["dev", "staging", "prod"] as const;
+
+/** Returns what the editor shows of a configuration. */
+export function toContent(provider: string, parameters: JsonObject | undefined): PromptContent {
+  const { model, template, hyperparameters } = parameters ?? {};
+  return {
+    provider,
+    model: typeof model === "string" ? model : "",
+    messages: toMessages(template),
+    parameters: JSON.stringify(hyperparameters ?? {}, null, 2),
+  };
+}
+
+function toMessages(template: JsonValue | undefined): readonly PromptMessage[] {
+  if (typeof template === "string") return [{ role: "system", text: template }];
+  if (!Array.isArray(template)) return emptyContent.messages;
+  return template.flatMap((message) => {
+    if (typeof message !== "object" || message === null || Array.isArray(message)) return [];
+    const { role, content } = message;
+    const text = typeof content === "string" ? content : JSON.stringify(content ?? "");
+    return [{ role: typeof role === "string" ? role : "user", text }];
+  });
+}
+
+/** Returns the parameters to save. Throws a SyntaxError for hyperparameters that are not JSON. */
+export function toParameters(content: PromptContent, before: JsonObject = {}): JsonObject {
+  const template = content.messages.map(({ role, text }) => ({ role, content: text }));
+  const hyperparameters = JSON.parse(content.parameters || "{}") as JsonObject;
+  return { call_type: "chat", ...before, model: content.model, hyperparameters, template };
+}
+
+/** Names of the placeholders `{{ name }}` of the messages, in the order in which they stand. */
+export function variablesOf(messages: readonly PromptMessage[]): readonly string[] {
+  const found = messages.flatMap(({ text }) => [...text.matchAll(/\{\{\s*([\w.-]+)\s*\}\}/g)]);
+  return [...new Set(found.map(([, name]) => name ?? ""))];
+}

@@ -1,0 +1,46 @@
+// PromptDiff: what differs between two versions of a prompt, field by field; the template by lines.
+
+import { ConfigurationVersionService } from "../../../../../gen/waggle/v1/configuration_version_pb.js";
+import { useRpc } from "../../api/query.ts";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { TextDiff } from "../../design/text-diff.tsx";
+import { diffLines } from "../../design/diff-lines.ts";
+import { fromValue } from "../datasets/to-value.ts";
+
+export type PromptDiffProps = {
+  readonly promptId: string;
+  readonly from: string;
+  readonly to: string;
+};
+
+export function PromptDiff({ promptId, from, to }: PromptDiffProps) {
+  const { data, error, refetch } = useRpc(
+    ConfigurationVersionService.method.compareConfigurationVersions,
+    { id: promptId, version: from, other: to },
+    { keepsPrevious: true },
+  );
+  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!data?.data) return <Loading what="Comparing the versions" />;
+  const { changes } = data.data;
+  if (changes.length === 0) return <p className="soft">The two are the same.</p>;
+  return changes.map(({ field, before, after, lines }) => (
+    <section key={field} className="section" aria-label={field}>
+      <h3>
+        <code>{field}</code>
+      </h3>
+      <TextDiff
+        label={field}
+        lines={
+          lines.length > 0
+            ? lines.map(({ kind, text }) => ({ kind: kind as "same" | "added" | "removed", text }))
+            : diffLines(textOf(fromValue(before)), textOf(fromValue(after)))
+        }
+      />
+    </section>
+  ));
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,201 @@
+// PromptEditor: messages with their placeholders, model and parameters; saving makes a version.
+
+import { Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import {
+  type Configuration,
+  ConfigurationService,
+} from "../../../../../gen/waggle/v1/configuration_pb.js";
+import { ConfigurationVersionService } from "../../../../../gen/waggle/v1/configuration_version_pb.js";
+import { useRpcMutation } from "../../api/query.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button, IconButton } from "../../design/button.tsx";
+import { CodeEditor } from "../../design/code-editor.tsx";
+import { Field, Input, Select } from "../../design/input.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { parseObject } from "../datasets/json-text.ts";
+import {
+  type PromptContent,
+  type PromptMessage,
+  toContent,
+  toParameters,
+  variablesOf,
+} from "./prompt-content.ts";
+
+const roles = ["system", "user", "assistant"];
+
+export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
+  const saved = toContent(prompt.provider, prompt.parameters);
+  const [content, setContent] = useState(saved);
+  const [message, setMessage] = useState("");
+  const { method } = ConfigurationService;
+  const save = useRpcMutation(method.updateConfiguration, {
+    changes: [
+      method.getConfiguration,
+      method.listConfigurations,
+      ConfigurationVersionService.method.listConfigurationVersions,
+    ],
+    onDone: ({ modifiedCount }) => {
+      setMessage("");
+      const text = modifiedCount === 0 ? "Nothing differs: no new version." : "Saved as a version.";
+      showToast({ text, tone: "good" });
+    },
+  });
+  const { faults } = parseObject(content.parameters, {});
+  const isChanged = JSON.stringify(content) !== JSON.stringify(saved);
+  const submit = () => {
+    if (faults.length > 0) return;
+    save.mutate({
+      id: prompt.id,
+      provider: content.provider,
+      parameters: toParameters(content, prompt.parameters),
+      ...(message !== "" && { message }),
+    });
+  };
+  useCommands([{ id: "prompt.save", title: "Save the prompt", keys: "mod+s", run: submit }]);
+  const change = (part: Partial<PromptContent>) => setContent({ ...content, ...part });
+  return (
+    <div className="prompt-editor">
+      <Messages
+        messages={content.messages}
+        onChange={(messages) => change({ messages })}
+        onSubmit={submit}
+      />
+      <div className="form">
+        <Variables messages={content.messages} />
+        <Settings content={content} onChange={change} faults={faults} onSubmit={submit} />
+        <Field label="Why this change" hint="Kept with the version; may stay empty.">
+          {(ids) => (
+            <Input {...ids} value={message} onChange={({ target }) => setMessage(target.value)} />
+          )}
+        </Field>
+        {save.error ? <ErrorState error={save.error} isInline /> : null}
+        <Button
+          variant="primary"
+          disabled={!isChanged || faults.length > 0}
+          busyLabel={save.isPending && "Saving"}
+          onClick={submit}
+        >
+          {`Save after ${prompt.version}`}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+type MessagesProps = {
+  readonly messages: readonly PromptMessage[];
+  readonly onChange: (messages: readonly PromptMessage[]) => void;
+  readonly onSubmit: () => void;
+};
+
+function Messages({ messages, onChange, onSubmit }: MessagesProps) {
+  return (
+    <div className="form">
+      {messages.map(({ role, text }, index) => (
+        <section key={index} className="prompt-message" aria-label={`Message ${index + 1}`}>
+          <header>
+            <Select
+              isSmall
+              aria-label={`Role of message ${index + 1}`}
+              value={role}
+              options={[...new Set([...roles, role])].map((one) => ({ value: one, label: one }))}
+              onChange={(next) => onChange(messages.with(index, { role: next, text }))}
+            />
+            <IconButton
+              size="small"
+              label={`Remove message ${index + 1}`}
+              icon={<Trash2 />}
+              disabled={messages.length === 1}
+              onClick={() => onChange(messages.toSpliced(index, 1))}
+            />
+          </header>
+          <CodeEditor
+            label={`Text of message ${index + 1}`}
+            language="prompt"
+            value={text}
+            onSubmit={onSubmit}
+            onChange={(next) => onChange(messages.with(index, { role, text: next }))}
+          />
+        </section>
+      ))}
+      <div>
+        <Button
+          size="small"
+          icon={<Plus />}
+          onClick={() => onChange([...messages, { role: "user", text: "" }])}
+        >
+          Add message
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function Variables({ messages }: { readonly messages: readonly PromptMessage[] }) {
+  const variables = variablesOf(messages);
+  return (
+    <section className="section" aria-label="Variables">
+      <h2>Variables</h2>
+      <p className="badges" role="status">
+        {variables.length === 0 ? (
+          <span className="faint">None yet: write a name in double braces.</span>
+        ) : (
+          variables.map((name) => (
+            <Badge key={name} tone="accent">
+              {name}
+            </Badge>
+          ))
+        )}
+      </p>
+    </section>
+  );
+}
+
+type SettingsProps = {
+  readonly content: PromptContent;
+  readonly onChange: (part: Partial<PromptContent>) => void;
+  readonly faults: ReturnType<typeof parseObject>["faults"];
+  readonly onSubmit: () => void;
+};
+
+function Settings({ content, onChange, faults, onSubmit }: SettingsProps) {
+  return (
+    <>
+      <div className="form-row">
+        <Field label="Provider">
+          {(ids) => (
+            <Input
+              {...ids}
+              value={content.provider}
+              onChange={({ target }) => onChange({ provider: target.value })}
+            />
+          )}
+        </Field>
+        <Field label="Model">
+          {(ids) => (
+            <Input
+              {...ids}
+              value={content.model}
+              onChange={({ target }) => onChange({ model: target.value })}
+            />
+          )}
+        </Field>
+      </div>
+      <section className="section">
+        <h2>Parameters</h2>
+        <CodeEditor
+          label="Parameters"
+          language="json"
+          linesMax={10}
+          value={content.parameters}
+          faults={faults}
+          onSubmit={onSubmit}
+          onChange={(parameters) => onChange({ parameters })}
+        />
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+// One prompt: its editor, its versions, and how programs call it.
+
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Play, Trash2 } from "lucide-react";
+import { useState } from "react";
+import {
+  type Configuration,
+  ConfigurationService,
+} from "../../../../../gen/waggle/v1/configuration_pb.js";
+import { pageAddress } from "../../api/project.ts";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Button, IconButton } from "../../design/button.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { Tabs } from "../../design/tabs.tsx";
+import { Page } from "../../shell/page.tsx";
+import { useSearchChange } from "../../shell/search.ts";
+import { PromptEditor } from "./prompt-editor.tsx";
+import { PromptUse } from "./prompt-use.tsx";
+import { PromptVersions } from "./prompt-versions.tsx";
+import { promptRoute, type PromptSearch } from "./route.tsx";
+import "../../design/layout.css";
+import "./prompts.css";
+
+export function PromptPage() {
+  const { promptId } = promptRoute.useParams();
+  const { data, error, refetch } = useRpc(ConfigurationService.method.getConfiguration, {
+    id: promptId,
+  });
+  if (data) return <PromptContentPage key={promptId} prompt={data} />;
+  return (
+    <Page title="Prompt">
+      {error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="Loading the prompt" />
+      )}
+    </Page>
+  );
+}
+
+function PromptContentPage({ prompt }: { readonly prompt: Configuration }) {
+  const { projectId } = promptRoute.useParams();
+  const { tab } = promptRoute.useSearch();
+  const setSearch = useSearchChange<PromptSearch>();
+  const [isDeleting, setDeleting] = useState(false);
+  return (
+    <Page
+      title={prompt.name}
+      breadcrumb={
+        <>
+          <Link className="breadcrumb-link" to="/app/p/$projectId/prompts" params={{ projectId }}>
+            Prompts
+          </Link>
+          <span aria-hidden>/</span>
+          <span className="truncate">{prompt.name}</span>
+        </>
+      }
+      actions={
+        <>
+          <Button asChild size="small" icon={<Play />}>
+            <Link to={pageAddress(projectId, "playground")} search={{ prompt: prompt.id } as never}>
+              Open in playground
+            </Link>
+          </Button>
+          <IconButton
+            size="small"
+            label="Delete prompt"
+            icon={<Trash2 />}
+            onClick={() => setDeleting(true)}
+          />
+        </>
+      }
+    >
+      <div className="scroll prompt-page">
+        <Tabs
+          label="Views of the prompt"
+          value={tab ?? "edit"}
+          onChange={(next) =>
+            setSearch({ tab: next === "versions" || next === "use" ? next : undefined })
+          }
+          tabs={[
+            { value: "edit", label: "Editor", content: <PromptEditor prompt={prompt} /> },
+            { value: "versions", label: "Versions", content: <PromptVersions prompt={prompt} /> },
+            { value: "use", label: "Use", content: <PromptUse prompt={prompt} /> },
+          ]}
+        />
+      </div>
+      {isDeleting ? <DeletePrompt prompt={prompt} onClose={() => setDeleting(false)} /> : null}
+    </Page>
+  );
+}
+
+type DeletePromptProps = { readonly prompt: Configuration; readonly onClose: () => void };
+
+function DeletePrompt({ prompt, onClose }: DeletePromptProps) {
+  const { projectId } = promptRoute.useParams();
+  const navigate = useNavigate();
+  const remove = useRpcMutation(ConfigurationService.method.deleteConfiguration, {
+    changes: [ConfigurationService.method.listConfigurations],
+    onDone: () => void navigate({ to: "/app/p/$projectId/prompts", params: { projectId } }),
+  });
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title="Delete this prompt?"
+      description="Programs that call it fail from now on. Recorded events keep its id and version."
+      action="Delete prompt"
+      busyLabel="Deleting"
+      typedName={prompt.name}
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ id: prompt.id })}
+    />
+  );
+}

@@ -1,0 +1,112 @@
+// PromptVersions: the versions of a prompt, deployed by one choice, and what differs between two.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Rocket } from "lucide-react";
+import {
+  type Configuration,
+  ConfigurationService,
+} from "../../../../../gen/waggle/v1/configuration_pb.js";
+import {
+  type ConfigurationVersion,
+  ConfigurationVersionService,
+} from "../../../../../gen/waggle/v1/configuration_version_pb.js";
+import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { Select } from "../../design/input.tsx";
+import { Menu } from "../../design/menu.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { showToast } from "../../design/toast.tsx";
+import { Time } from "../../design/values.tsx";
+import { useSearchChange } from "../../shell/search.ts";
+import { environments } from "./prompt-content.ts";
+import { PromptDiff } from "./prompt-diff.tsx";
+import { promptRoute, type PromptSearch } from "./route.tsx";
+
+const { listConfigurationVersions, deployConfigurationVersion } =
+  ConfigurationVersionService.method;
+
+export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
+  const { from, to } = promptRoute.useSearch();
+  const choose = useSearchChange<PromptSearch>();
+  const { data, error, refetch } = useRpc(listConfigurationVersions, { id: prompt.id });
+  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading what="Loading versions" />;
+  const versions = data.data.toReversed();
+  const newer = to ?? versions[0]?.name;
+  const older = from ?? versions[1]?.name;
+  const options = versions.map(({ name }) => ({ value: name, label: name }));
+  return (
+    <div className="form">
+      <ol>
+        {versions.map((version) => (
+          <VersionRow key={version.name} promptId={prompt.id} version={version} />
+        ))}
+      </ol>
+      {newer === undefined || older === undefined ? (
+        <p className="soft">There is one version. Save a change, and both can be compared here.</p>
+      ) : (
+        <section className="section">
+          <h2>What differs</h2>
+          <div className="form-row">
+            <Select
+              aria-label="From version"
+              value={older}
+              options={options}
+              onChange={(value) => choose({ from: value })}
+            />
+            <Select
+              aria-label="To version"
+              value={newer}
+              options={options}
+              onChange={(value) => choose({ to: value })}
+            />
+          </div>
+          <PromptDiff promptId={prompt.id} from={older} to={newer} />
+        </section>
+      )}
+    </div>
+  );
+}
+
+type VersionRowProps = { readonly promptId: string; readonly version: ConfigurationVersion };
+
+function VersionRow({ promptId, version }: VersionRowProps) {
+  const deploy = useRpcMutation(deployConfigurationVersion, {
+    changes: [
+      listConfigurationVersions,
+      ConfigurationService.method.getConfiguration,
+      ConfigurationService.method.listConfigurations,
+    ],
+    onDone: () => showToast({ text: `${version.name} was deployed.`, tone: "good" }),
+  });
+  return (
+    <li className="version-row">
+      <span className="badges">
+        <b>{version.name}</b>
+        {version.env.map((name) => (
+          <Badge key={name} tone={name === "prod" ? "good" : "neutral"}>
+            {name}
+          </Badge>
+        ))}
+      </span>
+      <span className="soft truncate" title={version.message}>
+        <Time value={version.date && timestampMs(version.date)} /> {version.message}
+      </span>
+      <Menu
+        align="end"
+        trigger={
+          <Button size="small" icon={<Rocket />} busyLabel={deploy.isPending && "Deploying"}>
+            Deploy {version.name}
+          </Button>
+        }
+        items={environments.map((env) => ({
+          label: env,
+          isDisabled: version.env.includes(env),
+          onSelect: () => deploy.mutate({ id: promptId, version: version.name, env }),
+        }))}
+      />
+      {deploy.error ? <ErrorState error={deploy.error} isInline /> : null}
+    </li>
+  );
+}

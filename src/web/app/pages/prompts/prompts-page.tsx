@@ -1,0 +1,138 @@
+// The saved prompts of a project, with the environments where a version is deployed.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useNavigate } from "@tanstack/react-router";
+import { MessageSquareText, Plus } from "lucide-react";
+import { useCallback, useState } from "react";
+import {
+  type Configuration,
+  ConfigurationService,
+} from "../../../../../gen/waggle/v1/configuration_pb.js";
+import { useRpc } from "../../api/query.ts";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { Select } from "../../design/input.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Identifier, Time } from "../../design/values.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { useSearchChange } from "../../shell/search.ts";
+import { NewPromptDialog } from "./new-prompt-dialog.tsx";
+import { environments, toContent } from "./prompt-content.ts";
+import { promptsRoute, type PromptsSearch } from "./route.tsx";
+import "./prompts.css";
+
+const columns: readonly Column<Configuration>[] = [
+  {
+    id: "name",
+    header: "Prompt",
+    width: 200,
+    grow: 1,
+    sortValue: ({ name }) => name,
+    cell: ({ name }) => <span className="truncate">{name}</span>,
+  },
+  {
+    id: "environments",
+    header: "Deployed in",
+    width: 190,
+    cell: ({ env }) =>
+      env.length === 0 ? <span className="faint">nowhere</span> : <Environments names={env} />,
+  },
+  {
+    id: "model",
+    header: "Model",
+    width: 190,
+    cell: ({ provider, parameters }) => (
+      <span className="truncate">{`${provider}/${toContent(provider, parameters).model}`}</span>
+    ),
+  },
+  { id: "version", header: "Version", width: 80, align: "end", cell: ({ version }) => version },
+  {
+    id: "changed",
+    header: "Changed",
+    width: 96,
+    sortValue: ({ updatedAt }) => updatedAt && timestampMs(updatedAt),
+    cell: ({ updatedAt }) => <Time value={updatedAt && timestampMs(updatedAt)} />,
+  },
+  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+];
+
+function Environments({ names }: { readonly names: readonly string[] }) {
+  return (
+    <span className="badges">
+      {names.map((name) => (
+        <Badge key={name} tone={name === "prod" ? "good" : "neutral"}>
+          {name}
+        </Badge>
+      ))}
+    </span>
+  );
+}
+
+export function PromptsPage() {
+  const { projectId } = promptsRoute.useParams();
+  const { env = "" } = promptsRoute.useSearch();
+  const navigate = useNavigate();
+  const setSearch = useSearchChange<PromptsSearch>();
+  const [isCreating, setCreating] = useState(false);
+  const { data, error, refetch } = useRpc(
+    ConfigurationService.method.listConfigurations,
+    env === "" ? {} : { env },
+    { keepsPrevious: true },
+  );
+  const open = useCallback(
+    (promptId: string) =>
+      void navigate({ to: "/app/p/$projectId/prompts/$promptId", params: { projectId, promptId } }),
+    [navigate, projectId],
+  );
+  useCommands([
+    { id: "prompts.create", title: "Create a prompt", keys: "n", run: () => setCreating(true) },
+  ]);
+  const create = (
+    <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+      Create prompt
+    </Button>
+  );
+  return (
+    <Page
+      title="Prompts"
+      actions={create}
+      toolbar={
+        <Select
+          isSmall
+          aria-label="Environment"
+          value={env}
+          options={[
+            { value: "", label: "All environments" },
+            ...environments.map((name) => ({ value: name, label: `Deployed in ${name}` })),
+          ]}
+          onChange={(next) => setSearch({ env: next === "" ? undefined : next })}
+        />
+      }
+    >
+      {data ? (
+        <Table
+          label="Prompts"
+          isMain
+          widthsKey="prompts"
+          columns={columns}
+          rows={data.configurations}
+          idOf={({ id }) => id}
+          onOpen={({ id }) => open(id)}
+          empty={
+            <EmptyState icon={<MessageSquareText />} title="No prompts here" action={create}>
+              A prompt keeps messages, model and parameters with every version, so that programs
+              call it by name and you deploy it without a release.
+            </EmptyState>
+          }
+        />
+      ) : error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="Loading prompts" />
+      )}
+      {isCreating ? <NewPromptDialog onClose={() => setCreating(false)} onCreated={open} /> : null}
+    </Page>
+  );
+}

@@ -1,0 +1,117 @@
+// QueueDialog: makes a queue, or changes one.
+
+import { useState } from "react";
+import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
+import { useRpcMutation } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { FilterBar } from "../../design/filter-bar.tsx";
+import { type FilterRow, parseFilters, toMessage } from "../../design/filters.ts";
+import { Field, Input, Switch, TextArea } from "../../design/input.tsx";
+import { Dialog } from "../../design/overlay.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { useEventFields } from "../datasets/event-fields.ts";
+import { fromValue } from "../datasets/to-value.ts";
+import "../../design/layout.css";
+
+export type QueueDialogProps = {
+  /** The queue to change; without it a new one is made. */
+  readonly queue?: Queue;
+  readonly onClose: () => void;
+  readonly onSaved: (queueId: string) => void;
+};
+
+export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
+  const [name, setName] = useState(queue?.name ?? "");
+  const [description, setDescription] = useState(queue?.description ?? "");
+  const [reviewers, setReviewers] = useState(String(queue?.reviewersPerEvent ?? 1));
+  const [enabled, setEnabled] = useState(queue?.enabled ?? true);
+  const [filters, setFilters] = useState(() => filtersOf(queue));
+  const fields = useEventFields();
+  const { listQueues, getQueue, createQueue, updateQueue } = QueueService.method;
+  const options = {
+    changes: [listQueues, getQueue],
+    onDone: (answer: { readonly queue?: Queue | undefined }) => {
+      if (answer.queue) onSaved(answer.queue.id);
+    },
+  };
+  const create = useRpcMutation(createQueue, options);
+  const update = useRpcMutation(updateQueue, options);
+  const submit = () => {
+    const content = {
+      name,
+      description,
+      enabled,
+      reviewersPerEvent: Number(reviewers),
+      filters: { filterArray: filters.map(toMessage) },
+    };
+    if (queue) update.mutate({ id: queue.id, ...content });
+    else create.mutate(content);
+  };
+  const error = create.error ?? update.error;
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={queue ? "Change queue" : "Create queue"}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={name.trim() === ""}
+            busyLabel={(create.isPending || update.isPending) && "Saving"}
+            onClick={submit}
+          >
+            {queue ? "Save queue" : "Create queue"}
+          </Button>
+        </>
+      }
+    >
+      <div className="form">
+        <Field label="Name">
+          {(ids) => (
+            <Input {...ids} value={name} onChange={({ target }) => setName(target.value)} />
+          )}
+        </Field>
+        <Field label="Description" hint="What reviewers are to look at.">
+          {(ids) => (
+            <TextArea
+              {...ids}
+              value={description}
+              onChange={({ target }) => setDescription(target.value)}
+            />
+          )}
+        </Field>
+        <Field label="Reviewers an event" hint="1 to 10; with two or more, agreement is computed.">
+          {(ids) => (
+            <Input
+              {...ids}
+              type="number"
+              min={1}
+              max={10}
+              value={reviewers}
+              onChange={({ target }) => setReviewers(target.value)}
+            />
+          )}
+        </Field>
+        <section className="section" aria-label="Filters">
+          <h2>Events that come in</h2>
+          <FilterBar filters={filters} fields={fields} onChange={setFilters} />
+          <p className="faint">Without a filter no event comes in by itself.</p>
+        </section>
+        <Switch label="Take new events" checked={enabled} onChange={setEnabled} />
+        {error ? <ErrorState error={error} isInline /> : null}
+      </div>
+    </Dialog>
+  );
+}
+
+function filtersOf(queue: Queue | undefined): readonly FilterRow[] {
+  const rows = (queue?.filters?.filterArray ?? []).map(({ field, operator, value, type }) => ({
+    field,
+    operator,
+    ...(value && { value: fromValue(value) }),
+    ...(type !== undefined && { type }),
+  }));
+  return parseFilters({ filters: rows }).filters ?? [];
+}

@@ -1,0 +1,185 @@
+// One queue: how far it is, its events, and how far the reviewers agree.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Pencil, Play, Trash2 } from "lucide-react";
+import { useCallback, useMemo, useState } from "react";
+import { type QueueItem, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
+import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { Status } from "../../design/badge.tsx";
+import { Button, IconButton } from "../../design/button.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Identifier, Time } from "../../design/values.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { QueueAgreementView } from "./queue-agreement.tsx";
+import { QueueDialog } from "./queue-dialog.tsx";
+import { QueueProgressView } from "./queue-progress.tsx";
+import { queueRoute } from "./route.tsx";
+import "../../design/layout.css";
+import "./queues.css";
+
+const tones = { completed: "good", claimed: "info" } as const;
+
+const columns: readonly Column<QueueItem>[] = [
+  {
+    id: "state",
+    header: "State",
+    width: 110,
+    cell: ({ state }) => (
+      <Status tone={tones[state as keyof typeof tones] ?? "neutral"}>{state}</Status>
+    ),
+  },
+  {
+    id: "event",
+    header: "Event",
+    width: 180,
+    grow: 1,
+    cell: ({ eventId }) => <Identifier value={eventId} />,
+  },
+  {
+    id: "reviewers",
+    header: "Reviewers",
+    width: 180,
+    grow: 1,
+    cell: ({ reviews }) => (
+      <span className="truncate">{reviews.map(({ name }) => name).join(", ") || "–"}</span>
+    ),
+  },
+  {
+    id: "added",
+    header: "Came in",
+    width: 96,
+    cell: ({ addedAt }) => <Time value={addedAt && timestampMs(addedAt)} />,
+  },
+];
+
+export function QueuePage() {
+  const { projectId, queueId } = queueRoute.useParams();
+  const navigate = useNavigate();
+  const [dialog, setDialog] = useState<"edit" | "delete">();
+  const queue = useRpc(QueueService.method.getQueue, { id: queueId }).data;
+  const title = queue?.name ?? "Queue";
+  const annotate = () =>
+    void navigate({
+      to: "/app/p/$projectId/queues/$queueId/annotate",
+      params: { projectId, queueId },
+    });
+  useCommands([{ id: "queue.annotate", title: "Review events", keys: "r", run: annotate }]);
+  return (
+    <Page
+      title={title}
+      breadcrumb={
+        <>
+          <Link className="breadcrumb-link" to="/app/p/$projectId/queues" params={{ projectId }}>
+            Queues
+          </Link>
+          <span aria-hidden>/</span>
+          <span className="truncate">{title}</span>
+        </>
+      }
+      actions={
+        <>
+          <Button size="small" variant="primary" icon={<Play />} onClick={annotate}>
+            Review
+          </Button>
+          <IconButton
+            size="small"
+            label="Change queue"
+            icon={<Pencil />}
+            onClick={() => setDialog("edit")}
+          />
+          <IconButton
+            size="small"
+            label="Delete queue"
+            icon={<Trash2 />}
+            onClick={() => setDialog("delete")}
+          />
+        </>
+      }
+    >
+      <div className="scroll">
+        <QueueItems queueId={queueId} />
+        <QueueAgreementView queueId={queueId} />
+      </div>
+      {dialog === "edit" && queue ? (
+        <QueueDialog
+          queue={queue}
+          onClose={() => setDialog(undefined)}
+          onSaved={() => setDialog(undefined)}
+        />
+      ) : null}
+      {dialog === "delete" ? (
+        <DeleteQueue queueId={queueId} name={title} onClose={() => setDialog(undefined)} />
+      ) : null}
+    </Page>
+  );
+}
+
+function QueueItems({ queueId }: { readonly queueId: string }) {
+  const pages = useRpcPages(
+    QueueService.method.listQueueItems,
+    { id: queueId, limit: 200 },
+    { cursorOf: ({ nextCursor }) => nextCursor, refreshMs: 5_000 },
+  );
+  const { fetchNextPage } = pages;
+  const rows = useMemo(() => pages.data?.pages.flatMap(({ items }) => items), [pages.data]);
+  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const progress = pages.data?.pages[0]?.progress;
+  if (pages.error && !rows) {
+    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
+  }
+  if (!rows) return <Loading what="Loading the events" />;
+  return (
+    <section className="section">
+      {progress ? <QueueProgressView progress={progress} /> : null}
+      <div className="queue-items">
+        <Table
+          label="Events of the queue"
+          isMain
+          columns={columns}
+          rows={rows}
+          idOf={({ eventId }) => eventId}
+          onMore={pages.hasNextPage ? readMore : undefined}
+          isLoadingMore={pages.isFetchingNextPage}
+          empty={
+            <p className="soft scroll">
+              No events yet. Those that match the filters come in within seconds of being sent.
+            </p>
+          }
+        />
+      </div>
+    </section>
+  );
+}
+
+type DeleteQueueProps = {
+  readonly queueId: string;
+  readonly name: string;
+  readonly onClose: () => void;
+};
+
+function DeleteQueue({ queueId, name, onClose }: DeleteQueueProps) {
+  const { projectId } = queueRoute.useParams();
+  const navigate = useNavigate();
+  const remove = useRpcMutation(QueueService.method.deleteQueue, {
+    changes: [QueueService.method.listQueues],
+    onDone: () => void navigate({ to: "/app/p/$projectId/queues", params: { projectId } }),
+  });
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title="Delete this queue?"
+      description="Open claims end. The scores that people gave stay on the events."
+      action="Delete queue"
+      busyLabel="Deleting"
+      typedName={name}
+      isBusy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ id: queueId })}
+    />
+  );
+}

@@ -1,0 +1,120 @@
+// The annotation queues of a project.
+
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useNavigate } from "@tanstack/react-router";
+import { ListChecks, Plus } from "lucide-react";
+import { useCallback, useState } from "react";
+import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc } from "../../api/query.ts";
+import { Status } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { type Column, Table } from "../../design/table.tsx";
+import { Count, Identifier, Time } from "../../design/values.tsx";
+import { useCommands } from "../../shell/commands.ts";
+import { Page } from "../../shell/page.tsx";
+import { QueueDialog } from "./queue-dialog.tsx";
+
+const columns: readonly Column<Queue>[] = [
+  {
+    id: "name",
+    header: "Queue",
+    width: 200,
+    grow: 1,
+    sortValue: ({ name }) => name,
+    cell: ({ name }) => <span className="truncate">{name}</span>,
+  },
+  {
+    id: "state",
+    header: "New events",
+    width: 120,
+    cell: ({ enabled, filters }) =>
+      enabled && (filters?.filterArray.length ?? 0) > 0 ? (
+        <Status tone="good">come in</Status>
+      ) : (
+        <Status>by hand</Status>
+      ),
+  },
+  {
+    id: "waiting",
+    header: "Waiting",
+    width: 90,
+    align: "end",
+    cell: ({ id }) => <QueueCount queueId={id} state="pending" />,
+  },
+  {
+    id: "done",
+    header: "Completed",
+    width: 100,
+    align: "end",
+    cell: ({ id }) => <QueueCount queueId={id} state="completed" />,
+  },
+  {
+    id: "reviewers",
+    header: "Reviewers an event",
+    width: 150,
+    align: "end",
+    cell: ({ reviewersPerEvent }) => <span className="numeric">{reviewersPerEvent}</span>,
+  },
+  {
+    id: "created",
+    header: "Created",
+    width: 96,
+    cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
+  },
+  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+];
+
+type QueueCountProps = { readonly queueId: string; readonly state: "pending" | "completed" };
+
+function QueueCount({ queueId, state }: QueueCountProps) {
+  const { data } = useRpc(QueueService.method.listQueueItems, { id: queueId, limit: 1 });
+  return <Count value={data?.progress?.[state]} />;
+}
+
+export function QueuesPage() {
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const [isCreating, setCreating] = useState(false);
+  const { data, error, refetch } = useRpc(QueueService.method.listQueues, {});
+  const open = useCallback(
+    (queueId: string) =>
+      void navigate({ to: "/app/p/$projectId/queues/$queueId", params: { projectId, queueId } }),
+    [navigate, projectId],
+  );
+  useCommands([
+    { id: "queues.create", title: "Create a queue", keys: "n", run: () => setCreating(true) },
+  ]);
+  const create = (
+    <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+      Create queue
+    </Button>
+  );
+  return (
+    <Page title="Queues" actions={create}>
+      {data ? (
+        <Table
+          label="Queues"
+          isMain
+          widthsKey="queues"
+          columns={columns}
+          rows={data.queues}
+          idOf={({ id }) => id}
+          onOpen={({ id }) => open(id)}
+          empty={
+            <EmptyState icon={<ListChecks />} title="No queues yet" action={create}>
+              A queue holds events that people score. Events that match its filters come in by
+              themselves.
+            </EmptyState>
+          }
+        />
+      ) : error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="Loading queues" />
+      )}
+      {isCreating ? <QueueDialog onClose={() => setCreating(false)} onSaved={open} /> : null}
+    </Page>
+  );
+}

@@ -1,0 +1,41 @@
+// What a person may choose for a metric, by its number key. Pure.
+
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
+
+export type Choice = { readonly label: string; readonly value: JsonValue };
+
+const scaleDefault = 5;
+/** Number keys that there are. */
+const choicesMax = 9;
+
+/** Returns the choices of a metric; none where the score is typed. */
+export function choicesOf({ returnType, categories, scale }: Metric): readonly Choice[] {
+  switch (returnType) {
+    case "boolean":
+      return [
+        { label: "Yes", value: true },
+        { label: "No", value: false },
+      ];
+    case "categorical":
+      return categories.map(({ category }) => ({ label: category, value: category }));
+    case "float": {
+      const greatest = scale ?? scaleDefault;
+      if (greatest > choicesMax) return [];
+      return Array.from({ length: greatest }, (_, index) => ({
+        label: String(index + 1),
+        value: index + 1,
+      }));
+    }
+    default:
+      return [];
+  }
+}
+
+/** Returns the score that was typed; undefined where it is none. */
+export function parseScore({ returnType }: Metric, text: string): JsonValue | undefined {
+  if (text.trim() === "") return undefined;
+  if (returnType !== "float") return text;
+  const number = Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}

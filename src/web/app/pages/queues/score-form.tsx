@@ -1,0 +1,132 @@
+// ScoreForm: one field a metric. Number keys choose, j and k move, Enter completes, s skips.
+
+import type { JsonValue } from "@bufbuild/protobuf";
+import { useState } from "react";
+import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+import { Button } from "../../design/button.tsx";
+import { Input } from "../../design/input.tsx";
+import { Keys } from "../../design/keys.tsx";
+import { ErrorState } from "../../design/states.tsx";
+import { type Command, useCommands } from "../../shell/commands.ts";
+import { toValue, type Value } from "../datasets/to-value.ts";
+import { choicesOf, parseScore } from "./score-choices.ts";
+
+export type Score = { readonly metric: string; readonly value: Value };
+
+export type ScoreFormProps = {
+  readonly metrics: readonly Metric[];
+  readonly isBusy: boolean;
+  readonly error: ApiError | null;
+  readonly onSkip: () => void;
+  readonly onComplete: (scores: Score[]) => void;
+};
+
+export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreFormProps) {
+  const [active, setActive] = useState(0);
+  const [scores, setScores] = useState<Readonly<Record<string, JsonValue | undefined>>>({});
+  const given = metrics.flatMap(({ id }) => {
+    const value = scores[id];
+    return value === undefined ? [] : [{ metric: id, value: toValue(value) }];
+  });
+  const set = (metric: Metric, value: JsonValue | undefined) =>
+    setScores((before) => ({ ...before, [metric.id]: value }));
+  const submit = () => {
+    if (given.length > 0 && !isBusy) onComplete(given);
+  };
+  const move = (step: number) =>
+    setActive(Math.min(metrics.length - 1, Math.max(0, active + step)));
+  const choose = (index: number) => {
+    const metric = metrics[active];
+    const choice = metric && choicesOf(metric)[index];
+    if (metric && choice) set(metric, choice.value);
+  };
+  const numbers = Array.from({ length: 9 }, (_, index): Command => ({
+    id: `review.choose-${index + 1}`,
+    title: `Choose ${index + 1}`,
+    keys: String(index + 1),
+    isKeyOnly: true,
+    run: () => choose(index),
+  }));
+  useCommands([
+    { id: "review.next", title: "Next field", keys: "j", isKeyOnly: true, run: () => move(1) },
+    { id: "review.back", title: "Field before", keys: "k", isKeyOnly: true, run: () => move(-1) },
+    { id: "review.complete", title: "Complete, claim the next", keys: "enter", run: submit },
+    { id: "review.skip", title: "Release the event", keys: "s", run: onSkip },
+    ...numbers,
+  ]);
+  return (
+    <form
+      aria-label="Scores"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      {metrics.map((metric, index) => (
+        <ScoreField
+          key={metric.id}
+          metric={metric}
+          value={scores[metric.id]}
+          isActive={index === active}
+          onActivate={() => setActive(index)}
+          onChange={(value) => set(metric, value)}
+        />
+      ))}
+      {error ? <ErrorState error={error} isInline /> : null}
+      <div className="drawer-actions">
+        <Button onClick={onSkip}>
+          Release <Keys keys="s" />
+        </Button>
+        <Button
+          type="submit"
+          variant="primary"
+          disabled={given.length === 0}
+          busyLabel={isBusy && "Saving"}
+        >
+          Complete <Keys keys="enter" />
+        </Button>
+      </div>
+      <p className="faint" role="status">{`${given.length} of ${metrics.length} given`}</p>
+    </form>
+  );
+}
+
+type ScoreFieldProps = {
+  readonly metric: Metric;
+  readonly value: JsonValue | undefined;
+  readonly isActive: boolean;
+  readonly onActivate: () => void;
+  readonly onChange: (value: JsonValue | undefined) => void;
+};
+
+function ScoreField({ metric, value, isActive, onActivate, onChange }: ScoreFieldProps) {
+  const choices = choicesOf(metric);
+  return (
+    <fieldset className="score-field" data-active={isActive} onFocus={onActivate}>
+      <legend>{metric.name}</legend>
+      <p className="soft">{metric.criteria}</p>
+      {choices.length === 0 ? (
+        <Input
+          aria-label={metric.name}
+          inputMode={metric.returnType === "float" ? "decimal" : "text"}
+          onChange={({ target }) => onChange(parseScore(metric, target.value))}
+        />
+      ) : (
+        <div className="score-choices">
+          {choices.map((choice, index) => (
+            <Button
+              key={choice.label}
+              size="small"
+              aria-pressed={value === choice.value}
+              variant={value === choice.value ? "primary" : "secondary"}
+              onClick={() => onChange(choice.value)}
+            >
+              {choice.label} <Keys keys={String(index + 1)} />
+            </Button>
+          ))}
+        </div>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,130 @@
+// Datasets in a real browser: made, filled by hand, from a file and from events, read and exported.
+
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApp, type TestApp } from "./support/app.ts";
+import { seedSessions } from "./support/seed.ts";
+
+let maybeApp: TestApp | undefined;
+let app: TestApp;
+let datasetId: string;
+
+async function post(path: string, body: unknown): Promise<Record<string, never>> {
+  const response = await fetch(app.service.url + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${app.service.projectKey}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBeLessThan(300);
+  return (await response.json()) as Record<string, never>;
+}
+
+beforeAll(async () => {
+  maybeApp = await startApp();
+  if (!maybeApp) return;
+  app = maybeApp;
+  await seedSessions({ url: app.service.url, key: app.service.projectKey, sessions: 8 });
+  const made = await post("/v1/datasets", { name: "Orders", description: "Questions of buyers" });
+  datasetId = (made["result"] as { insertedId: string } | undefined)?.insertedId ?? "";
+  await post(`/v1/datasets/${datasetId}/datapoints`, {
+    data: [
+      { question: "Where is my order 4711?", answer: "On its way." },
+      { question: "<script>alert(1)</script> שלום 😀", answer: "x".repeat(2_000) },
+    ],
+    mapping: { inputs: ["question"], ground_truth: ["answer"] },
+  });
+});
+
+afterAll(async () => {
+  await maybeApp?.stop();
+});
+
+beforeEach(({ skip }) => {
+  if (!maybeApp) skip("there is no browser on this machine");
+});
+
+const path = (rest = ""): string => `/app/p/${app.service.projectId}/datasets${rest}`;
+
+describe("datasets", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("are listed and read, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open(path(), look);
+    await page.getByRole("row").filter({ hasText: "Orders" }).waitFor();
+    await picture("datasets");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("row").filter({ hasText: "Orders" }).click();
+    await page.getByRole("row").filter({ hasText: "4711" }).waitFor();
+    await picture("dataset");
+    expect(await findings()).toEqual([]);
+    await page.getByRole("row").filter({ hasText: "4711" }).click();
+    await page.getByRole("button", { name: "Save datapoint" }).waitFor();
+    await page.locator(".drawer .cm-content, .drawer [role=textbox]").first().waitFor();
+    await picture("datapoint");
+    expect(await findings()).toEqual([]);
+
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("are made and filled from a file, and a refused row is named", async () => {
+    const { page, faults, picture } = await app.open(path());
+    await page.getByRole("button", { name: "Create dataset" }).first().click();
+    await page.getByLabel("Name").fill("From a file");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "No datapoints yet" }).waitFor();
+    await picture("dataset-empty");
+    const choose = async (name: string, text: string): Promise<void> => {
+      const buffer = Buffer.from(text);
+      await page.getByLabel("File", { exact: true }).setInputFiles({ name, mimeType: "", buffer });
+      await page.getByRole("button", { name: "Import file" }).click();
+    };
+
+    await page.getByRole("button", { name: "Import a file" }).click();
+    await choose("bad.jsonl", '{"inputs": {"q": "one"}}\n{"inputs": 5}\n');
+    await page.getByRole("alert").filter({ hasText: "2" }).waitFor();
+    await picture("dataset-import-refused");
+    await choose("good.csv", "question,answer\nOne?,1\nTwo?,2\n");
+    await page.getByRole("alert").waitFor();
+    await page.getByRole("checkbox", { name: /Name the columns/ }).click();
+    await page.getByLabel("Columns that become inputs").fill("question");
+    await page.getByLabel("Columns that become the ground truth").fill("answer");
+    await page.getByRole("button", { name: "Import file" }).click();
+
+    await page.getByText("2 added, 0 changed, 0 as they were").waitFor();
+    await picture("dataset-imported");
+    await page.getByRole("button", { name: "Close", exact: true }).last().click();
+    await page.getByRole("row").filter({ hasText: "Two?" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("take events that match, and are exported with them", async () => {
+    const { page, faults, findings, picture } = await app.open(path(`/${datasetId}`));
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Add from events" }).click();
+    const add = page.getByRole("button", { name: /^Add [1-9]\d* events$/ });
+    await add.waitFor();
+    await picture("dataset-from-events");
+    expect(await findings()).toEqual([]);
+    await add.click();
+    await page.getByText(/datapoints were added/).waitFor();
+
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Export" }).click();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export dataset" }).click();
+    const file = await readFile(await (await download).path(), "utf8");
+
+    expect(file).toContain("4711");
+    expect(file).toContain("Where is my order");
+    await page.getByText("Versions").click();
+    await page.getByRole("row").filter({ hasText: "v2" }).waitFor();
+    await picture("dataset-versions");
+    expect(faults).toEqual([]);
+  });
+});

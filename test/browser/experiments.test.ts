@@ -1,0 +1,128 @@
+// Experiments in a real browser: the list of runs, a result, and the comparison of two runs.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApp, type TestApp } from "./support/app.ts";
+
+let maybeApp: TestApp | undefined;
+let app: TestApp;
+
+const datapoints = 12;
+
+async function post(path: string, body: unknown): Promise<unknown> {
+  const response = await fetch(app.service.url + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${app.service.projectKey}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(body),
+  });
+  expect(response.status, await response.clone().text()).toBeLessThan(300);
+  return response.json();
+}
+
+beforeAll(async () => {
+  maybeApp = await startApp();
+  if (!maybeApp) return;
+  app = maybeApp;
+  const dataset = (await post("/v1/datasets", { name: "Orders" })) as {
+    result: { insertedId: string };
+  };
+  const datasetId = dataset.result.insertedId;
+  const added = (await post(`/v1/datasets/${datasetId}/datapoints`, {
+    data: Array.from({ length: datapoints }, (_, index) => ({ question: `Order ${index}?` })),
+    mapping: { inputs: ["question"] },
+  })) as { datapoint_ids: string[] };
+  for (const [run, gain] of [
+    ["base", 0],
+    ["better", 0.1],
+  ] as const) {
+    await post("/v1/runs", {
+      run_id: run,
+      name: `Run ${run}`,
+      status: "completed",
+      dataset_id: datasetId,
+      passing_ranges: { quality: { min: 0.5 } },
+    });
+    const events = added.datapoint_ids.map((datapoint, index) => ({
+      event_id: `${run}-${index}`,
+      session_id: `${run}-${index}`,
+      event_type: "session",
+      event_name: "answer",
+      source: "evaluation",
+      inputs: { question: `Order ${index}?` },
+      outputs: { answer: `Order ${index}\nis on its way, says ${run}.` },
+      metadata: { run_id: run, datapoint_id: datapoint },
+      // The first datapoint becomes worse, the others better.
+      metrics: { quality: 0.4 + index / 40 + (index === 0 ? -2 * gain : gain + index / 500) },
+      start_time: Date.now() - 60_000,
+      end_time: Date.now() - 59_000,
+    }));
+    await post("/events/batch", { events });
+  }
+});
+
+afterAll(async () => {
+  await maybeApp?.stop();
+});
+
+beforeEach(({ skip }) => {
+  if (!maybeApp) skip("there is no browser on this machine");
+});
+
+const path = (rest = ""): string => `/app/p/${app.service.projectId}/experiments${rest}`;
+
+describe("experiments", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("show runs and a result, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open(path(), look);
+    await page.getByRole("row").filter({ hasText: "Run better" }).waitFor();
+    await picture("experiments");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("row").filter({ hasText: "Run better" }).click();
+    await page.getByRole("article", { name: "quality" }).waitFor();
+    await picture("experiment-run");
+
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("compare two runs, the worse datapoints first, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open(path("?base=base&new=better"), look);
+
+    const card = page.getByRole("article", { name: "quality" });
+    await card.getByText("11 better").waitFor();
+    await card.getByText("1 worse").waitFor();
+    await card
+      .getByText(/^better by 0\.\d+, 95 % CI .* to 0\.\d+, paired t-test, n = 12$/)
+      .waitFor();
+    await page.getByRole("grid", { name: "Compared datapoints" }).getByRole("row").nth(1).click();
+    await page.getByText("is on its way, says base.").first().waitFor();
+    await picture("experiment-comparison");
+    await page.getByRole("heading", { name: "Outputs" }).scrollIntoViewIfNeeded();
+    await picture("experiment-outputs");
+
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("compare the two runs that are selected", async () => {
+    const { page, faults } = await app.open(path());
+    await page.getByRole("row").filter({ hasText: "Run better" }).getByRole("checkbox").check();
+    await page.getByRole("row").filter({ hasText: "Run base" }).getByRole("checkbox").check();
+
+    await page.getByRole("button", { name: "Compare two" }).click();
+
+    await page.getByRole("article", { name: "quality" }).waitFor();
+    expect(page.url()).toContain("base=base&new=better");
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+// Prompts in a real browser: made, edited into a version, compared, deployed, and used.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApp, type TestApp } from "./support/app.ts";
+
+let maybeApp: TestApp | undefined;
+let app: TestApp;
+
+beforeAll(async () => {
+  maybeApp = await startApp();
+  if (!maybeApp) return;
+  app = maybeApp;
+  const response = await fetch(`${app.service.url}/v1/configurations`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${app.service.projectKey}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({
+      name: "greeting",
+      provider: "openai",
+      parameters: {
+        call_type: "chat",
+        model: "gpt-4o-mini",
+        hyperparameters: { temperature: 0.2 },
+        template: [{ role: "system", content: "Greet {{ name }}\nin one sentence." }],
+      },
+      env: ["dev"],
+    }),
+  });
+  expect(response.ok).toBe(true);
+});
+
+afterAll(async () => {
+  await maybeApp?.stop();
+});
+
+beforeEach(({ skip }) => {
+  if (!maybeApp) skip("there is no browser on this machine");
+});
+
+const path = (): string => `/app/p/${app.service.projectId}/prompts`;
+
+describe("prompts", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("are listed and opened, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open(path(), look);
+    await page.getByRole("row").filter({ hasText: "greeting" }).waitFor();
+    await picture("prompts");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("row").filter({ hasText: "greeting" }).click();
+    await page.getByRole("button", { name: /^Save after/ }).waitFor();
+    await page.getByRole("region", { name: "Variables" }).getByText("name").first().waitFor();
+    await page.getByRole("textbox", { name: "Text of message 1" }).waitFor();
+    await picture("prompt");
+
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("are saved as a version, compared, deployed and shown as a call", async () => {
+    const { page, faults, findings, picture } = await app.open(path());
+    await page.getByRole("row").filter({ hasText: "greeting" }).click();
+    await page.getByRole("textbox", { name: "Model", exact: true }).fill("gpt-4o");
+    await page.getByLabel("Why this change").fill("a larger model");
+    await page.getByRole("button", { name: "Save after v1" }).click();
+    await page.getByText("Saved as a version.").waitFor();
+
+    await page.getByRole("tab", { name: "Versions" }).click();
+    await page.getByRole("region", { name: "Differences of parameters.model" }).waitFor();
+    await page.getByRole("button", { name: "Deploy v2" }).click();
+    await page.getByRole("menuitem", { name: "prod" }).click();
+    await page.getByText("v2 was deployed.").waitFor();
+    await picture("prompt-versions");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("tab", { name: "Use" }).click();
+    await page.getByText('"environment": "prod"').first().waitFor();
+    await picture("prompt-use");
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,132 @@
+// Annotation queues in a real browser: made, and reviewed by keys alone.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startApp, type TestApp } from "./support/app.ts";
+
+let maybeApp: TestApp | undefined;
+let app: TestApp;
+let queueId: string;
+
+async function send(method: string, path: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(app.service.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${app.service.projectKey}`,
+      "content-type": "application/json",
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  expect(response.status, await response.clone().text()).toBeLessThan(300);
+  return response.json();
+}
+
+beforeAll(async () => {
+  maybeApp = await startApp();
+  if (!maybeApp) return;
+  app = maybeApp;
+  const events = ["first", "second"].map((word, index) => ({
+    event_id: `reviewed-${index}`,
+    event_type: "model",
+    event_name: "answer",
+    source: "test",
+    inputs: { chat_history: [{ role: "user", content: `The ${word} question` }] },
+    outputs: { role: "assistant", content: `The ${word} answer` },
+    start_time: Date.now() - 60_000 + index,
+    end_time: Date.now() - 59_000,
+  }));
+  await send("POST", "/events/batch", { events });
+  await send("POST", "/v1/metrics", {
+    name: "helpful",
+    type: "HUMAN",
+    criteria: "Does the answer help?",
+    return_type: "boolean",
+  });
+  await send("POST", "/v1/metrics", {
+    name: "tone",
+    type: "HUMAN",
+    criteria: "How does it sound?",
+    return_type: "categorical",
+    categories: [
+      { category: "kind", score: 1 },
+      { category: "cold", score: 0 },
+    ],
+  });
+  const made = (await send("POST", "/v1/queues", {
+    name: "Answers",
+    event_ids: ["reviewed-0", "reviewed-1"],
+  })) as { queue: { id: string } };
+  queueId = made.queue.id;
+});
+
+afterAll(async () => {
+  await maybeApp?.stop();
+});
+
+beforeEach(({ skip }) => {
+  if (!maybeApp) skip("there is no browser on this machine");
+});
+
+const path = (rest = ""): string => `/app/p/${app.service.projectId}/queues${rest}`;
+
+describe("queues", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("are listed, opened and reviewed in, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open(path(), look);
+    await page.getByRole("row").filter({ hasText: "Answers" }).waitFor();
+    await picture("queues");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("row").filter({ hasText: "Answers" }).click();
+    await page.getByRole("grid", { name: "Events of the queue" }).waitFor();
+    await picture("queue");
+    expect(await findings()).toEqual([]);
+    await page.getByRole("button", { name: "Review" }).click();
+    await page.getByText("The first answer").waitFor();
+    await picture("queue-review");
+
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("are reviewed by keys alone, and the scores stand on the events", async () => {
+    const { page, faults } = await app.open(path(`/${queueId}/annotate`));
+    await page.getByText("The first answer").waitFor();
+
+    await page.keyboard.press("1");
+    await page.keyboard.press("j");
+    await page.keyboard.press("2");
+    await page.getByText("2 of 2 given").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText("The second answer").waitFor();
+    await page.keyboard.press("2");
+    await page.getByText("1 of 2 given").waitFor();
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("heading", { name: "Nothing left to review" }).waitFor();
+    const { event } = (await send("GET", "/v1/events/reviewed-0")) as {
+      event: { metrics: Record<string, unknown> };
+    };
+    expect(event.metrics).toMatchObject({ helpful: true, tone: "cold" });
+    expect(faults).toEqual([]);
+  });
+
+  test("are made by a person", async () => {
+    const { page, faults, findings } = await app.open(path());
+    await page.getByRole("button", { name: "Create queue" }).first().click();
+    await page.getByRole("textbox", { name: "Name" }).fill("By hand");
+    await page.getByRole("spinbutton", { name: "Reviewers an event" }).fill("2");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("dialog").getByRole("button", { name: "Create queue" }).click();
+
+    await page.getByRole("heading", { name: "Agreement of reviewers" }).waitFor();
+    const { queues } = (await send("GET", "/v1/queues")) as { queues: unknown[] };
+    expect(queues).toContainEqual(
+      expect.objectContaining({ name: "By hand", reviewers_per_event: 2 }),
+    );
+    expect(faults).toEqual([]);
+  });
+});
