@@ -15,7 +15,7 @@ import { Backfills } from "./backfills.tsx";
 import { draftDefault, fromMetric } from "./draft.ts";
 import { Editor } from "./editor.tsx";
 import { Reliability } from "./reliability.tsx";
-import { evaluatorRoute, type EvaluatorTab } from "./route.tsx";
+import { evaluatorRoute } from "./route.tsx";
 import { Versions } from "./versions.tsx";
 import { Why } from "./why.tsx";
 import "./evaluators.css";
