@@ -33,7 +33,7 @@ export function ImportDialog({ datasetId, onClose }: ImportDialogProps) {
       isSticky={isRunning}
       onClose={onClose}
       title="Import a file"
-      description="JSON Lines, CSV or Parquet. All rows are taken or none, as one version of the dataset."
+      description="JSON Lines, CSV or Parquet: all rows as one version of the dataset, or none."
       actions={
         <>
           <Button onClick={onClose}>{isDone ? "Close" : "Cancel"}</Button>
