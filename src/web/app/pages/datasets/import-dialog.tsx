@@ -55,7 +55,7 @@ export function ImportDialog({ datasetId, onClose }: ImportDialogProps) {
           {file ? `${file.name}, ${formatBytes(file.size)}` : "Drop a file here, or choose one"}
         </FileDrop>
         <Checkbox
-          label="Name the columns (otherwise they are those of an export: id, inputs, ground_truth, history, metadata)"
+          label="Name the columns (by default those of an export: id, inputs, ground_truth …)"
           checked={isMapped}
           onChange={setMapped}
         />
