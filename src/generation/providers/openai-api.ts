@@ -62,7 +62,7 @@ export async function sendOpenAi(
 
 type Base = { readonly origin: string; readonly folder: string };
 
-/** Routing hands out the same connection for many requests. */
+/** Parsed once: routing hands out the same connection for many requests. */
 const bases = new WeakMap<Connection, Base>();
 
 function baseOf(connection: Connection): Base {
