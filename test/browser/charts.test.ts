@@ -36,6 +36,7 @@ describe("the charts", () => {
     const tile = (name: string) => page.getByRole("region", { name, exact: true });
     await tile("Calls of models").getByText("100", { exact: true }).waitFor();
     await tile("Calls by model").getByText("gpt-5-mini", { exact: true }).waitFor();
+    await tile("Calls by model").locator("canvas").waitFor();
 
     await picture("charts-overview");
     expect(await findings()).toEqual([]);
