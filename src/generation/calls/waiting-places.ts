@@ -27,7 +27,7 @@ const turnPauseMs = 100;
 /**
  * Creates the places of the calls of one kind, separate ones for requests and background work. An
  * organization gets at most three quarters, so that others find a place; a project at most half,
- * and not more than its maximum of model calls.
+ * within its maximum of model calls.
  */
 export function createWaitingPlaces(
   kind: string,

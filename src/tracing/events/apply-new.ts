@@ -18,7 +18,7 @@ import { isLong } from "./row-json.ts";
 import { type Row, toStatements } from "./row-statements.ts";
 import { keyOf, toMicroseconds, toRow, toStoredEvent } from "./stored-event.ts";
 import { storeNewEvents, type Stub } from "./store.ts";
-import type { WriteSet } from "./write-set.ts";
+import { mustHear, type WriteSet } from "./write-set.ts";
 
 /**
  * Maximum bytes of a commit of large events. Larger commits gain nothing: Postgres takes a fifth
@@ -53,9 +53,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     toStoredEvent(eventId, given, startMs, estimateCost);
 
   const isWanted = (sets: readonly WriteSet[]): boolean =>
-    listener !== undefined &&
-    listener.queuedOf === undefined &&
-    sets.some(({ projectId }) => listener.wants(projectId));
+    sets.some(({ projectId }) => mustHear(listener, projectId));
 
   function mayApply(sets: readonly WriteSet[]): boolean {
     if (database.isInTransaction() || isWanted(sets)) return false;

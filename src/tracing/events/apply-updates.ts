@@ -19,7 +19,7 @@ import { mergeUnchanged, readHeld } from "./merge-store.ts";
 import { isLong } from "./row-json.ts";
 import { type Row, toStatements } from "./row-statements.ts";
 import { toStoredEvent } from "./stored-event.ts";
-import type { WriteSet } from "./write-set.ts";
+import { mustHear, type WriteSet } from "./write-set.ts";
 
 /** Maximum bytes of the updates of a commit, and of an event with its updates. */
 const bytesMax = 1_000_000;
@@ -35,13 +35,10 @@ export type ApplyUpdates = (sets: readonly WriteSet[]) => Promise<readonly Outco
 export function createApplyUpdates(database: Database, derivations: Derivations): ApplyUpdates {
   const { fields, estimateCost, listener } = derivations;
 
-  const isWanted = (projectId: string): boolean =>
-    listener !== undefined && listener.queuedOf === undefined && listener.wants(projectId);
-
   function mayApply(sets: readonly WriteSet[]): boolean {
     const [first] = sets;
     if (first === undefined || database.isInTransaction()) return false;
-    if (isWanted(first.projectId)) return false;
+    if (mustHear(listener, first.projectId)) return false;
     return sets.every(
       ({ kind, projectId, writes }) =>
         kind !== "create" && projectId === first.projectId && !isLong(writes, bytesMax),
@@ -97,7 +94,7 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
       isSmall: true,
     })) {
       // A listener may have begun to want the events meanwhile.
-      if (taken.length < rows.length || isWanted(first.projectId)) return undefined;
+      if (taken.length < rows.length || mustHear(listener, first.projectId)) return undefined;
       const queued = JSON.stringify(listener?.queuedOf?.(changes) ?? []);
       const isStored = await tryStatement(() =>
         mergeUnchanged(database.sql(), { rows: text, totals, queued, hours }),

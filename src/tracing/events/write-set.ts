@@ -50,6 +50,14 @@ export type QueuedRow = {
   readonly event_ids: readonly string[];
 };
 
+/**
+ * Returns whether a listener must hear of a project's writes in their transaction. A commit of one
+ * statement stores the rows of `queuedOf` itself, so a listener with that need not.
+ */
+export function mustHear(listener: WrittenListener | undefined, projectId: string): boolean {
+  return listener !== undefined && listener.queuedOf === undefined && listener.wants(projectId);
+}
+
 /** Listens to the events that commits create or change. */
 export type WrittenListener = {
   /** Returns false only if nothing is to be recorded about a project's writes. Runs no SQL. */

@@ -20,8 +20,8 @@ const hourMs = hourUs / 1_000;
 export const stretchesMax = 100_000;
 
 /**
- * Cuts a range at each hour and at each start of a bucket in Unix milliseconds, of which the first
- * is not after the range's start. Returns undefined if the range has too many hours. `nowMs` only
+ * Cuts a range at each hour and at each start of a bucket in Unix milliseconds. The first bucket
+ * does not start after the range. Returns undefined if the range has too many hours. `nowMs` only
  * tells which hours are worth a stretch of their own; Postgres' clock decides which are kept.
  */
 export function cutRange(

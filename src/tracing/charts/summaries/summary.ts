@@ -1,5 +1,5 @@
 // Summary of the events of a stretch of time: for each value of the split, the number of its events
-// and what a chart needs of their numbers. In columns, so that a million groups are cheap.
+// and the numbers of its measures. Columns keep a million groups cheap.
 
 import type { Kept, SummaryPlan } from "./plan.ts";
 
