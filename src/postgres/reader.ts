@@ -96,7 +96,11 @@ async function cancellable<T extends readonly Row[]>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const { canceller } = statement as unknown as Cancellable;
-  const send = (): unknown => canceller?.(statement).catch(() => undefined);
+  const send = (): void => {
+    // The driver loses a connection whose first statement is cancelled while it connects.
+    if (!isSent(statement)) return;
+    void canceller?.(statement).catch(() => undefined);
+  };
   let timer: NodeJS.Timeout | undefined;
   const cancel = (): void => {
     send();
@@ -122,7 +126,16 @@ const cancelAgainMs = 250;
  * A statement and the function that sends a cancel request for it. The driver's `cancel()` calls
  * the function only once, and its types hide it.
  */
-type Cancellable = { readonly canceller?: (statement: unknown) => Promise<unknown> };
+type Cancellable = {
+  readonly canceller?: (statement: unknown) => Promise<unknown>;
+  /** The connection that the statement was sent on. */
+  readonly state?: unknown;
+};
+
+/** Returns whether the driver has sent a statement to Postgres. */
+function isSent(statement: object): boolean {
+  return (statement as Cancellable).state != null;
+}
 
 function tooSlow(timeoutMs: number, cause: unknown): ServiceError {
   const message =

@@ -231,6 +231,18 @@ describe("reader", () => {
     expect(states).toEqual(Array.from({ length: 6 }, () => "rejected"));
   });
 
+  test("keeps a connection whose first caller leaves while it connects", async () => {
+    const own = openDatabase({ url: testDatabase.url, connectionsMax: 3 });
+    onTestFinished(() => own.close());
+    const leaving = new AbortController();
+
+    const first = own.reader({ owner: "a", signal: leaving.signal })(setting);
+    leaving.abort(new Error("gone"));
+    await Promise.allSettled([first]);
+
+    await expect(own.reader({ owner: "b" })(setting)).resolves.toHaveLength(1);
+  });
+
   test("cancels the statement of a caller that left, and no other", async () => {
     for (let round = 0; round < 20; round += 1) {
       const leaving = new AbortController();
