@@ -1,25 +1,12 @@
 // Charts, alerts and evaluators in a real browser.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
+import { describe, expect, test } from "vitest";
+import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (!maybeApp) return;
-  app = maybeApp;
-  await seedSessions({ url: app.service.url, key: app.service.projectKey, sessions: 40 });
-});
-
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
+const app = givenApp({
+  prepare: ({ service }) =>
+    seedSessions({ url: service.url, key: service.projectKey, sessions: 40 }),
 });
 
 const path = (page: string): string => `/app/p/${app.service.projectId}/${page}`;

@@ -1,23 +1,9 @@
 // Every component of the design system in a real browser, in both themes and at both widths.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
+import { describe, expect, test } from "vitest";
+import { givenApp } from "./support/given-app.ts";
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (maybeApp) app = maybeApp;
-});
-
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
-});
+const app = givenApp();
 
 const tabs = ["Controls", "Reading", "Editors and charts", "States"];
 

@@ -1,50 +1,30 @@
 // Datasets in a real browser: made, filled by hand, from a file and from events, read and exported.
 
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
+import { describe, expect, test } from "vitest";
+import type { TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
 let datasetId: string;
 
-async function post(path: string, body: unknown): Promise<Record<string, never>> {
-  const response = await fetch(app.service.url + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${app.service.projectKey}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(body),
-  });
-  expect(response.status).toBeLessThan(300);
-  return (await response.json()) as Record<string, never>;
-}
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (!maybeApp) return;
-  app = maybeApp;
+async function prepare(app: TestApp): Promise<void> {
   await seedSessions({ url: app.service.url, key: app.service.projectKey, sessions: 8 });
-  const made = await post("/v1/datasets", { name: "Orders", description: "Questions of buyers" });
-  datasetId = (made["result"] as { insertedId: string } | undefined)?.insertedId ?? "";
-  await post(`/v1/datasets/${datasetId}/datapoints`, {
+  const made = (await app.call("POST", "/v1/datasets", {
+    name: "Orders",
+    description: "Questions of buyers",
+  })) as { result: { insertedId: string } };
+  datasetId = made.result.insertedId;
+  await app.call("POST", `/v1/datasets/${datasetId}/datapoints`, {
     data: [
       { question: "Where is my order 4711?", answer: "On its way." },
       { question: "<script>alert(1)</script> שלום 😀", answer: "x".repeat(2_000) },
     ],
     mapping: { inputs: ["question"], ground_truth: ["answer"] },
   });
-});
+}
 
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
-});
+const app = givenApp({ prepare });
 
 const path = (rest = ""): string => `/app/p/${app.service.projectId}/datasets${rest}`;
 

@@ -1,35 +1,17 @@
 // Experiments in a real browser: the list of runs, a result, and the comparison of two runs.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
-
-let maybeApp: TestApp | undefined;
-let app: TestApp;
+import { describe, expect, test } from "vitest";
+import type { TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
 
 const datapoints = 12;
 
-async function post(path: string, body: unknown): Promise<unknown> {
-  const response = await fetch(app.service.url + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${app.service.projectKey}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(body),
-  });
-  expect(response.status, await response.clone().text()).toBeLessThan(300);
-  return response.json();
-}
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (!maybeApp) return;
-  app = maybeApp;
-  const dataset = (await post("/v1/datasets", { name: "Orders" })) as {
+async function prepare(app: TestApp): Promise<void> {
+  const dataset = (await app.call("POST", "/v1/datasets", { name: "Orders" })) as {
     result: { insertedId: string };
   };
   const datasetId = dataset.result.insertedId;
-  const added = (await post(`/v1/datasets/${datasetId}/datapoints`, {
+  const added = (await app.call("POST", `/v1/datasets/${datasetId}/datapoints`, {
     data: Array.from({ length: datapoints }, (_, index) => ({ question: `Order ${index}?` })),
     mapping: { inputs: ["question"] },
   })) as { datapoint_ids: string[] };
@@ -37,7 +19,7 @@ beforeAll(async () => {
     ["base", 0],
     ["better", 0.1],
   ] as const) {
-    await post("/v1/runs", {
+    await app.call("POST", "/v1/runs", {
       run_id: run,
       name: `Run ${run}`,
       status: "completed",
@@ -58,17 +40,11 @@ beforeAll(async () => {
       start_time: Date.now() - 60_000,
       end_time: Date.now() - 59_000,
     }));
-    await post("/events/batch", { events });
+    await app.call("POST", "/events/batch", { events });
   }
-});
+}
 
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
-});
+const app = givenApp({ prepare });
 
 const path = (rest = ""): string => `/app/p/${app.service.projectId}/experiments${rest}`;
 

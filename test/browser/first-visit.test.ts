@@ -5,27 +5,13 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { execPath } from "node:process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
+import { describe, expect, test } from "vitest";
+import { givenApp } from "./support/given-app.ts";
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "../..");
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (maybeApp) app = maybeApp;
-});
-
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
-});
+const app = givenApp();
 
 describe("the first visit", () => {
   test.each([

@@ -1,32 +1,23 @@
 // The playground in a real browser, with a stand-in provider behind the real service.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { providersOf } from "../support/chats.ts";
 import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
-import { startApp, type TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
 
 let standIn: StandIn;
-let maybeApp: TestApp | undefined;
-let app: TestApp;
 
 beforeAll(async () => {
   standIn = await startOpenAiStandIn();
-  maybeApp = await startApp({ providers: providersOf(standIn) });
-  if (maybeApp) app = maybeApp;
 });
 
-afterAll(async () => {
-  await maybeApp?.stop();
-  await standIn.stop();
-});
+afterAll(() => standIn.stop());
 
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
-});
+const app = givenApp({ flags: () => ({ providers: providersOf(standIn) }) });
 
 const path = (search = ""): string => `/app/p/${app.service.projectId}/playground${search}`;
 
-type Opened = Awaited<ReturnType<TestApp["open"]>>;
+type Opened = Awaited<ReturnType<typeof app.open>>;
 
 async function pickModel({ page }: Opened, label: string, model: string): Promise<void> {
   await page.getByRole("button", { name: `${label}: choose a model` }).click();

@@ -1,43 +1,24 @@
 // Prompts in a real browser: made, edited into a version, compared, deployed, and used.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
+import { describe, expect, test } from "vitest";
+import type { TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (!maybeApp) return;
-  app = maybeApp;
-  const response = await fetch(`${app.service.url}/v1/configurations`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${app.service.projectKey}`,
-      "content-type": "application/json",
+async function prepare(app: TestApp): Promise<void> {
+  await app.call("POST", "/v1/configurations", {
+    name: "greeting",
+    provider: "openai",
+    parameters: {
+      call_type: "chat",
+      model: "gpt-4o-mini",
+      hyperparameters: { temperature: 0.2 },
+      template: [{ role: "system", content: "Greet {{ name }}\nin one sentence." }],
     },
-    body: JSON.stringify({
-      name: "greeting",
-      provider: "openai",
-      parameters: {
-        call_type: "chat",
-        model: "gpt-4o-mini",
-        hyperparameters: { temperature: 0.2 },
-        template: [{ role: "system", content: "Greet {{ name }}\nin one sentence." }],
-      },
-      env: ["dev"],
-    }),
+    env: ["dev"],
   });
-  expect(response.ok).toBe(true);
-});
+}
 
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
-});
+const app = givenApp({ prepare });
 
 const path = (): string => `/app/p/${app.service.projectId}/prompts`;
 

@@ -1,29 +1,12 @@
 // Annotation queues in a real browser: made, and reviewed by keys alone.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
+import { describe, expect, test } from "vitest";
+import type { TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
 let queueId: string;
 
-async function send(method: string, path: string, body?: unknown): Promise<unknown> {
-  const response = await fetch(app.service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${app.service.projectKey}`,
-      "content-type": "application/json",
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  expect(response.status, await response.clone().text()).toBeLessThan(300);
-  return response.json();
-}
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (!maybeApp) return;
-  app = maybeApp;
+async function prepare(app: TestApp): Promise<void> {
   const events = ["first", "second"].map((word, index) => ({
     event_id: `reviewed-${index}`,
     event_type: "model",
@@ -34,14 +17,14 @@ beforeAll(async () => {
     start_time: Date.now() - 60_000 + index,
     end_time: Date.now() - 59_000,
   }));
-  await send("POST", "/events/batch", { events });
-  await send("POST", "/v1/metrics", {
+  await app.call("POST", "/events/batch", { events });
+  await app.call("POST", "/v1/metrics", {
     name: "helpful",
     type: "HUMAN",
     criteria: "Does the answer help?",
     return_type: "boolean",
   });
-  await send("POST", "/v1/metrics", {
+  await app.call("POST", "/v1/metrics", {
     name: "tone",
     type: "HUMAN",
     criteria: "How does it sound?",
@@ -51,20 +34,14 @@ beforeAll(async () => {
       { category: "cold", score: 0 },
     ],
   });
-  const made = (await send("POST", "/v1/queues", {
+  const made = (await app.call("POST", "/v1/queues", {
     name: "Answers",
     event_ids: ["reviewed-0", "reviewed-1"],
   })) as { queue: { id: string } };
   queueId = made.queue.id;
-});
+}
 
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
-});
+const app = givenApp({ prepare });
 
 const path = (rest = ""): string => `/app/p/${app.service.projectId}/queues${rest}`;
 
@@ -106,7 +83,7 @@ describe("queues", () => {
     await page.keyboard.press("Enter");
 
     await page.getByRole("heading", { name: "Nothing left to review" }).waitFor();
-    const { event } = (await send("GET", "/v1/events/reviewed-0")) as {
+    const { event } = (await app.call("GET", "/v1/events/reviewed-0")) as {
       event: { metrics: Record<string, unknown> };
     };
     expect(event.metrics).toMatchObject({ helpful: true, tone: "cold" });
@@ -123,7 +100,7 @@ describe("queues", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Create queue" }).click();
 
     await page.getByRole("heading", { name: "Agreement of reviewers" }).waitFor();
-    const { queues } = (await send("GET", "/v1/queues")) as { queues: unknown[] };
+    const { queues } = (await app.call("GET", "/v1/queues")) as { queues: unknown[] };
     expect(queues).toContainEqual(
       expect.objectContaining({ name: "By hand", reviewers_per_event: 2 }),
     );

@@ -1,22 +1,10 @@
 // Administration in a real browser: scopes, members, keys, providers, budgets, retention, audit.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
+import { describe, expect, test } from "vitest";
+import { givenApp } from "./support/given-app.ts";
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
-
-beforeAll(async () => {
-  maybeApp = await startApp({
-    "encryption-keys": `k1:${Buffer.alloc(32, 7).toString("base64")}`,
-  });
-  if (maybeApp) app = maybeApp;
-});
-
-afterAll(() => maybeApp?.stop());
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
+const app = givenApp({
+  flags: () => ({ "encryption-keys": `k1:${Buffer.alloc(32, 7).toString("base64")}` }),
 });
 
 const path = (tab: string): string => `/app/p/${app.service.projectId}/settings?tab=${tab}`;

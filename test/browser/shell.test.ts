@@ -1,25 +1,12 @@
 // The frame of the web app in a real browser: sign-in, palette, keys, theme, narrow windows.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startApp, type TestApp } from "./support/app.ts";
+import { describe, expect, test } from "vitest";
+import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (!maybeApp) return;
-  app = maybeApp;
-  await seedSessions({ url: app.service.url, key: app.service.projectKey, sessions: 60 });
-});
-
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
+const app = givenApp({
+  prepare: ({ service }) =>
+    seedSessions({ url: service.url, key: service.projectKey, sessions: 60 }),
 });
 
 const tracesPath = (): string => `/app/p/${app.service.projectId}/traces`;

@@ -1,48 +1,17 @@
 // The lists of sessions and events in a real browser: reading, narrowing, following, saving.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
-import { startApp, type TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
-let maybeApp: TestApp | undefined;
-let app: TestApp;
-
-beforeAll(async () => {
-  maybeApp = await startApp();
-  if (!maybeApp) return;
-  app = maybeApp;
-  await seedSessions({ url: app.service.url, key: app.service.projectKey, sessions: 260 });
-});
-
-afterAll(async () => {
-  await maybeApp?.stop();
-});
-
-beforeEach(({ skip }) => {
-  if (!maybeApp) skip("there is no browser on this machine");
+const app = givenApp({
+  prepare: ({ service }) =>
+    seedSessions({ url: service.url, key: service.projectKey, sessions: 260 }),
 });
 
 const tracesPath = (search = ""): string => `/app/p/${app.service.projectId}/traces${search}`;
-
-/** Sends events with the project's key. */
-async function send(events: readonly object[]): Promise<void> {
-  const response = await fetch(`${app.service.url}/events/batch`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${app.service.projectKey}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify({ events }),
-  });
-  expect(await response.json()).toMatchObject({ success: true });
-}
-
-async function read(path: string): Promise<unknown> {
-  const headers = { authorization: `Bearer ${app.service.projectKey}` };
-  return (await fetch(app.service.url + path, { headers })).json();
-}
 
 const total = (page: Page, label: string) =>
   page.getByRole("region", { name: "Overview" }).locator(`dt:text-is("${label}") + dd`);
@@ -182,7 +151,7 @@ describe("a followed list", () => {
       session_id: crypto.randomUUID(),
       inputs: { query: `asked of ${name}` },
     });
-    await send([event("just-now")]);
+    await app.call("POST", "/events/batch", { events: [event("just-now")] });
     const row = page.getByRole("row").filter({ hasText: "just-now" });
     await row.filter({ hasText: "asked of just-now" }).waitFor();
 
@@ -190,7 +159,7 @@ describe("a followed list", () => {
     await grid.hover();
     await page.mouse.wheel(0, 900);
     await expect.poll(() => row.count(), patience).toBe(0);
-    await send([event("a-little-later")]);
+    await app.call("POST", "/events/batch", { events: [event("a-little-later")] });
     await page.getByRole("button", { name: "1 new" }).click();
 
     await page.getByRole("row").filter({ hasText: "a-little-later" }).waitFor();
@@ -225,7 +194,7 @@ describe("saved views", () => {
     await page.getByRole("menuitem", { name: "Delete the view…" }).click();
     await page.getByRole("button", { name: "Delete view" }).click();
     await page.getByRole("button", { name: "Views" }).waitFor();
-    expect(await read("/v1/views")).toMatchObject({ data: [] });
+    expect(await app.call("GET", "/v1/views")).toMatchObject({ data: [] });
     expect(faults).toEqual([]);
   });
 });
@@ -245,7 +214,7 @@ describe("selected rows", () => {
     expect(await findings()).toEqual([]);
     await page.getByRole("button", { name: "Add 2 events" }).click();
     await page.getByText("2 events added to “orders”.").waitFor();
-    expect(await read("/v1/datasets?name=orders")).toMatchObject({
+    expect(await app.call("GET", "/v1/datasets?name=orders")).toMatchObject({
       datasets: [{ name: "orders", num_datapoints: 2 }],
     });
 
@@ -254,7 +223,7 @@ describe("selected rows", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("to-review");
     await page.getByRole("button", { name: "Add 1 event" }).click();
     await page.getByText("1 event added to “to-review”.").waitFor();
-    expect(await read("/v1/queues")).toMatchObject({ queues: [{ name: "to-review" }] });
+    expect(await app.call("GET", "/v1/queues")).toMatchObject({ queues: [{ name: "to-review" }] });
     expect(faults).toEqual([]);
   });
 });

@@ -39,6 +39,8 @@ export type TestApp = {
   open(path: string, look?: Look): Promise<OpenPage>;
   /** Returns a new one-time link. */
   createLink(): Promise<string>;
+  /** Calls the REST API with the project's key. Fails if the answer is an error. */
+  call(method: string, path: string, body?: unknown): Promise<unknown>;
   stop(): Promise<void>;
 };
 
@@ -65,6 +67,7 @@ export async function startApp(
     service,
     projectUrl: `${service.url}/app/p/${service.projectId}`,
     createLink,
+    call: (method, path, body) => callApi(service, { method, path, body }),
     async open(path, look = {}) {
       const { isSignedIn = true } = look;
       if (isSignedIn) cookies ??= await signIn(browser, await createLink());
@@ -87,6 +90,19 @@ export async function startApp(
       await service.stop();
     },
   };
+}
+
+type Call = { readonly method: string; readonly path: string; readonly body: unknown };
+
+async function callApi({ url, projectKey }: TestService, { method, path, body }: Call) {
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${projectKey}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  return JSON.parse(text) as unknown;
 }
 
 function newContext(browser: Browser, { theme = "light", size = "wide" }: Look) {
