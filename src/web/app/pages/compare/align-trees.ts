@@ -14,7 +14,10 @@ export type AlignedRow = {
 
 type Pair = { readonly a: number | undefined; readonly b: number | undefined };
 
-/** Returns the rows of both trees in the order of the first, the second beside it. */
+/**
+ * Returns the rows of both trees in the order of the first. A step of the second alone stands after
+ * the step that it follows there.
+ */
 export function alignTrees(a: SessionTree, b: SessionTree): readonly AlignedRow[] {
   const rows: AlignedRow[] = [];
   const waiting: (Pair & { readonly depth: number })[] = [{ a: 0, b: 0, depth: 0 }];
@@ -46,8 +49,22 @@ function pairsBelow(a: SessionTree, b: SessionTree, pair: Pair): readonly Pair[]
     else free.set(name, [at]);
   }
   const pairs: Pair[] = inA.map((at) => ({ a: at, b: free.get(nameOf(a, at))?.pop() }));
-  const taken = new Set(pairs.map((one) => one.b));
-  return [...pairs, ...inB.filter((at) => !taken.has(at)).map((at) => ({ a: undefined, b: at }))];
+  return withRest(pairs, inB);
+}
+
+/** Puts the steps that only the second tree has after the pair of the step before them. */
+function withRest(pairs: readonly Pair[], inB: readonly number[]): readonly Pair[] {
+  const places = new Map(pairs.map(({ b }, place) => [b, place]));
+  /** By the place of the pair, counted from 1; at 0 those before any pair. */
+  const rest = Array.from({ length: pairs.length + 1 }, (): Pair[] => []);
+  let place = 0;
+  for (const at of inB) {
+    const paired = places.get(at);
+    if (paired === undefined) rest[place]?.push({ a: undefined, b: at });
+    else place = paired + 1;
+  }
+  const before = rest[0] ?? [];
+  return [...before, ...pairs.flatMap((pair, index) => [pair, ...(rest[index + 1] ?? [])])];
 }
 
 function nameOf({ nodes }: SessionTree, at: number): string {

@@ -16,14 +16,16 @@ export type Turn<Event> = {
 export function toTurns<Event>(
   calls: readonly { readonly event: Event; readonly messages: EventMessages }[],
 ): readonly Turn<Event>[] {
-  const seen = new Set<string>();
+  /** How often each message stands in the conversation so far. */
+  const counts = new Map<string, number>();
   /** Turn of each tool call, to which its result goes. */
   const turnOfCall = new Map<string, ChatMessage[]>();
   return calls.map(({ event, messages: { inputs, outputs } }) => {
-    const repeatedCount = countSeen(inputs, seen);
+    const repeatedCount = countRepeated(inputs, counts);
     const messages: ChatMessage[] = [];
     for (const message of [...inputs.slice(repeatedCount), ...outputs]) {
-      seen.add(keyOf(message));
+      const key = keyOf(message);
+      counts.set(key, (counts.get(key) ?? 0) + 1);
       const callId = resultOf(message);
       const owner = callId === undefined ? undefined : turnOfCall.get(callId);
       (owner ?? messages).push(message);
@@ -35,9 +37,21 @@ export function toTurns<Event>(
   });
 }
 
-/** Returns the number of messages at the beginning that were seen before. */
-function countSeen(messages: readonly ChatMessage[], seen: ReadonlySet<string>): number {
-  const firstNew = messages.findIndex((message) => !seen.has(keyOf(message)));
+/**
+ * Returns the number of messages at the beginning that stand in the conversation already. Words
+ * that a person says twice, such as "go on", are two messages: the second is new.
+ */
+function countRepeated(
+  messages: readonly ChatMessage[],
+  counts: ReadonlyMap<string, number>,
+): number {
+  const within = new Map<string, number>();
+  const firstNew = messages.findIndex((message) => {
+    const key = keyOf(message);
+    const nth = (within.get(key) ?? 0) + 1;
+    within.set(key, nth);
+    return nth > (counts.get(key) ?? 0);
+  });
   return firstNew < 0 ? messages.length : firstNew;
 }
 

@@ -64,15 +64,16 @@ const mediaMax = 50;
 /** Returns the images and audio that stand as data URLs anywhere in a value. */
 export function mediaIn(root: unknown): readonly FoundMedia[] {
   const found: FoundMedia[] = [];
-  const waiting: unknown[] = [root];
-  for (let seen = 0; waiting.length > 0 && seen < valuesMax && found.length < mediaMax; seen += 1) {
-    const value = waiting.shift();
+  const values: unknown[] = [root];
+  // The list grows while it is walked.
+  for (const value of values) {
     if (typeof value === "string") {
       const media = /^data:(image|audio)\/[\w.+-]+;base64,/.exec(value.slice(0, 80))?.[1];
       if (media === "image" || media === "audio") found.push({ media, url: value });
-    } else if (typeof value === "object" && value !== null) {
+      if (found.length === mediaMax) break;
+    } else if (typeof value === "object" && value !== null && values.length < valuesMax) {
       const members: unknown[] = Object.values(value);
-      waiting.push(...members.slice(0, valuesMax));
+      values.push(...members.slice(0, valuesMax - values.length));
     }
   }
   return found;

@@ -2,9 +2,8 @@
 // again when that, the theme or the choice changes.
 
 import { type RefObject, useEffect, useRef, useState } from "react";
-import { drawFlame, type FlameColors, rowPx } from "./flame-draw.ts";
-import { colorSteps, type FlameLayout } from "./flame-layout.ts";
-import type { FlameColor } from "./route.tsx";
+import { drawFlame, type FlameColors } from "./flame-draw.ts";
+import { colorSteps, type FlameColor, type FlameLayout, rowPx } from "./flame-layout.ts";
 import type { SessionTree } from "./session-tree.ts";
 
 export type FlameCanvasProps = {

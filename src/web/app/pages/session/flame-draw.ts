@@ -1,11 +1,9 @@
 // Draws the frames of a flame graph that are seen. Frames narrower than a pixel are drawn once a
 // pixel, so that 100,000 of them cost no more than the pixels of the window.
 
-import { colorStep, type FlameLayout, type Frame } from "./flame-layout.ts";
-import type { FlameColor } from "./route.tsx";
+import { colorStep, type FlameColor, type FlameLayout, type Frame, rowPx } from "./flame-layout.ts";
 import type { SessionTree } from "./session-tree.ts";
 
-export const rowPx = 24;
 const gapPx = 1;
 const labelPxMin = 28;
 const paddingPx = 5;
@@ -83,14 +81,4 @@ function fitted(context: CanvasRenderingContext2D, text: string, widthPx: number
   if (whole <= widthPx) return text;
   const chars = Math.floor((text.length * widthPx) / whole) - 1;
   return chars > 0 ? `${text.slice(0, chars)}…` : "";
-}
-
-/** Returns the node whose frame is at a place: a share of the width, and pixels from the top. */
-export function frameAt(layout: FlameLayout, share: number, yPx: number): number | undefined {
-  const row = Math.floor(yPx / rowPx);
-  // A frame is drawn at least two pixels wide; the nearest one within that is meant.
-  const slack = 0.002;
-  const inRow = layout.frames.filter((frame) => frame.row === row);
-  const hit = inRow.findLast(({ from, to }) => from <= share && share <= to);
-  return (hit ?? inRow.find(({ from, to }) => from - slack <= share && share <= to + slack))?.at;
 }

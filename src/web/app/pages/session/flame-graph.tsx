@@ -6,9 +6,8 @@ import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from "
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
 import { Segments } from "../../design/tabs.tsx";
 import { FlameCanvas } from "./flame-canvas.tsx";
-import { frameAt, rowPx } from "./flame-draw.ts";
-import { colorSteps, layOutFlame } from "./flame-layout.ts";
-import { type FlameColor, sessionRoute } from "./route.tsx";
+import { colorSteps, type FlameColor, frameAt, layOutFlame, rowPx } from "./flame-layout.ts";
+import { sessionRoute } from "./route.tsx";
 import type { SetSearch } from "./session-page.tsx";
 import { ancestorsOf, childrenOf, type SessionTree, type TreeNode } from "./session-tree.ts";
 import type { TimeAxis } from "./time-axis.ts";

@@ -1,8 +1,10 @@
 // Places of events in a flame graph: time from left to right, depth from top to bottom. Events that
 // ran beside one another stand in rows of their own. Pure functions.
 
-import type { FlameColor } from "./route.tsx";
 import type { SessionTree, TreeNode } from "./session-tree.ts";
+
+/** What the colour of a frame tells. */
+export type FlameColor = "time" | "tokens" | "cost";
 
 export type Frame = {
   /** Position of the node in the tree. */
@@ -20,6 +22,9 @@ export type FlameLayout = {
   readonly rowCount: number;
   readonly max: Readonly<Record<FlameColor, number>>;
 };
+
+/** Height of a row. */
+export const rowPx = 24;
 
 /** Rows that are tried for an event that ran beside others; more of them overlap. */
 const rowsTried = 60;
@@ -112,4 +117,14 @@ export const colorSteps = 6;
 export function colorStep(value: number, max: number): number {
   if (max <= 0 || value <= 0) return 0;
   return Math.min(colorSteps - 1, Math.floor(Math.sqrt(value / max) * colorSteps));
+}
+
+/** Returns the node whose frame is at a place: a share of the width, and pixels from the top. */
+export function frameAt(layout: FlameLayout, share: number, yPx: number): number | undefined {
+  const row = Math.floor(yPx / rowPx);
+  // A frame is drawn at least two pixels wide; the nearest one within that is meant.
+  const slack = 0.002;
+  const inRow = layout.frames.filter((frame) => frame.row === row);
+  const hit = inRow.findLast(({ from, to }) => from <= share && share <= to);
+  return (hit ?? inRow.find(({ from, to }) => from - slack <= share && share <= to + slack))?.at;
 }

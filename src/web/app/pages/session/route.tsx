@@ -5,9 +5,9 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { type FilterRow, parseFilters } from "../../design/filters.ts";
 import { parseTimeRange, type TimeRange } from "../../design/time-range.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
+import type { FlameColor } from "./flame-layout.ts";
 
 export type SessionView = "tree" | "flame" | "chat";
-export type FlameColor = "time" | "tokens" | "cost";
 export type EventTab = "messages" | "data" | "scores" | "metadata" | "raw";
 
 export type SessionSearch = {

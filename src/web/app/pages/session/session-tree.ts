@@ -26,9 +26,9 @@ export type SessionTree = {
  * one id the first stays. Time and memory grow with the number of events alone.
  */
 export function buildTree(session: SessionEvent, events: readonly SessionEvent[]): SessionTree {
-  const all = [session, ...uniqueByTime(session, events)];
-  const at = new Map(all.map(({ id }, index) => [id, index]));
-  const parents = Int32Array.from(all, (event, index) => parentOf(event, index, at));
+  const { all, at } = uniqueByTime(session, events);
+  const parents = new Int32Array(all.length);
+  for (let index = 0; index < all.length; index += 1) parents[index] = parentOf(all, index, at);
   const { first, next } = linkChildren(parents);
   const order: number[] = [];
   const depths = new Int32Array(all.length);
@@ -53,28 +53,34 @@ export function buildTree(session: SessionEvent, events: readonly SessionEvent[]
     parents[root] = 0;
     place(root);
   }
-  return toNodes(all, order, parents, depths);
+  const nodes = toNodes(all, order, parents, depths);
+  // The one map of ids serves twice: filling another one would be half of the work.
+  for (const [position, { event }] of nodes.entries()) at.set(event.id, position);
+  return { nodes, indexOf: at };
 }
 
-function uniqueByTime(
-  session: SessionEvent,
-  events: readonly SessionEvent[],
-): readonly SessionEvent[] {
-  const seen = new Set([session.id]);
+/** Returns the session and the events by start time, each id once, with the place of each id. */
+function uniqueByTime(session: SessionEvent, events: readonly SessionEvent[]) {
+  const steps: SessionEvent[] = [];
+  const at = new Map([[session.id, 0]]);
   let isSorted = true;
   let lastMs = -Infinity;
-  const unique = events.filter(({ id, startMs }) => {
-    if (seen.has(id)) return false;
-    seen.add(id);
-    if (startMs < lastMs) isSorted = false;
-    lastMs = startMs;
-    return true;
-  });
-  return isSorted ? unique : unique.toSorted((a, b) => a.startMs - b.startMs);
+  for (const event of events) {
+    if (at.has(event.id)) continue;
+    steps.push(event);
+    at.set(event.id, steps.length);
+    if (event.startMs < lastMs) isSorted = false;
+    lastMs = event.startMs;
+  }
+  if (isSorted) return { all: [session, ...steps], at };
+  const sorted = steps.toSorted((a, b) => a.startMs - b.startMs);
+  for (const [index, { id }] of sorted.entries()) at.set(id, index + 1);
+  return { all: [session, ...sorted], at };
 }
 
-function parentOf({ parentId }: SessionEvent, index: number, at: ReadonlyMap<string, number>) {
+function parentOf(all: readonly SessionEvent[], index: number, at: ReadonlyMap<string, number>) {
   if (index === 0) return -1;
+  const parentId = all[index]?.parentId;
   const parent = parentId === undefined ? 0 : (at.get(parentId) ?? 0);
   return parent === index ? 0 : parent;
 }
@@ -107,18 +113,20 @@ function toNodes(
   order: readonly number[],
   parents: Int32Array,
   depths: Int32Array,
-): SessionTree {
+): readonly TreeNode[] {
   const position = new Int32Array(all.length);
   for (const [at, index] of order.entries()) position[index] = at;
   const sizes = new Int32Array(all.length).fill(1);
   const counts = new Int32Array(all.length);
-  for (const index of order.toReversed()) {
+  // Backwards, so that each node is counted before its parent.
+  for (let place = order.length - 1; place > 0; place -= 1) {
+    const index = order[place] ?? 0;
     const parent = parents[index] ?? -1;
     if (parent < 0) continue;
     sizes[parent] = (sizes[parent] ?? 0) + (sizes[index] ?? 0);
     counts[parent] = (counts[parent] ?? 0) + 1;
   }
-  const nodes = order.map((index) => {
+  return order.map((index) => {
     const parent = parents[index] ?? -1;
     return {
       event: all[index] as SessionEvent,
@@ -128,7 +136,6 @@ function toNodes(
       size: sizes[index] ?? 1,
     };
   });
-  return { nodes, indexOf: new Map(nodes.map(({ event }, at) => [event.id, at])) };
 }
 
 /** Returns the positions of the nodes that are seen when the branches of some are folded. */

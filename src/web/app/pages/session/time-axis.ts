@@ -30,7 +30,9 @@ export function createTimeAxis(events: readonly SessionEvent[]): TimeAxis {
   const busy = busySpans(events);
   const startMs = busy[0]?.startMs ?? 0;
   const endMs = busy.at(-1)?.endMs ?? startMs;
-  const gapMsMin = Math.max(1, (endMs - startMs) * gapShareMin);
+  const isInstants = busy.every((span) => span.startMs === span.endMs);
+  // Between instants alone there is nothing that shorter gaps would make readable.
+  const gapMsMin = isInstants ? Infinity : Math.max(1, (endMs - startMs) * gapShareMin);
   const idle = busy
     .slice(1)
     .map((span, at) => ({ startMs: busy[at]?.endMs ?? 0, endMs: span.startMs }))

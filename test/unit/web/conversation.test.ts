@@ -1,0 +1,167 @@
+// The conversation of a session: each message once, although each call sends the history again.
+
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { toTurns } from "../../../src/web/app/pages/session/conversation.ts";
+import { mediaIn, messagesOf } from "../../../src/web/app/pages/session/event-messages.ts";
+
+type Sent = { readonly role: string; readonly content?: unknown } & Record<string, unknown>;
+
+const user = (content: string): Sent => ({ role: "user", content });
+const assistant = (content: string): Sent => ({ role: "assistant", content });
+
+function turnsOf(...calls: readonly { readonly sent: readonly Sent[]; readonly answer?: Sent }[]) {
+  return toTurns(
+    calls.map(({ sent, answer }, event) => ({
+      event,
+      messages: messagesOf({ inputs: { messages: sent }, outputs: answer ?? {} }),
+    })),
+  );
+}
+
+/** Returns the texts of each turn's new messages. */
+const textsOf = (turns: ReturnType<typeof turnsOf>) =>
+  turns.map(({ messages }) =>
+    messages.flatMap(({ parts }) =>
+      parts.map((part) => (part.kind === "text" ? part.text : part.kind)),
+    ),
+  );
+
+describe("toTurns", () => {
+  test("shows what each call adds to the history", () => {
+    const turns = turnsOf(
+      { sent: [user("hello")], answer: assistant("hi") },
+      { sent: [user("hello"), assistant("hi"), user("bye")], answer: assistant("see you") },
+    );
+
+    expect(textsOf(turns)).toEqual([
+      ["hello", "hi"],
+      ["bye", "see you"],
+    ]);
+    expect(turns.map(({ repeatedCount }) => repeatedCount)).toEqual([0, 2]);
+  });
+
+  test("shows words that a person says twice", () => {
+    const first = [user("go on"), assistant("one")];
+    const turns = turnsOf(
+      { sent: [user("go on")], answer: assistant("one") },
+      { sent: [...first, user("go on")], answer: assistant("two") },
+      {
+        sent: [...first, user("go on"), assistant("two"), user("go on")],
+        answer: assistant("three"),
+      },
+    );
+
+    expect(textsOf(turns)).toEqual([
+      ["go on", "one"],
+      ["go on", "two"],
+      ["go on", "three"],
+    ]);
+  });
+
+  test("says of a call that was tried again that it sent nothing new", () => {
+    const turns = turnsOf(
+      { sent: [user("hello")] },
+      { sent: [user("hello")], answer: assistant("hi") },
+    );
+
+    expect(textsOf(turns)).toEqual([["hello"], ["hi"]]);
+    expect(turns[1]?.repeatedCount).toBe(1);
+  });
+
+  test("gives the result of a tool to the turn of its call", () => {
+    const call = {
+      role: "assistant",
+      tool_calls: [{ id: "call-1", type: "function", function: { name: "find", arguments: "{}" } }],
+    };
+    const result = { role: "tool", tool_call_id: "call-1", content: "found" };
+    const turns = turnsOf(
+      { sent: [user("where?")], answer: call },
+      { sent: [user("where?"), call, result], answer: assistant("here") },
+    );
+
+    expect(textsOf(turns)).toEqual([["where?", "tool-call", "tool-result"], ["here"]]);
+    expect(turns[1]?.repeatedCount).toBe(2);
+  });
+
+  test("shows each message of a growing history once, for any words", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom("yes", "no", "go on"), { minLength: 1 }), (words) => {
+        const history = words.flatMap((word) => [user(word), assistant(`to ${word}`)]);
+        const calls = words.map((_, index) => ({
+          sent: history.slice(0, 2 * index + 1),
+          answer: history[2 * index + 1] as Sent,
+        }));
+
+        expect(textsOf(turnsOf(...calls)).flat()).toEqual(history.map(({ content }) => content));
+      }),
+    );
+  });
+});
+
+describe("messagesOf", () => {
+  const chat = [{ role: "user", parts: [{ kind: "text", text: "hello" }] }];
+
+  test.each([
+    { name: "chat_history", inputs: { chat_history: [user("hello")] } },
+    { name: "messages", inputs: { messages: [user("hello")] } },
+    { name: "one message", inputs: { input: user("hello") } },
+    { name: "parts of Google", inputs: { messages: [{ role: "user", parts: ["hello"] }] } },
+    {
+      name: "parts of OpenTelemetry",
+      inputs: { input: [{ role: "user", parts: [{ type: "text", content: "hello" }] }] },
+    },
+  ])("reads inputs as $name", ({ inputs }) => {
+    expect(messagesOf({ inputs }).inputs).toEqual(chat);
+  });
+
+  test.each([
+    { name: "a message", outputs: { role: "assistant", content: "hi" } },
+    { name: "content alone", outputs: { content: "hi" } },
+    { name: "choices", outputs: { choices: [{ message: { content: "hi" } }] } },
+    { name: "messages", outputs: { messages: [assistant("hi")] } },
+  ])("reads outputs as $name", ({ outputs }) => {
+    const got = messagesOf({ outputs }).outputs;
+
+    expect(got).toEqual([{ role: "assistant", parts: [{ kind: "text", text: "hi" }] }]);
+  });
+
+  test("leaves other payloads to the view of their data", () => {
+    const got = messagesOf({ inputs: { query: "hello" }, outputs: { rows: [1, 2] } });
+
+    expect(got).toEqual({ inputs: [], outputs: [] });
+  });
+
+  test("shows images that are in the event, and never one of another host", () => {
+    const own = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+    const foreign = { type: "image_url", image_url: { url: "https://example.com/pixel.png" } };
+    const script = { type: "image_url", image_url: { url: "javascript:alert(1)" } };
+
+    const { inputs } = messagesOf({
+      inputs: { messages: [{ role: "user", content: [own, foreign, script] }] },
+    });
+
+    expect(inputs[0]?.parts.map(({ kind }) => kind)).toEqual(["media", "json", "json"]);
+  });
+});
+
+describe("mediaIn", () => {
+  test("finds images and audio at any depth, and nothing else", () => {
+    const image = "data:image/png;base64,AAAA";
+    const audio = "data:audio/wav;base64,AAAA";
+
+    const found = mediaIn({ a: [{ b: image }], c: audio, d: "data:text/html;base64,AAAA", e: 1 });
+
+    expect(found).toEqual([
+      { media: "audio", url: audio },
+      { media: "image", url: image },
+    ]);
+  });
+
+  test("looks through values of any depth and width without end", () => {
+    const deep = Array.from({ length: 5_000 }).reduce<unknown>((inner) => [inner], "end");
+    const wide = Array.from({ length: 100_000 }, (_, index) => [index]);
+
+    expect(mediaIn([deep, wide])).toEqual([]);
+  });
+});
