@@ -12,7 +12,7 @@ const root = resolve(import.meta.dirname, "../..");
 export const distFolder = join(root, "dist/web");
 
 /** Everything that the built app is made of. */
-const sourcePaths = ["src/web/app", "src/web/vite.config.ts", "gen", "package-lock.json"];
+const sourcePaths = ["src/web/app", "src/web/vite.config.ts", "docs", "gen", "package-lock.json"];
 
 export type Build = {
   /** Settles when the app is built; fails if it cannot be. */

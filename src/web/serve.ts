@@ -1,5 +1,6 @@
-// Serves the built web app: its page at `/` and under `/app`, its files under `/assets`. All files
-// are read into memory once, compressed at build time; until they are there, the page says so.
+// Serves the built web app: its page at `/` and under `/app` and `/reference`, its files under
+// `/assets`. All files are read into memory once, compressed at build time; until they are there,
+// the page says so.
 
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -115,8 +116,10 @@ export function createWebApp(options: WebAppOptions): WebApp {
   };
 }
 
+const pageFolders = ["/app", "/reference"];
+
 function isPagePath(path: string): boolean {
-  return path === "/" || path === "/app" || path.startsWith("/app/");
+  return path === "/" || pageFolders.some((one) => path === one || path.startsWith(`${one}/`));
 }
 
 function fileOf(files: Files, path: string): File {

@@ -33,7 +33,7 @@ export default defineConfig(({ mode }) => {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
-      chunkSizeWarningLimit: 1_000,
+      chunkSizeWarningLimit: 2_000,
     },
     server: {
       port: 5173,

@@ -12,6 +12,7 @@ import { datasetRoute, datasetsRoute } from "./pages/datasets/route.tsx";
 import { experimentsRoute, runRoute } from "./pages/experiments/route.tsx";
 import { promptRoute, promptsRoute } from "./pages/prompts/route.tsx";
 import { annotateRoute, queueRoute, queuesRoute } from "./pages/queues/route.tsx";
+import { docRoute, referenceRoute } from "./pages/reference/route.tsx";
 import { tracesRoute } from "./pages/traces/route.tsx";
 import { evaluatorRoute, evaluatorsRoute } from "./pages/evaluators/route.tsx";
 import { sessionRoute } from "./pages/session/route.tsx";
@@ -52,6 +53,8 @@ const routeTree = rootRoute.addChildren([
   signedInRoute,
   componentsRoute,
   settingsRoute,
+  referenceRoute,
+  docRoute,
   projectRoute.addChildren([
     projectIndexRoute,
     tracesRoute,

@@ -1,7 +1,7 @@
 // The frame of every page: sidebar or bottom bar, palette, keys, messages, and the dialog of an
 // ended sign-in.
 
-import { Outlet, useNavigate } from "@tanstack/react-router";
+import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
 import { pageAddress, useProjectId } from "../api/project.ts";
 import { Toasts } from "../design/toast.tsx";
@@ -33,13 +33,21 @@ export function useIsNarrowWindow(): boolean {
   );
 }
 
-/** Shows the app to people who are signed in, and the way to sign in to others. */
+/**
+ * Shows the app to people who are signed in, and the way to sign in to others; both read the
+ * reference and the docs.
+ */
 export function Root() {
   const signIn = useSignIn();
+  const isReference = useLocation().pathname.startsWith("/reference");
   return (
     <TooltipProvider delayDuration={350} skipDelayDuration={200}>
       {signIn.kind === "signed-in" || signIn.kind === "ended" ? (
         <Shell isEnded={signIn.kind === "ended"} />
+      ) : isReference ? (
+        <main id="main" className="signed-out-main">
+          <Outlet />
+        </main>
       ) : (
         <SignInPage state={signIn} />
       )}
@@ -113,6 +121,14 @@ function useShellCommands(acts: ShellActs): void {
     run: () => void navigate({ to: pageAddress(id, "traces") }),
   }));
   useCommands([
+    {
+      id: "go.reference",
+      title: "API reference and docs",
+      group: "Go to",
+      keys: "g r",
+      words: "openapi rest help",
+      run: () => void navigate({ to: "/reference" }),
+    },
     {
       ...general,
       id: "shell.palette",

@@ -3,6 +3,7 @@
 
 import { Link } from "@tanstack/react-router";
 import {
+  BookOpen,
   CircleHelp,
   CircleUser,
   LogOut,
@@ -117,6 +118,12 @@ function PersonMenu() {
           icon: <CircleHelp />,
           keys: "?",
           onSelect: () => runCommand("shell.keys"),
+        },
+        {
+          label: "API reference and docs",
+          icon: <BookOpen />,
+          keys: "g r",
+          onSelect: () => runCommand("go.reference"),
         },
         "line",
         { label: "Sign out", icon: <LogOut />, onSelect: () => void signOut() },

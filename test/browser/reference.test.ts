@@ -1,0 +1,83 @@
+// The API reference and the docs in a real browser: read by people who are not signed in, and an
+// operation tried under a key.
+
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { docGroups } from "../../src/web/app/pages/reference/doc-pages.ts";
+import { givenApp } from "./support/given-app.ts";
+
+const app = givenApp();
+
+const looks = [
+  { theme: "light", size: "wide" },
+  { theme: "dark", size: "narrow" },
+] as const;
+
+describe("the API reference", () => {
+  test.each(looks)("lists every service, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open("/reference", look);
+    await page.getByRole("heading", { name: "EventService" }).waitFor();
+    await picture("reference");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("heading", { name: "MeService" }).click();
+    await page.locator(".opblock-summary").filter({ hasText: "/v1/me" }).first().click();
+    await page.getByRole("button", { name: "Execute" }).waitFor();
+    await picture("reference-operation");
+
+    expect(await findings()).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("tries an operation under the reader's key, without a sign-in", async () => {
+    const { page, faults, findings, picture } = await app.open("/reference", { isSignedIn: false });
+    await page.getByRole("button", { name: "Authorize" }).first().click();
+    await page.locator("#auth-bearer-value").fill(app.service.projectKey);
+    await picture("reference-key");
+    expect(await findings()).toEqual([]);
+    await page.locator(".auth-btn-wrapper").getByRole("button", { name: "Authorize" }).click();
+    await page.locator(".auth-btn-wrapper").getByRole("button", { name: "Close" }).click();
+    await page.getByRole("heading", { name: "MeService" }).click();
+    await page.locator(".opblock-summary").filter({ hasText: "/v1/me" }).first().click();
+    await page.getByRole("button", { name: "Execute" }).click();
+
+    const answer = page.locator(".live-responses-table");
+    await answer.getByText(app.service.projectId).first().waitFor();
+    await picture("reference-answer");
+
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the docs", () => {
+  test("list every page of docs/", () => {
+    const names = docGroups.flatMap(({ pages }) => pages.map(({ name }) => `${name}.md`));
+    const files = readdirSync("docs").filter((name) => name.endsWith(".md"));
+
+    expect(names.toSorted()).toEqual(files.toSorted());
+  });
+
+  test.each(looks)("show a page and lead to the next, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open("/reference/docs/limits", look);
+    await page.getByRole("heading", { level: 1, name: "Limits" }).last().waitFor();
+    await picture("doc");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("link", { name: "Charts", exact: true }).click();
+    await page.getByRole("article").getByRole("heading", { level: 1 }).first().waitFor();
+
+    expect(page.url()).toContain("/reference/docs/charts");
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("say when there is no such page", async () => {
+    const { page, faults } = await app.open("/reference/docs/nothing", { isSignedIn: false });
+
+    await page.getByText('There is no page "nothing"').waitFor();
+
+    expect(faults).toEqual([]);
+  });
+});
