@@ -94,6 +94,23 @@ test("a change keeps what it does not name, and says which of both switches is o
   ]);
 });
 
+test("an empty list ends the filters of an alert, and its measures cannot be ended", async () => {
+  const project = await givenAMetricProject(service);
+  const { alert } = await create(project, anAlert(receiver.url));
+  const path = `PATCH /v1/alerts/${alert.id}`;
+
+  const kept = await project.ok(path, { description: "x" });
+  const ended = await project.ok(path, { filters: [] });
+  const refused = await project.call(path, { projections: [] });
+
+  expect(kept["data"]).toMatchObject({ filters: [{ field: "event_type" }] });
+  expect(ended["data"]).toMatchObject({ filters: [], projections: ["duration"] });
+  expect([refused.status, refused.json["message"]]).toEqual([
+    400,
+    "projections: must name a measure",
+  ]);
+});
+
 test.each<{ name: string; change: JsonObject; field: string }>([
   { name: "no name", change: { name: " " }, field: "name" },
   { name: "another type", change: { alert_type: "SUDDEN" }, field: "alert_type" },

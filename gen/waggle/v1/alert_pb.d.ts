@@ -230,6 +230,14 @@ export declare type AlertFields = Message<"waggle.v1.AlertFields"> & {
    * @generated from field: optional bool rotate_signing_secret = 13;
    */
   rotateSigningSecret?: boolean | undefined;
+
+  /**
+   * Names of lists that a change empties: `filters`. A list that is absent stays as it was; over REST, `[]` empties
+   * it too.
+   *
+   * @generated from field: repeated string emptied_lists = 14;
+   */
+  emptiedLists: string[];
 };
 
 /**

@@ -128,6 +128,14 @@ export declare type ChartFields = Message<"waggle.v1.ChartFields"> & {
    * @generated from field: optional waggle.v1.ChartQuery shown = 10;
    */
   shown?: ChartQuery | undefined;
+
+  /**
+   * Names of lists that a change empties: `query`. A list that is absent stays as it was; over REST, `[]` empties
+   * it too.
+   *
+   * @generated from field: repeated string emptied_lists = 11;
+   */
+  emptiedLists: string[];
 };
 
 /**
@@ -1042,6 +1050,13 @@ export declare type GetEventChartResponse = Message<"waggle.v1.GetEventChartResp
    * @generated from field: int32 totalEvents = 2;
    */
   totalEvents: number;
+
+  /**
+   * Whether every value is exact; always true.
+   *
+   * @generated from field: bool exact = 3;
+   */
+  exact: boolean;
 };
 
 /**

@@ -9,6 +9,7 @@ import type {
   AlertSchema,
   NotificationSchema,
 } from "../../../gen/waggle/v1/alert_pb.js";
+import { changedLists } from "../../base/changed-list.ts";
 import type { NotificationRow } from "../../notifications/store.ts";
 import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
 import type { AlertFields } from "./alert-fields.ts";
@@ -16,16 +17,17 @@ import type { Alert, ChangedAlert } from "./alerts.ts";
 import type { AlertValue, Evaluation } from "./store.ts";
 import { toTargetInputs, toTargetsMessage } from "./target-message.ts";
 
+/** Throws INVALID_ARGUMENT for another name among the emptied lists. */
 export function toFields(message: FieldsMessage | undefined): AlertFields {
   if (!message) return {};
   const { name, description, alertType, aggregation, filters, projections } = message;
   const { thresholds, frequency, notificationDetails, minimumSampleSize } = message;
-  const { isActive, isMuted, rotateSigningSecret } = message;
+  const { isActive, isMuted, rotateSigningSecret, emptiedLists } = message;
+  const listOf = changedLists(["filters", "projections"], emptiedLists);
   return {
     ...{ name, description, kind: alertType, aggregation, frequency, isActive, isMuted },
-    // Lists that are absent are empty in a message.
-    filters: filters.length > 0 ? filters.map(toFilterInput) : undefined,
-    projections: projections.length > 0 ? projections : undefined,
+    filters: listOf("filters", filters)?.map(toFilterInput),
+    projections: listOf("projections", projections),
     thresholds,
     targets: notificationDetails && toTargetInputs(notificationDetails),
     sampleSizeMin: minimumSampleSize,

@@ -6,6 +6,7 @@ import {
   answer_only,
   legacy,
   lenient_items,
+  names_emptied_lists,
   nullable,
   numeric_without_nulls,
   omit_empty,
@@ -63,6 +64,11 @@ export function isAnswerOnly(field: DescField): boolean {
 /** Returns the field of a request that lists the fields of the answer; undefined if it has none. */
 export function projectionOf(message: DescMessage): DescField | undefined {
   return message.fields.find((field) => isOn(field, projection));
+}
+
+/** Returns the field of a message that names its emptied lists; undefined if it has none. */
+export function emptiedListsOf(message: DescMessage): DescField | undefined {
+  return message.fields.find((field) => isOn(field, names_emptied_lists));
 }
 
 /** Returns whether the message stands for any JSON value, including null. */

@@ -21,6 +21,7 @@ import { shapeOf } from "../decode/protobuf-shape.ts";
 import { countLoose, faultBytes, gatherMemory } from "../../base/decode/tally.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import {
+  emptiedListsOf,
   isAnswerOnly,
   isStruct,
   isTimestamp,
@@ -55,6 +56,8 @@ export type FieldReader = (message: Message, value: unknown, context: ReadContex
 
 type ValueReader = (value: unknown, context: ReadContext) => unknown;
 type KeyReader = {
+  /** Proto name. */
+  readonly name: string;
   readonly read: FieldReader;
   readonly isLegacy: boolean;
   /** Whether null is a value of this field, not its absence. */
@@ -75,10 +78,12 @@ export function messageReader(message: DescMessage): MessageReader {
   if (known) return known;
   const keys = new Map<string, KeyReader>();
   const { bytes } = shapeOf(message);
+  const noteEmptied = emptiedNoter(message);
   const reader: MessageReader = (value, context) => {
     if (!isJsonObject(value)) throw new FieldFault("must be an object");
     const result = create(message);
     context.made.bytes += bytes;
+    const emptied: string[] = [];
     for (const key in value) {
       const item = value[key];
       const known = keys.get(key);
@@ -92,7 +97,9 @@ export function messageReader(message: DescMessage): MessageReader {
       } catch (error) {
         throw withinField(error, key);
       }
+      if (noteEmptied !== undefined && isEmptyList(item)) emptied.push(known.name);
     }
+    noteEmptied?.(result, emptied);
     return result;
   };
   // Set before the fields are compiled, since a message may contain itself.
@@ -102,9 +109,27 @@ export function messageReader(message: DescMessage): MessageReader {
     const { isLegacy } = treatmentOf(field);
     const read = fieldReader(field);
     const takesNull = field.fieldKind === "message" && isValue(field.message);
-    for (const key of requestKeysOf(field)) keys.set(key, { read, isLegacy, takesNull });
+    const { name } = field;
+    for (const key of requestKeysOf(field)) keys.set(key, { name, read, isLegacy, takesNull });
   }
   return reader;
+}
+
+/** Returns what adds to the emptied lists of a message; undefined if it has no such field. */
+function emptiedNoter(
+  message: DescMessage,
+): ((result: Message, names: readonly string[]) => void) | undefined {
+  const field = emptiedListsOf(message);
+  if (!field) return undefined;
+  return (result, names) => {
+    const given = (result as unknown as Record<string, string[]>)[field.localName] ?? [];
+    const others = names.filter((name) => name !== field.name);
+    setProperty(result, field.localName, [...given, ...others]);
+  };
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** Returns the reader of one field, for messages, path variables and bodies of one field. */

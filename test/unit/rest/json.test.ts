@@ -7,6 +7,7 @@ import {
   AddTracesRequestSchema,
   ModelEventSchema,
 } from "../../../gen/waggle/compat/v0/tracing_pb.js";
+import { AlertFieldsSchema } from "../../../gen/waggle/v1/alert_pb.js";
 import {
   CreateEventBatchRequestSchema,
   CreateEventBatchResponseSchema,
@@ -69,6 +70,19 @@ describe("messageReader", () => {
     const { message } = read(EventSchema, { inputs });
 
     expect(message["inputs"]).toBe(inputs);
+  });
+
+  test("names the lists that are given empty, beside those that are named", () => {
+    const { message } = read(AlertFieldsSchema, { filters: [], projections: ["cost"] });
+    const { message: named } = read(AlertFieldsSchema, {
+      emptied_lists: ["filters"],
+      projections: [],
+    });
+    const { message: none } = read(AlertFieldsSchema, { filters: null, emptied_lists: [] });
+
+    expect(message["emptiedLists"]).toEqual(["filters"]);
+    expect(named["emptiedLists"]).toEqual(["filters", "projections"]);
+    expect(none["emptiedLists"]).toEqual([]);
   });
 
   test.each([
