@@ -111,8 +111,16 @@ export const chartSplitsMax = 100;
 /** Memory of all summaries of hours that charts keep in a process, and of one project's. */
 export const chartMemoryBytesMax = 128_000_000;
 export const chartProjectBytesMax = 32_000_000;
-/** Groups and numbers that a chart summarises at once, about 50 bytes each while they are read. */
+/** Groups and numbers that a chart summarises at once, and bytes of each while they are read. */
 export const chartCellsMax = 1_500_000;
+export const chartCellBytes = 50;
+/** As many are read beside each other; more take one of a few places, for which a chart waits. */
+export const chartUsualCells = 100_000;
+export const chartLoadsMax = 4;
+export const chartLoadsOfProjectMax = 2;
+export const chartLoadWaitMsMax = 15_000;
+/** Bytes of a value of an answer, as rows of Postgres and as a message. */
+export const chartValueBytes = 100;
 
 /**
  * Maximum shared views of a project, views of one owner in it, columns of a view, and bytes of its

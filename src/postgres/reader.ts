@@ -17,6 +17,13 @@ export type ReaderOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Kind of timeout. Default `reads`. */
   readonly kind?: "reads" | "selections" | "charts";
+  /**
+   * Time of the process' clock (`performance.now`) by which all statements of a kind other than
+   * `reads` have ended, waits included; without it each statement has the time of its kind.
+   */
+  readonly endsAtMs?: number | undefined;
+  /** What a caller whose read takes too long may ask for instead. */
+  readonly lesserRead?: string;
 };
 
 /**
@@ -47,13 +54,16 @@ export type CreateReadOptions = ReaderOptions & {
 
 export function createRead(options: CreateReadOptions): Read {
   const { pool, ambient, begin, owner, organization, signal, kind = "reads" } = options;
+  const { endsAtMs = Infinity, lesserRead = lesserReadDefault } = options;
   const timeoutMs = options.timeoutMs ?? statementTimeoutsMs[kind];
-  const isLonger = options.timeoutMs === undefined && kind !== "reads";
+  const isOwnTimeout = options.timeoutMs === undefined && kind !== "reads";
 
-  function run<T extends readonly Row[]>(statement: Statement<T>): Promise<T> {
-    if (!isLonger) return cancellable(statement(pool.connections), signal);
+  async function run<T extends readonly Row[]>(statement: Statement<T>): Promise<T> {
+    if (!isOwnTimeout) return cancellable(statement(pool.connections), signal);
+    const leftMs = Math.floor(Math.min(timeoutMs, endsAtMs - performance.now()));
+    if (leftMs <= 0) throw tooSlow(timeoutMs, lesserRead);
     return begin(async (sql) => {
-      await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`;
+      await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`;
       return cancellable(statement(sql), signal);
     });
   }
@@ -75,10 +85,12 @@ export function createRead(options: CreateReadOptions): Read {
       } catch (error) {
         signal?.throwIfAborted();
         if (!isCanceled(error)) throw error;
-        const isEarly = performance.now() - beganAtMs < timeoutMs - Math.min(slackMs, timeoutMs);
+        const endedAtMs = performance.now();
+        const ownEndMs = Math.min(beganAtMs + timeoutMs, isOwnTimeout ? endsAtMs : Infinity);
+        const isEarly = endedAtMs < ownEndMs - Math.min(slackMs, timeoutMs);
         // The cancel of the previous statement on the same connection came late.
         if (isEarly && attempt < attemptsMax) continue;
-        throw tooSlow(timeoutMs, error);
+        throw tooSlow(timeoutMs, lesserRead, error);
       }
     }
   };
@@ -137,9 +149,10 @@ function isSent(statement: object): boolean {
   return (statement as Cancellable).state != null;
 }
 
-function tooSlow(timeoutMs: number, cause: unknown): ServiceError {
-  const message =
-    `the read took longer than ${timeoutMs} ms; ask for less: a narrower dateRange, ` +
-    "a filter on session_id or metadata, or a smaller limit";
+const lesserReadDefault =
+  "a narrower dateRange, a filter on session_id or metadata, or a smaller limit";
+
+function tooSlow(timeoutMs: number, ways: string, cause?: unknown): ServiceError {
+  const message = `the read took longer than ${timeoutMs} ms; ask for less: ${ways}`;
   return new ServiceError("DEADLINE_EXCEEDED", message, { cause });
 }

@@ -64,6 +64,25 @@ test("only the older paths are deprecated, and name the current one", async () =
   expect([current.headers.get("deprecation"), current.headers.get("link")]).toEqual([null, null]);
 });
 
+test("an empty list ends the filters of a chart, and an absent one keeps them", async () => {
+  const project = await givenAMetricProject(service);
+  const query = [{ field: "event_type", operator: "is", value: "tool" }];
+  const { data } = await project.ok("POST /v1/charts", { name: "x", metric: "cost", query });
+  const { id } = data as { id: string };
+  const change = async (body: Json) => (await project.ok(`PUT /v1/charts/${id}`, body))["data"];
+
+  expect(await change({ name: "y" })).toMatchObject({ query });
+  expect(await change({ query: null })).toMatchObject({ query });
+  expect(await change({ query: [] })).toMatchObject({ name: "y", query: [] });
+  await change({ query });
+  expect(await change({ emptied_lists: ["query"] })).toMatchObject({ query: [] });
+  const other = await project.call(`PUT /v1/charts/${id}`, { emptied_lists: ["name"] });
+  expect([other.status, other.json["message"]]).toEqual([
+    400,
+    'emptied_lists[0]: must be one of query, not "name"',
+  ]);
+});
+
 test("a stored chart is answered over its range, without sessions", async () => {
   const project = await givenAMetricProject(service);
   const hour = 3_600_000;
@@ -204,6 +223,11 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
     /^split_by: must be one of event_type.*, or a path of an event, not "inputs"$/,
   ],
   [
+    "a run that is no UUID",
+    { query: aScalar, product_filters: { experiment_run_id: "the last one" } },
+    /^product_filters\.experiment_run_id: must be a UUID$/,
+  ],
+  [
     "a filter on an unrecorded field",
     { query: aScalar, filters: [onModels, { field: "metadata.x", operator: "is", value: 1 }] },
     /metadata\.x/,
@@ -214,6 +238,51 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
   const got = await project.call("POST /v1/charts/query", { filters: [onModels], ...body });
 
   expect([got.status, got.json["message"]]).toEqual([400, expect.stringMatching(message)]);
+});
+
+test.each<readonly [name: string, query: string, message: RegExp]>([
+  ["an unknown metric", "metric=price", /^query\.measures\[0\]\.metric: must be one of .*"price"$/],
+  ["an unknown bucket", "bucket=eon", /^bucket: must be one of minute/],
+  ["a run that is no UUID", "evaluation_id=x", /^evaluation_id: must be a UUID$/],
+  ["dates that are none", `dateRange=${encodeURIComponent('{"$gte":"soon"}')}`, /\$gte/],
+  ["no field to group by", "groupBy=outputs", /^split_by: must be one of .*"outputs"$/],
+])("points with %s are a 400 that names it", async (_, query, message) => {
+  const project = await givenAMetricProject(service);
+
+  const got = await project.call(`GET /v1/events/chart?${query}`);
+
+  expect([got.status, got.json["message"]]).toEqual([400, expect.stringMatching(message)]);
+});
+
+test("a split by decimals is a 400, and runs with their metrics are a dimension", async () => {
+  const project = await givenAMetricProject(service);
+  const runs = ["a", "b"].map((name) => `00000000-0000-4000-8000-00000000000${name}`);
+  const events = runs.flatMap((run, at) =>
+    [1, 2].map((score) => ({
+      ...{ event_type: "model", source: "evaluation", inputs: {} },
+      ...{ metadata: { run_id: run, part: 0.5 }, metrics: { quality: score * (at + 1) } },
+    })),
+  );
+  const other = { event_type: "model", source: "test", inputs: {} };
+  await project.ok("POST /events/batch", { events: [...events, other] });
+  const ask = (query: Json, more: Json = {}) =>
+    project.call("POST /v1/charts/query", { filters: [onModels], query, ...more });
+  const quality = [{ metric: "metrics.quality", aggregation: "avg" }];
+
+  const byRun = { kind: "table", measures: quality, split_by: "metadata.run_id" };
+  const all = await ask(byRun, { product_filters: { only_experiments: true } });
+  const one = await ask(byRun, { product_filters: { experiment_run_id: runs[0] } });
+  const decimal = await ask({ ...byRun, split_by: "metadata.part" });
+
+  expect(all.json["data"]).toMatchObject({
+    data: { buckets: [runs[1], runs[0]], series: [{ values: [3, 1.5] }] },
+    meta: { matched_event_count: 4, exact: true, split_count: 2 },
+  });
+  expect(one.json["data"]).toMatchObject({ data: { series: [{ values: [1.5] }] } });
+  expect([decimal.status, decimal.json["message"]]).toEqual([
+    400,
+    'split_by: "metadata.part" holds decimals, which make no groups',
+  ]);
 });
 
 test.each<readonly [name: string, body: Json, message: RegExp]>([

@@ -53,6 +53,8 @@ afterAll(async () => {
 });
 
 const filters = [{ field: "metadata.a", operator: "exists" }];
+const ofTools = [{ field: "event_type", operator: "is", value: "tool" }];
+const aCount = { kind: "scalar", measures: [{ metric: "event_count" }] };
 const event = { event_type: "tool", source: "test", inputs: {} };
 
 test.each([
@@ -60,6 +62,8 @@ test.each([
   { method: "POST", path: "/v1/events/search", body: { filters } },
   { method: "GET", path: "/v1/events/schema", body: undefined },
   { method: "GET", path: "/v1/events/e", body: undefined },
+  { method: "POST", path: "/v1/charts/query", body: { filters: ofTools, query: aCount } },
+  { method: "GET", path: "/v1/events/chart?metric=cost", body: undefined },
   { method: "GET", path: "/v1/sessions", body: undefined },
   { method: "GET", path: "/v1/sessions/s", body: undefined },
   { method: "POST", path: "/events", body: { event } },

@@ -267,4 +267,20 @@ describe("reader", () => {
     const message = /longer than 50 ms; ask for less: a narrower dateRange/;
     await expect(got).rejects.toMatchObject({ reason: "DEADLINE_EXCEEDED", message });
   });
+
+  test("ends all statements of a chart by one time", async () => {
+    const endsAtMs = performance.now() + 300;
+    const lesserRead = "a shorter range";
+    const read = database.reader({ owner: "p", kind: "charts", endsAtMs, lesserRead });
+
+    await read((sql) => sql`select pg_sleep(0.01)`);
+    const slow = read((sql) => sql`select pg_sleep(20)`);
+
+    const message = /longer than 20000 ms; ask for less: a shorter range$/;
+    await expect(slow).rejects.toMatchObject({ reason: "DEADLINE_EXCEEDED", message });
+    const next = read((sql) => sql`select 1`);
+    await expect(next).rejects.toMatchObject({ reason: "DEADLINE_EXCEEDED", message });
+    // Other reads keep their time.
+    await expect(database.reader({ owner: "p" })(setting)).resolves.toHaveLength(1);
+  });
 });

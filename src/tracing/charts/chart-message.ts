@@ -12,9 +12,9 @@ import type {
   GetEventChartRequest,
   QueryChartRequest,
 } from "../../../gen/waggle/v1/chart_pb.js";
+import { changedLists } from "../../base/changed-list.ts";
 import { refuse } from "../../base/errors.ts";
 import { toValueMessage } from "../../base/value-message.ts";
-import type { FilterInput } from "../export/filter.ts";
 import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
 import { type ChartRequest, namesEventType, withoutSessions } from "./chart-query.ts";
 import type { ChartResult } from "./charts.ts";
@@ -36,10 +36,12 @@ export function toRequest(request: QueryChartRequest): ChartRequest {
     startTimeMs: dateRange?.startTime,
     endTimeMs: dateRange?.endTime,
     timezone: dateRange?.timezone,
-    filters: [
-      ...filters,
-      ...runFilters(productFilters?.experimentRunId, productFilters?.onlyExperiments),
-    ],
+    filters,
+    run: {
+      field: "product_filters.experiment_run_id",
+      id: productFilters?.experimentRunId,
+      isAny: productFilters?.onlyExperiments,
+    },
   };
 }
 
@@ -81,15 +83,6 @@ function toQueryMessage(shown: ShownChart): MessageInitShape<typeof ChartQuerySc
   };
 }
 
-function runFilters(
-  runId: string | undefined,
-  isOnlyRuns: boolean | undefined,
-): readonly FilterInput[] {
-  const field = "metadata.run_id";
-  if (runId) return [{ field, operator: "is", value: runId, type: "string" }];
-  return isOnlyRuns ? [{ field, operator: "exists" }] : [];
-}
-
 /** Returns the question of an older client. */
 export function toPointsRequest(request: GetEventChartRequest): ChartRequest {
   const { dateRange, metric, aggregation, bucket, groupBy } = request;
@@ -97,10 +90,8 @@ export function toPointsRequest(request: GetEventChartRequest): ChartRequest {
     kind: "time_series",
     startTimeMs: dateRange?.gte ?? dateRange?.startTime,
     endTimeMs: dateRange?.lte ?? dateRange?.endTime,
-    filters: [
-      ...withoutSessions(request.filters.map(toFilterInput)),
-      ...runFilters(request.evaluationId, request.onlyExperiments),
-    ],
+    filters: withoutSessions(request.filters.map(toFilterInput)),
+    run: { field: "evaluation_id", id: request.evaluationId, isAny: request.onlyExperiments },
     measures: [{ metric: metric || "event_count", aggregation }],
     unit: bucket,
     splitBy: groupBy,
@@ -153,18 +144,19 @@ export function toPoints({
   );
 }
 
+/** Throws INVALID_ARGUMENT for another name among the emptied lists. */
 export function toFields(message: FieldsMessage | undefined): ChartFields {
   if (!message) return {};
   const { name, metric, description, func, groupBy, bucketing, dateRange, query, ownerId } =
     message;
-  const { shown } = message;
+  const { shown, emptiedLists } = message;
+  const filters = changedLists(["query"], emptiedLists)("query", query);
   return {
     ...{ name, metric, description, func, groupBy, bucketing, ownerId },
     range: dateRange,
     // Without a kind it is one measure over time again.
     shown: shown && (shown.kind === "" ? null : toShown(shown)),
-    // A list that is absent is empty in a message.
-    filters: query.length > 0 ? query.map(toFilterInput) : undefined,
+    filters: filters?.map(toFilterInput),
   };
 }
 

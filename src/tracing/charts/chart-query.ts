@@ -42,6 +42,15 @@ export type MeasureRequest = {
   readonly aggregation?: string | undefined;
 };
 
+export type RunRequest = {
+  /** Name of the id in the request. */
+  readonly field: string;
+  /** Absent or empty means any event. */
+  readonly id: string | undefined;
+  /** Whether events of runs count alone. */
+  readonly isAny: boolean | undefined;
+};
+
 export type ChartRequest = {
   readonly kind: string;
   /** Unix milliseconds, both included; default: the last seven days. */
@@ -50,6 +59,8 @@ export type ChartRequest = {
   /** Default: UTC. */
   readonly timezone?: string | undefined;
   readonly filters: readonly FilterInput[];
+  /** Experiment run of the events. */
+  readonly run?: RunRequest;
   readonly measures: readonly MeasureRequest[];
   /** Unit of the buckets of time; default: the smallest with at most `pointsMax` of them. */
   readonly unit?: string | undefined;

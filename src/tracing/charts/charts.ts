@@ -2,15 +2,20 @@
 // all. Exact: every matching event counts, late and changed ones too.
 // Source: docs/decisions.md, 17, 27, 47.1; docs/charts.md.
 
+import { createByteBudget, type Reservation } from "../../base/byte-budget.ts";
 import { refuse } from "../../base/errors.ts";
-import type { ProjectId } from "../../base/ids.ts";
+import { isUuid, type ProjectId } from "../../base/ids.ts";
 import type { JsonValue } from "../../base/json.ts";
+import { statementTimeoutsMs } from "../../base/limits.ts";
+import { chartValueBytes } from "../../base/tenant-limits.ts";
 import type { Database, Read } from "../../postgres/database.ts";
 import { codeOf } from "../../postgres/faults.ts";
 import { unescapeText } from "../events/postgres-text.ts";
 import type { Reading } from "../events/sized-read.ts";
+import type { Condition } from "../export/condition.ts";
 import { type FilterInput, parseFilters } from "../export/filter.ts";
 import type { EventQuery } from "../export/place-store.ts";
+import { isOfAnyRun, isOfRun } from "../export/run-conditions.ts";
 import type { FieldCatalogue, ProjectFields } from "../fields/fields.ts";
 import { type BucketUnit, startsInUtc, type TimeRange } from "./buckets.ts";
 import {
@@ -22,7 +27,7 @@ import {
 import { numberSource } from "./fields.ts";
 import * as store from "./store.ts";
 import type { CellRow, MeetingRow } from "./store.ts";
-import { createSummaries, type Summaries } from "./summaries/summaries.ts";
+import { type Asking, createSummaries, type Summaries } from "./summaries/summaries.ts";
 import type { Threshold } from "./threshold.ts";
 
 export type ChartSeries = {
@@ -55,7 +60,7 @@ export type ChartResult = {
 export type Charts = {
   /**
    * Answers a question. Throws INVALID_ARGUMENT and INVALID_FILTER naming the field, and
-   * DEADLINE_EXCEEDED if Postgres takes longer than 20 s.
+   * DEADLINE_EXCEEDED if it takes longer than 20 s, its waits included, which Postgres enforces.
    */
   query(projectId: ProjectId, request: ChartRequest, reading?: Reading): Promise<ChartResult>;
   /** Returns the recorded fields of a project, which tell what it can measure. */
@@ -87,15 +92,19 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
   const summaries = createSummaries();
   return {
     async query(projectId, request, reading = {}) {
-      const { organization, signal } = reading;
+      const endsAtMs = performance.now() + statementTimeoutsMs.charts;
       const recorded = await fields.fieldsOf(projectId, reading);
       const question = parseQuestion(request, recorded, Date.now());
-      const conditions = parseFilters(request.filters, recorded);
+      const conditions = [...parseFilters(request.filters, recorded), ...runConditions(request)];
       const { fromMs, toMs } = question.range;
       const query = { projectId, conditions, fromUs: fromMs * 1_000, toUs: toMs * 1_000 };
-      const read = database.reader({ owner: projectId, organization, signal, kind: "charts" });
+      const { organization, signal, memory = createByteBudget(Infinity).open() } = reading;
+      const read = database.reader({
+        ...{ owner: projectId, organization, signal, kind: "charts", endsAtMs, lesserRead },
+      });
+      const asking = { read, query, question, organization, signal, memory, endsAtMs };
       try {
-        return await answer(read, query, question, summaries);
+        return await answer(asking, summaries);
       } catch (error) {
         if (codeOf(error) !== outOfRangeCode) throw error;
         return refuseTooLarge();
@@ -111,10 +120,24 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
       const source = numberSource("metric", metric, recorded);
       const { fromMs, toMs } = range;
       const query = { projectId, conditions, fromUs: fromMs * 1_000, toUs: toMs * 1_000 };
-      const read = database.reader({ owner: projectId, organization, signal, kind: "charts" });
+      const read = database.reader({
+        ...{ owner: projectId, organization, signal, kind: "charts", lesserRead },
+      });
       return store.countMeeting(read, query, { source, threshold, named });
     },
   };
+}
+
+const lesserRead =
+  "a narrower date range, a filter on more, a larger bucket, or a split with fewer values";
+
+/** Throws INVALID_ARGUMENT unless the run's id is a UUID. */
+function runConditions({ run }: ChartRequest): readonly Condition[] {
+  if (run?.id !== undefined && run.id !== "") {
+    if (!isUuid(run.id)) refuse(run.field, "must be a UUID");
+    return [isOfRun(run.id)];
+  }
+  return run?.isAny === true ? [isOfAnyRun] : [];
 }
 
 function refuseTooLarge(): never {
@@ -125,15 +148,17 @@ function refuseTooLarge(): never {
 const outOfRangeCode = "22003";
 
 async function answer(
-  read: Read,
-  query: EventQuery,
-  question: ChartQuestion,
+  { memory, ...asking }: Omit<Asking, "starts">,
   summaries: Summaries,
 ): Promise<ChartResult> {
-  if (question.kind === "histogram") return histogram(read, query, question);
-  const { range, unit, timezone } = question;
+  const { read, query, question } = asking;
+  const { kind, range, unit, timezone, measures, split } = question;
+  if (kind === "histogram") return histogram(read, query, question);
   const times = unit && (await listStarts(read, range, unit, timezone));
-  const summed = await summaries.listCells(read, query, question, times ?? [0]);
+  const starts = times ?? [0];
+  const values = starts.length * ((split?.limit ?? 0) + 1) * measures.length;
+  holdValues(memory, values);
+  const summed = await summaries.listCells({ ...asking, memory, starts });
   if (summed?.some(({ values }) => values.some((value) => !Number.isFinite(value ?? 0))))
     refuseTooLarge();
   const cells = summed ?? (await store.listCells(read, query, question));
@@ -142,6 +167,16 @@ async function answer(
     split: row.split === null ? null : unescapeText(row.split),
   }));
   return toResult(question, rows, times);
+}
+
+/** Counts the values of an answer, which the call holds until it is sent. */
+function holdValues(memory: Reservation, values: number): void {
+  const bytes = values * chartValueBytes;
+  if (bytes > memory.bytesMax) {
+    const wayOut = "ask for fewer buckets, measures or values of the split";
+    refuse("query", `an answer of up to ${values} values does not fit into memory; ${wayOut}`);
+  }
+  memory.grow(bytes);
 }
 
 async function listStarts(

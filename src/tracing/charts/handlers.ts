@@ -68,7 +68,7 @@ export function chartHandlers(
 
     async getEventChart(request, context) {
       const result = await query(context, toPointsRequest(request));
-      return { events: toPoints(result), totalEvents: result.matched };
+      return { events: toPoints(result), totalEvents: result.matched, exact: true };
     },
   };
 }

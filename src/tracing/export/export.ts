@@ -11,12 +11,12 @@ import { eventFieldNames, type Projections, type SelectedEvent } from "../events
 import { createReadContext, type ReadContext, type Reading } from "../events/sized-read.ts";
 import { rowsOfIds } from "../events/sized-store.ts";
 import type { FieldCatalogue, SchemaField } from "../fields/fields.ts";
-import type { Condition } from "./condition.ts";
 import { hasOwnIndex } from "./filter-sql.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { type FilterInput, needsCatalogue, parseFilters } from "./filter.ts";
 import { type Bounds, parseBounds } from "./instant.ts";
 import type { EventQuery } from "./place-store.ts";
+import { isOfRun } from "./run-conditions.ts";
 import * as store from "./store.ts";
 import { createStreams, type Group } from "./streams.ts";
 
@@ -218,18 +218,6 @@ async function findUncounted(
   const estimate = await store.estimateEvents(read, query);
   const total = isBeyond ? Math.min(estimate, offset) : Math.max(estimate, seen);
   return { found: events, total, isEstimate: true };
-}
-
-/**
- * An experiment's events carry its run in `metadata.run_id`, whether or not the field is in the
- * catalogue.
- */
-function isOfRun(runId: string): Condition {
-  return {
-    target: { kind: "bucket", bucket: "metadata", paths: [["run_id"]] },
-    test: { kind: "equals", value: runId },
-    negated: false,
-  };
 }
 
 function parseProjections(names: readonly string[]): Projections {

@@ -1,6 +1,12 @@
 // Memory of summaries and their loads: bounds of a project, and one load at a time.
 
 import { describe, expect, test } from "vitest";
+import { createByteBudget, createSharedBudget } from "../../../src/base/byte-budget.ts";
+import {
+  cellsMaxOf,
+  createLoadPlaces,
+  holdIn,
+} from "../../../src/tracing/charts/summaries/load-memory.ts";
 import { createLoads } from "../../../src/tracing/charts/summaries/loads.ts";
 import { createShelves } from "../../../src/tracing/charts/summaries/shelves.ts";
 import { createBook } from "../../../src/tracing/charts/summaries/summary.ts";
@@ -49,6 +55,13 @@ describe("shelves", () => {
   });
 });
 
+/** A load that no other load spares. */
+const never = (key: string) => ({
+  key,
+  endsAtMs: performance.now() + 60_000,
+  isLoaded: () => false,
+});
+
 describe("loads", () => {
   test("of one key run one after another until one has loaded", async () => {
     const runLoad = createLoads();
@@ -69,7 +82,12 @@ describe("loads", () => {
     };
 
     const got = await Promise.allSettled(
-      [false, true, true, true].map((isGood) => runLoad("a", () => isLoaded, load(isGood))),
+      [false, true, true, true].map((isGood) =>
+        runLoad(
+          { key: "a", endsAtMs: performance.now() + 60_000, isLoaded: () => isLoaded },
+          load(isGood),
+        ),
+      ),
     );
 
     expect(got.map((one) => (one.status === "fulfilled" ? one.value : "failed"))).toEqual([
@@ -81,17 +99,9 @@ describe("loads", () => {
   test("of another key do not wait", async () => {
     const runLoad = createLoads();
     const first = Promise.withResolvers<string>();
-    const waiting = runLoad(
-      "a",
-      () => false,
-      () => first.promise,
-    );
+    const waiting = runLoad(never("a"), () => first.promise);
 
-    const other = await runLoad(
-      "b",
-      () => false,
-      () => Promise.resolve("other"),
-    );
+    const other = await runLoad(never("b"), () => Promise.resolve("other"));
     first.resolve("first");
 
     expect(other).toBe("other");
@@ -99,22 +109,69 @@ describe("loads", () => {
   });
 
   test("end with DEADLINE_EXCEEDED after the time of a chart", async () => {
-    const runLoad = createLoads(0);
+    const runLoad = createLoads();
     const first = Promise.withResolvers<string>();
-    const waiting = runLoad(
-      "a",
-      () => false,
-      () => first.promise,
-    );
+    const waiting = runLoad(never("a"), () => first.promise);
 
-    const late = runLoad(
-      "a",
-      () => false,
-      () => Promise.resolve("second"),
+    const late = runLoad({ ...never("a"), endsAtMs: performance.now() }, () =>
+      Promise.resolve("second"),
     );
 
     await expect(late).rejects.toMatchObject({ reason: "DEADLINE_EXCEEDED" });
     first.resolve("first");
     expect(await waiting).toBe("first");
   });
+});
+
+describe("a hold", () => {
+  test("gives its own bytes back, and no others of the call", () => {
+    const memory = createByteBudget(100).open();
+    memory.grow(40);
+    const hold = holdIn(memory);
+
+    hold.grow(50);
+    const full = memory.bytes();
+    expect(() => hold.grow(20)).toThrow("more than 100 bytes");
+    hold.shrink(10);
+    const less = memory.bytes();
+    hold.release();
+    hold.release();
+
+    expect([full, less, memory.bytes()]).toEqual([90, 80, 40]);
+  });
+
+  test("of one project leaves another its room", () => {
+    const budget = createSharedBudget(100, "charts");
+    const of = (holder: string) => holdIn(budget.open([{ holder, part: 0.5 }]));
+    of("a").grow(50);
+
+    expect(() => of("a").grow(1)).toThrow("take more than 50 bytes");
+    expect(() => of("b").grow(50)).not.toThrow();
+  });
+
+  test.each([
+    { name: "of a large memory", bytes: 1e9, want: 1_500_000 },
+    { name: "of a small memory", bytes: 1e7, want: 100_000 },
+  ])("$name holds $want cells", ({ bytes, want }) => {
+    expect(cellsMaxOf(createByteBudget(bytes).open())).toBe(want);
+  });
+});
+
+test("many cells take one of a few places, of which other projects keep some", async () => {
+  const places = createLoadPlaces();
+  const enter = (projectId: string, cells: number, signal?: AbortSignal) =>
+    places.enter({ projectId, organization: "o", signal }, cells);
+  const leaving = new AbortController();
+
+  const leave = await enter("a", 1_000_000);
+  await enter("a", 1_000_000);
+  const third = enter("a", 1_000_000);
+  const fourth = enter("a", 1_000_000, leaving.signal);
+  await enter("a", 100_000);
+  await enter("b", 1_000_000);
+  leaving.abort(new Error("gone"));
+  await expect(fourth).rejects.toThrow("gone");
+  leave();
+
+  await expect(third).resolves.toBeTypeOf("function");
 });

@@ -4,6 +4,7 @@
 import type { Pacer } from "../../../base/pacer.ts";
 import type { Aggregation, ChartQuestion } from "../chart-query.ts";
 import type { CellRow } from "../store.ts";
+import type { Hold } from "./load-memory.ts";
 import { percentile } from "./percentile.ts";
 import type { KeptSource, SummaryPlan } from "./plan.ts";
 import type { Summary } from "./summary.ts";
@@ -44,12 +45,16 @@ type Grouping = {
   readonly places: Uint32Array;
 };
 
-/** Returns the cells of a chart. */
+export type CellOptions = { readonly pacer: Pacer; readonly hold: Hold };
+
+/** Returns the cells of a chart. Throws OVERLOADED if there is no memory for its sums. */
 export async function toCells(
   { measures, split }: ChartQuestion,
   { plan, parts, splits, starts }: Parts,
-  pacer: Pacer,
+  { pacer, hold }: CellOptions,
 ): Promise<readonly CellRow[]> {
+  const groups = splits.length + starts.length * ((split?.limit ?? 1) + 1);
+  hold.grow(sumsBytes(plan, parts, groups));
   const identity = { groups: splits.length, perBucket: 0, places: Uint32Array.from(splits.keys()) };
   const [first] = measures;
   const firstSource = plan.sourceOf[0] ?? 0;
@@ -92,6 +97,19 @@ export async function toCells(
     if (pacer.due()) await pacer.rest();
   }
   return cells;
+}
+
+/** Bytes of a number, and of the sums of a group beside those of its sources. */
+const numberBytes = 8;
+const groupBytes = 100;
+
+/** Returns the approximate bytes of the sums of groups, and of all numbers brought together. */
+function sumsBytes({ sources }: SummaryPlan, parts: readonly Part[], groups: number): number {
+  const columns = sources.reduce((sum, { keeps }) => sum + 1 + keeps.length, 0);
+  const numbers = parts
+    .flatMap(({ summary }) => summary.sources)
+    .reduce((sum, { kept }) => sum + (kept.values?.length ?? 0), 0);
+  return groups * (groupBytes + columns * numberBytes) + numbers * numberBytes;
 }
 
 type AddOptions = {

@@ -2,27 +2,28 @@
 // not in memory wait for the one that reads them, and then find them.
 
 import { ServiceError } from "../../../base/errors.ts";
-import { statementTimeoutsMs } from "../../../base/limits.ts";
+
+export type LoadOptions = {
+  readonly key: string;
+  /** Time of the process' clock by which others must have loaded. */
+  readonly endsAtMs: number;
+  readonly isLoaded: () => boolean;
+};
 
 /**
  * Runs `load` after the loads of the same key that others run, unless `isLoaded` returns true by
- * then. Throws DEADLINE_EXCEEDED if it has waited as long as a chart may take.
+ * then. Throws DEADLINE_EXCEEDED if they take too long.
  */
-export type RunLoad = <T>(
-  key: string,
-  isLoaded: () => boolean,
-  load: () => Promise<T>,
-) => Promise<T>;
+export type RunLoad = <T>(options: LoadOptions, load: () => Promise<T>) => Promise<T>;
 
-export function createLoads(waitMsMax: number = statementTimeoutsMs.charts): RunLoad {
+export function createLoads(): RunLoad {
   const running = new Map<string, Promise<unknown>>();
 
-  return async (key, isLoaded, load) => {
-    const endMs = performance.now() + waitMsMax;
+  return async ({ key, endsAtMs, isLoaded }, load) => {
     while (!isLoaded()) {
       const other = running.get(key);
       if (other === undefined) return lead(key, load);
-      if (!(await settlesBefore(other, endMs))) throw tooSlow();
+      if (!(await settlesBefore(other, endsAtMs))) throw tooSlow();
     }
     return load();
   };
@@ -39,9 +40,9 @@ export function createLoads(waitMsMax: number = statementTimeoutsMs.charts): Run
 }
 
 /** Waits for the end of a load, or until a time of the process' clock; returns whether it ended. */
-async function settlesBefore(load: Promise<unknown>, endMs: number): Promise<boolean> {
+async function settlesBefore(load: Promise<unknown>, endsAtMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), Math.max(0, endMs - performance.now()));
+  const timer = setTimeout(() => resolve(false), Math.max(0, endsAtMs - performance.now()));
   const settle = (): void => resolve(true);
   load.then(settle, settle);
   const isSettled = await promise;

@@ -3,32 +3,50 @@
 // Source: docs/decisions.md, 47.4; docs/charts.md.
 
 import { LRUCache } from "lru-cache";
-import { chartCellsMax } from "../../../base/tenant-limits.ts";
+import type { Reservation } from "../../../base/byte-budget.ts";
+import { chartCellBytes } from "../../../base/tenant-limits.ts";
 import { startPacer } from "../../../base/pacer.ts";
 import type { Read } from "../../../postgres/database.ts";
 import type { EventQuery } from "../../export/place-store.ts";
 import type { ChartQuestion } from "../chart-query.ts";
 import type { CellRow } from "../store.ts";
 import { toCells, type Part } from "./aggregate.ts";
+import {
+  cellsMaxOf,
+  createLoadPlaces,
+  expectedCells,
+  type Hold,
+  holdIn,
+  type Places,
+} from "./load-memory.ts";
 import { createLoads } from "./loads.ts";
 import { planSummaries, type SummaryPlan } from "./plan.ts";
 import { createShelves } from "./shelves.ts";
-import { listSummaries } from "./store.ts";
+import { listSummaries, type SummaryRow } from "./store.ts";
 import { cutRange, type Stretch } from "./stretches.ts";
 import { type Book, createBook, keepHour, type KeptHour, readSummary } from "./summary.ts";
 
 export type Summaries = {
-  /**
-   * Returns the cells of a chart; undefined if summaries cannot answer the question. `starts` are
-   * the starts of its buckets in Unix milliseconds.
-   */
-  listCells(
-    read: Read,
-    query: EventQuery,
-    question: ChartQuestion,
-    starts: readonly number[],
-  ): Promise<readonly CellRow[] | undefined>;
+  /** Returns the cells of a chart; undefined if summaries cannot answer the question. */
+  listCells(asking: Asking): Promise<readonly CellRow[] | undefined>;
 };
+
+/** A question, and the call that asks it. */
+export type Asking = {
+  readonly read: Read;
+  readonly query: EventQuery;
+  readonly question: ChartQuestion;
+  /** Starts of the buckets in Unix milliseconds. */
+  readonly starts: readonly number[];
+  readonly organization: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly memory: Reservation;
+  /** Time of the process' clock by which the answer is due. */
+  readonly endsAtMs: number;
+};
+
+/** Hours that may have ended since the last such chart; one that lacks more reads everything. */
+const newHoursMax = 3;
 
 /** Time for which a question with too many cells is answered from its events. */
 const tooLargeMs = 600_000;
@@ -37,32 +55,42 @@ const tooLargeMax = 10_000;
 export function createSummaries(): Summaries {
   const shelves = createShelves();
   const runLoad = createLoads();
+  const places = createLoadPlaces();
   const tooLarge = new LRUCache<string, true>({ max: tooLargeMax, ttl: tooLargeMs });
 
+  async function load(asking: Asking, { plan, stretches, hold }: Planned) {
+    const { projectId } = asking.query;
+    const find = (): Book | undefined => shelves.find(projectId, plan.key);
+    const key = `${projectId} ${plan.key}`;
+    // Others may find meanwhile that there are too many cells: these read nothing either way.
+    const isLoaded = (): boolean => tooLarge.has(key) || hasHours(find(), stretches);
+    return runLoad({ key, isLoaded, endsAtMs: asking.endsAtMs }, async () => {
+      if (tooLarge.has(key)) return undefined;
+      const book = find() ?? createBook();
+      const parts = await partsOf(asking, { plan, stretches, book, places, hold });
+      if (parts !== undefined) shelves.keep(projectId, plan.key, book);
+      if (find() === undefined) tooLarge.set(key, true);
+      return parts && { parts, splits: book.splits };
+    });
+  }
+
   return {
-    async listCells(read, query, question, starts) {
-      const plan = planSummaries(question, query.conditions);
+    async listCells(asking) {
+      const { query, question, starts, memory } = asking;
+      const { projectId, conditions } = query;
+      const plan = planSummaries(question, conditions);
       const stretches = plan && cutRange(question.range, starts, Date.now());
       if (plan === undefined || !stretches?.some(({ hour }) => hour !== null)) return undefined;
-      const key = `${query.projectId} ${plan.key}`;
-      if (tooLarge.has(key)) return undefined;
-      const { projectId } = query;
-      const find = (): Book | undefined => shelves.find(projectId, plan.key);
-      const load = async () => {
-        const book = find() ?? createBook();
-        const parts = await partsOf(read, query, { plan, stretches, book });
-        if (parts !== undefined) shelves.keep(projectId, plan.key, book);
-        if (find() === undefined) tooLarge.set(key, true);
-        return parts && { parts, splits: book.splits };
-      };
-      // Others may find meanwhile that there are too many cells: these read nothing either way.
-      const isLoaded = (): boolean => tooLarge.has(key) || hasHours(find(), stretches);
-      const loaded = await runLoad(key, isLoaded, async () =>
-        tooLarge.has(key) ? undefined : load(),
-      );
-      if (loaded === undefined) return undefined;
-      const pacer = await startPacer(projectId);
-      return toCells(question, { plan, ...loaded, starts }, pacer);
+      if (tooLarge.has(`${projectId} ${plan.key}`)) return undefined;
+      const hold = holdIn(memory);
+      try {
+        const loaded = await load(asking, { plan, stretches, hold });
+        if (loaded === undefined) return undefined;
+        const pacer = await startPacer(projectId);
+        return await toCells(question, { plan, ...loaded, starts }, { pacer, hold });
+      } finally {
+        hold.release();
+      }
     },
   };
 }
@@ -72,27 +100,81 @@ function hasHours(book: Book | undefined, stretches: readonly Stretch[]): boolea
   return stretches.every(({ hour }) => hour === null || book?.hours.has(hour) === true);
 }
 
-type PartsQuestion = {
+type Planned = {
   readonly plan: SummaryPlan;
   readonly stretches: readonly Stretch[];
-  readonly book: Book;
+  readonly hold: Hold;
 };
+
+type PartsQuestion = Planned & { readonly book: Book; readonly places: Places };
 
 /** Returns the summaries of stretches, and keeps those of hours; undefined if too large. */
 async function partsOf(
-  read: Read,
-  query: EventQuery,
-  { plan, stretches, book }: PartsQuestion,
+  asking: Asking,
+  question: PartsQuestion,
 ): Promise<readonly Part[] | undefined> {
-  // Other questions may change the book until the statement ends.
-  const known = stretches.map(({ hour }) => (hour === null ? undefined : book.hours.get(hour)));
-  const rows = await listSummaries(read, query, {
-    plan,
-    stretches: stretches.map((one, at) => ({ ...one, version: known[at]?.version ?? null })),
-    cellsMax: chartCellsMax,
-  });
-  if ((rows[0]?.cells ?? 0) > chartCellsMax) return undefined;
-  const pacer = await startPacer(query.projectId);
+  const { book, stretches } = question;
+  const most = cellsMaxOf(asking.memory);
+  const missing = stretches.filter(({ hour }) => hour !== null && !book.hours.has(hour)).length;
+  const expected = missing > newHoursMax ? most : expectedCells(book.lastCells);
+  const parts = await readParts(asking, question, Math.min(expected, most));
+  // More hours changed than usually do.
+  return parts ?? (expected < most ? readParts(asking, question, most) : undefined);
+}
+
+/** Returns the parts; undefined if they have more than `cellsMax` cells. */
+async function readParts(
+  asking: Asking,
+  { plan, stretches, book, places, hold }: PartsQuestion,
+  cellsMax: number,
+): Promise<readonly Part[] | undefined> {
+  const { query, organization, signal } = asking;
+  const { projectId } = query;
+  const leave = await places.enter({ projectId, organization, signal }, cellsMax);
+  let reserved = 0;
+  try {
+    // Other questions may change the book until the statement ends.
+    const known = stretches.map(({ hour }) => (hour === null ? undefined : book.hours.get(hour)));
+    const read: Read = (statement) =>
+      asking.read((sql) => {
+        // Reserved only when it runs, and once, even if the statement is tried again.
+        if (reserved === 0) hold.grow(cellsMax * chartCellBytes);
+        reserved = cellsMax * chartCellBytes;
+        return statement(sql);
+      });
+    const rows = await listSummaries(read, query, {
+      plan,
+      stretches: stretches.map((one, at) => ({ ...one, version: known[at]?.version ?? null })),
+      cellsMax,
+    });
+    book.lastCells = rows[0]?.cells ?? 0;
+    if (book.lastCells > cellsMax) return undefined;
+    hold.shrink(reserved - book.lastCells * chartCellBytes);
+    reserved = 0;
+    const made = await readSummaries(book, { plan, stretches, projectId }, rows);
+    return stretches.flatMap(({ bucket }, at) => {
+      const summary = (made.get(at) ?? known[at])?.summary;
+      return summary === undefined ? [] : [{ bucket, summary }];
+    });
+  } finally {
+    hold.shrink(reserved);
+    leave();
+  }
+}
+
+type ReadOptions = {
+  readonly plan: SummaryPlan;
+  readonly stretches: readonly Stretch[];
+  readonly projectId: string;
+};
+
+/** Reads summaries, by the places of their stretches, and keeps those of hours. */
+async function readSummaries(
+  book: Book,
+  { plan, stretches, projectId }: ReadOptions,
+  rows: readonly SummaryRow[],
+): Promise<ReadonlyMap<number, KeptHour>> {
+  const pacer = await startPacer(projectId);
   const made = new Map<number, KeptHour>();
   for (const { at, version, isSettled, summary: json } of rows) {
     const summary = readSummary(book, plan, json);
@@ -101,8 +183,5 @@ async function partsOf(
     made.set(at, { version, summary });
     if (pacer.due()) await pacer.rest();
   }
-  return stretches.flatMap(({ bucket }, at) => {
-    const summary = (made.get(at) ?? known[at])?.summary;
-    return summary === undefined ? [] : [{ bucket, summary }];
-  });
+  return made;
 }

@@ -24,13 +24,15 @@ export type Book = {
   readonly hours: Map<number, KeptHour>;
   /** Approximate bytes of memory. */
   bytes: number;
+  /** Cells that the last statement read. */
+  lastCells: number;
 };
 
 /** Summary of an hour; right as long as the hour's marks make the same version. */
 export type KeptHour = { readonly version: number; readonly summary: Summary };
 
 export function createBook(): Book {
-  return { numbers: new Map(), splits: [], hours: new Map(), bytes: 0 };
+  return { numbers: new Map(), splits: [], hours: new Map(), bytes: 0, lastCells: 0 };
 }
 
 /** Bytes of an entry of a book beside its numbers. */
