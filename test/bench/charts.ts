@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProjectId } from "../../src/base/ids.ts";
-import { openDatabase, type Sql } from "../../src/postgres/database.ts";
+import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import type { ChartRequest } from "../../src/tracing/charts/chart-query.ts";
 import { createCharts } from "../../src/tracing/charts/charts.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
@@ -36,12 +36,7 @@ export async function benchCharts({ runs, events, nodeFlags }: ChartsOptions): P
     const begunAt = performance.now();
     await recordCatalogue(service);
     const sql = database.sql();
-    await insertEvents(sql, projectId, events);
-    for (let other = 0; other < otherProjects; other += 1) {
-      await insertEvents(sql, randomUUID(), events);
-    }
-    await sql`vacuum (analyze) events`;
-    await sql`checkpoint`;
+    await fill(database, projectId, events);
     console.log(`filled in ${Math.round((performance.now() - begunAt) / 1_000)} s`);
     const peer = await openPeer(sql, projectId, service.folder);
     await database.close();
@@ -155,6 +150,35 @@ async function post(
   return text;
 }
 
+const textsMax = 1_000;
+
+/** Stores the events of all projects, two at a time, and builds the largest index at the end. */
+async function fill(database: Database, projectId: string, events: number): Promise<void> {
+  const sql = database.sql();
+  const [index] = await sql<{ definition: string }[]>`
+    select pg_get_indexdef('events_metadata_idx'::regclass) as definition`;
+  await sql`drop index events_metadata_idx`;
+  await sql`
+    create table bench_texts as
+    select place, (
+      select string_agg(md5(place::text || part), '') from generate_series(1, 24) as part) as text
+    from generate_series(0, ${textsMax}::integer - 1) as place`;
+  const projects = [projectId, ...Array.from({ length: otherProjects }, () => randomUUID())];
+  const fillNext = async (): Promise<void> => {
+    for (let next = projects.shift(); next !== undefined; next = projects.shift()) {
+      await insertEvents(sql, next, events);
+    }
+  };
+  await Promise.all([fillNext(), fillNext()]);
+  await database.transaction(async (own) => {
+    await own`set local maintenance_work_mem = '512MB'`;
+    await own.unsafe(index?.definition ?? "");
+  });
+  await sql`drop table bench_texts`;
+  await sql`vacuum (analyze) events`;
+  await sql`checkpoint`;
+}
+
 /** Nine of ten events are calls of models; each event has about a kilobyte. */
 async function insertEvents(sql: Sql, projectId: string, events: number): Promise<void> {
   await sql`
@@ -167,14 +191,14 @@ async function insertEvents(sql: Sql, projectId: string, events: number): Promis
       ${startMs * 1_000}::bigint + n * ${Math.floor((days * dayMs * 1_000) / events)}::bigint,
       null, (hashint4(n) & 65535)::double precision / 16,
       jsonb_build_object('model', 'model-' || hashint4(n) % 8),
-      jsonb_build_object('text', (
-        select string_agg(md5(n::text || part), '') from generate_series(1, 24) as part)),
+      jsonb_build_object('text', bench_texts.text),
       jsonb_build_object(
         'cost', ((hashint4(n) & 1023) + 1)::double precision / 100000,
         'total_tokens', 300 + n % 700, 'prompt_tokens', 200 + n % 500,
         'completion_tokens', 100 + n % 200,
         'account', 'user-' || (n::bigint * 7919) % ${users}::bigint)
-    from generate_series(0, ${events}::integer - 1) as n`;
+    from generate_series(0, ${events}::integer - 1) as n
+    join bench_texts on place = n % ${textsMax}::integer`;
 }
 
 /** Measures the answers to a chart in milliseconds; the first two warm up and are not counted. */
@@ -206,8 +230,8 @@ async function measure(
 
 /** Loads the narrow columns of the project into DuckDB, on two threads. */
 async function openPeer(sql: Sql, projectId: string, folder: string) {
-  const path = join(folder, "peer.csv");
-  // Written by Postgres itself, in a folder that it may write to.
+  const path = join(folder, "postgres/peer.csv");
+  // Written by Postgres itself, in the only folder that is its own.
   await sql.unsafe(`
     copy (
       select
