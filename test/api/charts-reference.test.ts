@@ -1,5 +1,5 @@
-// Charts of generated events against the same charts in memory: every aggregation and kind, in time
-// zones with their changes of clocks, with late events, updates and deletions.
+// Charts of generated events against the same charts in memory: every measure, aggregation and
+// kind, in time zones with their changes of clocks, with late events, updates and deletions.
 // Source: docs/decisions.md, 27, 47.1; docs/charts.md.
 
 import fc from "fast-check";
@@ -7,9 +7,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   aggregate,
   aggregations,
+  barsOf,
   bucketOf,
+  numbersOf,
   type ReferenceEvent,
   type ReferenceUnit,
+  splitsByRank,
 } from "../support/charts-reference.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -40,83 +43,170 @@ const spans: Readonly<Record<ReferenceUnit, number>> = {
   month: 120 * 86_400_000,
 };
 
+const quarters = fc.option(fc.integer({ min: -50, max: 1_000 }).map((value) => value / 4));
+const tokens = fc.option(fc.nat(500));
+
 const event = fc.record({
   part: fc.double({ min: -1, max: 1, noNaN: true }),
   split: fc.constantFrom("a", "b", "c", "d", null),
-  value: fc.option(fc.integer({ min: -50, max: 1_000 }).map((value) => value / 4)),
+  value: quarters,
+  quality: quarters,
+  passed: fc.option(fc.boolean()),
+  duration: fc.option(fc.nat(4_000).map((value) => value / 4)),
+  isError: fc.boolean(),
+  cost: fc.option(fc.nat(1_000).map((value) => value / 16)),
+  ...{ total: tokens, prompt: tokens, completion: tokens },
 });
 
-type Given = ReferenceEvent & { readonly id: string };
+type Given = {
+  readonly id: string;
+  readonly at: number;
+  readonly split: string | null;
+  readonly value: number | null;
+  readonly quality: number | null;
+  readonly passed: boolean | null;
+  readonly duration: number | null;
+  readonly isError: boolean;
+  readonly cost: number | null;
+  readonly total: number | null;
+  readonly prompt: number | null;
+  readonly completion: number | null;
+};
 
-function toEvent({ id, at, split, value }: Given) {
+/** The number of an event for each measure; null without one. */
+const measures: Readonly<Record<string, (given: Given) => number | null>> = {
+  event_count: () => 1,
+  duration: ({ duration }) => duration,
+  cost: ({ cost }) => cost,
+  total_tokens: ({ total }) => total,
+  prompt_tokens: ({ prompt }) => prompt,
+  completion_tokens: ({ completion }) => completion,
+  error_rate: ({ isError }) => Number(isError),
+  "metadata.value": ({ value }) => value,
+  "metrics.quality": ({ quality }) => quality,
+  "metrics.passed": ({ passed }) => (passed === null ? null : Number(passed)),
+};
+
+function toReference(given: Given): ReferenceEvent {
+  const values = Object.entries(measures).map(([name, of]) => [name, of(given)] as const);
+  return { at: given.at, split: given.split, values: Object.fromEntries(values) };
+}
+
+function present(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
+}
+
+function toEvent({ id, at, ...given }: Given, type = "tool") {
+  const { split, value, quality, passed, duration, isError, cost } = given;
+  const { total: total_tokens, prompt: prompt_tokens, completion: completion_tokens } = given;
   return {
-    ...{
-      event_type: "tool",
-      source: "test",
-      event_id: id,
-      session_id: `of ${id}`,
-      start_time: at,
-      inputs: {},
-    },
-    metadata: { ...(split !== null && { split }), ...(value !== null && { value }) },
+    ...{ event_type: type, source: "test", event_id: id, session_id: `of ${id}`, inputs: {} },
+    start_time: at,
+    ...present({ duration, error: isError ? "it broke" : null }),
+    metadata: present({ split, value, cost, total_tokens, prompt_tokens, completion_tokens }),
+    metrics: present({ quality, passed }),
   };
 }
 
-/** Stores events: some first with another value, some late, and some that are deleted again. */
+/** An event of another type, which gives every field a number and which no chart counts. */
+const noise: Given = {
+  ...{
+    id: "noise",
+    at: 1,
+    split: "noise",
+    value: 9_000,
+    quality: 9_000,
+    passed: true,
+    cost: 9_000,
+  },
+  ...{ duration: 9_000, isError: true, total: 9_000, prompt: 9_000, completion: 9_000 },
+};
+
+/** Stores events: some first with other numbers, some late, and some that are deleted again. */
 async function store(project: MetricProject, events: readonly Given[]): Promise<void> {
-  const body = { events: events.map(toEvent).toReversed() };
+  const chain = toEvent({ ...noise, at: events[0]?.at ?? 0 }, "chain");
+  const body = { events: [...events.map((one) => toEvent(one)).toReversed(), chain] };
   await project.ok("POST /events/batch", body);
-  for (const one of events.filter((_, at) => at % 3 === 0)) {
-    const metadata = { value: (one.value ?? 0) + 1_000, split: "changed" };
-    await project.ok("PUT /events", { event_id: one.id, metadata });
-    const back = { value: one.value ?? "none", split: one.split ?? {} };
-    await project.ok("PUT /events", { event_id: one.id, metadata: back });
-  }
-  const gone = { id: "gone", at: events[0]?.at ?? 0, split: "gone", value: 5_000 };
+  const some = events.filter((_, at) => at % 3 === 0);
+  await Promise.all(
+    some.map(({ id }) => {
+      const metadata = { value: 1_000, cost: 1_000, split: "changed" };
+      const change = { event_id: id, metadata, metrics: { quality: 1_000 }, error: "it broke" };
+      return project.ok("PUT /events", change);
+    }),
+  );
+  await Promise.all(
+    some.map(({ id, value, cost, split, quality, isError }) => {
+      // What holds no number counts as absent.
+      const metadata = { value: value ?? "none", cost: cost ?? {}, split: split ?? {} };
+      const metrics = { quality: quality ?? "none" };
+      const error = isError ? "it broke" : "";
+      return project.ok("PUT /events", { event_id: id, metadata, metrics, error });
+    }),
+  );
+  const gone = { ...noise, id: "gone", at: events[0]?.at ?? 0 };
   await project.ok("POST /events", { event: toEvent(gone) });
   await project.ok("DELETE /v1/events/gone");
 }
 
 /**
- * Changes stored events after charts were asked for: some numbers, the time of one, a late one, and
- * a deletion. Returns the events as they are then.
+ * Changes stored events after charts were asked for: the numbers of some, the time of one, a late
+ * one, and a deletion. Returns the events as they are then.
  */
 async function change(project: MetricProject, events: readonly Given[]): Promise<Given[]> {
   const [first, ...others] = events;
   if (first === undefined) return [];
-  const changed = others.map((one, at) =>
-    at % 4 === 0 ? { ...one, value: (one.value ?? 0) + 7 } : one,
-  );
+  const changed = others.map((one, at) => {
+    if (at % 4 !== 0) return one;
+    const [value, duration] = [(one.value ?? 0) + 7, (one.duration ?? 0) + 5];
+    return { ...one, value, duration, quality: -1.5, passed: true, isError: true, total: 77 };
+  });
   for (const one of changed.filter((_, at) => at % 4 === 0)) {
-    await project.ok("PUT /events", { event_id: one.id, metadata: { value: one.value } });
+    const { metadata, metrics } = toEvent(one);
+    const { id, duration } = one;
+    await project.ok("PUT /events", {
+      event_id: id,
+      metadata,
+      metrics,
+      duration,
+      error: "it broke",
+    });
   }
   const moved = { ...first, at: changed[0]?.at ?? first.at };
   await project.ok("POST /events", { event: toEvent(moved) });
-  const late = { ...first, id: "late", value: 12.5, split: "a" };
+  const late = { ...first, id: "late", value: 12.5, cost: 2, split: "a" };
   await project.ok("POST /events", { event: toEvent(late) });
   const last = changed.length > 1 ? changed.pop() : undefined;
   if (last !== undefined) await project.ok(`DELETE /v1/events/${last.id}`);
   return [moved, ...changed, late];
 }
 
+type Series = {
+  readonly measure: string;
+  readonly split: string | null;
+  readonly is_other: boolean;
+  readonly values: readonly (number | null)[];
+};
+
 type Answer = {
   readonly data: {
-    readonly buckets: readonly (string | null)[];
-    readonly series: readonly {
-      readonly split: string | null;
-      readonly is_other: boolean;
-      readonly values: readonly (number | null)[];
-    }[];
+    readonly buckets: readonly unknown[];
+    readonly series: readonly Series[];
   };
   readonly meta: { readonly matched_event_count: number };
 };
 
-async function ask(project: MetricProject, query: object, range: object): Promise<Answer> {
-  const filters = [{ field: "event_type", operator: "is", value: "tool" }];
-  const body = { date_range: range, filters, query };
-  const { data } = await project.ok("POST /v1/charts/query", body);
-  return data as Answer;
-}
+type Asked = { readonly metric: string; readonly aggregation: string };
+
+type Question = {
+  readonly from: number;
+  readonly to: number;
+  readonly unit: ReferenceUnit;
+  readonly zone: string;
+  /** All measures; the first one ranks. */
+  readonly asked: readonly Asked[];
+  readonly limit: number;
+};
 
 /** Decimals differ in their last digit by the order of a sum. */
 function near(value: number | null): unknown {
@@ -126,91 +216,139 @@ function near(value: number | null): unknown {
 const cases = fc.record({
   clocks: fc.constantFrom(...changes),
   unit: fc.constantFrom(...(Object.keys(spans) as ReferenceUnit[])),
-  aggregation: fc.constantFrom(...aggregations),
+  first: fc.nat(Object.keys(measures).length - 1),
   limit: fc.integer({ min: 1, max: 6 }),
   given: fc.array(event, { minLength: 1, maxLength: 30 }),
 });
 
-test("charts are those of a computation in memory", { timeout: 240_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(cases, async ({ clocks, unit, aggregation, limit, given }) => {
-      const project = await givenAMetricProject(service);
-      const center = Date.parse(clocks.at);
-      const events = given.map(({ part, split, value }, at) => ({
-        ...{ id: `e${at}`, split, value },
-        at: Math.round(center + part * spans[unit]),
-      }));
-      const [from, to] = [center - spans[unit], center + spans[unit]];
-      const inZone = { from, to, unit, zone: clocks.zone };
-      const question = { ...inZone, aggregation, limit };
-      await store(project, events);
-      await compare(project, events, question);
-      // The same charts again, now from summaries, and once more after changes.
-      await compare(project, events, question);
-      await compare(project, await change(project, events), question);
-    }),
-    { numRuns: 40 },
-  );
-});
+/** Returns every measure with an aggregation, another one for each `shift`. */
+function measuresWith(shift: number, first: number): readonly Asked[] {
+  const all = Object.keys(measures).map((metric, at) => {
+    const aggregation = aggregations[(at + shift) % aggregations.length] ?? "count";
+    return { metric, aggregation: metric === "event_count" ? "count" : aggregation };
+  });
+  return [...all.slice(first), ...all.slice(0, first)];
+}
 
-type Question = {
-  readonly from: number;
-  readonly to: number;
-  readonly unit: ReferenceUnit;
-  readonly zone: string;
-  readonly aggregation: string;
-  readonly limit: number;
-};
+test.each(aggregations.map((_, shift) => ({ shift })))(
+  "charts of all measures and kinds are those of a computation in memory ($shift)",
+  { timeout: 240_000 },
+  async ({ shift }) => {
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ clocks, unit, first, limit, given }) => {
+        const project = await givenAMetricProject(service);
+        const center = Date.parse(clocks.at);
+        const events = given.map(({ part, ...one }, at) => {
+          return { ...one, id: `e${at}`, at: Math.round(center + part * spans[unit]) };
+        });
+        const [from, to] = [center - spans[unit], center + spans[unit]];
+        const asked = measuresWith(shift, first);
+        const question = { from, to, unit, zone: clocks.zone, asked, limit };
+        await store(project, events);
+        await compare(project, events, question);
+        // The same charts again, now from summaries, and once more after changes.
+        await compare(project, events, question);
+        await compare(project, await change(project, events), question);
+      }),
+      { numRuns: 3 },
+    );
+  },
+);
 
 /** Compares charts of all kinds with those of the events in memory. */
 async function compare(
   project: MetricProject,
-  events: readonly Given[],
-  { from, to, unit, zone, aggregation, limit }: Question,
+  given: readonly Given[],
+  question: Question,
 ): Promise<void> {
-  const range = { start_time: from, end_time: to, timezone: zone };
-  const measure = { metric: "metadata.value", aggregation };
-  const hasNumber = events.some(({ value }) => value !== null);
-  if (!hasNumber) return;
-
-  const inAll = await ask(project, { kind: "scalar", measures: [measure] }, range);
-  expect(inAll.data.series[0]?.values).toEqual([near(aggregate(events, aggregation))]);
-  expect(inAll.meta.matched_event_count).toBe(events.length);
-
-  const byTime = await ask(
-    project,
-    { kind: "time_series", measures: [measure], bucket: { unit } },
-    range,
-  );
-  const starts = byTime.data.buckets.map((text) => Date.parse(text ?? ""));
-  expect(starts).toEqual(startsOf(from, to, unit, zone));
-  expect(byTime.data.series[0]?.values).toEqual(
-    starts.map((start) => {
-      const mine = events.filter(({ at }) => bucketOf(at, unit, zone) === start);
-      return near(aggregate(mine, aggregation));
-    }),
-  );
-
+  const { from, to, zone, unit, asked, limit } = question;
+  const events = given.map(toReference);
+  const ask = async (query: object): Promise<Answer> => {
+    const filters = [{ field: "event_type", operator: "is", value: "tool" }];
+    const range = { start_time: from, end_time: to, timezone: zone };
+    const { data } = await project.ok("POST /v1/charts/query", {
+      ...{ date_range: range, filters, query },
+    });
+    const answer = data as Answer;
+    expect(answer.meta.matched_event_count).toBe(events.length);
+    return answer;
+  };
   const splitting = { split_by: "metadata.split", split_ranking: { limit } };
-  const table = { kind: "table", measures: [measure], ...splitting };
-  const bySplit = await ask(project, table, range);
-  const { buckets, series } = bySplit.data;
-  const shown = buckets.filter((_, at) => at < limit);
-  expect(new Set(shown).size).toBe(shown.length);
-  const wanted = buckets.map((bucket, at) => {
-    const isOther = at >= limit;
-    const mine = events.filter(({ split }) =>
-      isOther ? !shown.includes(split) : split === bucket,
+  const overTime = { kind: "time_series", measures: asked, bucket: { unit } };
+  const [inAll, byTime, byBoth, ...bySplit] = await Promise.all([
+    ask({ kind: "scalar", measures: asked }),
+    ask(overTime),
+    ask({ ...overTime, ...splitting }),
+    ask({ kind: "table", measures: asked, ...splitting }),
+    ask({ kind: "categorical", measures: asked, ...splitting }),
+  ]);
+  const of = (mine: readonly ReferenceEvent[]) => (one: Asked) =>
+    near(aggregate(numbersOf(mine, one.metric), one.aggregation));
+
+  expect(inAll.data.series.map(({ values }) => values[0])).toEqual(asked.map(of(events)));
+
+  const starts = startsOf(question);
+  const inBucket = starts.map((start) =>
+    events.filter(({ at }) => bucketOf(at, unit, zone) === start),
+  );
+  expect(byTime.data.buckets.map((text) => Date.parse(String(text)))).toEqual(starts);
+  expect(byTime.data.series.map(({ values }) => values)).toEqual(
+    asked.map((one) => inBucket.map((mine) => of(mine)(one))),
+  );
+
+  const groups = groupsOf(bySplit[0]?.data.buckets ?? [], events, question);
+  for (const { data } of bySplit) {
+    expect(data.buckets).toEqual(groups.map(({ label }) => label));
+    expect(data.series.map(({ values }) => values)).toEqual(
+      asked.map((one) => groups.map(({ isIn }) => of(events.filter(isIn))(one))),
     );
-    return near(aggregate(mine, aggregation));
-  });
-  expect(series[0]?.values).toEqual(wanted);
-  const count = new Set(events.map(({ split }) => split)).size;
-  expect(buckets).toHaveLength(Math.min(count, limit + 1));
+  }
+  expect(byBoth.data.series.map(({ split, is_other: isOther }) => [split, isOther])).toEqual(
+    asked.flatMap(() => groups.map(({ split, isOther }) => [split, isOther])),
+  );
+  expect(byBoth.data.series.map(({ values }) => values)).toEqual(
+    asked.flatMap((one) =>
+      groups.map(({ isIn }) => inBucket.map((mine) => of(mine.filter(isIn))(one))),
+    ),
+  );
+
+  await Promise.all(
+    asked
+      .filter(({ metric }) => metric !== "event_count")
+      .map(async ({ metric }) => {
+        const bucket = { max_points: limit };
+        const { data } = await ask({ kind: "histogram", measures: [{ metric }], bucket });
+        const bars = barsOf(numbersOf(events, metric), limit);
+        expect(data.buckets).toEqual(
+          bars.map((bar) => ({ from: near(bar.from), to: near(bar.to) })),
+        );
+        expect(data.series[0]?.values).toEqual(bars.map(({ count }) => count));
+      }),
+  );
+}
+
+/** Returns the groups of a split in the order of an answer, whose ranking must be right. */
+function groupsOf(
+  shown: readonly unknown[],
+  events: readonly ReferenceEvent[],
+  { asked, limit }: Question,
+) {
+  const [first = { metric: "", aggregation: "" }] = asked;
+  const ranks = splitsByRank(events, first);
+  const own = shown.slice(0, limit) as (string | null)[];
+  // Equal values may stand in any order.
+  expect(own.map((split) => ranks.get(split))).toEqual([...ranks.values()].slice(0, limit));
+  const groups = own.map((split) => ({
+    ...{ label: split, split, isOther: false },
+    isIn: (one: ReferenceEvent) => one.split === split,
+  }));
+  if (ranks.size <= limit) return groups;
+  const isIn = (one: ReferenceEvent) => !own.includes(one.split);
+  return [...groups, { label: "other", split: null, isOther: true, isIn }];
 }
 
 /** Returns the starts of all buckets of a range, empty ones too. */
-function startsOf(from: number, to: number, unit: ReferenceUnit, zone: string): number[] {
+function startsOf({ from, to, unit, zone }: Question): number[] {
   const starts = new Set<number>();
   const step = unit === "minute" ? 60_000 : 15 * 60_000;
   for (let at = from; at < to; at += step) starts.add(bucketOf(at, unit, zone));

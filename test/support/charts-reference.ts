@@ -5,7 +5,8 @@ export type ReferenceEvent = {
   /** Unix milliseconds. */
   readonly at: number;
   readonly split: string | null;
-  readonly value: number | null;
+  /** By measure; null without a number. */
+  readonly values: Readonly<Record<string, number | null>>;
 };
 
 export type ReferenceUnit = "minute" | "hour" | "day" | "week" | "month";
@@ -76,9 +77,13 @@ const parts = { median: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99 } as cons
 
 export const aggregations = ["count", "sum", "avg", "min", "max", ...Object.keys(parts)];
 
-/** Aggregates the numbers of events; null without one, where there is no natural 0. */
-export function aggregate(events: readonly ReferenceEvent[], aggregation: string): number | null {
-  const values = events.flatMap(({ value }) => (value === null ? [] : [value]));
+/** Returns the numbers that events have for a measure. */
+export function numbersOf(events: readonly ReferenceEvent[], metric: string): readonly number[] {
+  return events.flatMap(({ values }) => values[metric] ?? []);
+}
+
+/** Aggregates numbers; null without one, where there is no natural 0. */
+export function aggregate(values: readonly number[], aggregation: string): number | null {
   const sum = values.reduce((left, right) => left + right, 0);
   if (aggregation === "count") return values.length;
   if (aggregation === "sum") return sum;
@@ -88,4 +93,35 @@ export function aggregate(events: readonly ReferenceEvent[], aggregation: string
   if (aggregation === "min") return sorted[0] ?? null;
   if (aggregation === "max") return sorted.at(-1) ?? null;
   return percentile(sorted, parts[aggregation as keyof typeof parts]);
+}
+
+/**
+ * Returns the values of the split with the number that ranks each, the greatest first. Those
+ * without a number come last, also where the sum of nothing is shown as 0.
+ */
+export function splitsByRank(
+  events: readonly ReferenceEvent[],
+  { metric, aggregation }: { readonly metric: string; readonly aggregation: string },
+): ReadonlyMap<string | null, number> {
+  const groups = Map.groupBy(events, ({ split }) => split);
+  const ranks = [...groups].map(([split, mine]): [string | null, number] => {
+    const numbers = numbersOf(mine, metric);
+    const isNone = numbers.length === 0 && aggregation !== "count";
+    return [split, isNone ? -Infinity : (aggregate(numbers, aggregation) ?? -Infinity)];
+  });
+  return new Map(ranks.toSorted(([, left], [, right]) => right - left));
+}
+
+/** Returns the bars of a histogram, of one width between the least and the greatest number. */
+export function barsOf(values: readonly number[], count: number) {
+  if (values.length === 0) return [];
+  const [least, greatest] = [Math.min(...values), Math.max(...values)];
+  const bars = least === greatest ? 1 : count;
+  const barOf = (value: number): number =>
+    bars === 1 ? 0 : Math.min(Math.floor(bars * ((value - least) / (greatest - least))), bars - 1);
+  const bound = (at: number): number => least + ((greatest - least) * at) / bars;
+  return Array.from({ length: bars }, (_, at) => ({
+    ...{ from: bound(at), to: bound(at + 1) },
+    count: values.filter((value) => barOf(value) === at).length,
+  }));
 }
