@@ -31,6 +31,7 @@ export const docGroups: readonly DocGroup[] = [
   {
     title: "Run",
     pages: [
+      { name: "operations", title: "Operations" },
       { name: "sign-in", title: "Sign-in" },
       { name: "roles", title: "Roles" },
       { name: "audit", title: "Audit log" },

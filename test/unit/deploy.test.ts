@@ -1,0 +1,129 @@
+// The files of a deployment name only what the service has: its settings, metrics, reasons of
+// errors and rpcs.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { outcomes as reasons } from "../../src/base/errors.ts";
+import { settings, variableOf } from "../../src/config.ts";
+import { createMetrics } from "../../src/observability/metrics.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const rules = read("deploy/prometheus/rules.yaml");
+const dashboard = read("deploy/grafana/waggle.json");
+const chart = "deploy/helm/waggle";
+const templates = readdirSync(join(root, chart, "templates"))
+  .map((name) => read(join(chart, "templates", name)))
+  .join("\n");
+
+function matches(text: string, pattern: RegExp): string[] {
+  return [...new Set(Array.from(text.matchAll(pattern), ([, found = ""]) => found))];
+}
+
+/** Names of the series that Prometheus gets. */
+function seriesNames(): Set<string> {
+  const metrics = createMetrics();
+  metrics.watchQueue(() => ({ events: 0, requests: 0 }));
+  metrics.watchEvaluation(async () => ({
+    oldestQueuedAgeSeconds: 0,
+    queuedEvents: 0,
+    sandboxProcesses: 0,
+  }));
+  const found = metrics.registry.getMetricsAsArray().map(({ name, type }) => ({ name, type }));
+  return new Set(
+    found.flatMap(({ name, type }) =>
+      String(type) === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    ),
+  );
+}
+
+describe("rules and dashboard", () => {
+  test.each([
+    { file: "rules.yaml", text: rules },
+    { file: "waggle.json", text: dashboard },
+  ])("$file names series that the service has", ({ text }) => {
+    const named = matches(text, /\b((?:waggle|process|nodejs)_[a-z0-9_]+)\b/g);
+
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !seriesNames().has(name))).toEqual([]);
+  });
+
+  test("name reasons and rpcs that the service has", () => {
+    const outcomes = matches(rules, /outcome=~?"([^"]+)"/g).flatMap((one) => one.split("|"));
+    const [rpcs = ""] = matches(rules, /EventService\/\(([^)]+)\)/g);
+    const methods = EventService.methods.map(({ name }) => name);
+
+    expect(outcomes.filter((one) => !(one in reasons))).toEqual([]);
+    expect(rpcs.split("|").filter((one) => !methods.includes(one))).toEqual([]);
+  });
+
+  test("are rules with a summary each, and panels with an expression each", () => {
+    const { groups } = parse(rules) as {
+      groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[];
+    };
+    const { panels } = JSON.parse(dashboard) as { panels: { targets: { expr: string }[] }[] };
+
+    const all = groups.flatMap((group) => group.rules);
+    expect(all.filter(({ expr, annotations }) => !expr || !annotations.summary)).toEqual([]);
+    expect(panels.filter(({ targets }) => targets.some(({ expr }) => !expr))).toEqual([]);
+  });
+});
+
+describe("image, compose and chart", () => {
+  const known = new Set([
+    ...settings.map(({ flag }) => variableOf(flag)),
+    "POSTGRES_PASSWORD",
+    "POSTGRES_USER",
+    "POSTGRES_DB",
+  ]);
+
+  test.each(["Dockerfile", "deploy/compose.yaml", `${chart}/values.yaml`])(
+    "%s names variables that are settings",
+    (path) => {
+      const named = matches(
+        read(path),
+        /\b((?:WAGGLE|TEMPORAL|POSTGRES)_[A-Z0-9_]+|DATABASE_URL)\b/g,
+      );
+
+      expect(named.length).toBeGreaterThan(0);
+      expect(named.filter((name) => !known.has(name))).toEqual([]);
+    },
+  );
+
+  test("compose runs migrate before serve and worker", () => {
+    const { services } = parse(read("deploy/compose.yaml"), { merge: true }) as {
+      services: Record<string, { command: string[]; depends_on: Record<string, unknown> }>;
+    };
+
+    expect(services["migrate"]?.command).toEqual(["migrate"]);
+    for (const name of ["serve", "worker"]) {
+      expect(services[name]?.depends_on).toMatchObject({
+        migrate: { condition: "service_completed_successfully" },
+      });
+    }
+  });
+
+  test("the chart's templates use values that it has, and its version is the service's", () => {
+    const values = parse(read(`${chart}/values.yaml`)) as Record<string, unknown>;
+    const has = (path: string): boolean => {
+      let at: unknown = values;
+      for (const name of path.split(".")) {
+        if (typeof at !== "object" || at === null || !(name in at)) return false;
+        at = (at as Record<string, unknown>)[name];
+      }
+      return true;
+    };
+    const used = matches(templates, /\.Values\.([A-Za-z]+(?:\.[A-Za-z]+)*)/g);
+    const { version, appVersion } = parse(read(`${chart}/Chart.yaml`)) as Record<string, string>;
+    const own = JSON.parse(read("package.json")) as { version: string };
+
+    expect(used.filter((path) => !has(path))).toEqual([]);
+    expect([version, appVersion]).toEqual([own.version, own.version]);
+    expect(parseAllDocuments(read(`${chart}/values.yaml`)).flatMap((one) => one.errors)).toEqual(
+      [],
+    );
+  });
+});
