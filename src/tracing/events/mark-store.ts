@@ -51,19 +51,15 @@ export function hoursOf(changes: readonly Change[]): readonly HourKey[] {
 
 /** Marks those of the hours that are past. */
 export async function markHours(sql: Sql, hours: readonly HourKey[]): Promise<void> {
-  if (hours.length > 0) await sql`${withMarks(sql, hours)} select 1`;
+  if (hours.length > 0) await sql`select ${markingOf(sql, hours)}`;
 }
 
-/** Returns `with …`, which marks past hours in the statement that follows; nothing for no hours. */
-export function withMarks(sql: Sql, hours: readonly HourKey[]): Fragment {
-  if (hours.length === 0) return sql``;
-  const given = sql`
-    select project_id, hour
-    from unnest(
+/** Returns the column of a statement that marks past hours. Source: migration 0035. */
+export function markingOf(sql: Sql, hours: readonly HourKey[]): Fragment {
+  return sql`
+    mark_past_hours(
       ${hours.map(({ projectId }) => projectId)}::uuid[],
-      ${hours.map(({ hour }) => hour)}::integer[]
-    ) as hours (project_id, hour)`;
-  return sql`with ${marksSql(sql, given)}`;
+      ${hours.map(({ hour }) => hour)}::integer[], ${unmarkedMs})`;
 }
 
 /**
@@ -71,20 +67,15 @@ export function withMarks(sql: Sql, hours: readonly HourKey[]): Fragment {
  * has `project_id`, `event_type` and `start_time_us`.
  */
 export function marksOfChanged(sql: Sql): Fragment {
-  return marksSql(
-    sql,
-    sql`
+  // Skips rows that other transactions hold, so that no writer waits and none deadlocks.
+  return sql`
+    hours as (
       select distinct project_id, floor(start_time_us / ${hourUs}::numeric)::integer as hour
       from changed
-      where event_type <> 'session'`,
-  );
-}
-
-/** Skips rows that other transactions hold, so that no writer waits and none deadlocks. */
-function marksSql(sql: Sql, hours: Fragment): Fragment {
-  return sql`
+      where event_type <> 'session'
+    ),
     past as materialized (
-      select project_id, hour from (${hours}) as hours where hour < ${hoursAgo(sql, unmarkedMs)}
+      select project_id, hour from hours where hour < ${hoursAgo(sql, unmarkedMs)}
     ),
     free as materialized (
       select past.project_id, past.hour, held.slot

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { type Bucket, buckets, type EventType } from "./event.ts";
 import { countedBytesMax, countedKeys, type HeldEvent } from "./held-event.ts";
-import { withMarks } from "./mark-store.ts";
+import { markingOf } from "./mark-store.ts";
 import type { Pending } from "./merge.ts";
 import { escapeText, unescapeJson, unescapeText } from "./postgres-text.ts";
 import { type CommitTexts, incomingRows } from "./store.ts";
@@ -203,8 +203,9 @@ export async function mergeRows(
 export async function mergeUnchanged(sql: Sql, commit: CommitTexts): Promise<void> {
   const { rows, totals, queued, hours } = commit;
   await sql`
-    ${withMarks(sql, hours)}
-    select merge_events(${rows}::text::jsonb, ${totals}::text::jsonb, ${queued}::text::jsonb)`;
+    select
+      merge_events(${rows}::text::jsonb, ${totals}::text::jsonb, ${queued}::text::jsonb),
+      ${markingOf(sql, hours)}`;
 }
 
 // A bucket without given keys keeps its stored value, which Postgres does not read for that.

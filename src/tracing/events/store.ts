@@ -3,7 +3,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { StoredEvent } from "./event.ts";
-import { type HourKey, marksOfChanged, withMarks } from "./mark-store.ts";
+import { type HourKey, markingOf, marksOfChanged } from "./mark-store.ts";
 import { escapeJson, escapeText, unescapeText } from "./postgres-text.ts";
 
 export type EventKey = { readonly project_id: string; readonly event_id: string };
@@ -59,10 +59,11 @@ export async function storeNewEvents(
   stubs: readonly Stub[],
 ): Promise<void> {
   await sql`
-    ${withMarks(sql, hours)}
-    select store_new_events(
-      ${rows}::text::jsonb, ${escapeJson(JSON.stringify(stubs))}::text::jsonb,
-      ${totals}::text::jsonb, ${queued}::text::jsonb)`;
+    select
+      store_new_events(
+        ${rows}::text::jsonb, ${escapeJson(JSON.stringify(stubs))}::text::jsonb,
+        ${totals}::text::jsonb, ${queued}::text::jsonb),
+      ${markingOf(sql, hours)}`;
 }
 
 /** Locks the events of one project's ids, by default against changes; returns types by id. */
