@@ -21,6 +21,7 @@ import { createEvaluation } from "../evaluation/evaluation.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { createGeneration } from "../generation/generation.ts";
 import { createEstimateCost } from "../generation/prices/event-usage.ts";
+import { priceTableName } from "../generation/prices/price-table.ts";
 import { createPrices } from "../generation/prices/prices.ts";
 import { createNotifications } from "../notifications/notifications.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -119,7 +120,7 @@ export async function createCore(options: CoreOptions) {
   const tracing = createTracing({
     clusters,
     logger,
-    estimateCost: createEstimateCost(prices),
+    ...{ estimateCost: createEstimateCost(prices), priceTable: priceTableName },
     onStored: (events) => metrics.addStoredEvents(events),
   });
   const tracingOf = tracing.of;

@@ -66,6 +66,8 @@ export type TracingOptions = {
   readonly onStored?: (events: number) => void;
   /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost;
+  /** Name of the table by which `estimateCost` estimates. */
+  readonly priceTable?: string;
   /** Called in each commit with the events that it creates or changes. */
   readonly listener?: WrittenListener;
   readonly logger?: Pick<Logger, "debug">;
@@ -85,7 +87,7 @@ export type TracingOfClusters = {
 };
 
 export function createTracing(options: TracingOptions): TracingOfClusters {
-  const { clusters, onStored, estimateCost, logger } = options;
+  const { clusters, onStored, estimateCost, priceTable, logger } = options;
   let { listener } = options;
   const composed = new Map<Database, Tracing>();
   const recorders: Recorder[] = [];
@@ -93,7 +95,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
   function compose(database: Database): Tracing {
     const fields = createFieldCatalogue({ database });
     const recorder = createRecorder({
-      ...{ database, fields, estimateCost, listener, logger },
+      ...{ database, fields, estimateCost, priceTable, listener, logger },
       ...(onStored && { onStored }),
     });
     recorders.push(recorder);

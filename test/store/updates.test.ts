@@ -1,8 +1,10 @@
-// Commits of small updates in two round trips (apply-updates.ts) leave what the general way leaves.
+// Commits of small updates in one round trip (apply-unread.ts) or in two (apply-updates.ts) leave
+// what the general way leaves.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import { createApplyUnread } from "../../src/tracing/events/apply-unread.ts";
 import { createApplyUpdates } from "../../src/tracing/events/apply-updates.ts";
 import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
@@ -40,7 +42,7 @@ const estimateCost = ({ metadata }: { readonly metadata: Readonly<Record<string,
     ? { cost: metadata["total_tokens"] / 1_000, price_table: "test" }
     : null;
 
-const derivations = () => ({ fields, estimateCost: estimateCost as never });
+const derivations = () => ({ fields, estimateCost: estimateCost as never, priceTable: "test" });
 
 function setOf(
   projectId: ProjectId,
@@ -124,6 +126,11 @@ const plain = {
 
 const requiredKeys: ["event_id"] = ["event_id"];
 const aPlainUpdate = fc.record(plain, { requiredKeys });
+const uncounted = fc.record({ a: fc.nat(9), "b\u0000": fc.string() }, { requiredKeys: [] });
+const anUncountedUpdate = fc.record(
+  { ...plain, config: uncounted, inputs: bucket, metadata: uncounted },
+  { requiredKeys },
+);
 const anUpdate = fc.record(
   {
     ...plain,
@@ -142,11 +149,129 @@ const aRequest = fc.oneof(
   { arbitrary: fc.array(anUpdate, { minLength: 1, maxLength: 3 }), weight: 1 },
 );
 
+const anUncountedRequest = fc.oneof(
+  { arbitrary: fc.array(anUncountedUpdate, { minLength: 1, maxLength: 3 }), weight: 4 },
+  { arbitrary: aRequest, weight: 1 },
+);
+
 /** Returns the database for work outside the transaction that calls it. */
 function anotherConnection(): Database {
   const { database } = testDatabase;
   return { ...database, sql: () => other.sql(), isInTransaction: () => false };
 }
+
+describe("applyUnread", () => {
+  test("leaves what the general way leaves", async () => {
+    let applied = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anUncountedRequest, { maxLength: 6 }),
+        fc.constantFrom("update" as const, "enrich" as const),
+        async (requests, kind) => {
+          const [ours, general] = [await givenProject(), await givenProject()];
+          const applyUnread = createApplyUnread(testDatabase.database, derivations());
+          for (const request of requests) {
+            const sets = (project: ProjectId) =>
+              request.map((write) => setOf(project, [write as EventWrite], kind));
+            const want = await applyWrites(testDatabase.database, derivations(), sets(general));
+            const outcomes = await applyUnread(sets(ours));
+            if (outcomes === undefined) {
+              await applyWrites(testDatabase.database, derivations(), sets(ours));
+            } else {
+              applied += 1;
+              expect(outcomes).toEqual(want);
+            }
+          }
+
+          expect(await readAll(ours)).toEqual(await readAll(general));
+        },
+      ),
+      { numRuns: 60 },
+    );
+    expect(applied).toBeGreaterThan(20);
+  });
+
+  test.each<{ name: string; update: Partial<EventWrite> }>([
+    { name: "an absent event", update: { event_id: "absent", inputs: { a: 1 } } },
+    { name: "an unknown field", update: { inputs: { [createUuid()]: 1 } } },
+    { name: "another kind of value", update: { inputs: { a: "text" } } },
+    { name: "a count of tokens", update: { metadata: { total_tokens: 7 } } },
+    { name: "a cost", update: { metadata: { cost: 2.5 } } },
+    { name: "another session", update: { session_id: "other" } },
+    { name: "another type", update: { event_type: "tool" } },
+    { name: "other times", update: { end_time: 20 } },
+    { name: "children", update: { children_ids: ["tool"] } },
+  ])("stores nothing for $name", async ({ update }) => {
+    const project = await givenProject();
+    const before = await readAll(project);
+    const applyUnread = createApplyUnread(testDatabase.database, derivations());
+    const writes = [
+      setOf(project, [{ event_id: "tool", inputs: { a: 2 } }]),
+      setOf(project, [{ event_id: "model", ...update }]),
+    ];
+
+    expect(await applyUnread(writes)).toBeUndefined();
+
+    expect(await readAll(project)).toEqual(before);
+  });
+
+  test("leaves an event with an estimate by another table to be estimated anew", async () => {
+    const project = await givenProject();
+    const update = setOf(project, [{ event_id: "model", inputs: { a: 2 } }]);
+    const { database } = testDatabase;
+    const applyOther = createApplyUnread(database, { ...derivations(), priceTable: "new" });
+
+    expect(await applyOther([update])).toBeUndefined();
+    expect(await createApplyUnread(database, derivations())([update])).toEqual([["applied"]]);
+  });
+
+  test("leaves large events, and projects with a listener, to the general way", async () => {
+    const project = await givenProject();
+    const listener: WrittenListener = { wants: () => true, onWritten: async () => undefined };
+    const { database } = testDatabase;
+    const update = setOf(project, [{ event_id: "model", inputs: { a: 2 } }]);
+    const listening = createApplyUnread(database, { ...derivations(), listener });
+    expect(await listening([update])).toBeUndefined();
+    // Enough for the event, once decompressed, to have no room for an update.
+    await database.sql()`
+      update events set outputs = jsonb_build_object('text', (
+        select string_agg(md5(number::text), '') from generate_series(1, 20000) as number))
+      where project_id = ${project} and event_id = 'model'`;
+
+    expect(await createApplyUnread(database, derivations())([update])).toBeUndefined();
+  });
+
+  test("updates of one event at once are all merged, and counted once", async () => {
+    const project = await givenProject();
+    const applyUnread = createApplyUnread(testDatabase.database, derivations());
+    const numbers = Array.from({ length: 9 }, (_, number) => number);
+
+    const outcomes = await Promise.all(
+      numbers.map((number) =>
+        applyUnread([
+          setOf(project, [{ event_id: "tool", inputs: { a: number }, feedback: { a: number } }]),
+          setOf(project, [{ event_id: "model", error: number % 2 ? "broken" : "" }]),
+          setOf(project, [{ event_id: "session", feedback: { a: number }, error: "broken" }]),
+        ]),
+      ),
+    );
+
+    expect(new Set(outcomes.map((one) => JSON.stringify(one)))).toEqual(
+      new Set(['[["applied"],["applied"],["applied"]]']),
+    );
+    const [totals] = await testDatabase.database.sql()`
+      select totals.num_errors, totals.num_feedback,
+        (select count(*)::integer from events
+          where project_id = ${project} and session_id = 'session' and event_type <> 'session'
+            and error is not null) as errors,
+        (select count(*)::integer from events
+          where project_id = ${project} and session_id = 'session' and feedback <> '{}') as feedback
+      from session_totals as totals
+      where project_id = ${project} and session_id = 'session'`;
+    expect(totals?.["num_errors"]).toBe(totals?.["errors"]);
+    expect(totals?.["num_feedback"]).toBe(totals?.["feedback"]);
+  });
+});
 
 describe("applyUpdates", () => {
   test("leaves what the general way leaves", async () => {

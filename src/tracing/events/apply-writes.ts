@@ -32,6 +32,8 @@ import type { WriteSet, WrittenListener } from "./write-set.ts";
 export type Derivations = {
   readonly fields: FieldCatalogue;
   readonly estimateCost: EstimateCost;
+  /** Name of the table by which `estimateCost` estimates; absent if no prices are known. */
+  readonly priceTable?: string | undefined;
   readonly listener?: WrittenListener | undefined;
   readonly logger?: Pick<Logger, "debug"> | undefined;
 };

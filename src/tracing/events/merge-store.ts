@@ -6,7 +6,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { type Bucket, buckets, type EventType } from "./event.ts";
 import { countedBytesMax, countedKeys, type HeldEvent } from "./held-event.ts";
-import { markingOf } from "./mark-store.ts";
+import { markingOf, unmarkedMs } from "./mark-store.ts";
 import type { Pending } from "./merge.ts";
 import { escapeText, unescapeJson, unescapeText } from "./postgres-text.ts";
 import { type CommitTexts, incomingRows } from "./store.ts";
@@ -206,6 +206,28 @@ export async function mergeUnchanged(sql: Sql, commit: CommitTexts): Promise<voi
     select
       merge_events(${rows}::text::jsonb, ${totals}::text::jsonb, ${queued}::text::jsonb),
       ${markingOf(sql, hours)}`;
+}
+
+export type UnreadLimits = {
+  /** Maximum bytes of an event's buckets as Postgres stores them. */
+  readonly storedBytesMax: number;
+  /** Table of the estimates of cost that stay as they are. */
+  readonly priceTable: string;
+};
+
+/**
+ * Merges updates into events without reading them, adds to totals and marks past hours in one
+ * statement. Fails with serialization_failure if an event has to be read. Source: migration 0036.
+ */
+export async function mergeUnread(
+  sql: Sql,
+  updates: string,
+  { storedBytesMax, priceTable }: UnreadLimits,
+): Promise<void> {
+  await sql`
+    select merge_unread_events(
+      ${updates}::text::jsonb, ${storedBytesMax}, ${priceTable}, ${[...countedKeys.metadata]},
+      ${unmarkedMs})`;
 }
 
 // A bucket without given keys keeps its stored value, which Postgres does not read for that.

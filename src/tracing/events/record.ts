@@ -13,6 +13,7 @@ import { createTurns, type Turns } from "../../postgres/turns.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import { applyApart } from "./apply-apart.ts";
 import { createApplyNew } from "./apply-new.ts";
+import { createApplyUnread } from "./apply-unread.ts";
 import { createApplyUpdates } from "./apply-updates.ts";
 import { applyWrites, runsAlone } from "./apply-writes.ts";
 import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
@@ -83,6 +84,8 @@ export type RecorderOptions = {
   readonly onStored?: (events: number) => void;
   /** Absent if no prices are known. */
   readonly estimateCost?: EstimateCost | undefined;
+  /** Name of the table by which `estimateCost` estimates. */
+  readonly priceTable?: string | undefined;
   readonly listener?: WrittenListener | undefined;
   readonly logger?: Pick<Logger, "debug"> | undefined;
 };
@@ -100,10 +103,11 @@ const noNames: ReadonlyMap<string, string> = new Map();
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { database, fields, onStored = () => undefined } = options;
-  const { estimateCost = () => null, listener, logger } = options;
+  const { estimateCost = () => null, priceTable, listener, logger } = options;
   const running = createRunning();
-  const derivations = { fields, estimateCost, listener, logger };
+  const derivations = { fields, estimateCost, priceTable, listener, logger };
   const applyNew = createApplyNew(database, derivations);
+  const applyUnread = createApplyUnread(database, derivations);
   const applyUpdates = createApplyUpdates(database, derivations);
   const queue = createCommitQueue({ commit, turns: options.turns ?? database.turns() });
   // Changes of large events run one at a time: this bounds their memory in Postgres, and other
@@ -112,7 +116,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   // The queue retries a failed request alone, and only then is it split to find its bad writes.
   async function commit(sets: readonly WriteSet[]): Promise<readonly Outcomes[]> {
-    const stored = (await applyNew(sets)) ?? (await applyUpdates(sets));
+    const stored =
+      (await applyNew(sets)) ?? (await applyUnread(sets)) ?? (await applyUpdates(sets));
     const events = sets.reduce((sum, { writes }) => sum + writes.length, 0);
     logger?.debug(
       { requests: sets.length, events, isOneStatement: stored !== undefined },
