@@ -66,6 +66,12 @@ const table = {
   operatorPort: whole("operator-port", "port of /metrics; 0 turns it off", 9464, [0, portMax]),
   logLevel: setting("log-level", logLevels.join(", "), oneOf(logLevels), "info"),
   isTracing: setting("tracing", "OpenTelemetry spans of the service: on, off", parseSwitch, "off"),
+  /** Undefined: none are exported. Implies tracing. */
+  ownTracesEndpoint: setting(
+    "otel-exporter-otlp-endpoint",
+    "OTLP server that gets the spans of the service: http://collector:4318",
+    parseLink,
+  ),
   corsOrigins: setting("cors-origins", "browsers' origins, with commas; * is any", parseList),
   /** Maximum body bytes after decompression, by class. */
   bodyBytesMax: {
@@ -295,9 +301,9 @@ export function readApiKey(environment: Environment = process.env): string | und
 }
 
 /** Settings whose variables have their usual names without a prefix. */
-const namedElsewhere = /^(database-url|temporal-(?!ui-).+)$/;
+const namedElsewhere = /^(database-url|otel-.+|temporal-(?!ui-).+)$/;
 
-/** Returns the variable of a flag: DATABASE_URL, TEMPORAL_…, else WAGGLE_ and the flag's name. */
+/** Returns the variable of a flag: DATABASE_URL, OTEL_…, TEMPORAL_…, else WAGGLE_ and its name. */
 export function variableOf(flag: string): string {
   const variable = flag.toUpperCase().replaceAll("-", "_");
   return namedElsewhere.test(flag) ? variable : `WAGGLE_${variable}`;

@@ -3,10 +3,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Core } from "../compose/core.ts";
-import { createApp } from "../compose/service.ts";
+import { createApp, packageVersion } from "../compose/service.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import { exportOwnTraces, type OwnTraces } from "../observability/own-traces.ts";
 import { startOperatorServer } from "../observability/server.ts";
 import type { OperatorServer } from "../observability/server.ts";
 import { createWebApp } from "../web/serve.ts";
@@ -34,6 +35,7 @@ export async function startService(core: Core): Promise<RunningService> {
     throw describeListenFailure(cause, config);
   });
   const operator = await startOperator(config, metrics, logger);
+  const traces = await startOwnTraces(core, url);
   return {
     url: reachableUrl(url),
     async stop(hurry) {
@@ -43,8 +45,18 @@ export async function startService(core: Core): Promise<RunningService> {
       await Promise.race([closed, limit, hurry]);
       await web.stop();
       await operator?.close();
+      await traces?.stop();
     },
   };
+}
+
+async function startOwnTraces(
+  { config: { ownTracesEndpoint: endpoint, publicUrl }, logger }: Core,
+  url: string,
+): Promise<OwnTraces | undefined> {
+  if (endpoint === undefined) return undefined;
+  const ownUrls = [url, ...(publicUrl === undefined ? [] : [publicUrl])];
+  return exportOwnTraces({ endpoint, ownUrls, version: packageVersion(), logger });
 }
 
 function describeListenFailure(cause: unknown, { host, port }: Config): unknown {

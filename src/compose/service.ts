@@ -222,7 +222,7 @@ function transportSettings(config: Config) {
     unaryTimeoutMs,
     ingestionTimeoutMs,
     generationTimeoutMs: config.generationTimeoutMs + commitSlackMs,
-    isTracing: config.isTracing,
+    isTracing: config.isTracing || config.ownTracesEndpoint !== undefined,
   };
 }
 
@@ -284,7 +284,8 @@ function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): v
   router.service(OldDatasetService, oldDatasetHandlers(datasets, datapoints));
 }
 
-function packageVersion(): string {
+/** Returns the version of this package. */
+export function packageVersion(): string {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,5 +1,6 @@
 // OpenTelemetry spans about the service itself: one per call, under the caller's `traceparent`. Off
-// by default; `--tracing on` and an SDK loaded with `node --import` turn them on.
+// by default; OTEL_EXPORTER_OTLP_ENDPOINT turns them on, or `--tracing on` with an SDK loaded by
+// `node --import`.
 // Source: OpenTelemetry semantic conventions, RPC server spans.
 
 import {
@@ -11,12 +12,15 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Interceptor } from "@connectrpc/connect";
+import { exportHeader } from "../../observability/own-traces.ts";
 import { protocolKey, reasonOf, watchStream } from "./log.ts";
 
 /** Returns the interceptor. The span of a stream ends with the stream, with the logged reason. */
 export function createTraceInterceptor(): Interceptor {
   const tracer = trace.getTracer("waggle");
   return (next) => async (request) => {
+    // The export of such spans makes none, at whichever Waggle it arrives.
+    if (request.header.has(exportHeader)) return next(request);
     const parent = propagation.extract(context.active(), request.header, {
       get: (header, key) => header.get(key) ?? undefined,
       keys: (header) => [...header.keys()],

@@ -1,0 +1,95 @@
+// Exports the service's own spans over OTLP. A service that would export to itself exports nothing.
+// Source: OpenTelemetry specification, OTLP Exporter configuration.
+
+import { hostname, networkInterfaces } from "node:os";
+import { propagation, trace } from "@opentelemetry/api";
+import type { Logger } from "../base/logger.ts";
+
+/**
+ * Header of each export of a Waggle. The receiver makes no span of such a call, so that two
+ * services that export to each other end.
+ */
+export const exportHeader = "waggle-own-traces";
+
+export type OwnTracesOptions = {
+  /** `OTEL_EXPORTER_OTLP_ENDPOINT`: base URL without a slash at its end. */
+  readonly endpoint: string;
+  /** URL that this service listens on, and its origin in browsers. */
+  readonly ownUrls: readonly string[];
+  readonly version: string;
+  readonly logger: Pick<Logger, "info" | "warn" | "error">;
+};
+
+export type OwnTraces = {
+  /** Sends the spans that wait, and ends. */
+  stop(): Promise<void>;
+};
+
+const nothing: OwnTraces = { stop: () => Promise.resolve() };
+
+/** Starts the export. Headers and time-outs are read from OTEL_EXPORTER_OTLP_* by the exporter. */
+export async function exportOwnTraces(options: OwnTracesOptions): Promise<OwnTraces> {
+  const { endpoint, ownUrls, version, logger } = options;
+  if (leadsToItself(endpoint, ownUrls)) {
+    logger.error(
+      { endpoint },
+      "OTEL_EXPORTER_OTLP_ENDPOINT is this service itself: its own traces are not exported",
+    );
+    return nothing;
+  }
+  // Loaded only where they are used.
+  const [{ OTLPTraceExporter }, { resourceFromAttributes }, sdk, { W3CTraceContextPropagator }] =
+    await Promise.all([
+      import("@opentelemetry/exporter-trace-otlp-proto"),
+      import("@opentelemetry/resources"),
+      import("@opentelemetry/sdk-trace"),
+      import("@opentelemetry/core"),
+    ]);
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint}/v1/traces`,
+    headers: { [exportHeader]: "1" },
+  });
+  const provider = new sdk.TracerProvider({
+    resource: resourceFromAttributes({ "service.name": "waggle", "service.version": version }),
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
+  });
+  if (!trace.setGlobalTracerProvider(provider)) {
+    logger.warn({ endpoint }, "an OpenTelemetry SDK is loaded already, which exports the spans");
+    return nothing;
+  }
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  logger.info({ endpoint }, "the service's own traces are exported");
+  return {
+    async stop() {
+      trace.disable();
+      propagation.disable();
+      // A collector that is away must not hold up the end.
+      await provider.shutdown().catch(() => undefined);
+    },
+  };
+}
+
+/** Returns whether an endpoint is one of the service's own addresses. */
+export function leadsToItself(endpoint: string, ownUrls: readonly string[]): boolean {
+  const target = new URL(endpoint);
+  return ownUrls.some((text) => {
+    const own = new URL(text);
+    if (target.origin === own.origin) return true;
+    return portOf(target) === portOf(own) && isOwnHost(target.hostname, own.hostname);
+  });
+}
+
+function portOf({ port, protocol }: URL): string {
+  return port === "" ? ({ "http:": "80", "https:": "443" }[protocol] ?? "") : port;
+}
+
+/** Returns whether a name is one of this machine's, where the service listens on a loopback. */
+function isOwnHost(name: string, listening: string): boolean {
+  const bare = name.replace(/^\[|\]$/g, "");
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  const isOwn =
+    /^(localhost|127\.[\d.]+|::1)$/.test(bare) ||
+    bare === hostname() ||
+    addresses.some(({ address }) => address === bare);
+  return isOwn && /^(localhost|127\.|\[::1\]|0\.0\.0\.0|\[::\])/.test(listening);
+}
