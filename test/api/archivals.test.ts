@@ -2,7 +2,9 @@
 // Source: docs/decisions.md, 58.2.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
 import { createEventArchive } from "../../src/tracing/archive/archive.ts";
+import { aControlplane } from "../support/controlplane.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { type Credential, withKey, withSignIn } from "../support/tenants.ts";
 import { givenADataplane, givenEvents } from "../support/workflows.ts";
@@ -82,7 +84,9 @@ test("an archival runs until nothing inside is left", async () => {
 
   const place = { projectId: first, clusterId: "default" };
   const events = createEventArchive(() => database);
-  await database.sql()`update projects set archived_at = now() where workspace_id = ${workspaceId}`;
+  const { archives } = await aControlplane({ database });
+  const actor = { type: "user", id: createUuid(), name: "ada@example.org" } as const;
+  for (const { projectId } of projects) await archives.markArchived("project", projectId, actor);
   expect(await events.moveSome(place)).toBe(3);
   await finish(workspaceId);
   const moved = await progressOf(`workspace/${workspaceId}`);
@@ -96,6 +100,8 @@ test("an archival runs until nothing inside is left", async () => {
   expect(after).toMatchObject({ state: "done", projects: { done: 2, total: 2 } });
   // Projects that are archived with their workspace have no archival of their own.
   expect((await call(`archivals/project/${first}`, reader)).status).toBe(404);
+  const { body } = await call(`archivals?org_id=${project.orgId}`, reader);
+  expect(body.data).toMatchObject([{ scope_id: workspaceId }]);
 });
 
 test("an archival is not done before its workflow and the writes let in before", async () => {

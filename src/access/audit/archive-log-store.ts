@@ -1,4 +1,5 @@
-// SQL of archivals in the audit log; the indexes of migration 0033 have these conditions.
+// SQL of archivals in the audit log; the indexes of migration 0033 have these conditions but the
+// last.
 
 import type { PendingQuery, Row } from "postgres";
 import type { Actor } from "../../base/actor.ts";
@@ -15,6 +16,7 @@ export type ArchiveRow = {
   readonly actorName: string;
 };
 
+/** Rows of contents have the same actor as the archival; only those of a request count children. */
 function selectArchives(sql: Sql, orgId: string): PendingQuery<Row[]> {
   return sql`
     select
@@ -28,7 +30,8 @@ function selectArchives(sql: Sql, orgId: string): PendingQuery<Row[]> {
     from audit_log
     where org_id = ${orgId}
       and action in ('dataplane.archive', 'workspace.archive', 'project.archive')
-      and actor_type <> 'system'`;
+      and actor_type <> 'system'
+      and before -> 'active_children' is not null`;
 }
 
 /** Returns the row of the archiving of a scope. */

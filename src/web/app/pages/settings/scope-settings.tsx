@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
+import { Archivals } from "./archivals.tsx";
 import { AuditLog } from "./audit-log.tsx";
 import { Budgets } from "./budgets.tsx";
 import { General } from "./general.tsx";
@@ -16,7 +17,7 @@ import { type Level, type ScopeData, type ScopeRef, useScope } from "./scope.ts"
 import "./settings.css";
 
 const tabsOf: Readonly<Record<Level, readonly string[]>> = {
-  org: ["general", "members", "keys", "key-policy", "providers", "audit"],
+  org: ["general", "members", "keys", "key-policy", "providers", "archivals", "audit"],
   dataplane: ["general", "members"],
   workspace: ["general", "members", "keys", "providers"],
   project: ["general", "members", "keys", "providers", "budgets", "retention"],
@@ -30,6 +31,7 @@ const tabNames: Readonly<Record<string, string>> = {
   providers: "Providers",
   budgets: "Budgets",
   retention: "Retention",
+  archivals: "Archivals",
   audit: "Audit log",
 };
 
@@ -85,6 +87,8 @@ function contentOf(
       return <Budgets projectId={scope.id} />;
     case "retention":
       return <RetentionSettings projectId={scope.id} />;
+    case "archivals":
+      return <Archivals orgId={scope.id} />;
     case "audit":
       return <AuditLog orgId={scope.id} />;
     default:

@@ -1,0 +1,104 @@
+// Every archival of an organization with its progress, wherever it was started. The list looks again
+// often while one runs, and now and then for new ones.
+
+import { Archive } from "lucide-react";
+import { useState } from "react";
+import { type Archival, ArchivalService } from "../../../../../gen/waggle/v1/archival_pb.js";
+import { useRpcPages } from "../../api/query.ts";
+import { Button } from "../../design/button.tsx";
+import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { Time } from "../../design/values.tsx";
+import { ArchivalProjects, ArchivalState, ArchivalWorkflow, isRunning } from "./archival-parts.tsx";
+import { isLevel, levelNames, toMs } from "./scope.ts";
+
+/** Time between two looks while an archival runs, and while none does. */
+const followMs = 3_000;
+const idleMs = 15_000;
+
+export function Archivals({ orgId }: { readonly orgId: string }) {
+  const [isFollowing, setFollowing] = useState(false);
+  const pages = useRpcPages(
+    ArchivalService.method.listArchivals,
+    { orgId },
+    {
+      cursorOf: ({ nextCursor }) => nextCursor,
+      refreshMs: isFollowing ? followMs : idleMs,
+      staleMs: 0,
+    },
+  );
+  const archivals = pages.data?.pages.flatMap(({ data }) => data) ?? [];
+  const isAnyRunning = archivals.some(isRunning);
+  if (isFollowing !== isAnyRunning) setFollowing(isAnyRunning);
+  const retry = () => void pages.refetch();
+  if (pages.error && archivals.length === 0) {
+    // Whoever may not know of archivals is told that there are none.
+    if (pages.error.errorCode === "NOT_FOUND") return <NoArchivals />;
+    return <ErrorState error={pages.error} onRetry={retry} />;
+  }
+  if (pages.isPending) return <Loading what="Loading the archivals" />;
+  if (archivals.length === 0) return <NoArchivals />;
+  return (
+    <div className="settings-sections">
+      {pages.error ? <ErrorState error={pages.error} isInline onRetry={retry} /> : null}
+      <table className="settings-table" aria-label="Archivals">
+        <thead>
+          <tr>
+            <th>Scope</th>
+            <th>State</th>
+            <th>Progress</th>
+            <th>Started</th>
+            <th>Workflow</th>
+          </tr>
+        </thead>
+        <tbody>
+          {archivals.map((archival) => (
+            <ArchivalRow key={archival.scopeId} archival={archival} />
+          ))}
+        </tbody>
+      </table>
+      {pages.hasNextPage ? (
+        <Button
+          busyLabel={pages.isFetchingNextPage && "Loading…"}
+          onClick={() => void pages.fetchNextPage()}
+        >
+          Show more archivals
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+function NoArchivals() {
+  return (
+    <EmptyState icon={<Archive />} title="Nothing was archived">
+      Archive a data plane, workspace or project under “General”; its progress stands here.
+    </EmptyState>
+  );
+}
+
+function ArchivalRow({ archival }: { readonly archival: Archival }) {
+  const { name, scopeType, scopeId, archivedBy } = archival;
+  return (
+    <tr>
+      <td>
+        <span className="truncate" title={`${name}: ${scopeId}`}>
+          {name}
+        </span>
+        <small>{isLevel(scopeType) ? levelNames[scopeType] : scopeType}</small>
+      </td>
+      <td>
+        <ArchivalState archival={archival} />
+      </td>
+      <td className="archival-progress">
+        <ArchivalProjects archival={archival} />
+      </td>
+      <td title={`by ${archivedBy}`}>
+        <Time value={toMs(archival.startedAt)} />
+        <small className="truncate">{archivedBy}</small>
+      </td>
+      <td>
+        <ArchivalWorkflow archival={archival} />
+      </td>
+    </tr>
+  );
+}
