@@ -94,6 +94,9 @@ export const listedArchivalProjectsMax = 1_000;
 export const archivalEventsMax = 50_000;
 export const archivalsPageMax = 50;
 
+/** Maximum rows of the audit log that are compared with the filters of a page. */
+export const auditRowsMax = 50_000;
+
 /** Maximum events of a full tree; the skeleton and the stream have no limit. */
 export const treeEventsMax = 20_000;
 

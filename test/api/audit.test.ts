@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import type { Scope } from "../../src/access/scope.ts";
+import { auditRowsMax } from "../../src/base/limits.ts";
 import { startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 
@@ -95,6 +96,57 @@ describe("GET /v1/orgs/{org_id}/audit_log", () => {
     const { status, answer } = await list(query);
 
     expect([status, answer.message]).toEqual([400, expect.stringContaining(want)]);
+  });
+
+  test.each([
+    { query: "actor=k", want: [5, 4, 3, 2, 1] },
+    { query: "actor=CI", want: [5, 4, 3, 2, 1] },
+    { query: "actor=other", want: [] },
+    { query: "action=workspace.create&resource=w-2", want: [2] },
+    { query: "action=workspace.*&resource=w-2", want: [2] },
+    { query: "action=workspace.", want: [] },
+    { query: "action=project.*", want: [] },
+    { query: "resource=workspace&limit=2", want: [5, 4] },
+    { query: "resource=ORG&action=&actor=", want: [5, 4, 3, 2, 1] },
+    { query: "resource=w-9", want: [] },
+    { query: "start_time=NOW", want: [] },
+    { query: "start_time=2020-01-01T00:00:00Z&end_time=NOW", want: [5, 4, 3, 2, 1] },
+    { query: "end_time=0", want: [] },
+    { query: "start_time=1577836800000&end_time=1577836800001", want: [] },
+  ])("narrows by $query", async ({ query, want }) => {
+    const now = String(Date.now() + 60_000);
+    const asked = query.replace("ORG", service.project.orgId).replace("NOW", now);
+
+    const { status, answer } = await list(`?${asked}`);
+
+    expect(status).toBe(200);
+    expect(answer.data.map(({ sequence }) => sequence)).toEqual(want);
+  });
+
+  test("goes on to rows that are far behind those that match no filter", async () => {
+    const { orgId, controlPlaneKey } = service.otherProject;
+    const first = 1_000;
+    await service.database.sql()`
+      insert into audit_log (
+        org_id, sequence, at, actor_type, actor_id, actor_name, action, scope_level, scope_id,
+        target_type, target_id, previous_hash, hash)
+      select
+        ${orgId}, n, now(), 'key', 'k', 'ci', case when n = ${first} then 'a.rare' else 'a.b' end,
+        'org', ${orgId}, 'workspace', 'w', '', ''
+      from generate_series(${first}::integer, ${first + auditRowsMax}::integer) as n`;
+    const read = async (query: string): Promise<Answer> => {
+      const url = `${service.url}/v1/orgs/${orgId}/audit_log?action=a.rare${query}`;
+      const response = await fetch(url, {
+        headers: { authorization: `Bearer ${controlPlaneKey}` },
+      });
+      return (await response.json()) as Answer;
+    };
+
+    const newest = await read("");
+    const rest = await read(`&cursor=${newest.next_cursor}`);
+
+    expect(newest.data).toEqual([]);
+    expect(rest.data).toMatchObject([{ sequence: first, action: "a.rare" }]);
   });
 
   test("is absent to another organization's key", async () => {

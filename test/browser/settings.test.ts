@@ -89,7 +89,19 @@ describe("the settings of all scopes", () => {
 
     const orgId = app.service.otherProject.orgId;
     const log = await app.open(`/app/settings?level=org&id=${orgId}&tab=audit`);
-    await log.page.getByRole("grid").getByText("project.archive").first().click();
+    const grid = log.page.getByRole("grid");
+    await grid.getByText("project.update").first().waitFor();
+    await log.page.getByRole("textbox", { name: "What" }).fill("project.arch*");
+    await log.page.getByRole("textbox", { name: "Who" }).fill("ADMIN");
+    await log.page.getByRole("textbox", { name: "Changed resource" }).fill("project");
+    await log.page.getByRole("button", { name: "Any time" }).click();
+    await log.page.getByText("1 entry").waitFor();
+    await log.picture("settings-audit-filters");
+    expect(await log.findings()).toEqual([]);
+    // The filters are in the address.
+    await log.page.reload();
+    await log.page.getByText("1 entry").waitFor();
+    await grid.getByText("project.archive").first().click();
 
     await log.page.getByRole("dialog").getByText("Who").first().waitFor();
     await log.picture("settings-audit");

@@ -151,6 +151,42 @@ export declare type ListAuditLogRequest = Message<"waggle.v1.ListAuditLogRequest
    * @generated from field: optional string cursor = 3;
    */
   cursor?: string | undefined;
+
+  /**
+   * Only changes by this actor: its id, or a part of its name in any case. Empty: by all.
+   *
+   * @generated from field: optional string actor = 4;
+   */
+  actor?: string | undefined;
+
+  /**
+   * Only this action; with `*` at its end all that begin so, such as `workspace.*`. Empty: all.
+   *
+   * @generated from field: optional string action = 5;
+   */
+  action?: string | undefined;
+
+  /**
+   * Only changes of this resource: its kind, such as `api_key`, or its id; the id of a scope finds
+   * the changes inside it too. Empty: of all.
+   *
+   * @generated from field: optional string resource = 6;
+   */
+  resource?: string | undefined;
+
+  /**
+   * Only changes at this time or later, Unix milliseconds.
+   *
+   * @generated from field: optional double start_time = 7;
+   */
+  startTime?: number | undefined;
+
+  /**
+   * Only changes at this time or earlier, Unix milliseconds.
+   *
+   * @generated from field: optional double end_time = 8;
+   */
+  endTime?: number | undefined;
 };
 
 /**
@@ -200,7 +236,8 @@ export declare const ListAuditLogResponseSchema: GenMessage<ListAuditLogResponse
  */
 export declare const AuditService: GenService<{
   /**
-   * Lists an organization's changes, newest first, in keyset pages.
+   * Lists an organization's changes that match every filter, newest first, in keyset pages. With
+   * filters a page may have few entries, or none, before the last one.
    *
    * @generated from rpc waggle.v1.AuditService.ListAuditLog
    */

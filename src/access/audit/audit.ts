@@ -4,6 +4,7 @@
 import type { Actor } from "../../base/actor.ts";
 import { isUuid } from "../../base/ids.ts";
 import { isJsonObject } from "../../base/json.ts";
+import { auditRowsMax } from "../../base/limits.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
   formatKeyCursor,
@@ -18,6 +19,7 @@ import { chainOf, systemScope } from "../scope.ts";
 import type { Scope } from "../scope.ts";
 import { firstPreviousHash, hashOf } from "./chain.ts";
 import * as store from "./store.ts";
+import { parseFilter } from "./filter.ts";
 import { verifyChains } from "./verify.ts";
 import type { ChainReport } from "./verify.ts";
 
@@ -53,10 +55,11 @@ export type Audit = {
   /** Records changes of one organization in their order, like `append`, in few statements. */
   appendAll(changes: readonly Change[]): Promise<void>;
   /**
-   * Returns an organization's changes, newest first; a page of large rows may have fewer than the
-   * limit. Fails with INVALID_ARGUMENT naming the wrong option.
+   * Returns an organization's changes that match the filter, newest first. A page of large rows,
+   * or of rows that are rarely matched, may have fewer than the limit. Fails with INVALID_ARGUMENT
+   * naming the wrong option.
    */
-  list(orgId: string, page: PageRequest): Promise<Page<AuditEntry>>;
+  list(orgId: string, page: PageRequest, filter?: store.AuditFilter): Promise<Page<AuditEntry>>;
   /**
    * Returns the chain of an organization, archived or not, by id or name, or the chain of `system`;
    * undefined if there is none.
@@ -97,20 +100,26 @@ export function createAudit(database: Database): Audit {
 
     appendAll,
 
-    async list(orgId, { limit: limitAsked, cursor }) {
+    async list(orgId, { limit: limitAsked, cursor }, asked = {}) {
       const limit = parsePageLimit(limitAsked);
       const below =
         cursor === undefined ? Number.MAX_SAFE_INTEGER : parseKeyCursor(cursor, parseSequence);
+      const filter = parseFilter(asked);
       // Not on the connections of key checks, since a page may take long.
-      const rows = await database
-        .on("reads")
-        .inTurn((sql) => store.listRowsBelow(sql, orgId, { below, limit }), { owner: orgId });
-      const last = rows.at(-1);
-      return {
-        items: rows.map(toEntry),
-        // A chain begins at 1, whatever rows exist before this page.
-        nextCursor: last && last.sequence > 1 ? formatKeyCursor(last.sequence) : undefined,
-      };
+      return database.on("reads").inTurn(
+        async (sql) => {
+          const back = { below, count: auditRowsMax };
+          const from = (filter && (await store.findSequenceBack(sql, orgId, back))) ?? 1;
+          const rows = await store.listRowsBelow(sql, orgId, { below, from, filter, limit });
+          // A chain begins at 1, whatever rows exist before this page.
+          const last = rows.at(-1)?.sequence ?? from;
+          return {
+            items: rows.map(toEntry),
+            nextCursor: last > 1 ? formatKeyCursor(last) : undefined,
+          };
+        },
+        { owner: orgId },
+      );
     },
 
     async findChain(orgIdOrName) {

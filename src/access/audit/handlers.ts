@@ -11,8 +11,12 @@ import type { Audit, AuditEntry } from "./audit.ts";
 
 export function auditHandlers(audit: Pick<Audit, "list">): ServiceImpl<typeof AuditService> {
   return {
-    async listAuditLog({ limit, cursor }, context) {
-      const page = await audit.list(scopeOf(context).id, { limit, cursor });
+    async listAuditLog({ limit, cursor, startTime, endTime, ...filter }, context) {
+      const page = await audit.list(
+        scopeOf(context).id,
+        { limit, cursor },
+        { ...filter, fromMs: startTime, toMs: endTime },
+      );
       return toPageAnswer(page, toMessage);
     },
   };

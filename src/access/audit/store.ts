@@ -1,5 +1,6 @@
 // SQL of the audit log and of the ends of its chains.
 
+import type { PendingQuery, Row } from "postgres";
 import type { Sql } from "../../postgres/database.ts";
 import type { AuditColumns } from "./chain.ts";
 
@@ -85,17 +86,53 @@ const columnsOf = (sql: Sql) => sql`
   previous_hash as "previousHash",
   hash`;
 
-/** Returns up to `limit` rows of a chain below a sequence, newest first. */
+/** Conditions on rows; absent ones are met by every row. */
+export type AuditFilter = {
+  /** Id of the actor, or a part of its name in any case. */
+  readonly actor?: string | undefined;
+  /** The action, or with `*` at its end the beginning of it. */
+  readonly action?: string | undefined;
+  /** Kind or id of the changed resource, or id of the scope of the change. */
+  readonly resource?: string | undefined;
+  /** Bounds of the time, both inclusive, Unix milliseconds. */
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+};
+
+/** Returns up to `limit` rows of a chain below a sequence that match the filter, newest first. */
 export async function listRowsBelow(
   sql: Sql,
   orgId: string,
-  { below, limit }: { readonly below: number; readonly limit: number },
+  options: {
+    readonly below: number;
+    /** The first row that is compared with the filter. */
+    readonly from: number;
+    readonly filter: AuditFilter | undefined;
+    readonly limit: number;
+  },
 ): Promise<readonly AuditRow[]> {
+  const { below, from, filter, limit } = options;
   return listRows(sql, orgId, {
-    where: sql`sequence < ${below}`,
+    where: sql`sequence < ${below} and sequence >= ${from} and ${matches(sql, filter ?? {})}`,
     order: sql`sequence desc`,
     limit,
   });
+}
+
+function matches(sql: Sql, { actor, action, resource, fromMs, toMs }: AuditFilter): Fragment {
+  const conditions = [
+    actor !== undefined &&
+      sql`(actor_id = ${actor} or strpos(lower(actor_name), lower(${actor})) > 0)`,
+    action !== undefined &&
+      (action.endsWith("*")
+        ? sql`starts_with(action, ${action.slice(0, -1)})`
+        : sql`action = ${action}`),
+    resource !== undefined &&
+      sql`(target_type = ${resource} or target_id = ${resource} or scope_id::text = ${resource})`,
+    fromMs !== undefined && sql`at >= to_timestamp(${fromMs}::double precision / 1000)`,
+    toMs !== undefined && sql`at <= to_timestamp(${toMs}::double precision / 1000)`,
+  ].filter((condition) => condition !== false);
+  return conditions.reduce((all, condition) => sql`${all} and ${condition}`, sql`true`);
 }
 
 /** Returns up to `limit` rows of a chain above a sequence, oldest first. */
@@ -107,7 +144,7 @@ export async function listRowsAbove(
   return listRows(sql, orgId, { where: sql`sequence > ${above}`, order: sql`sequence`, limit });
 }
 
-type Fragment = ReturnType<Sql>;
+type Fragment = PendingQuery<Row[]>;
 
 async function listRows(
   sql: Sql,
@@ -130,6 +167,20 @@ async function listRows(
     ) as page
     where bytes < ${pageBytesMax}
     order by ${order}`;
+}
+
+/** Returns the sequence of the `count`th row below a sequence; undefined if there are fewer. */
+export async function findSequenceBack(
+  sql: Sql,
+  orgId: string,
+  { below, count }: { readonly below: number; readonly count: number },
+): Promise<number | undefined> {
+  const [row] = await sql<{ sequence: number }[]>`
+    select sequence from audit_log
+    where org_id = ${orgId} and sequence < ${below}
+    order by sequence desc
+    offset ${count - 1} limit 1`;
+  return row?.sequence;
 }
 
 /** Returns the recorded end of a chain and the number of its last row, from one snapshot. */

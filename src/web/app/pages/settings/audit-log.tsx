@@ -1,16 +1,24 @@
-// The audit log of an organization: each change with its actor, narrowed by words; one entry opens
-// with the state before and after.
+// The audit log of an organization: each change with its actor, narrowed by filters of the address;
+// one entry opens with the state before and after.
 
+import { useNavigate } from "@tanstack/react-router";
 import { ScrollText } from "lucide-react";
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { type AuditEntry, AuditService } from "../../../../../gen/waggle/v1/audit_pb.js";
 import { useRpcPages } from "../../api/query.ts";
 import { formatExactCount } from "../../design/format.ts";
-import { Input, Select } from "../../design/input.tsx";
+import { useNow } from "../../design/now.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Time } from "../../design/values.tsx";
 import { AuditEntryDrawer } from "./audit-entry.tsx";
+import {
+  AuditFilters,
+  type AuditSearch,
+  parseAuditSearch,
+  toAuditInput,
+} from "./audit-filters.tsx";
+import { settingsRoute } from "./route.tsx";
 import { toMs } from "./scope.ts";
 
 const columns: readonly Column<AuditEntry>[] = [
@@ -51,79 +59,73 @@ const columns: readonly Column<AuditEntry>[] = [
   },
 ];
 
-const pageSize = 500;
+const pageSize = 200;
 
 export function AuditLog({ orgId }: { readonly orgId: string }) {
-  const [words, setWords] = useState("");
-  const [action, setAction] = useState("");
+  const search = parseAuditSearch(settingsRoute.useSearch().log);
+  const navigate = useNavigate();
   const [open, setOpen] = useState<AuditEntry>();
   const log = useRpcPages(
     AuditService.method.listAuditLog,
-    { orgId, limit: pageSize },
-    { cursorOf: (page) => page.nextCursor },
+    { orgId, limit: pageSize, ...toAuditInput(search, useNow()) },
+    { cursorOf: (page) => page.nextCursor, keepsPrevious: true },
   );
   const entries = useMemo(() => log.data?.pages.flatMap(({ data }) => data) ?? [], [log.data]);
-  const rows = useMemo(() => narrow(entries, words, action), [entries, words, action]);
-  const { fetchNextPage, hasNextPage, isFetchingNextPage } = log;
+  const { fetchNextPage, hasNextPage, isFetchingNextPage, isFetching } = log;
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  if (log.error && entries.length === 0) {
-    return <ErrorState error={log.error} onRetry={() => void log.refetch()} />;
-  }
-  if (log.isPending) return <Loading what="Loading the audit log" />;
-  const actions = [...new Set(entries.map((entry) => entry.action))].toSorted();
+  const setSearch = useCallback(
+    (next: AuditSearch) => {
+      const isNarrowed = Object.keys(next).length > 0;
+      void navigate({
+        to: "/app/settings",
+        search: (before) => {
+          const { log: _, ...others } = before;
+          return { ...others, ...(isNarrowed && { log: next }) };
+        },
+        replace: true,
+      });
+    },
+    [navigate],
+  );
+  // A page has no entry where none of its many rows matches.
+  const isSearching = entries.length === 0 && hasNextPage && !log.error;
+  useEffect(() => {
+    if (isSearching && !isFetching) readMore();
+  }, [isSearching, isFetching, readMore]);
+  const retry = () => void (entries.length === 0 ? log.refetch() : fetchNextPage());
   return (
     <div className="audit">
       <div className="settings-acts">
-        <Input
-          aria-label="Words in the log"
-          placeholder="Person, key, action or id…"
-          value={words}
-          onChange={(event) => setWords(event.target.value)}
-        />
-        <Select
-          aria-label="Action"
-          value={action}
-          options={[
-            { value: "", label: "Every action" },
-            ...actions.map((value) => ({ value, label: value })),
-          ]}
-          onChange={setAction}
-        />
+        <AuditFilters value={search} onChange={setSearch} />
         <span className="settings-note" role="status">
-          {formatExactCount(rows.length)} of {hasNextPage ? "the newest " : ""}
-          {formatExactCount(entries.length)} entries
+          {log.isPending
+            ? ""
+            : `${formatExactCount(entries.length)}${hasNextPage ? "+" : ""} ` +
+              (entries.length === 1 ? "entry" : "entries")}
         </span>
       </div>
-      <Table
-        label="Audit log"
-        isMain
-        columns={columns}
-        rows={rows}
-        idOf={({ sequence }) => String(sequence)}
-        onOpen={setOpen}
-        openId={open && String(open.sequence)}
-        onMore={hasNextPage ? readMore : undefined}
-        isLoadingMore={isFetchingNextPage}
-        empty={
-          <EmptyState icon={<ScrollText />} title="No entry has these words">
-            {hasNextPage
-              ? "Only the newest entries were searched; use fewer words to read on."
-              : "Use other words."}
-          </EmptyState>
-        }
-      />
+      {log.error ? <ErrorState error={log.error} isInline onRetry={retry} /> : null}
+      {log.isPending || isSearching ? (
+        <Loading what="Reading the audit log" />
+      ) : (
+        <Table
+          label="Audit log"
+          isMain
+          columns={columns}
+          rows={entries}
+          idOf={({ sequence }) => String(sequence)}
+          onOpen={setOpen}
+          openId={open && String(open.sequence)}
+          onMore={hasNextPage ? readMore : undefined}
+          isLoadingMore={isFetchingNextPage}
+          empty={
+            <EmptyState icon={<ScrollText />} title="No change matches these filters">
+              Take one of them away, or choose a longer time.
+            </EmptyState>
+          }
+        />
+      )}
       {open ? <AuditEntryDrawer entry={open} onClose={() => setOpen(undefined)} /> : null}
     </div>
   );
-}
-
-function narrow(entries: readonly AuditEntry[], words: string, action: string) {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  return entries.filter((entry) => {
-    if (action !== "" && entry.action !== action) return false;
-    const { actorName, actorId, targetType, targetId, scopeType, scopeId } = entry;
-    const parts = [actorName, actorId, entry.action, targetType, targetId, scopeType, scopeId];
-    const text = parts.join(" ").toLowerCase();
-    return wanted.every((word) => text.includes(word));
-  });
 }

@@ -10,12 +10,15 @@ export type SettingsSearch = ProjectSettingsSearch & {
   /** Level and id of the chosen scope. */
   readonly level?: string;
   readonly id?: string;
+  /** Filters of the audit log. */
+  readonly log?: unknown;
 };
 
-const parse = ({ tab, level, id }: Record<string, unknown>): SettingsSearch => ({
+const parse = ({ tab, level, id, log }: Record<string, unknown>): SettingsSearch => ({
   ...(typeof tab === "string" && { tab }),
   ...(typeof level === "string" && { level }),
   ...(typeof id === "string" && { id }),
+  ...(log !== undefined && { log }),
 });
 
 export const settingsRoute = createRoute({
