@@ -31,6 +31,20 @@ describe("the charts", () => {
     expect(faults).toEqual([]);
   });
 
+  test("are drawn in a browser whose language is no locale, counts with whole ticks", async () => {
+    const { page, faults, picture } = await app.open("/app");
+    await page.addInitScript(
+      'Object.defineProperty(Navigator.prototype, "language", { get: () => "en-US@posix" })',
+    );
+
+    await page.goto(app.service.url + path("charts"));
+
+    const errors = page.getByRole("region", { name: "Errors", exact: true });
+    await errors.locator("canvas").waitFor();
+    await picture("charts-errors");
+    expect(faults).toEqual([]);
+  });
+
   test("are built by picking, saved, arranged by keys, and lead to their events", async () => {
     const { page, faults, findings, picture } = await app.open(path("charts"));
     await page.getByRole("button", { name: "Overview" }).click();

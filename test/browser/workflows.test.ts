@@ -63,8 +63,8 @@ describe("archivals", () => {
         const { page, picture, findings, faults } = await app.open(organization("archivals"), look);
         await page.getByRole("row", { name: new RegExp(workspaceId.slice(0, 8)) }).waitFor();
         // Its projects, which went with it, are no archivals of their own.
-      expect(await page.getByRole("row").count()).toBe(2);
-      await picture("archivals-done");
+        expect(await page.getByRole("row").count()).toBe(2);
+        await picture("archivals-done");
         expect(await findings()).toEqual([]);
         expect(faults).toEqual([]);
       }

@@ -1,6 +1,7 @@
 // The web app of Waggle: starts it in the page. Part of the service's public face, it talks to the
 // public API alone (README.md beside this file).
 
+import "./shell/known-language.ts";
 import "@fontsource-variable/inter/wght.css";
 import "./design/tokens.css";
 import "./design/base.css";

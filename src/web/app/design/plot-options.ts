@@ -30,6 +30,20 @@ const brushPxMin = 4;
 const barShare = 0.82;
 const barPxMax = 40;
 
+/** Steps between the ticks of an axis: 1, 2, 2.5 and 5 in each power of ten. */
+const steps = Array.from({ length: 28 }, (_, index) => index - 12).flatMap((power) =>
+  [1, 2, 2.5, 5].map((factor) => Number(`${factor}e${power}`)),
+);
+const wholeSteps = steps.filter(Number.isInteger);
+
+/** Counts have whole ticks: between 0 and 1 the same word would stand twice. */
+function stepsOf(plot: UPlot): number[] {
+  const isWhole = plot.data
+    .slice(1)
+    .every((values) => [...values].every((value) => Number.isInteger(value ?? 0)));
+  return isWhole ? wholeSteps : steps;
+}
+
 export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.Options {
   const { heightPx, isCompact = false, onRange } = props();
   const style = getComputedStyle(element);
@@ -60,6 +74,7 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
         show: !isCompact,
         size: 58,
         grid: { stroke: colorOf("--line"), width: 1 },
+        incrs: stepsOf,
         values: (_plot, ticks) => ticks.map((tick) => props().format(tick)),
       },
     ],

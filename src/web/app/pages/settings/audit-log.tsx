@@ -26,7 +26,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     id: "actor",
     header: "Who",
-    width: 200,
+    width: 180,
     grow: 1,
     cell: ({ actorName, actorType }) => (
       <span className="truncate" title={`${actorType} ${actorName}`}>
@@ -37,13 +37,13 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     id: "action",
     header: "What",
-    width: 220,
+    width: 190,
     cell: ({ action }) => <code className="truncate">{action}</code>,
   },
   {
     id: "target",
     header: "Changed",
-    width: 220,
+    width: 180,
     cell: ({ targetType, targetId }) => (
       <span className="truncate" title={targetId}>
         {targetType} {targetId.slice(0, 8)}
