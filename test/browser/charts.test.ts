@@ -39,7 +39,7 @@ describe("the charts", () => {
 
     await page.goto(app.service.url + path("charts"));
 
-    const errors = page.getByRole("region", { name: "Errors", exact: true });
+    const errors = page.getByRole("region", { name: "Errors over time", exact: true });
     await errors.locator("canvas").waitFor();
     await picture("charts-errors");
     expect(faults).toEqual([]);

@@ -9,8 +9,8 @@ import { targetOf } from "../../support/workflows.ts";
 import type { TestApp } from "./app.ts";
 
 /**
- * Registers the hooks that start and stop the worker; call it after `givenApp`, with the same flags.
- * The tests are skipped where there is no Temporal.
+ * Registers the hooks that start and stop the worker; call it after `givenApp`, with the same
+ * flags. The tests are skipped where there is no Temporal.
  */
 export function givenWorker(
   app: Pick<TestApp, "service">,

@@ -31,7 +31,7 @@ export function Archivals({ orgId }: { readonly orgId: string }) {
   if (isFollowing !== isAnyRunning) setFollowing(isAnyRunning);
   const retry = () => void pages.refetch();
   if (pages.error && archivals.length === 0) {
-    // Whoever may not know of archivals is told that there are none.
+    // The answer to a person who may not know of archivals.
     if (pages.error.errorCode === "NOT_FOUND") return <NoArchivals />;
     return <ErrorState error={pages.error} onRetry={retry} />;
   }
