@@ -1,5 +1,5 @@
-// The browser's language for libraries that format by it as they load. A browser on a system without
-// a language names one that is none, such as `en-US@posix`, which no formatter takes.
+// The browser's language for libraries that format by it as they load. A browser on a system
+// without a language names one that is none, such as `en-US@posix`, which no formatter takes.
 
 if (!isLocale(navigator.language)) {
   Object.defineProperty(navigator, "language", { value: "en", configurable: true });

@@ -1,5 +1,5 @@
-// Every archival of an organization with its progress, wherever it was started. The list looks again
-// often while one runs, and now and then for new ones.
+// Every archival of an organization with its progress, wherever it was started. The list looks
+// again often while one runs, and now and then for new ones.
 
 import { Archive } from "lucide-react";
 import { useState } from "react";

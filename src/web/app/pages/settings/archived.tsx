@@ -29,7 +29,10 @@ export function Archived({ scope, workflowId }: ArchivedProps) {
             the rest.
           </>
         ) : (
-          "Access to it and its keys has ended. A workflow ends what runs in it and moves its events."
+          <>
+            Access to it and its keys has ended. A workflow ends what runs in it and moves its
+            events.
+          </>
         )}
       </EmptyState>
       {scope.level === "org" ? null : <ArchivalFollowed scope={scope} />}
