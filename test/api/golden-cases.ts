@@ -100,6 +100,23 @@ const toolEvent: JsonObject = {
   start_time: at + 200,
   end_time: at + 300,
 };
+/** A step with one below it, whose times are microseconds, and a wrong one. */
+const nestedLog: JsonObject = {
+  event_id: eventId,
+  source: "golden",
+  event_name: "chain",
+  event_type: "chain",
+  inputs: { question: "Where to?" },
+  start_time: at * 1_000 + 500,
+  end_time: (at + 500) * 1_000,
+  children: [
+    {
+      ...{ event_id: otherId, source: "golden", event_name: "search", event_type: "tool" },
+      ...{ inputs: { input: "bees" }, start_time: (at + 1) * 1_000, children: [] },
+    },
+    { event_type: "tool" },
+  ],
+};
 const modelCall: JsonObject = {
   project: "demo",
   source: "golden",
@@ -227,6 +244,11 @@ const sessions: readonly Case[] = [
     given: [aSession],
     body: { logs: [modelEvent, toolEvent] },
     message: { session_id: sessionId, logs: [modelEvent, toolEvent] },
+  }),
+  golden("post-session-traces/nested", `POST /session/${sessionId}/traces`, tracing.addTraces, {
+    given: [aSession],
+    body: { logs: [nestedLog] },
+    message: { session_id: sessionId, logs: [nestedLog] },
   }),
   golden("post-session-traces/both", `POST /session/${sessionId}/traces`, tracing.addTraces, {
     body: { logs: [modelEvent], events: [toolEvent] },

@@ -12,7 +12,14 @@ import { defaultSessionId } from "./stored-event.ts";
 import { listSessionIds, listSessionSources } from "./store.ts";
 
 /** An event of a batch, or the fault that the transport found in its JSON. */
-export type BatchItem = { readonly index: number; readonly input: EventInput } | BatchFault;
+export type BatchItem =
+  | {
+      readonly index: number;
+      /** Place inside the item of the request, such as `.children[0]`; absent for the item. */
+      readonly within?: string;
+      readonly input: EventInput;
+    }
+  | BatchFault;
 
 export type BatchFault = { readonly index: number; readonly fault: string };
 
@@ -43,7 +50,13 @@ export type BatchWriter = (
   options?: BatchOptions,
 ) => Promise<BatchResult>;
 
-type Parsed = { readonly index: number; readonly write: EventWrite; readonly cost: number };
+type Parsed = {
+  readonly index: number;
+  /** Where the event stands in the request, such as `events[3]`. */
+  readonly place: string;
+  readonly write: EventWrite;
+  readonly cost: number;
+};
 
 /**
  * Returns the writer of batches. It stores the valid events of a batch, and throws BATCH_REJECTED
@@ -59,7 +72,7 @@ export function createBatchWriter(database: Database, recorder: Recorder): Batch
     const pacer = createPacer(`project ${projectId}`);
     for (const item of items) {
       if (pacer.due()) await pacer.rest();
-      const result = parseItem(item, sessionId, `${field}[${item.index}].`);
+      const result = parseItem(item, sessionId, field);
       if ("write" in result) parsed.push(result);
       else faults.push(result);
     }
@@ -75,11 +88,10 @@ export function createBatchWriter(database: Database, recorder: Recorder): Batch
       ? recorder.record(projectId, [session, ...writes], { ...options, costs: [0, ...costs] })
       : recorder.record(projectId, writes, { ...options, costs }));
     const stored: EventWrite[] = [];
-    sourced.parsed.forEach(({ index }, at) => {
+    sourced.parsed.forEach(({ index, place }, at) => {
       const write = writes[at];
       const cause = refused.get(session ? at + 1 : at);
-      if (cause !== undefined)
-        faults.push({ index, fault: joinFault(`${field}[${index}]`, cause) });
+      if (cause !== undefined) faults.push({ index, fault: joinFault(place, cause) });
       else if (write !== undefined) stored.push(write);
     });
     const errors = faults.toSorted((a, b) => a.index - b.index).map(({ fault }) => fault);
@@ -150,7 +162,7 @@ async function addSources(
   projectId: ProjectId,
   parsed: readonly Parsed[],
   session: EventWrite | undefined,
-  { field = "events", requiresSource = false, sessionProperties }: BatchOptions,
+  { requiresSource = false, sessionProperties }: BatchOptions,
 ): Promise<{ parsed: Parsed[]; faults: BatchFault[] }> {
   const sources = new Map<string, string>();
   for (const { write } of session ? [{ write: session }, ...parsed] : parsed) {
@@ -167,14 +179,12 @@ async function addSources(
   }
   const result: { parsed: Parsed[]; faults: BatchFault[] } = { parsed: [], faults: [] };
   for (const one of parsed) {
-    const { index, write } = one;
+    const { index, place, write } = one;
     const source = sources.get(write.session_id ?? "") ?? sessionProperties?.source;
     if (write.source !== undefined) result.parsed.push(one);
     else if (source) result.parsed.push({ ...one, write: { ...write, source } });
     else if (!requiresSource) result.parsed.push(one);
-    else {
-      result.faults.push({ index, fault: `${field}[${index}].source: is required in a batch` });
-    }
+    else result.faults.push({ index, fault: `${place}.source: is required in a batch` });
   }
   return result;
 }
@@ -190,13 +200,14 @@ export function joinFault(path: string, fault: string): string {
 function parseItem(
   item: BatchItem,
   sessionId: string | undefined,
-  path: string,
+  field: string,
 ): Parsed | BatchFault {
   if ("fault" in item) return item;
-  const { index, input } = item;
+  const { index, within = "", input } = item;
+  const place = `${field}[${index}]${within}`;
   try {
     const joined = sessionId === undefined ? input : { ...input, session_id: sessionId };
-    return { index, ...parseCosted(joined, path) };
+    return { index, place, ...parseCosted(joined, `${place}.`) };
   } catch (error) {
     if (error instanceof ServiceError) return { index, fault: error.message };
     throw error;

@@ -1,8 +1,13 @@
 // TracingService of waggle.compat.v0: logging calls of older clients. A message in, a message out.
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { ModelEvent, TracingService } from "../../../gen/waggle/compat/v0/tracing_pb.js";
+import type {
+  ModelEvent,
+  TraceLog,
+  TracingService,
+} from "../../../gen/waggle/compat/v0/tracing_pb.js";
 import { ServiceError } from "../../base/errors.ts";
+import { runPaced } from "../../base/paced.ts";
 import { createPacer } from "../../base/pacer.ts";
 import { itemFaultsOf, memoryOf, projectOf } from "../../access/call.ts";
 import { faultBytes } from "../../base/decode/tally.ts";
@@ -11,6 +16,7 @@ import { type BatchItem, joinFault } from "../events/batch.ts";
 import { originOf, reserveBatch, toBatchItems } from "../events/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toModelEvent } from "./model-event.ts";
+import { readLogs } from "./trace-logs.ts";
 
 export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof TracingService> {
   return {
@@ -19,8 +25,10 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
         throw new ServiceError("INVALID_ARGUMENT", "give either `logs` or `events`, and not empty");
       }
       const field = logs.length > 0 ? "logs" : "events";
-      const inputs = (field === "logs" ? logs : list).map(fromEvent);
-      const items = toBatchItems(context, field, inputs);
+      const items =
+        field === "logs"
+          ? await toLogItems(context, logs)
+          : toBatchItems(context, field, list.map(fromEvent));
       const project = projectOf(context);
       const { errors } = await tracingOf(project).events.createBatch(project.projectId, items, {
         ...originOf(context),
@@ -62,6 +70,18 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
 
 function absentCall(): never {
   throw new ServiceError("INVALID_ARGUMENT", "model_event: is required");
+}
+
+// Every step of the logs' trees is an event of the batch.
+async function toLogItems(
+  context: HandlerContext,
+  logs: readonly TraceLog[],
+): Promise<readonly BatchItem[]> {
+  reserveBatch(context, logs.length);
+  const steps = readLogs(logs, itemFaultsOf(context, "logs"), (children) => {
+    reserveBatch(context, children);
+  });
+  return runPaced(steps, createPacer(memoryOf(context).holder));
 }
 
 // A call that lacks a field is one fault of its batch and does not end the batch.

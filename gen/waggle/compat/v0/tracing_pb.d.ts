@@ -30,11 +30,11 @@ export declare type AddTracesRequest = Message<"waggle.compat.v0.AddTracesReques
   sessionId: string;
 
   /**
-   * The events, under their older name.
+   * Steps, in the form in which LangChain handlers log them.
    *
-   * @generated from field: repeated waggle.v1.Event logs = 2;
+   * @generated from field: repeated waggle.compat.v0.TraceLog logs = 2;
    */
-  logs: Event[];
+  logs: TraceLog[];
 
   /**
    * The events.
@@ -56,6 +56,159 @@ export declare type AddTracesRequest = Message<"waggle.compat.v0.AddTracesReques
  * Use `create(AddTracesRequestSchema)` to create a new message.
  */
 export declare const AddTracesRequestSchema: GenMessage<AddTracesRequest>;
+
+/**
+ * A step as LangChain handlers of older clients log it: an event with the steps below it inside.
+ *
+ * @generated from message waggle.compat.v0.TraceLog
+ */
+export declare type TraceLog = Message<"waggle.compat.v0.TraceLog"> & {
+  /**
+   * Project name; ignored, since the key decides the project.
+   *
+   * @generated from field: optional string project = 1;
+   */
+  project?: string | undefined;
+
+  /**
+   * Label of where the data comes from. Default `unknown`.
+   *
+   * @generated from field: optional string source = 3;
+   */
+  source?: string | undefined;
+
+  /**
+   * Name of the step. Default `unknown`.
+   *
+   * @generated from field: optional string event_name = 4;
+   */
+  eventName?: string | undefined;
+
+  /**
+   * One of `model`, `tool`, `chain`.
+   *
+   * @generated from field: optional string event_type = 5;
+   */
+  eventType?: string | undefined;
+
+  /**
+   * 1 to 128 printable characters, unique in the project. Default: a new UUIDv7.
+   *
+   * @generated from field: optional string event_id = 6;
+   */
+  eventId?: string | undefined;
+
+  /**
+   * Ignored: the session is that of the path.
+   *
+   * @generated from field: optional string session_id = 7;
+   */
+  sessionId?: string | undefined;
+
+  /**
+   * Id of the parent event. Default: the step that has this one in its `children`, or the session.
+   *
+   * @generated from field: optional string parent_id = 8;
+   */
+  parentId?: string | undefined;
+
+  /**
+   * Ids of child events, a set.
+   *
+   * @generated from field: repeated string children_ids = 9;
+   */
+  childrenIds: string[];
+
+  /**
+   * Free-form.
+   *
+   * @generated from field: google.protobuf.Struct config = 10;
+   */
+  config?: JsonObject | undefined;
+
+  /**
+   * Free-form.
+   *
+   * @generated from field: google.protobuf.Struct inputs = 11;
+   */
+  inputs?: JsonObject | undefined;
+
+  /**
+   * Free-form.
+   *
+   * @generated from field: google.protobuf.Struct outputs = 12;
+   */
+  outputs?: JsonObject | undefined;
+
+  /**
+   * What went wrong; absent or empty means nothing did.
+   *
+   * @generated from field: optional string error = 13;
+   */
+  error?: string | undefined;
+
+  /**
+   * Start, Unix milliseconds, or Unix microseconds as these handlers send them.
+   *
+   * @generated from field: optional double start_time = 14;
+   */
+  startTime?: number | undefined;
+
+  /**
+   * End, as start_time.
+   *
+   * @generated from field: optional double end_time = 15;
+   */
+  endTime?: number | undefined;
+
+  /**
+   * Milliseconds.
+   *
+   * @generated from field: optional double duration = 16;
+   */
+  duration?: number | undefined;
+
+  /**
+   * Free-form.
+   *
+   * @generated from field: google.protobuf.Struct metadata = 17;
+   */
+  metadata?: JsonObject | undefined;
+
+  /**
+   * Free-form.
+   *
+   * @generated from field: google.protobuf.Struct feedback = 18;
+   */
+  feedback?: JsonObject | undefined;
+
+  /**
+   * Free-form.
+   *
+   * @generated from field: google.protobuf.Struct metrics = 19;
+   */
+  metrics?: JsonObject | undefined;
+
+  /**
+   * Free-form.
+   *
+   * @generated from field: google.protobuf.Struct user_properties = 20;
+   */
+  userProperties?: JsonObject | undefined;
+
+  /**
+   * Steps below this one, of the same form.
+   *
+   * @generated from field: repeated google.protobuf.Struct children = 22;
+   */
+  children: JsonObject[];
+};
+
+/**
+ * Describes the message waggle.compat.v0.TraceLog.
+ * Use `create(TraceLogSchema)` to create a new message.
+ */
+export declare const TraceLogSchema: GenMessage<TraceLog>;
 
 /**
  * Answer of AddTraces.
