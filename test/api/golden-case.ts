@@ -6,6 +6,8 @@ export type Request = {
   /** Method and path, for example `PUT /v1/events/e1`. */
   readonly route: string;
   readonly body?: JsonObject;
+  /** A body that is no JSON object, in place of `body`. */
+  readonly file?: { readonly type: string; readonly text: string };
 };
 
 export type Case = {
@@ -16,12 +18,15 @@ export type Case = {
   readonly key: "project" | "readOnly" | "ingestion" | "none";
   /** The rpc with the same effect, or why there is none. */
   readonly rpc: { readonly method: DescMethod; readonly message: JsonObject } | string;
+  /** Member of the rpc's answer that is the whole answer over REST. */
+  readonly list?: string;
 };
 
 const nothing: readonly Request[] = [];
 
-export type Options = Partial<Pick<Case, "given" | "key">> & {
+export type Options = Partial<Pick<Case, "given" | "key" | "list">> & {
   readonly body?: JsonObject;
+  readonly file?: Request["file"];
   /** The rpc's message where it is not the body; `{}` for a request without a body. */
   readonly message?: JsonObject;
 };
@@ -33,9 +38,9 @@ export function golden(
   method: DescMethod | string,
   options: Options,
 ): Case {
-  const { body, given = nothing, key = "project" } = options;
+  const { body, file, list, given = nothing, key = "project" } = options;
   const message = options.message ?? body ?? {};
-  const request = { route, ...(body && { body }) };
+  const request = { route, ...(body && { body }), ...(file && { file }) };
   const rpc = typeof method === "string" ? method : { method, message };
-  return { name, given, request, key, rpc };
+  return { name, given, request, key, rpc, ...(list !== undefined && { list }) };
 }

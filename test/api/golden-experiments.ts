@@ -33,6 +33,7 @@ const added: JsonObject = {
   data: [{ question: "Why?", answer: "So", level: 2 }],
   mapping: { inputs: ["question"], ground_truth: ["answer"], history: [] },
 };
+const aRow = `${JSON.stringify(content)}\n`;
 const theDataset: JsonObject = { dataset_id: "{dataset_id}" };
 const theDatapoint: JsonObject = { id: "{datapoint_id}" };
 
@@ -65,6 +66,12 @@ const datasets: readonly Case[] = [
     { given: [aDataset], body: added, message: { ...theDataset, ...added } },
   ),
   golden(
+    "delete-v1-datasets-datapoints/removed",
+    "DELETE /v1/datasets/{dataset_id}/datapoints/{datapoint_id}",
+    dataset.removeDatapoint,
+    { given: both, message: { ...theDataset, datapoint_id: "{datapoint_id}" } },
+  ),
+  golden(
     "get-v1-datasets-versions/listed",
     "GET /v1/datasets/{dataset_id}/versions",
     dataset.listDatasetVersions,
@@ -75,6 +82,19 @@ const datasets: readonly Case[] = [
     "GET /v1/datasets/{dataset_id}/export",
     datasetFile.exportDataset,
     { given: both, message: theDataset },
+  ),
+  golden(
+    "post-v1-datasets-import/json-lines",
+    "POST /v1/datasets/{dataset_id}/import",
+    datasetFile.importDataset,
+    {
+      given: [aDataset],
+      file: { type: "application/x-ndjson", text: aRow },
+      message: {
+        ...theDataset,
+        http_body: { content_type: "application/x-ndjson", data: btoa(aRow) },
+      },
+    },
   ),
   golden(
     "post-v1-datasets-import/no-file",
@@ -91,6 +111,27 @@ const datasets: readonly Case[] = [
   }),
 ];
 
+const anEvent: Request = {
+  route: "POST /events",
+  body: {
+    event: {
+      ...{
+        event_type: "model",
+        event_name: "answer",
+        source: "golden",
+        outputs: { content: "So" },
+      },
+      ...{ event_id: "e7e17000-0000-4000-8000-0000000000d1", inputs: { question: "Why?" } },
+    },
+  },
+};
+const selected: JsonObject = {
+  ...theDataset,
+  selectAll: true,
+  filters: [{ field: "event_type", operator: "is", value: "model", type: "string" }],
+  mapping: { inputs: ["inputs.question"], ground_truth: ["outputs"], history: [] },
+};
+
 const datapoints: readonly Case[] = [
   golden("post-v1-datapoints/created", "POST /v1/datapoints", datapoint.createDatapoint, {
     body: content,
@@ -98,6 +139,12 @@ const datapoints: readonly Case[] = [
   golden("post-v1-datapoints/absent-dataset", "POST /v1/datapoints", datapoint.createDatapoint, {
     body: { linked_datasets: ["absent"] },
   }),
+  golden(
+    "post-v1-datapoints-batch/selected",
+    "POST /v1/datapoints/batch",
+    datapoint.createDatapointsFromEvents,
+    { given: [aDataset, anEvent], body: selected },
+  ),
   golden("get-v1-datapoints/listed", "GET /v1/datapoints", datapoint.listDatapoints, {
     given: both,
     key: "readOnly",
@@ -226,6 +273,7 @@ const runs: readonly Case[] = [
     given: aRun,
     message: theRun,
   }),
+  golden("get-v1-run-schema/all", "GET /v1/runs/schema", run.getRunSchema, { given: twoRuns }),
   golden("get-runs/older", "GET /runs?project=demo", OldRunService.method.listOldRuns, {
     given: twoRuns,
   }),
@@ -265,7 +313,72 @@ const evaluations: readonly Case[] = [
   ),
 ];
 
+/** The calls of older clients whose rpcs are those of `/v1`. */
+const older: readonly Case[] = [
+  golden("post-datasets/older", "POST /datasets", dataset.createDataset, {
+    body: { ...named, project: "demo", type: "evaluation" },
+  }),
+  golden("put-datasets/older", "PUT /datasets", dataset.updateDataset, {
+    given: both,
+    body: { ...theDataset, name: "renamed" },
+  }),
+  golden(
+    "delete-datasets/older",
+    "DELETE /datasets?dataset_id={dataset_id}",
+    dataset.deleteDataset,
+    {
+      given: both,
+      message: theDataset,
+    },
+  ),
+  golden(
+    "post-datasets-datapoints/older",
+    "POST /datasets/{dataset_id}/datapoints",
+    dataset.addDatapoints,
+    {
+      given: [aDataset],
+      body: { ...added, project: "demo" },
+      message: { ...theDataset, ...added },
+    },
+  ),
+  golden("post-datapoints/older", "POST /datapoints", datapoint.createDatapoint, {
+    body: { ...content, project: "demo" },
+  }),
+  golden("put-datapoints/older", "PUT /datapoints/{datapoint_id}", datapoint.updateDatapoint, {
+    given: both,
+    body: { inputs: { question: "Why?" } },
+    message: { ...theDatapoint, inputs: { question: "Why?" } },
+  }),
+  golden(
+    "delete-datapoints/older",
+    "DELETE /datapoints/{datapoint_id}",
+    datapoint.deleteDatapoint,
+    {
+      given: both,
+      message: theDatapoint,
+    },
+  ),
+  golden("post-runs/older", "POST /runs", run.createRun, {
+    body: { ...newRun, project: "demo", event_ids: [] },
+  }),
+  golden("get-run/older", `GET /runs/${newId}`, run.getRun, { given: aRun, message: theRun }),
+  golden("put-run/older", `PUT /runs/${newId}`, run.updateRun, {
+    given: aRun,
+    body: { status: "completed", event_ids: [] },
+    message: { ...theRun, status: "completed" },
+  }),
+  golden("delete-run/older", `DELETE /runs/${newId}`, run.deleteRun, {
+    given: aRun,
+    message: theRun,
+  }),
+  golden("get-run-compare/older", `GET /runs/${newId}/compare-with/${oldId}`, run.compareRuns, {
+    given: twoRuns,
+    message: thePair,
+  }),
+];
+
 export const experimentCases: readonly Case[] = [
+  ...older,
   ...datasets,
   ...datapoints,
   ...runs,

@@ -2,6 +2,8 @@
 // Source: docs/decisions.md, 39.6, 44.1 to 44.4.
 
 import type { JsonObject } from "@bufbuild/protobuf";
+import { OldConfigurationService } from "../../gen/waggle/compat/v0/configuration_pb.js";
+import { OldProjectService } from "../../gen/waggle/compat/v0/project_pb.js";
 import { ToolService } from "../../gen/waggle/compat/v0/tool_pb.js";
 import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
 import { ConfigurationVersionService } from "../../gen/waggle/v1/configuration_version_pb.js";
@@ -27,6 +29,102 @@ const prompt: JsonObject = {
   tags: ["t"],
 };
 const aConfiguration: Request = { route: "POST /v1/configurations", body: prompt };
+
+const theConfiguration: JsonObject = { id: "{configuration_id}" };
+const configurationPath = "/v1/configurations/{configuration_id}";
+const change: JsonObject = {
+  parameters: {
+    call_type: "chat",
+    model: "gpt-4o",
+    template: [{ role: "user", content: "Briefly: {{ question }}" }],
+  },
+};
+const twoVersions: readonly Request[] = [
+  aConfiguration,
+  { route: `PUT ${configurationPath}`, body: change },
+];
+
+const versions: readonly Case[] = [
+  golden(
+    "get-v1-configuration/one",
+    `GET ${configurationPath}?env=dev`,
+    configuration.getConfiguration,
+    {
+      given: twoVersions,
+      message: { ...theConfiguration, env: "dev" },
+    },
+  ),
+  golden(
+    "put-v1-configuration/changed",
+    `PUT ${configurationPath}`,
+    configuration.updateConfiguration,
+    {
+      given: [aConfiguration],
+      body: change,
+      message: { ...theConfiguration, ...change },
+    },
+  ),
+  golden(
+    "delete-v1-configuration/deleted",
+    `DELETE ${configurationPath}`,
+    configuration.deleteConfiguration,
+    {
+      given: [aConfiguration],
+      message: theConfiguration,
+    },
+  ),
+  golden(
+    "get-v1-configuration-versions/one",
+    `GET ${configurationPath}/versions/v1`,
+    version.getConfigurationVersion,
+    { given: twoVersions, message: { ...theConfiguration, version: "v1" } },
+  ),
+  golden(
+    "get-v1-configuration-versions/compared",
+    `GET ${configurationPath}/versions/v1/compare/v2`,
+    version.compareConfigurationVersions,
+    { given: twoVersions, message: { ...theConfiguration, version: "v1", other: "v2" } },
+  ),
+  golden(
+    "post-v1-configuration-versions/deployed",
+    `POST ${configurationPath}/versions/v2/deploy`,
+    version.deployConfigurationVersion,
+    {
+      given: twoVersions,
+      body: { env: "prod" },
+      message: { ...theConfiguration, version: "v2", env: "prod" },
+    },
+  ),
+];
+
+/** What older clients see; lists are bare arrays over REST. */
+const older: readonly Case[] = [
+  golden(
+    "get-configurations/listed",
+    "GET /configurations?project=demo&env=dev",
+    OldConfigurationService.method.listOldConfigurations,
+    { given: twoVersions, message: { env: "dev" }, list: "configurations" },
+  ),
+  golden("post-configurations/created", "POST /configurations", configuration.createConfiguration, {
+    body: { ...prompt, project: "demo" },
+  }),
+  golden(
+    "put-configuration/changed",
+    "PUT /configurations/{configuration_id}",
+    configuration.updateConfiguration,
+    { given: [aConfiguration], body: change, message: { ...theConfiguration, ...change } },
+  ),
+  golden(
+    "delete-configuration/deleted",
+    "DELETE /configurations/{configuration_id}",
+    configuration.deleteConfiguration,
+    { given: [aConfiguration], message: theConfiguration },
+  ),
+  golden("get-projects/own", "GET /projects?name=demo", OldProjectService.method.listOldProjects, {
+    message: { name: "demo" },
+    list: "projects",
+  }),
+];
 
 const configurations: readonly Case[] = [
   golden(
@@ -63,11 +161,22 @@ const configurations: readonly Case[] = [
 
 const find: JsonObject = { name: "find", description: "Finds", parameters: { type: "object" } };
 
+const aTool: Request = { route: "POST /tools", body: { ...find, task: "demo", type: "function" } };
+
 const tools: readonly Case[] = [
   golden("post-tools/created", "POST /tools", tool.createTool, {
     body: { ...find, task: "demo", type: "function" },
   }),
-  golden("get-tools/none", "GET /tools", "over REST the answer is the list alone", {}),
+  golden("get-tools/none", "GET /tools", tool.listTools, { list: "tools" }),
+  golden("get-tools/listed", "GET /tools", tool.listTools, { given: [aTool], list: "tools" }),
+  golden("put-tools/changed", "PUT /tools", tool.updateTool, {
+    given: [aTool],
+    body: { ...find, id: "{tool_id}", description: "Finds more" },
+  }),
+  golden("delete-tools/deleted", "DELETE /tools?function_id={tool_id}", tool.deleteTool, {
+    given: [aTool],
+    message: { function_id: "{tool_id}" },
+  }),
 ];
 
 const runId = "5e551000-0000-4000-8000-0000000000e1";
@@ -118,6 +227,12 @@ const executions: readonly Case[] = [
     { given: executed, body: {}, message: theRun },
   ),
   golden(
+    "post-v1-run-execution-resume/running",
+    `POST ${path}/execution/resume`,
+    execution.resumeExecution,
+    { given: executed, body: {}, message: theRun },
+  ),
+  golden(
     "get-v1-run-progress/no-events",
     `GET ${path}/progress`,
     RunService.method.getRunProgress,
@@ -128,4 +243,10 @@ const executions: readonly Case[] = [
   ),
 ];
 
-export const promptCases: readonly Case[] = [...configurations, ...tools, ...executions];
+export const promptCases: readonly Case[] = [
+  ...configurations,
+  ...versions,
+  ...older,
+  ...tools,
+  ...executions,
+];

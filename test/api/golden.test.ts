@@ -90,7 +90,7 @@ async function setStage({ given, key }: Case): Promise<Stage> {
   for (const request of given) {
     const { status, body } = await callRest(fill(request), author);
     if (status >= 300) throw new Error(`${request.route}: ${status} ${JSON.stringify(body)}`);
-    noteMade(made, body);
+    noteMade(made, body, request.route);
   }
   const names = new Map<string, string>([
     [project.orgId, "<org_id>"],
@@ -110,9 +110,9 @@ async function setStage({ given, key }: Case): Promise<Stage> {
 
 /** The text that stands in a case for an id which differs from run to run. */
 const madePattern =
-  /\{((?:metric|backfill|dataset|datapoint|queue|configuration|chart|alert|view|dashboard)_id)\}/g;
+  /\{((?:metric|backfill|dataset|datapoint|queue|configuration|tool|chart|alert|view|dashboard)_id)\}/g;
 
-function noteMade(made: Map<string, string>, body: unknown): void {
+function noteMade(made: Map<string, string>, body: unknown, route: string): void {
   const {
     metric_id: metricId,
     data,
@@ -136,7 +136,8 @@ function noteMade(made: Map<string, string>, body: unknown): void {
   if (insertedId !== undefined) made.set("configuration_id", insertedId);
   if (metricId !== undefined) made.set("metric_id", metricId);
   if (result?.insertedId !== undefined) {
-    made.set(result.insertedIds ? "datapoint_id" : "dataset_id", result.insertedId);
+    const ofOthers = result.insertedIds ? "datapoint_id" : "dataset_id";
+    made.set(route === "POST /tools" ? "tool_id" : ofOthers, result.insertedId);
   }
   if (data?.id === undefined) return;
   if (data.alert_type !== undefined) made.set("alert_id", data.id);
@@ -145,25 +146,31 @@ function noteMade(made: Map<string, string>, body: unknown): void {
   else made.set(data.workflow_id === undefined ? "chart_id" : "backfill_id", data.id);
 }
 
-async function callRest({ route, body }: Request, authorization: string | undefined) {
+async function callRest({ route, body, file }: Request, authorization: string | undefined) {
   const [method = "", path = ""] = route.split(" ");
+  const sent = body ? { type: "application/json", text: JSON.stringify(body) } : file;
   const response = await fetch(`${service.url}${path}`, {
     method,
     headers: {
       ...(authorization !== undefined && { authorization }),
-      ...(body && { "content-type": "application/json" }),
+      ...(sent && { "content-type": sent.type }),
     },
-    ...(body && { body: JSON.stringify(body) }),
+    ...(sent && { body: sent.text }),
   });
   const contentType = response.headers.get("content-type") ?? "";
   const text = await response.text();
   const lines = contentType.startsWith("application/json") ? [text] : text.split("\n");
-  const values = lines.filter((line) => line !== "").map(parseLine);
+  const values = withoutProgress(lines.filter((line) => line !== "").map(parseLine));
   return {
     status: response.status,
     headers: { "content-type": contentType },
     body: contentType.startsWith("application/json") ? values[0] : values,
   };
+}
+
+/** How often an import says how far it is differs from run to run. */
+function withoutProgress(values: readonly unknown[]): readonly unknown[] {
+  return values.filter((value) => (value as { readonly done?: boolean }).done !== false);
 }
 
 /** A line of JSON, or an event of a stream whose data is JSON or says that it is over. */
@@ -228,7 +235,7 @@ async function callRpc(
     if (answer instanceof Promise) return { body: write(method.output, await answer) };
     const messages: unknown[] = [];
     for await (const one of answer) messages.push(write(method.output, one));
-    return { body: messages };
+    return { body: withoutProgress(messages) };
   } catch (error) {
     const failure = ConnectError.from(error);
     const [info] = failure.findDetails(ErrorInfoSchema);
@@ -283,6 +290,10 @@ function streamItem(value: unknown): unknown {
   return event ?? datapoint ?? end ?? value;
 }
 
+function wholeAnswer(body: unknown, { list }: Case): unknown {
+  return list === undefined ? body : (body as Readonly<Record<string, unknown>>)[list];
+}
+
 /** Brings answers of both worlds to one form. */
 function comparable(outcome: Outcome, one: Case, stage: Stage): unknown {
   if (!("body" in outcome)) return outcome;
@@ -316,7 +327,8 @@ describe.each(casesWithRpc)("$name", ({ one, rpc }) => {
     const stage = await setStage(one);
 
     const message = fromJson(rpc.method.input, stage.fill(rpc.message));
-    const got = await callRpc(transports[name], rpc.method, message, stage.authorization);
+    const answer = await callRpc(transports[name], rpc.method, message, stage.authorization);
+    const got = "body" in answer ? { body: wholeAnswer(answer.body, one) } : answer;
 
     const isBatchRejected = "reason" in want && want.reason === "BATCH_REJECTED";
     if (isBatchRejected) expect(got).toMatchObject({ reason: want.reason });
