@@ -2,11 +2,10 @@
 // largest and costliest requests of each kind. Baseline of the same run: JSON.parse of the same
 // bytes at once, which cannot be interrupted.
 
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { batch, loads, newRun } from "./loads.ts";
+import { findFreePort, readTimes } from "./operator.ts";
 import { type BenchService, startService } from "./service.ts";
 import { describeMachine, formatTable } from "./table.ts";
 import { patch } from "./template.ts";
@@ -26,7 +25,7 @@ export async function benchBlocking({ rounds }: BlockingOptions): Promise<void> 
   console.log(describeMachine());
   const operatorPort = await findFreePort();
   const service = await startService([], ["--operator-port", String(operatorPort)]);
-  const lagOf = (): Promise<number> => readLagMs(`http://127.0.0.1:${operatorPort}/metrics`);
+  const lagOf = async (): Promise<number> => (await readTimes(operatorPort)).lagMs;
   try {
     const rows: (string | number)[][] = [];
     for (const request of requests()) {
@@ -122,22 +121,4 @@ function parseMs({ body, contentType }: Request): number | string {
   const startedAtMs = performance.now();
   JSON.parse(body.toString());
   return performance.now() - startedAtMs;
-}
-
-/** Returns the longest delay of the event loop since the last call, as the service measured it. */
-async function readLagMs(url: string): Promise<number> {
-  const text = await (await fetch(url)).text();
-  const [, seconds] = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text) ?? [];
-  if (seconds === undefined) throw new Error("the service tells no lag of its event loop");
-  return Number(seconds) * 1_000;
-}
-
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

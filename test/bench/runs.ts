@@ -1,11 +1,13 @@
 // `npm run bench -- runs`: result and comparison of experiment runs with many datapoints, beside
-// the time that Postgres takes for the events of one run.
+// the time that Postgres takes for the events of one run; and how long an answer holds the event
+// loop.
 
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createRunEvents } from "../../src/tracing/run-events/run-events.ts";
 import { createSelection } from "../../src/tracing/selection/selection.ts";
+import { findFreePort, readTimes } from "./operator.ts";
 import { type BenchService, startService } from "./service.ts";
 import { createExplainer } from "./statements.ts";
 import { describeMachine, formatTable, median } from "./table.ts";
@@ -23,7 +25,8 @@ const datapointsOfBatch = 500;
 export async function benchRuns(options: RunsOptions): Promise<void> {
   const { runs: count, datapoints, metrics, nodeFlags } = options;
   console.log(describeMachine());
-  const service = await startService(nodeFlags);
+  const operatorPort = await findFreePort();
+  const service = await startService(nodeFlags, ["--operator-port", String(operatorPort)]);
   try {
     for (const [shift, runId] of ["older", "newer"].entries()) {
       await send(service, "/v1/runs", { run_id: runId, name: runId });
@@ -38,13 +41,19 @@ export async function benchRuns(options: RunsOptions): Promise<void> {
       ["result", "/v1/runs/newer/result", 1],
       ["comparison", "/v1/runs/newer/compare-with/older", 2],
     ] as const) {
+      await measure(service, path, 2);
+      const before = await readTimes(operatorPort);
       const times = await measure(service, path, count);
+      const after = await readTimes(operatorPort);
+      const processorMs = (after.processorMs - before.processorMs) / count;
       const p50 = median(times);
       const p95 = times.toSorted((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN;
-      rows.push([title, p50, p95, postgresMs * perAnswer, p50 / (postgresMs * perAnswer)]);
+      const ofPostgres = [postgresMs * perAnswer, p50 / (postgresMs * perAnswer)];
+      rows.push([title, p50, p95, ...ofPostgres, processorMs, after.lagMs]);
     }
     console.log(`\n${datapoints} datapoints, ${metrics} metrics, ${count} answers each`);
-    const head = ["answer", "p50 ms", "p95 ms", "Postgres ms", "p50 ÷ Postgres"];
+    const times = ["p50 ms", "p95 ms", "Postgres ms", "p50 ÷ Postgres"];
+    const head = ["answer", ...times, "service's processor ms", "longest gap ms"];
     console.log(`${formatTable(head, rows)}\n`);
   } finally {
     await service.stop();
@@ -104,13 +113,13 @@ async function send({ credentials }: BenchService, path: string, body?: object):
   return text;
 }
 
-/** Measures the answers of a path in milliseconds; the first two warm up and are not counted. */
+/** Measures the answers of a path in milliseconds. */
 async function measure(service: BenchService, path: string, count: number): Promise<number[]> {
   const times: number[] = [];
-  for (let round = -2; round < count; round += 1) {
+  for (let round = 0; round < count; round += 1) {
     const begunAt = performance.now();
     await send(service, path);
-    if (round >= 0) times.push(performance.now() - begunAt);
+    times.push(performance.now() - begunAt);
   }
   return times;
 }
