@@ -109,8 +109,7 @@ async function setStage({ given, key }: Case): Promise<Stage> {
 }
 
 /** The text that stands in a case for an id which differs from run to run. */
-const madePattern =
-  /\{((?:metric|backfill|dataset|datapoint|queue|configuration|tool|chart|alert|view|dashboard)_id)\}/g;
+const madePattern = /\{([a-z]+_id)\}/g;
 
 function noteMade(made: Map<string, string>, body: unknown, route: string): void {
   const {

@@ -16,7 +16,7 @@ import { type BatchItem, joinFault } from "../events/batch.ts";
 import { originOf, reserveBatch, toBatchItems } from "../events/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toModelEvent } from "./model-event.ts";
-import { readLogs } from "./trace-logs.ts";
+import { readLogs } from "./trace-log-input.ts";
 
 export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof TracingService> {
   return {

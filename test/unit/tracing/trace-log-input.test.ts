@@ -4,7 +4,7 @@
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { TraceLogSchema } from "../../../gen/waggle/compat/v0/tracing_pb.js";
-import { readLogs } from "../../../src/tracing/model-events/trace-logs.ts";
+import { readLogs } from "../../../src/tracing/model-events/trace-log-input.ts";
 
 const noFaults = new Map<number, string>();
 
