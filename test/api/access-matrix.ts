@@ -4,7 +4,7 @@
 
 import { getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { access } from "../../gen/waggle/v1/options_pb.js";
+import { access, KeyKind } from "../../gen/waggle/v1/options_pb.js";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
 import type { TestService } from "../support/service.ts";
@@ -44,7 +44,10 @@ function isProjectNamed({ route, rpc }: Row): boolean {
 /** Returns the row of the path under a project that calls for a named project have. */
 function toNamedProject(row: Row): Row {
   const route = row.route.replace(" /v1/", " /v1/projects/{project_id}/");
-  return { ...row, route, kinds: [...row.kinds, "data_plane"] };
+  const method = rpcs.find(({ name }) => name === row.rpc);
+  const keys = method ? getOption(method, access).keys : [];
+  const control = keys.includes(KeyKind.CONTROL_PLANE) ? (["control_plane"] as const) : [];
+  return { ...row, route, kinds: [...row.kinds, "data_plane", ...control] };
 }
 
 /** Returns the level at which a route asks for its permission. */

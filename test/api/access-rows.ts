@@ -521,7 +521,7 @@ function credentialRows(root: string): readonly Row[] {
 
 const retentionPath = `${project}/retention`;
 const retentionRow = (route: string, rpc: string, action: string, rest?: Rest) =>
-  row(route, rpc, `project.retention.${action}`, dataPlane, rest);
+  row(route, rpc, `project.retention.${action}`, fineGrained, rest);
 
 const retentionRows: readonly Row[] = [
   retentionRow(`GET ${retentionPath}`, "GetRetention", "get"),
@@ -535,7 +535,7 @@ const oneBudget = `${budgetPath}/{budget_id}`;
 const budget: Rest = { need: "budget" };
 const anAmount = { amount: 1, period: "DAY" };
 const budgetRow = (route: string, rpc: string, action: string, rest?: Rest) =>
-  row(route, rpc, `project.budget.${action}`, dataPlane, rest);
+  row(route, rpc, `project.budget.${action}`, fineGrained, rest);
 
 const budgetRows: readonly Row[] = [
   budgetRow(`POST ${budgetPath}`, "CreateBudget", "create", { body: anAmount }),

@@ -15,7 +15,7 @@ import { idempotencyHeader } from "./idempotency.ts";
 
 export type FindScope = (level: ScopeLevel, id: string) => Promise<Scope | undefined>;
 
-/** Header that names the project of a person's or a data plane key's call. */
+/** Header that names the project of the call of a person or of a fine-grained key. */
 const projectHeader = "x-project-id";
 
 /** Levels of the request fields that hold the id of a scope. */
@@ -83,7 +83,9 @@ async function projectOfCall(
   findScope: FindScope,
 ): Promise<Scope | undefined> {
   const id = byPath ?? byHeader;
-  if (principal.kind === "data_plane") return id === null ? undefined : findScope("project", id);
+  if (principal.kind === "data_plane" || principal.kind === "control_plane") {
+    return id === null ? undefined : findScope("project", id);
+  }
   if (principal.kind !== "user") {
     return byPath === undefined || byPath === principal.root.id ? principal.root : undefined;
   }
