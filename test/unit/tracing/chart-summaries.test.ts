@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { percentile } from "../../../src/tracing/charts/summaries/percentile.ts";
+import { percentileOfRuns } from "../../../src/tracing/charts/summaries/runs.ts";
 import { cutRange } from "../../../src/tracing/charts/summaries/stretches.ts";
 
 const hourMs = 3_600_000;
@@ -38,6 +39,42 @@ describe("percentile", () => {
 
     for (const part of [0, 0.5, 0.95, 0.99, 1]) {
       expect(percentile(Float64Array.from(values), part)).toEqual(reference(values, part));
+    }
+  });
+});
+
+describe("percentileOfRuns", () => {
+  const toRun = (numbers: readonly number[]) => {
+    const sorted = Float64Array.from(numbers).sort();
+    return { numbers: sorted, from: 0, to: sorted.length };
+  };
+
+  test("is that of all numbers together", () => {
+    const few = fc.integer({ min: 0, max: 5 });
+    const numbers = fc.array(fc.oneof(few, fc.double({ min: 1e-9, max: 1e6, noNaN: true })), {
+      maxLength: 60,
+    });
+    const part = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(numbers, { maxLength: 12 }), part, (lists, at) => {
+        expect(percentileOfRuns(lists.map(toRun), at)).toEqual(reference(lists.flat(), at));
+      }),
+    );
+  });
+
+  test.each([
+    { name: "alike", numberAt: (run: number, at: number) => ((at * 7_919) % 1_009) + run / 50 },
+    { name: "one after another", numberAt: (run: number, at: number) => run * 1_000 + at },
+    { name: "equal", numberAt: () => 7 },
+    { name: "far apart", numberAt: (run: number, at: number) => 2 ** run + at / 1_000 },
+    { name: "of other sizes", numberAt: (run: number, at: number) => (at < 10 ** run ? at : run) },
+  ])("of runs that are $name is that of all numbers", ({ numberAt }) => {
+    const lists = Array.from({ length: 40 }, (_, run) =>
+      Array.from({ length: 300 }, (__, at) => numberAt(run, at)),
+    );
+
+    for (const part of [0, 0.5, 0.75, 0.95, 0.99, 1]) {
+      expect(percentileOfRuns(lists.map(toRun), part)).toEqual(reference(lists.flat(), part));
     }
   });
 });

@@ -5,94 +5,58 @@ import type { Pacer } from "../../../base/pacer.ts";
 import type { Aggregation, ChartQuestion } from "../chart-query.ts";
 import type { CellRow } from "../store.ts";
 import type { Hold } from "./load-memory.ts";
-import { percentile } from "./percentile.ts";
-import type { KeptSource, SummaryPlan } from "./plan.ts";
-import type { Summary } from "./summary.ts";
-
-/** Summary of a stretch of time, which lies in one bucket. */
-export type Part = { readonly bucket: number; readonly summary: Summary };
+import { type PercentileOf, percentilesOf } from "./numbers.ts";
+import type { SummaryPlan } from "./plan.ts";
+import { addUpSplits, bySplit, type KeepsSums } from "./kept-sums.ts";
+import { addUp, foldSums, type Grouping, noSums, type Part, type Sums } from "./sums.ts";
 
 export type Parts = {
   readonly plan: SummaryPlan;
   readonly parts: readonly Part[];
+  readonly book: KeepsSums;
   /** Values of the split by their numbers. */
   readonly splits: readonly string[];
   /** Starts of the buckets in Unix milliseconds. */
   readonly starts: readonly number[];
 };
 
-/** Sums over all groups of parts. */
-type Sums = {
-  readonly events: Float64Array;
-  readonly sources: readonly SourceSums[];
-};
-
-type SourceSums = {
-  readonly counts: Float64Array;
-  readonly sum: Float64Array | undefined;
-  readonly min: Float64Array | undefined;
-  readonly max: Float64Array | undefined;
-  /** Returns the numbers of a group. */
-  readonly valuesOf: (group: number) => Float64Array;
-};
-
-/** Which group a value of the split belongs to, in each bucket. */
-type Grouping = {
-  readonly groups: number;
-  /** Groups in each bucket; 0 if buckets do not matter. */
-  readonly perBucket: number;
-  /** Place of each value of the split within a bucket. */
-  readonly places: Uint32Array;
-};
-
 export type CellOptions = { readonly pacer: Pacer; readonly hold: Hold };
 
 /** Returns the cells of a chart. Throws OVERLOADED if there is no memory for its sums. */
 export async function toCells(
-  { measures, split }: ChartQuestion,
-  { plan, parts, splits, starts }: Parts,
+  question: ChartQuestion,
+  given: Parts,
   { pacer, hold }: CellOptions,
 ): Promise<readonly CellRow[]> {
-  const groups = splits.length + starts.length * ((split?.limit ?? 1) + 1);
-  hold.grow(sumsBytes(plan, parts, groups));
-  const identity = { groups: splits.length, perBucket: 0, places: Uint32Array.from(splits.keys()) };
-  const [first] = measures;
-  const firstSource = plan.sourceOf[0] ?? 0;
-  const inAll = await addUp(parts, plan.sources.slice(firstSource, firstSource + 1), {
-    ...{ grouping: identity, firstSource, pacer },
-  });
-  const rankValues = new Map<number, number | null>();
-  let matched = 0;
-  for (const [number, events] of inAll.events.entries()) {
-    matched += events;
-    const [sums] = inAll.sources;
-    if (events === 0 || first === undefined || sums === undefined) continue;
-    rankValues.set(number, aggregate(first.aggregation, sums, number));
-    if (pacer.due()) await pacer.rest();
-  }
+  const { measures, split } = question;
+  const { plan, parts, splits, starts } = given;
   const limit = split?.limit ?? 1;
-  const top = rank(rankValues, splits, limit);
-  const places = new Uint32Array(splits.length).fill(limit);
-  for (const [place, number] of top.entries()) places[number] = place;
   const perBucket = limit + 1;
+  // The sums of the splits are there twice while those of past hours are kept.
+  hold.grow(sumsBytes(given, 2 * splits.length + starts.length * perBucket));
+  const ranking = await rankSplits(question, given, pacer);
+  const places = new Uint32Array(splits.length).fill(limit);
+  for (const [place, number] of ranking.top.entries()) places[number] = place;
   const grouping = { groups: starts.length * perBucket, perBucket, places };
-  const sums = await addUp(parts, plan.sources, { grouping, firstSource: 0, pacer });
+  const sums = noSums(plan, grouping.groups);
+  // With one bucket, the sums of the splits have everything.
+  if (ranking.sums !== undefined && starts.length === 1) foldSums(sums, ranking.sums, places);
+  else await addUp(sums, parts, { grouping, pacer });
+  const valueOf = await valuesOf(question, given, { sums, grouping, pacer });
+  const matched = sums.events.reduce((sum, events) => sum + events, 0);
   const cells: CellRow[] = [];
   for (const [group, events] of sums.events.entries()) {
     if (events === 0) continue;
     const place = group % perBucket;
-    const value = splits[top[place] ?? -1];
+    const value = splits[ranking.top[place] ?? -1];
     cells.push({
       bucketMs: starts[Math.floor(group / perBucket)] ?? 0,
       split: value === undefined || value === "-" ? null : value.slice(1),
       isOther: place === limit,
       rank: place + 1,
-      splits: rankValues.size,
+      splits: ranking.count ?? 1,
       matched,
-      values: measures.map(({ aggregation }, at) => {
-        const source = sums.sources[plan.sourceOf[at] ?? 0];
-        return source === undefined ? null : aggregate(aggregation, source, group);
-      }),
+      values: measures.map((_, at) => valueOf(at, group)),
     });
     if (pacer.due()) await pacer.rest();
   }
@@ -104,155 +68,70 @@ const numberBytes = 8;
 const groupBytes = 100;
 
 /** Returns the approximate bytes of the sums of groups, and of all numbers brought together. */
-function sumsBytes({ sources }: SummaryPlan, parts: readonly Part[], groups: number): number {
-  const columns = sources.reduce((sum, { keeps }) => sum + 1 + keeps.length, 0);
-  const numbers = parts
-    .flatMap(({ summary }) => summary.sources)
-    .reduce((sum, { kept }) => sum + (kept.values?.length ?? 0), 0);
+function sumsBytes({ plan, parts }: Parts, groups: number): number {
+  const columns = plan.sources.reduce((sum, { keeps }) => sum + 1 + keeps.length, 0);
+  let numbers = 0;
+  for (const { summary } of parts) {
+    for (const { kept } of summary.sources) numbers += kept.values?.length ?? 0;
+  }
   return groups * (groupBytes + columns * numberBytes) + numbers * numberBytes;
 }
 
-type AddOptions = {
-  readonly grouping: Grouping;
-  /** Place of the first source in the summaries. */
-  readonly firstSource: number;
-  readonly pacer: Pacer;
+type Ranking = {
+  /** Numbers of the values of the split that have a series of their own, in order. */
+  readonly top: readonly number[];
+  /** Number of values that an event has; undefined if there is at most one. */
+  readonly count?: number;
+  /** Sums of each value over all buckets. */
+  readonly sums?: Sums;
 };
 
-async function addUp(
-  parts: readonly Part[],
-  sources: readonly KeptSource[],
-  { grouping, firstSource, pacer }: AddOptions,
-): Promise<Sums> {
-  const { groups, perBucket, places } = grouping;
-  const events = new Float64Array(groups);
-  const sums = sources.map(({ keeps }) => {
-    const start = (name: "sum" | "min" | "max", value: number) =>
-      keeps.includes(name) ? new Float64Array(groups).fill(value) : undefined;
-    return {
-      counts: new Float64Array(groups),
-      ...{ sum: start("sum", 0), min: start("min", Infinity), max: start("max", -Infinity) },
-    };
-  });
-  for (const { bucket, summary } of parts) {
-    const groupsOf = summary.splits.map((split) => bucket * perBucket + (places[split] ?? 0));
-    addTo(events, groupsOf, summary.events);
-    for (const [at, { counts, sum, min, max }] of sums.entries()) {
-      const given = summary.sources[firstSource + at];
-      if (given === undefined) continue;
-      addTo(counts, groupsOf, given.counts);
-      if (sum && given.kept.sum) addNumbers(sum, groupsOf, given.kept.sum);
-      if (min && given.kept.min) fold(min, groupsOf, given.kept.min, Math.min);
-      if (max && given.kept.max) fold(max, groupsOf, given.kept.max, Math.max);
-    }
-    if (pacer.due()) await pacer.rest();
+/** Ranks the values of the split by the first measure over all buckets. */
+async function rankSplits(
+  question: ChartQuestion,
+  { plan, parts, splits, book }: Parts,
+  pacer: Pacer,
+): Promise<Ranking> {
+  if (splits.length <= 1) return { top: [...splits.keys()] };
+  const sums = await addUpSplits(book, { plan, parts, groups: splits.length }, pacer);
+  const grouping = { ...bySplit, groups: splits.length };
+  const first = { ...question, measures: question.measures.slice(0, 1) };
+  const valueOf = await valuesOf(first, { plan, parts }, { sums, grouping, pacer });
+  // A value without a number comes last.
+  const ranks = new Float64Array(splits.length).fill(-Infinity);
+  let count = 0;
+  for (let number = 0; number < ranks.length; number += 1) {
+    if (sums.events[number] === 0) continue;
+    count += 1;
+    ranks[number] = valueOf(0, number) ?? -Infinity;
+    if (number % looks === 0 && pacer.due()) await pacer.rest();
   }
-  const complete: SourceSums[] = [];
-  for (const [at, own] of sums.entries()) {
-    const isWanted = sources[at]?.keeps.includes("values") === true;
-    const gather = { grouping, source: firstSource + at, counts: own.counts, pacer };
-    complete.push({ ...own, valuesOf: isWanted ? await gatherValues(parts, gather) : noValues });
-  }
-  return { events, sources: complete };
+  const present = (number: number): boolean => sums.events[number] !== 0;
+  return { top: rank(ranks, splits, { limit: question.split?.limit ?? 1, present }), count, sums };
 }
 
-function addTo(sums: Float64Array, groups: Uint32Array, added: Uint32Array): void {
-  for (let at = 0; at < groups.length; at += 1) {
-    const group = groups[at] as number;
-    sums[group] = (sums[group] as number) + (added[at] as number);
-  }
-}
+/** Groups between two looks at the clock. */
+const looks = 256;
 
-function addNumbers(sums: Float64Array, groups: Uint32Array, added: Float64Array): void {
-  for (let at = 0; at < groups.length; at += 1) {
-    const [group, number] = [groups[at] as number, added[at] as number];
-    if (!Number.isNaN(number)) sums[group] = (sums[group] as number) + number;
-  }
-}
-
-function fold(
-  held: Float64Array,
-  groups: Uint32Array,
-  given: Float64Array,
-  choose: (a: number, b: number) => number,
-): void {
-  for (let at = 0; at < groups.length; at += 1) {
-    const [group, number] = [groups[at] as number, given[at] as number];
-    if (!Number.isNaN(number)) held[group] = choose(held[group] as number, number);
-  }
-}
-
-const noValues = (): Float64Array => new Float64Array();
-
-type GatherOptions = {
-  readonly grouping: Grouping;
-  readonly source: number;
-  /** How many numbers each group has. */
-  readonly counts: Float64Array;
-  readonly pacer: Pacer;
+type RankOptions = {
+  readonly limit: number;
+  readonly present: (number: number) => boolean;
 };
 
-/** Brings the numbers of each group together. */
-async function gatherValues(
-  parts: readonly Part[],
-  { grouping: { groups, perBucket, places }, source, counts, pacer }: GatherOptions,
-): Promise<(group: number) => Float64Array> {
-  const starts = new Float64Array(groups + 1);
-  for (let group = 0; group < groups; group += 1) {
-    starts[group + 1] = (starts[group] as number) + (counts[group] as number);
-  }
-  const values = new Float64Array(starts[groups] as number);
-  const filled = starts.slice();
-  for (const { bucket, summary } of parts) {
-    const given = summary.sources[source];
-    const numbers = given?.kept.values;
-    if (given === undefined || numbers === undefined) continue;
-    let from = 0;
-    for (const [at, split] of summary.splits.entries()) {
-      const group = bucket * perBucket + (places[split] ?? 0);
-      const to = from + (given.counts[at] as number);
-      values.set(numbers.subarray(from, to), filled[group]);
-      filled[group] = (filled[group] as number) + to - from;
-      from = to;
-    }
-    if (pacer.due()) await pacer.rest();
-  }
-  return (group) => values.subarray(starts[group], starts[group + 1]);
-}
-
-const parts: Partial<Record<Aggregation, number>> = {
-  median: 0.5,
-  p75: 0.75,
-  p90: 0.9,
-  p95: 0.95,
-  p99: 0.99,
-};
-
-function aggregate(aggregation: Aggregation, sums: SourceSums, group: number): number | null {
-  const count = sums.counts[group] ?? 0;
-  if (aggregation === "count") return count;
-  if (count === 0) return null;
-  if (aggregation === "min") return sums.min?.[group] ?? null;
-  if (aggregation === "max") return sums.max?.[group] ?? null;
-  const sum = sums.sum?.[group] ?? NaN;
-  if (aggregation === "sum") return sum;
-  if (aggregation === "avg") return sum / count;
-  return percentile(sums.valuesOf(group), parts[aggregation] ?? 0);
-}
-
-/** Returns the numbers of the first values of the split: greatest first, those without one last. */
+/** Returns the numbers of the first values of the split, the greatest first. */
 function rank(
-  values: ReadonlyMap<number, number | null>,
+  ranks: Float64Array,
   splits: readonly string[],
-  limit: number,
+  { limit, present }: RankOptions,
 ): readonly number[] {
   const orderOf = (a: number, b: number): number => {
-    const [left, right] = [values.get(a) ?? -Infinity, values.get(b) ?? -Infinity];
+    const [left, right] = [ranks[a] as number, ranks[b] as number];
     if (left !== right) return left > right ? -1 : 1;
     return Buffer.compare(Buffer.from(splits[a] ?? ""), Buffer.from(splits[b] ?? ""));
   };
   const top: number[] = [];
-  for (const number of values.keys()) {
+  for (let number = 0; number < ranks.length; number += 1) {
+    if (!present(number)) continue;
     const last = top.at(-1);
     if (top.length === limit && last !== undefined && orderOf(number, last) > 0) continue;
     const place = top.findIndex((one) => orderOf(number, one) < 0);
@@ -260,4 +139,50 @@ function rank(
     if (top.length > limit) top.pop();
   }
   return top;
+}
+
+const percentiles: Partial<Record<Aggregation, number>> = {
+  median: 0.5,
+  p75: 0.75,
+  p90: 0.9,
+  p95: 0.95,
+  p99: 0.99,
+};
+
+type ValueOptions = {
+  readonly sums: Sums;
+  readonly grouping: Grouping;
+  readonly pacer: Pacer;
+};
+
+/** Returns the value of a measure, by its place, of a group; null without a number. */
+async function valuesOf(
+  { measures }: Pick<ChartQuestion, "measures">,
+  { plan, parts }: Pick<Parts, "plan" | "parts">,
+  { sums, grouping, pacer }: ValueOptions,
+): Promise<(measure: number, group: number) => number | null> {
+  const found = new Map<number, PercentileOf>();
+  for (const [at, { aggregation }] of measures.entries()) {
+    const source = plan.sourceOf[at] ?? 0;
+    const counts = sums.sources[source]?.counts;
+    if (percentiles[aggregation] === undefined || counts === undefined || found.has(source)) {
+      continue;
+    }
+    found.set(source, await percentilesOf(parts, { grouping, source, counts, pacer }));
+  }
+  return (measure, group) => {
+    const source = plan.sourceOf[measure] ?? 0;
+    const own = sums.sources[source];
+    const aggregation = measures[measure]?.aggregation;
+    if (own === undefined || aggregation === undefined) return null;
+    const count = own.counts[group] ?? 0;
+    if (aggregation === "count") return count;
+    if (count === 0) return null;
+    if (aggregation === "min") return own.min?.[group] ?? null;
+    if (aggregation === "max") return own.max?.[group] ?? null;
+    const sum = own.sum?.[group] ?? NaN;
+    if (aggregation === "sum") return sum;
+    if (aggregation === "avg") return sum / count;
+    return found.get(source)?.(group, percentiles[aggregation] ?? 0) ?? null;
+  };
 }

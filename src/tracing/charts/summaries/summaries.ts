@@ -10,7 +10,7 @@ import type { Read } from "../../../postgres/database.ts";
 import type { EventQuery } from "../../export/place-store.ts";
 import type { ChartQuestion } from "../chart-query.ts";
 import type { CellRow } from "../store.ts";
-import { toCells, type Part } from "./aggregate.ts";
+import { toCells } from "./aggregate.ts";
 import {
   cellsMaxOf,
   createLoadPlaces,
@@ -24,6 +24,7 @@ import { planSummaries, type SummaryPlan } from "./plan.ts";
 import { createShelves } from "./shelves.ts";
 import { listSummaries, type SummaryRow } from "./store.ts";
 import { cutRange, type Stretch } from "./stretches.ts";
+import type { Part } from "./sums.ts";
 import { type Book, createBook, keepHour, type KeptHour, readSummary } from "./summary.ts";
 
 export type Summaries = {
@@ -70,7 +71,7 @@ export function createSummaries(): Summaries {
       const parts = await partsOf(asking, { plan, stretches, book, places, hold });
       if (parts !== undefined) shelves.keep(projectId, plan.key, book);
       if (find() === undefined) tooLarge.set(key, true);
-      return parts && { parts, splits: book.splits };
+      return parts && { parts, book, splits: book.splits };
     });
   }
 
@@ -87,7 +88,11 @@ export function createSummaries(): Summaries {
         const loaded = await load(asking, { plan, stretches, hold });
         if (loaded === undefined) return undefined;
         const pacer = await startPacer(projectId);
-        return await toCells(question, { plan, ...loaded, starts }, { pacer, hold });
+        const cells = await toCells(question, { plan, ...loaded, starts }, { pacer, hold });
+        // It may have grown by sums.
+        const { book } = loaded;
+        if (shelves.find(projectId, plan.key) === book) shelves.keep(projectId, plan.key, book);
+        return cells;
       } finally {
         hold.release();
       }
@@ -152,9 +157,10 @@ async function readParts(
     hold.shrink(reserved - book.lastCells * chartCellBytes);
     reserved = 0;
     const made = await readSummaries(book, { plan, stretches, projectId }, rows);
-    return stretches.flatMap(({ bucket }, at) => {
+    return stretches.flatMap(({ bucket, hour }, at) => {
       const summary = (made.get(at) ?? known[at])?.summary;
-      return summary === undefined ? [] : [{ bucket, summary }];
+      const isKept = hour !== null && book.hours.get(hour)?.summary === summary;
+      return summary === undefined ? [] : [{ bucket, summary, isKept }];
     });
   } finally {
     hold.shrink(reserved);

@@ -1,6 +1,7 @@
 // Summary of the events of a stretch of time: for each value of the split, the number of its events
 // and the numbers of its measures. Columns keep a million groups cheap.
 
+import type { KeptSums } from "./kept-sums.ts";
 import type { Kept, SummaryPlan } from "./plan.ts";
 
 export type Summary = {
@@ -13,7 +14,10 @@ export type Summary = {
 export type KeptNumbers = {
   /** How many numbers each group has. */
   readonly counts: Uint32Array;
-  /** By group; those without a number are NaN. `values` has the numbers of all groups in turn. */
+  /**
+   * By group; those without a number are NaN. `values` has the numbers of all groups in turn, those
+   * of each in ascending order.
+   */
   readonly kept: Partial<Record<Kept, Float64Array>>;
 };
 
@@ -26,13 +30,21 @@ export type Book = {
   bytes: number;
   /** Cells that the last statement read. */
   lastCells: number;
+  keptSums: KeptSums | undefined;
 };
 
 /** Summary of an hour; right as long as the hour's marks make the same version. */
 export type KeptHour = { readonly version: number; readonly summary: Summary };
 
 export function createBook(): Book {
-  return { numbers: new Map(), splits: [], hours: new Map(), bytes: 0, lastCells: 0 };
+  return {
+    numbers: new Map(),
+    splits: [],
+    hours: new Map(),
+    bytes: 0,
+    lastCells: 0,
+    keptSums: undefined,
+  };
 }
 
 /** Bytes of an entry of a book beside its numbers. */
@@ -49,7 +61,8 @@ export function keepHour(book: Book, hour: number, kept: KeptHour): void {
 
 function bytesOf({ splits, events, sources }: Summary): number {
   const arrays = sources.flatMap(({ counts, kept }) => [counts, ...Object.values(kept)]);
-  const bytes = [splits, events, ...arrays].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const distinct = new Set([splits, events, ...arrays]);
+  const bytes = [...distinct].reduce((sum, { byteLength }) => sum + byteLength, 0);
   return bytes + hourBytes;
 }
 
@@ -68,19 +81,32 @@ type SourceJson = readonly [
 export function readSummary(book: Book, { sources }: SummaryPlan, json: string | null): Summary {
   const columns = json === null ? undefined : (JSON.parse(json) as SummaryJson);
   if (columns === undefined) return empty(sources.length);
-  const [splits, events, ...numbers] = columns;
+  const [splits, eventsOf, ...numbers] = columns;
+  const events = Uint32Array.from(eventsOf);
   return {
     splits: Uint32Array.from(splits, (split) => numberOf(book, split)),
-    events: Uint32Array.from(events),
+    events,
     sources: sources.map(({ keeps }, at) => {
       const [counts, ...lists] = numbers[at] ?? [[]];
-      const kept = keeps.map((name, place) => [name, toNumbers(lists[place] ?? [])]);
+      const kept = keeps.map((name, place) => [name, toNumbers(lists[place] ?? [])] as const);
+      for (const [name, all] of kept) if (name === "values") sortGroups(all, counts);
       return {
-        counts: Uint32Array.from(counts),
-        kept: Object.fromEntries(kept) as KeptNumbers["kept"],
+        // Usually each event has a number; then one list does for both.
+        counts: counts.every((count, group) => count === events[group])
+          ? events
+          : Uint32Array.from(counts),
+        kept: Object.fromEntries(kept),
       };
     }),
   };
+}
+
+function sortGroups(numbers: Float64Array, counts: readonly number[]): void {
+  let from = 0;
+  for (const count of counts) {
+    if (count > 1) numbers.subarray(from, from + count).sort();
+    from += count;
+  }
 }
 
 function empty(sources: number): Summary {

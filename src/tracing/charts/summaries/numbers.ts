@@ -1,0 +1,82 @@
+// Percentiles of the numbers of groups, which are spread over the summaries of many stretches.
+
+import type { Pacer } from "../../../base/pacer.ts";
+import { percentile } from "./percentile.ts";
+import { percentileOfRuns, type SortedRun } from "./runs.ts";
+import { type Grouping, groupsOf, type Part } from "./sums.ts";
+
+/** Returns a percentile of a group; null without numbers. `part` is from 0 to 1. */
+export type PercentileOf = (group: number, part: number) => number | null;
+
+export type NumbersOptions = {
+  readonly grouping: Grouping;
+  /** Place of the source in the plan. */
+  readonly source: number;
+  /** How many numbers each group has. */
+  readonly counts: Float64Array;
+  readonly pacer: Pacer;
+};
+
+/** Numbers in a run from which on cutting runs is faster than bringing them together. */
+const longRun = 16;
+
+export async function percentilesOf(
+  parts: readonly Part[],
+  options: NumbersOptions,
+): Promise<PercentileOf> {
+  let [numbers, runs] = [0, 0];
+  for (const { summary } of parts) {
+    numbers += summary.sources[options.source]?.kept.values?.length ?? 0;
+    runs += summary.splits.length;
+  }
+  return numbers >= runs * longRun ? cutRuns(parts, options) : gather(parts, options);
+}
+
+async function cutRuns(
+  parts: readonly Part[],
+  { grouping, source, pacer }: NumbersOptions,
+): Promise<PercentileOf> {
+  const runsOf = new Map<number, SortedRun[]>();
+  for (const part of parts) {
+    const given = part.summary.sources[source];
+    const numbers = given?.kept.values;
+    if (given === undefined || numbers === undefined) continue;
+    let from = 0;
+    for (const [at, group] of groupsOf(part, grouping).entries()) {
+      const to = from + (given.counts[at] as number);
+      const runs = runsOf.get(group);
+      if (runs) runs.push({ numbers, from, to });
+      else runsOf.set(group, [{ numbers, from, to }]);
+      from = to;
+    }
+    if (pacer.due()) await pacer.rest();
+  }
+  return (group, part) => percentileOfRuns(runsOf.get(group) ?? [], part);
+}
+
+async function gather(
+  parts: readonly Part[],
+  { grouping, source, counts, pacer }: NumbersOptions,
+): Promise<PercentileOf> {
+  const { groups } = grouping;
+  const starts = new Float64Array(groups + 1);
+  for (let group = 0; group < groups; group += 1) {
+    starts[group + 1] = (starts[group] as number) + (counts[group] as number);
+  }
+  const values = new Float64Array(starts[groups] as number);
+  const filled = starts.slice();
+  for (const part of parts) {
+    const given = part.summary.sources[source];
+    const numbers = given?.kept.values;
+    if (given === undefined || numbers === undefined) continue;
+    let from = 0;
+    for (const [at, group] of groupsOf(part, grouping).entries()) {
+      const to = from + (given.counts[at] as number);
+      values.set(numbers.subarray(from, to), filled[group]);
+      filled[group] = (filled[group] as number) + to - from;
+      from = to;
+    }
+    if (pacer.due()) await pacer.rest();
+  }
+  return (group, part) => percentile(values.subarray(starts[group], starts[group + 1]), part);
+}
