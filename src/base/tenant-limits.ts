@@ -111,7 +111,7 @@ export const chartSplitsMax = 100;
 /** Memory of all summaries of hours that charts keep in a process, and of one project's. */
 export const chartMemoryBytesMax = 128_000_000;
 export const chartProjectBytesMax = 32_000_000;
-/** Sums of the values of a split that are kept between charts of a kind; counted as the summaries. */
+/** Sums of the values of a split that charts of a kind keep, as part of the summaries. */
 export const chartKeptSumsBytesMax = 4_000_000;
 /** Groups and numbers that a chart summarises at once, and bytes of each while they are read. */
 export const chartCellsMax = 1_500_000;

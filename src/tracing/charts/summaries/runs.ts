@@ -1,5 +1,5 @@
-// Percentiles of numbers that lie in sorted runs, such as those of hours: found by cutting the runs,
-// so that the numbers are neither brought together nor sorted again.
+// Percentiles of numbers that lie in sorted runs, such as those of hours: found by cutting the
+// runs, so that the numbers are neither brought together nor sorted again.
 
 /** Numbers in ascending order: those from `from`, included, to `to`, excluded. */
 export type SortedRun = {
