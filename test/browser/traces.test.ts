@@ -168,6 +168,47 @@ describe("a followed list", () => {
   });
 });
 
+describe("a list that is followed through a burst", () => {
+  test("says that it is live, misses no row, and can be paused", async () => {
+    const { page, faults, findings, picture } = await app.open(
+      tracesPath("?tab=events&q=burst&live=true"),
+    );
+    await page.getByText("Live: new rows come in at the top.").waitFor();
+    const grid = page.getByRole("grid", { name: "Events" });
+    const burst = (round: number, count: number) => {
+      const sessionId = crypto.randomUUID();
+      const events = Array.from({ length: count }, (_, index) => ({
+        ...{ event_type: "tool", event_name: `burst-${round}-${index}`, source: "live" },
+        ...{ session_id: sessionId, inputs: { query: `burst asked ${index}` } },
+        start_time: Date.now() + index / 1_000,
+      }));
+      return app.call("POST", "/events/batch", { events });
+    };
+    await burst(1, 1);
+    await grid.getByRole("row").filter({ hasText: "burst-1-0" }).waitFor();
+
+    // More than a page at once: the list begins anew at the newest page, and is read on from there.
+    await burst(2, 250);
+    const newest = grid.getByRole("row").filter({ hasText: "burst-2-249" });
+    await newest.filter({ hasText: "burst asked 249" }).waitFor();
+    await picture("traces-live");
+    expect(await findings()).toEqual([]);
+    await grid.focus();
+    await expect
+      .poll(async () => {
+        await page.keyboard.press("End");
+        const last = page.locator('[aria-rowindex="252"][data-active="true"]');
+        return last.filter({ hasText: "burst-1-0" }).count();
+      }, patience)
+      .toBe(1);
+
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("Live: new rows come in at the top.").waitFor({ state: "hidden" });
+    await page.getByRole("button", { name: "Live", pressed: false }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("saved views", () => {
   test("are saved, applied, renamed and deleted", async () => {
     const { page, faults, findings } = await app.open(tracesPath("?tab=events&kind=tool&q=4711"));

@@ -17,7 +17,7 @@ const rows = (...ids: readonly string[]): readonly Row[] => ids.map((id) => ({ i
 const none: Tail<Row> = emptyTail;
 
 function advance(tail: Tail<Row>, page: readonly Row[], isAtTop: boolean): Tail<Row> {
-  return advanceTail(tail, { page, idOf, known: new Set(["a", "b"]), isAtTop });
+  return advanceTail(tail, { page, idOf, known: new Set(["a", "b"]), isAtTop, hasMore: true });
 }
 
 const shown = (tail: Tail<Row>) => joinTail(tail, rows("b", "a"), { idOf, isFollowed: true });
@@ -35,6 +35,14 @@ describe("advanceTail", () => {
     expect(shown(tail).map(idOf)).toEqual(["b", "a"]);
     expect(tail.waiting.map(idOf)).toEqual(["d", "c"]);
     expect(shown(showWaiting(tail)).map(idOf)).toEqual(["d", "c", "b", "a"]);
+  });
+
+  test("knows of a gap when a page has none of the rows before it", () => {
+    const tail = advance(none, rows("d", "c", "b"), false);
+
+    expect(tail.hasGap).toBe(false);
+    expect(advance(tail, rows("f", "e", "d"), false).hasGap).toBe(false);
+    expect(advance(tail, rows("h", "g", "f"), false).hasGap).toBe(true);
   });
 
   test("shows the newest form of rows that are there", () => {

@@ -48,10 +48,17 @@ const signedIn: Interceptor = (next) => async (request) => {
   }
 };
 
+/**
+ * Messages in one another that an answer may have. A level of a payload takes two of them, and the
+ * service stores payloads of 128 levels; the library's own limit is 100.
+ */
+const recursionLimit = 1_000;
+
 const transport = createConnectTransport({
   baseUrl: globalThis.location.origin,
   // JSON is readable in the browser's network panel, and as small as binary once compressed.
   useBinaryFormat: false,
+  jsonOptions: { recursionLimit },
   interceptors: [signedIn],
 });
 

@@ -149,7 +149,7 @@ function useShellCommands(acts: ShellActs): void {
       ...general,
       id: "shell.sidebar",
       title: "Narrow or widen the sidebar",
-      keys: "[",
+      keys: "mod+b",
       run: acts.toggleSidebar,
     },
     { ...general, id: "theme.light", title: "Light theme", run: () => setTheme("light") },

@@ -49,7 +49,7 @@ export function Sidebar({ switcher, isNarrow, onToggle }: SidebarProps) {
         <ThemeMenu />
         <IconButton
           label={isNarrow ? "Widen the sidebar" : "Narrow the sidebar"}
-          keys="["
+          keys="mod+b"
           icon={isNarrow ? <PanelLeftOpen /> : <PanelLeftClose />}
           onClick={onToggle}
         />

@@ -4,6 +4,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useId, useRef } from "react";
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
+import "../../design/rows.css";
 import { useCommands } from "../../shell/commands.ts";
 import type { SessionEvent } from "../session/session-event.ts";
 import { TypeIcon } from "../session/type-icon.tsx";
@@ -55,7 +56,7 @@ export function CompareTable({ rows, chosen, onChoose }: CompareTableProps) {
   return (
     <div
       ref={scroller}
-      className="compare-table"
+      className="rows"
       role="grid"
       aria-label="Steps of both sessions"
       aria-rowcount={rows.length + 1}
@@ -64,7 +65,7 @@ export function CompareTable({ rows, chosen, onChoose }: CompareTableProps) {
       onKeyDown={onKeyDown}
     >
       <Head />
-      <div className="compare-rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+      <div className="rows-body" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
         {shown.map(({ index, start }) => {
           const row = rows[index];
           return row === undefined ? null : (
@@ -86,7 +87,7 @@ export function CompareTable({ rows, chosen, onChoose }: CompareTableProps) {
 
 function Head() {
   return (
-    <div className="compare-head" role="rowgroup">
+    <div className="rows-head" role="rowgroup">
       <div className="compare-cells" role="row">
         {["A", "B", "Duration", "Tokens", "Cost"].map((name) => (
           <span key={name} role="columnheader" data-column={name}>
@@ -115,7 +116,7 @@ function CompareRow({ id, index, row, topPx, isChosen, onChoose }: CompareRowPro
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isChosen}
-      className="compare-cells compare-row"
+      className="rows-row compare-cells"
       style={{ transform: `translateY(${topPx}px)` }}
       onClick={() => onChoose(key)}
     >

@@ -13,6 +13,7 @@ import { Popover } from "../../design/popover.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Cost, Duration, Identifier, Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
+import { fromFilters } from "../traces/question.ts";
 import { sessionRoute } from "./route.tsx";
 import type { SessionEvent } from "./session-event.ts";
 import { useNeighbours } from "./use-neighbours.ts";
@@ -21,14 +22,14 @@ type SessionCrumbsProps = { readonly name: string; readonly sessionId?: string }
 
 export function SessionCrumbs({ name, sessionId }: SessionCrumbsProps) {
   const projectId = useCurrentProjectId();
-  const { range, filters } = sessionRoute.useSearch();
+  const { range, filters = [] } = sessionRoute.useSearch();
   return (
     <>
       <Link
         className="session-back"
         to="/app/p/$projectId/traces"
         params={{ projectId }}
-        search={{ ...(range && { range }), ...(filters && { filters }) }}
+        search={{ ...(range && { range }), ...fromFilters(filters) }}
       >
         Traces
       </Link>

@@ -35,7 +35,7 @@ export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
       aria-level={depth + 1}
       aria-selected={isSelected}
       aria-expanded={isBranch ? !isFolded : undefined}
-      className="trace-row"
+      className="rows-row trace-row"
       data-error={event.error !== undefined}
       data-hit={isHit}
       style={{ transform: `translateY(${topPx}px)` }}

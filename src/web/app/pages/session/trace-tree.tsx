@@ -4,6 +4,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useCallback, useEffect, useId, useMemo, useRef } from "react";
 import { formatDuration } from "../../design/format.ts";
+import "../../design/rows.css";
 import { useCommands } from "../../shell/commands.ts";
 import { type SessionTree, type TreeNode, visibleNodes } from "./session-tree.ts";
 import type { TimeAxis } from "./time-axis.ts";
@@ -42,6 +43,10 @@ export function TraceTree(props: TraceTreeProps) {
     // Only a new choice moves the view; the virtualizer itself is new at each render.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [selected]);
+  useEffect(() => {
+    // The keys of the tree work at once, unless something else has the focus.
+    if (document.activeElement === document.body) scroller.current?.focus({ preventScroll: true });
+  }, []);
   const toggle = useCallback(
     (at: number) => {
       const next = new Set(folded);
@@ -57,7 +62,7 @@ export function TraceTree(props: TraceTreeProps) {
   return (
     <div
       ref={scroller}
-      className="trace-tree"
+      className="rows"
       role="tree"
       aria-label="Events"
       tabIndex={0}
@@ -65,7 +70,7 @@ export function TraceTree(props: TraceTreeProps) {
       onKeyDown={onKeyDown}
     >
       <TreeHead axis={axis} />
-      <div className="trace-rows" role="none" style={{ height: virtual.getTotalSize() }}>
+      <div className="rows-body" role="none" style={{ height: virtual.getTotalSize() }}>
         {shown.map(({ index, start }) => {
           const at = visible[index] ?? 0;
           const node = tree.nodes[at] as TreeNode;
@@ -92,7 +97,7 @@ export function TraceTree(props: TraceTreeProps) {
 
 function TreeHead({ axis }: { readonly axis: TimeAxis }) {
   return (
-    <div className="trace-head" aria-hidden>
+    <div className="rows-head trace-head" aria-hidden>
       <span className="trace-step">Step</span>
       <span className="trace-number" data-column="tokens">
         Tokens

@@ -55,18 +55,33 @@ export function useSkeleton(sessionId: string | undefined): Skeleton {
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage && error === null) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, error]);
-  const read = data?.pages;
-  const tree = useMemo(() => {
-    const session = read?.[0]?.session;
-    return session && buildTree(session, read?.flatMap(({ events }) => events) ?? []);
-  }, [read]);
+  const read = data?.pages ?? noPages;
+  const count = hasNextPage ? shownPages(read.length) : read.length;
+  const [first, last] = [read[0], read[count - 1]];
+  const tree = useMemo(
+    () => first?.session && buildTree(first.session, read.slice(0, count).flatMap(eventsOf)),
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- pages come at the end, or all anew
+    [first, last],
+  );
   return {
     tree,
-    totals: read?.[0]?.totals,
+    totals: first?.totals,
     error,
     isReading: hasNextPage || pages.isFetching,
     refresh: () => void refetch(),
   };
+}
+
+const noPages: readonly SkeletonPage[] = [];
+
+const eventsOf = ({ events }: SkeletonPage): readonly SessionEvent[] => events;
+
+/**
+ * Returns of how many pages the tree is made while more are to come: 1, 2, 4, 8, … of them, so that
+ * a long session is not built anew with each page.
+ */
+function shownPages(count: number): number {
+  return count === 0 ? 0 : 2 ** Math.floor(Math.log2(count));
 }
 
 type PageRequest = {

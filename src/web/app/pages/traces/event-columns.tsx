@@ -55,7 +55,7 @@ export const eventColumns: readonly Column<EventRow>[] = [
       <SummaryLine
         text={summary?.question}
         isLoading={summary === undefined}
-        isTooLarge={summary === null}
+        hasNone={summary === null}
       />
     ),
   },
@@ -69,7 +69,7 @@ export const eventColumns: readonly Column<EventRow>[] = [
         text={summary?.answer}
         error={event.error}
         isLoading={summary === undefined}
-        isTooLarge={summary === null}
+        hasNone={summary === null}
         isAnswer
       />
     ),

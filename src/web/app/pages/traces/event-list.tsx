@@ -21,6 +21,8 @@ export type ListViewProps = {
   /** Whether filters or words leave something out. */
   readonly isNarrowed: boolean;
   readonly onWiden: () => void;
+  /** Stops following the list. */
+  readonly onPause: () => void;
 };
 
 const idOf = ({ event }: EventRow): string => event.eventId ?? "";
@@ -45,6 +47,7 @@ export function EventList(props: ListViewProps) {
       onSelect={props.onSelect}
       isNarrowed={props.isNarrowed}
       onWiden={props.onWiden}
+      onPause={props.onPause}
     />
   );
 }

@@ -10,6 +10,8 @@ export type Tail<Row> = {
   readonly waitingMore: number;
   /** Newest form of rows that were there before, by id. */
   readonly changed: ReadonlyMap<string, Row>;
+  /** Whether more rows came at once than a page has, so that some of them were not read. */
+  readonly hasGap: boolean;
 };
 
 /** Maximum number of rows of a list that is followed. */
@@ -20,6 +22,7 @@ export const emptyTail: Tail<never> = {
   waiting: [],
   waitingMore: 0,
   changed: new Map<string, never>(),
+  hasGap: false,
 };
 
 type Arrival<Row> = {
@@ -30,11 +33,13 @@ type Arrival<Row> = {
   readonly known: ReadonlySet<string>;
   /** Whether the person looks at the top of the list. */
   readonly isAtTop: boolean;
+  /** Whether the list goes on after the page. */
+  readonly hasMore: boolean;
 };
 
 /** Returns the tail after the newest page was read again. */
 export function advanceTail<Row>(tail: Tail<Row>, arrival: Arrival<Row>): Tail<Row> {
-  const { page, idOf, known, isAtTop } = arrival;
+  const { page, idOf, known, isAtTop, hasMore } = arrival;
   const byId = new Map(page.map((row) => [idOf(row), row]));
   const renew = (row: Row): Row => byId.get(idOf(row)) ?? row;
   const held = new Set([...tail.fresh, ...tail.waiting].map(idOf));
@@ -43,11 +48,13 @@ export function advanceTail<Row>(tail: Tail<Row>, arrival: Arrival<Row>): Tail<R
   const changed = new Map(
     page.filter((row) => known.has(idOf(row))).map((row) => [idOf(row), row]),
   );
+  const isApart = hasMore && news.length === page.length && known.size + held.size > 0;
   const next = {
     fresh: tail.fresh.map(renew),
     waiting: waiting.slice(0, followedRowsMax),
     waitingMore: tail.waitingMore + Math.max(0, waiting.length - followedRowsMax),
     changed,
+    hasGap: tail.hasGap || isApart,
   };
   return isAtTop ? showWaiting(next) : next;
 }

@@ -21,10 +21,27 @@ export function toQuestion(search: TracesSearch, nowMs: number): Question {
     tab,
     filters: [
       ...filters,
-      ...(q === undefined ? [] : [{ field: "any_text", operator: "contains" as const, value: q }]),
+      ...(q === undefined ? [] : [wordsFilter(q)]),
       ...(tab === "events" ? [kindFilter(kind)] : []),
     ],
     ...boundsOf(range, nowMs),
+  };
+}
+
+const wordsField = "any_text";
+
+/** Returns the filter of the search words. */
+export function wordsFilter(words: string): FilterRow {
+  return { field: wordsField, operator: "contains", value: words };
+}
+
+/** Returns filters as parts of the address of the traces: the search words apart. */
+export function fromFilters(filters: readonly FilterRow[]): Pick<TracesSearch, "filters" | "q"> {
+  const words = filters.find(({ field }) => field === wordsField);
+  const others = filters.filter((filter) => filter !== words);
+  return {
+    ...(others.length > 0 && { filters: others }),
+    ...(words && { q: String(words.value) }),
   };
 }
 

@@ -14,7 +14,10 @@ export type SessionRow = {
   readonly summary: EventSummary;
 };
 
-/** Summary of an event; undefined while its payload is on its way, null if it is too large. */
+/**
+ * Summary of an event; undefined while its payload is on its way, null if it is too large or could
+ * not be read.
+ */
 export type EventRow = {
   readonly event: Event;
   readonly summary: EventSummary | null | undefined;

@@ -32,6 +32,7 @@ export function SessionList(props: ListViewProps) {
       onSelect={props.onSelect}
       isNarrowed={props.isNarrowed}
       onWiden={props.onWiden}
+      onPause={props.onPause}
     />
   );
 }

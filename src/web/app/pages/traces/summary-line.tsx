@@ -7,13 +7,13 @@ export type SummaryLineProps = {
   readonly error?: string | undefined;
   readonly isAnswer?: boolean;
   readonly isLoading?: boolean;
-  readonly isTooLarge?: boolean;
+  readonly hasNone?: boolean;
 };
 
 const titleMax = 600;
 
 export function SummaryLine(props: SummaryLineProps) {
-  const { text, error, isAnswer = false, isLoading = false, isTooLarge = false } = props;
+  const { text, error, isAnswer = false, isLoading = false, hasNone = false } = props;
   if (error !== undefined) {
     return (
       <span className="summary-line truncate" data-tone="bad" title={error.slice(0, titleMax)}>
@@ -22,7 +22,7 @@ export function SummaryLine(props: SummaryLineProps) {
     );
   }
   if (isLoading) return <Skeleton width="70%" />;
-  if (isTooLarge) return <span className="summary-line absent">too large to preview</span>;
+  if (hasNone) return <span className="summary-line absent">no preview</span>;
   if (text === undefined) {
     return (
       <span className="absent" aria-label="none">

@@ -2,7 +2,7 @@
 // and what stands there when nothing matches.
 
 import type { RowData } from "@tanstack/react-table";
-import { ArrowUp, Waypoints } from "lucide-react";
+import { ArrowUp, Pause, Waypoints } from "lucide-react";
 import { useRef } from "react";
 import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
@@ -22,6 +22,7 @@ export type TracesListProps<Row extends RowData> = {
   readonly onSelect: (selected: ReadonlySet<string>) => void;
   readonly isNarrowed: boolean;
   readonly onWiden: () => void;
+  readonly onPause: () => void;
 };
 
 export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
@@ -38,10 +39,12 @@ export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
   return (
     <div className="traces-list" ref={area}>
       {list.error ? <ErrorState error={list.error} onRetry={list.retry} isInline /> : null}
+      {list.isLive ? <LiveBar fault={list.liveError} onPause={props.onPause} /> : null}
       <div className="traces-pill" role="status">
         {list.waiting === 0 ? null : (
           <Button size="small" variant="primary" icon={<ArrowUp />} onClick={toTop}>
-            {formatCount(list.waiting)} new
+            {formatCount(list.waiting)}
+            {list.hasGap ? "+" : ""} new
           </Button>
         )}
       </div>
@@ -74,6 +77,25 @@ export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
           </EmptyState>
         }
       />
+    </div>
+  );
+}
+
+type LiveBarProps = { readonly fault: Error | null; readonly onPause: () => void };
+
+/** Says that the list is followed, or why it is not just now. */
+function LiveBar({ fault, onPause }: LiveBarProps) {
+  return (
+    <div className="traces-live" data-tone={fault ? "bad" : "good"}>
+      <span className="traces-live-dot" aria-hidden />
+      <span role="status" className="truncate">
+        {fault
+          ? `Not live just now: ${fault.message} Tried again every two seconds.`
+          : "Live: new rows come in at the top."}
+      </span>
+      <Button size="small" variant="ghost" icon={<Pause />} onClick={onPause}>
+        Pause
+      </Button>
     </div>
   );
 }

@@ -2,8 +2,9 @@
 // histogram, what went wrong, and a list that can be followed as it grows.
 
 import { Radio } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Button } from "../../design/button.tsx";
+import { Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { rangeDefault, type TimeRange } from "../../design/time-range.ts";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
@@ -14,10 +15,8 @@ import { pickColumns } from "./columns.ts";
 import { CopyMenu } from "./copy-menu.tsx";
 import { eventColumns, eventDefaults } from "./event-columns.tsx";
 import { EventList, type ListViewProps } from "./event-list.tsx";
-import { FirstVisit } from "./first-visit/first-visit.tsx";
 import { useFirstSession } from "./first-visit/use-first-session.ts";
 import { OverviewStrip } from "./overview.tsx";
-import { SelectionBar } from "./selection-bar.tsx";
 import { sessionColumns, sessionDefaults } from "./session-columns.tsx";
 import { SessionList } from "./session-list.tsx";
 import { TracesToolbar } from "./traces-toolbar.tsx";
@@ -26,13 +25,23 @@ import { noRows, useTracesView } from "./use-traces-view.ts";
 import { ViewsMenu } from "./views-menu.tsx";
 import "./traces-page.css";
 
+// Parts that most visits do without load when they are needed.
+const FirstVisit = lazy(async () => ({
+  default: (await import("./first-visit/first-visit.tsx")).FirstVisit,
+}));
+const SelectionBar = lazy(async () => ({
+  default: (await import("./selection-bar.tsx")).SelectionBar,
+}));
+
 export function TracesPage() {
   // A project without any trace shows how to send the first one.
   const { session, isFirstVisit } = useFirstSession();
   if (!isFirstVisit) return <Traces />;
   return (
     <Page title="Traces">
-      <FirstVisit arrived={session} />
+      <Suspense fallback={<Loading what="Loading the first steps" />}>
+        <FirstVisit arrived={session} />
+      </Suspense>
     </Page>
   );
 }
@@ -56,11 +65,13 @@ function Traces() {
       />
       <TracesTabs view={view} />
       {selected.size === 0 ? null : (
-        <SelectionBar
-          ids={[...selected]}
-          noun={isEvents ? ["event", "events"] : ["session", "sessions"]}
-          onClear={() => setSelected(noRows)}
-        />
+        <Suspense>
+          <SelectionBar
+            ids={[...selected]}
+            noun={isEvents ? ["event", "events"] : ["session", "sessions"]}
+            onClear={() => setSelected(noRows)}
+          />
+        </Suspense>
       )}
     </Page>
   );

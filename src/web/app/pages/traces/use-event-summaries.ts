@@ -40,27 +40,32 @@ export function useEventSummaries(
   const projectId = useCurrentProjectId();
   const [newest] = list.freshIds;
   const chunks = [
-    ...list.cursors.map((cursor) => ({ cursor, mark: "" })),
+    // The first page of a list that began anew is another one.
+    ...list.cursors.map((cursor) => ({ cursor, mark: cursor === undefined ? list.firstId : "" })),
     // Rows that came in since are at the top, which is read again with each of them.
     ...(newest === undefined ? [] : [{ cursor: undefined, mark: newest }]),
   ];
-  const readAt = useQueries({
+  const { readAt, hasFailed } = useQueries({
     queries: chunks.map(({ cursor, mark }) => ({
-      queryKey: ["summaries", projectId, input, round, cursor ?? null, mark],
+      queryKey: ["summaries", projectId, input, round, cursor ?? null, mark ?? ""],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         readAndKeep({ projectId, input, cursor, limit: chunkSize, signal }),
       staleTime: staleMs,
       gcTime: staleMs,
     })),
-    combine: (answers) => answers.map(({ data = 0 }) => data).join(" "),
+    combine: (answers) => ({
+      readAt: answers.map(({ data = 0 }) => data).join(" "),
+      hasFailed: answers.some(({ isError }) => isError),
+    }),
   });
   return useMemo(
     () =>
-      list.rows.map((row) => ({
-        event: row.event,
-        summary: kept.get(`${projectId} ${row.event.eventId ?? ""}`),
-      })),
+      list.rows.map(({ event }) => {
+        const summary = kept.get(`${projectId} ${event.eventId ?? ""}`);
+        // A row does not wait for ever for a summary that could not be read.
+        return { event, summary: summary === undefined && hasFailed ? null : summary };
+      }),
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `kept` grows when a chunk is read
-    [list.rows, projectId, readAt],
+    [list.rows, projectId, readAt, hasFailed],
   );
 }

@@ -1,7 +1,13 @@
 // A list that is read page by page from its top, and followed as it grows: the newest page is read
-// again every two seconds while the window is seen.
+// again every two seconds while the window is seen. When more came than a page has, the list begins
+// anew at that page, so that no row is missing in it.
 
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -48,16 +54,27 @@ export type List<Row> = {
   /** Cursors with which the pages were read. */
   readonly cursors: readonly (string | undefined)[];
   readonly freshIds: ReadonlySet<string>;
+  /** Id of the first row of the pages, below those that came in since. */
+  readonly firstId: string | undefined;
+  /** Whether more rows wait than are counted. */
+  readonly hasGap: boolean;
+  /** Whether the list is followed. */
+  readonly isLive: boolean;
+  /** Why the newest rows could not be read the last time. */
+  readonly liveError: ApiError | null;
 };
+
+type Pages<Row> = { pages: ListPage<Row>[]; pageParams: (string | undefined)[] };
 
 export function useList<Row>(options: ListOptions<Row>): List<Row> {
   const { name, input, read, idOf, isLive, round } = options;
   const projectId = useCurrentProjectId();
-  const key = [name, projectId, input, round];
+  const client = useQueryClient();
+  const key = useMemo(() => [name, projectId, input, round], [name, projectId, input, round]);
   const pages = useInfiniteQuery<
     ListPage<Row>,
     ApiError,
-    { pages: ListPage<Row>[]; pageParams: (string | undefined)[] },
+    Pages<Row>,
     readonly unknown[],
     string | undefined
   >({
@@ -81,7 +98,11 @@ export function useList<Row>(options: ListOptions<Row>): List<Row> {
   const { tail, show, setAtTop } = useTail(options, {
     key: JSON.stringify(key),
     base,
-    page: isLive ? newest.data?.rows : undefined,
+    page: isLive ? newest.data : undefined,
+    restart: useCallback(
+      (page) => client.setQueryData<Pages<Row>>(key, { pages: [page], pageParams: [undefined] }),
+      [client, key],
+    ),
   });
   const rows = useMemo(
     () => joinTail(tail, base, { idOf, isFollowed: isLive }),
@@ -102,37 +123,60 @@ export function useList<Row>(options: ListOptions<Row>): List<Row> {
     setAtTop,
     cursors: pages.data?.pageParams ?? [],
     freshIds: useMemo(() => new Set(tail.fresh.map(idOf)), [tail.fresh, idOf]),
+    firstId: base[0] && idOf(base[0]),
+    hasGap: tail.hasGap,
+    isLive,
+    liveError: isLive ? newest.error : null,
   };
 }
 
 type TailInput<Row> = {
   readonly key: string;
   readonly base: readonly Row[];
-  readonly page: readonly Row[] | undefined;
+  readonly page: ListPage<Row> | undefined;
+  /** Lets the list begin anew at a page. */
+  readonly restart: (page: ListPage<Row>) => void;
 };
 
-function useTail<Row>({ idOf }: ListOptions<Row>, { key, base, page }: TailInput<Row>) {
+function useTail<Row>({ idOf }: ListOptions<Row>, { key, base, page, restart }: TailInput<Row>) {
   const [held, setHeld] = useState<{ key: string; tail: Tail<Row> }>({ key, tail: emptyTail });
   const isAtTop = useRef(true);
+  // The newest tail, for what happens between two renders.
+  const newest = useRef(held);
   // A tail belongs to one question; that of another one is as none.
   const tail = held.key === key ? held.tail : emptyTail;
+  const put = useCallback(
+    (next: Tail<Row>) => {
+      newest.current = { key, tail: next };
+      setHeld(newest.current);
+    },
+    [key],
+  );
+  const show = useCallback(() => {
+    const before = newest.current;
+    if (before.key !== key) return;
+    if (before.tail.hasGap && page) {
+      restart(page);
+      put(emptyTail);
+    } else {
+      put(showWaiting(before.tail));
+    }
+  }, [key, page, put, restart]);
   useEffect(() => {
     if (!page) return;
-    const known = new Set(base.map(idOf));
-    setHeld((before) => ({
-      key,
-      tail: advanceTail(before.key === key ? before.tail : emptyTail, {
-        page,
-        idOf,
-        known,
-        isAtTop: isAtTop.current,
-      }),
-    }));
-  }, [page, base, key, idOf]);
-  const show = useCallback(
-    () => setHeld((before) => ({ ...before, tail: showWaiting(before.tail) })),
-    [],
-  );
+    const before = newest.current.key === key ? newest.current.tail : emptyTail;
+    const next = advanceTail(before, {
+      page: page.rows,
+      idOf,
+      known: new Set(base.map(idOf)),
+      isAtTop: isAtTop.current,
+      hasMore: page.nextCursor !== undefined,
+    });
+    put(next);
+    if (next.hasGap && isAtTop.current) show();
+    // `show` is made of the same values.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [page, base, key, idOf, put]);
   const setAtTop = useCallback(
     (next: boolean) => {
       isAtTop.current = next;

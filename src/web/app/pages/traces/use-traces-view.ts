@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
 import type { TimeRange } from "../../design/time-range.ts";
-import { toQuestion } from "./question.ts";
+import { toQuestion, wordsFilter } from "./question.ts";
 import { tracesRoute } from "./route.tsx";
 import type { Changes, TracesSearch } from "./search.ts";
 
@@ -54,15 +54,27 @@ export function useTracesView() {
     listProps: {
       chosen: search.columns,
       isNarrowed,
+      onPause: () => setSearch({ live: undefined }),
       onWiden: () =>
         setSearch(isNarrowed ? { filters: undefined, q: undefined } : { range: monthRange }),
       onOpen: ({ sessionId, eventId }: { sessionId: string; eventId?: string }) =>
         void navigate({
           to: pageAddress(projectId, `traces/${encodeURIComponent(sessionId)}`),
-          search: (eventId === undefined ? {} : { event: eventId }) as never,
+          // The page of the session reads it; its own route types it.
+          search: { ...(eventId !== undefined && { event: eventId }), ...toPlace(search) } as never,
         }),
     },
   };
+}
+
+/**
+ * Returns what the page of a session knows of the list that led there, for the sessions beside it.
+ * Filters of events say nothing about sessions.
+ */
+function toPlace({ tab, range, filters = [], q }: TracesSearch) {
+  const words = q === undefined ? [] : [wordsFilter(q)];
+  const all = tab === "events" ? [] : [...filters, ...words];
+  return { ...(range && { range }), ...(all.length > 0 && { filters: all }) };
 }
 
 const monthRange: TimeRange = { last: 30 * 24 * 60 };

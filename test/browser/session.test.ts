@@ -1,0 +1,357 @@
+// The page of a session in a real browser: tree, flame graph, conversation, the chosen event, keys,
+// copying, scores in place, the sessions beside it, and two sessions side by side.
+
+import { execFile } from "node:child_process";
+import { env } from "node:process";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { patience } from "../support/patience.ts";
+import { agentTrace, imageSide, question } from "./support/agent-trace.ts";
+import type { TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
+
+const minuteMs = 60_000;
+
+/** Sessions from the newest to the oldest; each second one is another agent's. */
+const sessionIds = ["newest", "newer-other", "middle", "older-other", "oldest"];
+
+async function prepare(app: TestApp): Promise<void> {
+  const nowMs = Date.now();
+  const events = sessionIds.flatMap((sessionId, index) => {
+    const trace = agentTrace({
+      sessionId,
+      startMs: nowMs - (index + 1) * minuteMs,
+      ...(index === 0 && { answer: "The bank pays tomorrow.", extraTool: "ask_bank" }),
+    });
+    const name = sessionId.endsWith("other") ? "triage" : "refund-agent";
+    return trace.map((event) => ({
+      ...event,
+      ...(event["event_type"] === "session" && { event_name: name }),
+    }));
+  });
+  await app.call("POST", "/events/batch", { events });
+  const session = { session_id: "empty", session_name: "idle", source: "production" };
+  await app.call("POST", "/session/start", { session });
+  await app.call("POST", "/v1/metrics", {
+    ...{ name: "kindness", type: "HUMAN", return_type: "float" },
+    criteria: "How kind is the answer, from 0 to 1?",
+  });
+}
+
+const app = givenApp({ prepare });
+
+const pathOf = (sessionId: string, search = ""): string =>
+  `/app/p/${app.service.projectId}/traces/${sessionId}${search}`;
+
+const tree = (page: Page) => page.getByRole("tree", { name: "Events" });
+const row = (page: Page, name: string) =>
+  tree(page).getByRole("treeitem").filter({ hasText: name });
+const chosen = (page: Page) => page.getByRole("region", { name: "Chosen event" });
+const chosenName = (page: Page) => chosen(page).getByRole("heading", { level: 2 });
+
+// Run in the page, where the element is an image or a sound.
+const widthOf = (element: unknown) => (element as { naturalWidth: number }).naturalWidth;
+const lengthOf = (element: unknown) => (element as { duration: number }).duration;
+
+/** Waits until an event of this name is the chosen one. */
+async function isChosen(page: Page, name: string): Promise<void> {
+  await expect.poll(() => chosenName(page).textContent(), patience).toBe(name);
+}
+
+const fits = (page: Page): Promise<unknown> =>
+  page.evaluate("document.documentElement.scrollWidth <= innerWidth");
+
+describe("a session", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "wide" },
+    { theme: "light", size: "narrow" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("is shown in three views, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open(
+      pathOf("middle", "?event=middle-try2"),
+      look,
+    );
+    await row(page, "issue_refund").last().waitFor();
+    await chosen(page).getByText("PaymentError: the bank answered 503 again").waitFor();
+    await picture("session-tree");
+    expect(await findings()).toEqual([]);
+    expect(await fits(page)).toBe(true);
+
+    await page.keyboard.press("2");
+    await page.locator(".flame-scroller canvas").waitFor();
+    await picture("session-flame");
+    expect(await findings()).toEqual([]);
+    expect(await fits(page)).toBe(true);
+
+    await page.keyboard.press("3");
+    const talk = page.getByRole("group", { name: "Conversation" });
+    await talk.getByText("I have asked the bank again.").waitFor();
+    await picture("session-chat");
+    expect(await findings()).toEqual([]);
+    expect(await fits(page)).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("is walked by keys, folded, and searched", async () => {
+    const { page, faults, findings } = await app.open(pathOf("middle"));
+    await row(page, "answer").waitFor();
+
+    for (const key of ["ArrowDown", "j", "j"]) await page.keyboard.press(key);
+    await isChosen(page, "find_order");
+    await page.keyboard.press("k");
+    await isChosen(page, "decide");
+    // Left goes to the parent, then folds it; right unfolds it, then goes to its first child.
+    await page.keyboard.press("ArrowLeft");
+    await isChosen(page, "plan");
+    await page.keyboard.press("ArrowLeft");
+    await row(page, "decide").waitFor({ state: "hidden" });
+    expect(await row(page, "plan").getAttribute("aria-expanded")).toBe("false");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await isChosen(page, "decide");
+    await page.keyboard.press("Shift+O");
+    await expect.poll(() => tree(page).getByRole("treeitem").count(), patience).toBe(5);
+    await page.keyboard.press("End");
+    await isChosen(page, "answer");
+
+    // The next error lies in a folded branch, which opens.
+    await page.keyboard.press("e");
+    await chosen(page).getByText("PaymentError: the bank answered 503", { exact: true }).waitFor();
+    await page.keyboard.press("o");
+    await expect.poll(() => tree(page).getByRole("treeitem").count(), patience).toBe(12);
+
+    await page.keyboard.press("/");
+    await page.keyboard.type("503 again");
+    await page.getByRole("status").getByText("1 hit", { exact: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await chosen(page).getByText("the bank answered 503 again").waitFor();
+    await page.keyboard.press("Escape");
+
+    await page.keyboard.press("?");
+    const keys = page.getByRole("dialog", { name: "Keys" });
+    for (const words of ["Next event", "Show as flame graph", "Older session", "Next error"]) {
+      await keys.getByText(words, { exact: true }).waitFor();
+    }
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("is coloured by time, tokens or cost in its flame graph, and zoomed", async () => {
+    const { page, faults } = await app.open(pathOf("middle", "?view=flame"));
+    const graph = page.getByRole("application");
+    await graph.locator("canvas").waitFor();
+    const box = await graph.boundingBox();
+    const legend = page.locator(".flame-legend");
+    const colors = page.getByRole("radiogroup", { name: "Colour by" });
+    await legend.getByText("2.30 s").waitFor();
+    const click = (share: number, rowNumber: number) =>
+      graph.click({ position: { x: share * (box?.width ?? 0), y: (rowNumber + 0.5) * 24 } });
+
+    // The photo is looked at from 2.5 to 5 of 9 seconds, one row under the session.
+    await click(3.7 / 9, 1);
+    await isChosen(page, "look at the photo");
+    await click(3.7 / 9, 1);
+    const zoom = page.getByRole("navigation", { name: "Zoom" });
+    await zoom.getByRole("button", { name: "look at the photo", exact: true }).waitFor();
+    // Its branch fills the width now: the model ran nearly all the time, beside the tool.
+    await click(0.5, 2);
+    await isChosen(page, "describe photo");
+    await page.getByText("model describe photo · 2.30 s (26 %) · 1,960 tokens · $0.0061").waitFor();
+    await colors.getByText("Tokens").click();
+    await legend.getByText("1,960").waitFor();
+    await colors.getByText("Cost").click();
+    await legend.getByText("$0.0061").waitFor();
+    await graph.focus();
+    await page.keyboard.press("Backspace");
+    await zoom.getByRole("button", { name: "look at the photo" }).waitFor({ state: "hidden" });
+    await page.keyboard.press("ArrowUp");
+    await isChosen(page, "look at the photo");
+    expect(page.url()).toContain("color=cost");
+    expect(faults).toEqual([]);
+  });
+
+  test("is read as a conversation: each message once, calls beside their results", async () => {
+    const { page, faults } = await app.open(pathOf("middle", "?view=chat"));
+    const talk = page.getByRole("group", { name: "Conversation" });
+    await talk.getByText("I have asked the bank again.").waitFor();
+
+    expect(await talk.getByText(question).count()).toBe(1);
+    const decide = talk.getByRole("region", { name: "Call decide" });
+    const result = decide.getByRole("group", { name: "Result" });
+    await result.getByText("delivered").waitFor();
+    expect(await result.getByText("lamp").count()).toBe(0);
+    await result.getByRole("button", { name: "Unfold 0" }).click();
+    await result.getByText("lamp").waitFor();
+    await result.getByRole("button", { name: "Fold lines" }).click();
+    await result.getByText("1 item").waitFor();
+    await talk.getByText("Sent again: 3 earlier messages").waitFor();
+    await talk.getByRole("button", { name: /^model describe photo/ }).click();
+    await isChosen(page, "describe photo");
+    expect(faults).toEqual([]);
+  });
+
+  test("shows images and sounds as such, once they are seen", async () => {
+    const { page, faults } = await app.open(pathOf("middle", "?event=middle-describe"));
+    const image = chosen(page).getByRole("img", { name: "Sent in the message" });
+    await chosen(page).getByText("What is broken?").waitFor();
+    expect(await image.count()).toBe(0);
+
+    await chosen(page).locator('[data-media="image"]').scrollIntoViewIfNeeded();
+
+    await expect.poll(() => image.evaluate(widthOf), patience).toBe(imageSide);
+    await chosen(page).locator('[data-media="audio"]').scrollIntoViewIfNeeded();
+    await expect.poll(() => chosen(page).locator("audio").evaluate(lengthOf), patience).toBe(0.5);
+    await row(page, "resize_photo").click();
+    await expect.poll(() => image.count(), patience).toBe(2);
+    expect(faults).toEqual([]);
+  });
+
+  test("takes feedback and human scores in place", async () => {
+    const { page, faults, findings, picture } = await app.open(
+      pathOf("middle", "?event=middle-answer&tab=scores"),
+    );
+    const feedback = chosen(page).getByRole("form", { name: "Feedback" });
+    await feedback.getByRole("button", { name: "Bad" }).click();
+    await feedback.getByRole("textbox", { name: "Comment" }).fill("promises too much");
+    await feedback.getByRole("textbox", { name: "Ground truth" }).fill("We will write to you.");
+    await feedback.getByRole("button", { name: "Save feedback" }).click();
+    await page.getByText("Saved the feedback.").waitFor();
+    await row(page, "answer").getByText("has feedback").waitFor({ state: "attached" });
+    await chosen(page).getByRole("textbox", { name: "Score of kindness" }).fill("0.25");
+    await chosen(page).getByRole("button", { name: "Save score" }).click();
+    await page.getByText("Saved the score of kindness.").waitFor();
+    await picture("session-scores");
+    expect(await findings()).toEqual([]);
+
+    expect(await app.call("GET", "/v1/events/middle-answer")).toMatchObject({
+      event: {
+        feedback: {
+          ...{ thumbs_up: false, comment: "promises too much" },
+          ground_truth: "We will write to you.",
+        },
+        metrics: { kindness: 0.25 },
+      },
+    });
+    expect(faults).toEqual([]);
+  });
+
+  test("is copied as curl, as filter and as link", async () => {
+    const { page, faults } = await app.open(pathOf("middle", "?event=middle-find"));
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await chosen(page).getByText("delivered").first().waitFor();
+    const copied = async (item: string): Promise<string> => {
+      await chosen(page).getByRole("button", { name: "More for this event" }).click();
+      await page.getByRole("menuitem", { name: item }).click();
+      await page
+        .getByText(`Copied the ${item.slice("Copy as ".length)}`)
+        .first()
+        .waitFor();
+      return page.evaluate<string>("navigator.clipboard.readText()");
+    };
+
+    const curl = await copied("Copy as curl");
+    const { stdout } = await promisify(execFile)("sh", ["-c", curl], {
+      env: { ...env, WAGGLE_API_KEY: app.service.projectKey },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ event: { event_id: "middle-find" } });
+    const filters: unknown[] = [JSON.parse(await copied("Copy as filter"))];
+    expect(await app.call("POST", "/v1/events/search", { filters })).toMatchObject({ count: 5 });
+    const link = await copied("Copy as link");
+    const other = await page.context().newPage();
+    await other.goto(link);
+    await isChosen(other, "find_order");
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the sessions beside one", () => {
+  test("are those of the list that led there, with its filters", async () => {
+    const filters = [{ field: "event_name", operator: "is", value: "refund-agent" }];
+    const search = `?filters=${encodeURIComponent(JSON.stringify(filters))}`;
+    const { page, faults } = await app.open(pathOf("", search).replace("/?", "?"));
+    const list = page.getByRole("grid", { name: "Sessions" });
+    await expect.poll(() => list.locator(".table-row").count(), patience).toBe(3);
+    await list.locator(".table-row").first().click();
+    await page.waitForURL("**/traces/newest?**");
+
+    await page.getByRole("button", { name: "Older session" }).waitFor();
+    expect(
+      await page.getByRole("button", { name: "No newer session in the list" }).isDisabled(),
+    ).toBe(true);
+    await page.keyboard.press("]");
+    await page.waitForURL("**/traces/middle?**");
+    await page.getByRole("button", { name: "Older session" }).click();
+    await page.waitForURL("**/traces/oldest?**");
+    await page.getByRole("button", { name: "No older session in the list" }).waitFor();
+    await page.getByRole("button", { name: "Newer session" }).waitFor();
+    await page.keyboard.press("[");
+    await page.waitForURL("**/traces/middle?**");
+    await page.getByRole("link", { name: "Traces", exact: true }).last().click();
+    await expect.poll(() => list.locator(".table-row").count(), patience).toBe(3);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("two sessions", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("stand side by side, $theme and $size", async (look) => {
+    const { page, faults, findings, picture } = await app.open(pathOf("middle"), look);
+    await row(page, "answer").waitFor();
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.getByRole("textbox", { name: "Id of the other session" }).fill("newest");
+    await page.keyboard.press("Enter");
+
+    const steps = page.getByRole("grid", { name: "Steps of both sessions" });
+    const added = steps.getByRole("row").filter({ hasText: "ask_bank" });
+    await added.getByText("not in this session").waitFor();
+    await expect.poll(() => steps.getByRole("row").count(), patience).toBe(14);
+    await steps.getByRole("row").filter({ hasText: "answer" }).first().click();
+    const outputs = page.getByRole("region", { name: "Outputs of the chosen step" });
+    await outputs.getByText("I have asked the bank again.").waitFor();
+    await outputs.getByText("The bank pays tomorrow.").waitFor();
+    await outputs.getByText("outputs differ").waitFor();
+    await picture("session-compare");
+    expect(await findings()).toEqual([]);
+    expect(await fits(page)).toBe(true);
+
+    await page.keyboard.press("s");
+    await expect.poll(() => page.url(), patience).toContain("a=newest");
+    await added.click();
+    await outputs.getByText("in one session only").waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a session page without a trace to show", () => {
+  test("says that it has no events, that there is none, or what it waits for", async () => {
+    const { page, faults, findings, picture } = await app.open(pathOf("empty"));
+    await page.getByRole("heading", { name: "No events yet" }).waitFor();
+    await picture("session-empty");
+    expect(await findings()).toEqual([]);
+
+    await page.goto(app.service.url + pathOf("not-there"));
+    await page.getByRole("alert").waitFor();
+    await picture("session-error");
+    expect(await findings()).toEqual([]);
+
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route("**/ListSessionSkeleton**", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(app.service.url + pathOf("middle"));
+    await page.getByText("Loading the session").waitFor();
+    await picture("session-loading");
+    expect(await findings()).toEqual([]);
+    goOn();
+    await row(page, "answer").waitFor();
+    expect(faults).toEqual([]);
+  });
+});
