@@ -25,7 +25,7 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
                                  [--node FLAG]…
        npm run bench -- evaluate [--rounds N] [--runs N] [--events N] [--seconds N] [--only PART]
        npm run bench -- blocking [--rounds N]
-       npm run bench -- web [--events SESSIONS] [--seconds N]
+       npm run bench -- web [--events N] [--seconds N]
        npm run bench -- compare --tree FOLDER [--rounds N] [--events N] [--only LOAD]
 loads: ${loadNames.join(", ")}; of compare also ${compareLoads.slice(loadNames.length).join(", ")};
 parts of gateway: ${gatewayParts.join(", ")};
@@ -114,8 +114,9 @@ switch (positionals[0]) {
     break;
   case "web":
     await benchWeb({
-      sessions: Number(values.events ?? 5_000),
-      seconds: Number(values.seconds ?? 60),
+      sessions: 2_000,
+      events: Number(values.events ?? 100_000),
+      seconds: Number(values.seconds ?? 600),
     });
     break;
   case "compare":
