@@ -1,6 +1,6 @@
 // The command line: waggle start | start-once | serve | worker | migrate | doctor | keys |
-// members | sign-in-link | audit | provider-credentials | prices | import. Each command is one file
-// in commands/.
+// members | sign-in-link | audit | provider-credentials | prices | import | mcp. Each command is
+// one file in commands/.
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
@@ -40,6 +40,11 @@ const commands: Readonly<Record<string, Command>> = {
   import: {
     summary: "move exports of langfuse, phoenix, langsmith or otlp into a project",
     run: runImport,
+  },
+  mcp: {
+    summary: "tools for an agent that reads traces (MCP on standard input)",
+    // Its library is of no use to the others.
+    run: async (context) => (await import("./mcp.ts")).runMcp(context),
   },
   "provider-credentials": {
     summary: "put stored secrets under the first encryption key: rotate",

@@ -1,9 +1,8 @@
 // `waggle import`: moves exports of other services into a project of a running service.
 // Source: docs/moving-in.md.
 
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { OperatorError } from "../base/operator-error.ts";
-import { type Flags, readApiKey } from "../config.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { createClient } from "./import/client.ts";
@@ -15,6 +14,7 @@ import { mapOtlp } from "./import/otlp.ts";
 import { mapPhoenix } from "./import/phoenix.ts";
 import { createReport, formatReport, type Report } from "./import/report.ts";
 import { interruptibly } from "./interruption.ts";
+import { readCallOptions, textFlag } from "./service-call.ts";
 
 const usage = `usage:
   waggle import --format langfuse|phoenix|langsmith|otlp [--url URL] [--key-file FILE]
@@ -37,14 +37,12 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
   const mapper = Object.hasOwn(mappers, format) ? mappers[format] : undefined;
   if (mapper === undefined || operands.length === 0) throw new OperatorError(usage);
   const isDryRun = flags["dry-run"] === true;
-  const url = textFlag(flags, "url") ?? `http://${config.host}:${config.port}`;
-  if (!URL.canParse(url)) throw new OperatorError(`--url must be an address\n${usage}`);
-  const key = isDryRun ? "" : await readKey(textFlag(flags, "key-file"));
+  const service = isDryRun ? undefined : await readCallOptions(config, flags);
   const report = createReport(format, operands, isDryRun);
   const timer = setInterval(() => printProgress(report), progressMs);
   try {
     await interruptibly(async (signal) => {
-      const client = isDryRun ? undefined : createClient({ url, key, signal });
+      const client = service && createClient({ ...service, signal });
       await importFiles(operands, { mapper, report, client });
     });
   } finally {
@@ -54,22 +52,6 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
     if (path !== undefined) await writeFile(path, `${JSON.stringify(report, null, 2)}\n`);
   }
   return report.records.rejected > 0 ? 1 : 0;
-}
-
-function textFlag(flags: Flags, name: string): string | undefined {
-  const value = flags[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-async function readKey(path: string | undefined): Promise<string> {
-  const text = path === undefined ? readApiKey() : await readFile(path, "utf8").catch(explain);
-  const key = text?.trim() ?? "";
-  if (key === "") throw new OperatorError(`give a key by --key-file or WAGGLE_API_KEY\n${usage}`);
-  return key;
-}
-
-function explain(cause: Error): never {
-  throw new OperatorError(`cannot read --key-file: ${cause.message}`, { cause });
 }
 
 function printProgress({ records }: Report): void {

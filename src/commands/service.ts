@@ -2,8 +2,9 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
+import { packageVersion } from "../base/package-version.ts";
 import type { Core } from "../compose/core.ts";
-import { createApp, packageVersion } from "../compose/service.ts";
+import { createApp } from "../compose/service.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Metrics } from "../observability/metrics.ts";

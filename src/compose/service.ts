@@ -1,7 +1,6 @@
 // The service: the services of core.ts behind the transport, without logic. A new service is one
 // line in one of the lists below.
 
-import { readFileSync } from "node:fs";
 import { AuditService } from "../../gen/waggle/v1/audit_pb.js";
 import { AlertService } from "../../gen/waggle/v1/alert_pb.js";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
@@ -64,6 +63,7 @@ import { createSignInPages, signInPath } from "../access/sign-in/pages.ts";
 import type { Core } from "./core.ts";
 import { parquetFile } from "../base/parquet-file.ts";
 import { ingestionTimeoutMs, unaryTimeoutMs } from "../base/limits.ts";
+import { packageVersion } from "../base/package-version.ts";
 import type { Config } from "../config.ts";
 import { archivalHandlers } from "../controlplane/archivals/handlers.ts";
 import { deploymentHandlers } from "../controlplane/deployment/handlers.ts";
@@ -282,10 +282,4 @@ function addEvaluationServices(router: ServiceRouter, evaluation: Evaluation): v
   router.service(EvaluationService, evaluationHandlers(evaluation.evaluations));
   router.service(OldRunService, oldRunHandlers(runs));
   router.service(OldDatasetService, oldDatasetHandlers(datasets, datapoints));
-}
-
-/** Returns the version of this package. */
-export function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -26,6 +26,7 @@ export const docGroups: readonly DocGroup[] = [
       { name: "alerts", title: "Alerts" },
       { name: "budgets", title: "Budgets" },
       { name: "moving-in", title: "Moving in" },
+      { name: "mcp", title: "Agents (MCP)" },
     ],
   },
   {

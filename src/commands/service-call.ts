@@ -1,0 +1,37 @@
+// Where commands find a running service, and the key that they call it with.
+
+import { readFile } from "node:fs/promises";
+import { OperatorError } from "../base/operator-error.ts";
+import { type Config, type Flags, readApiKey } from "../config.ts";
+
+export type CallOptions = { readonly url: string; readonly key: string };
+
+/**
+ * Reads `--url`, by default the service of this machine, and the key of `--key-file` or
+ * WAGGLE_API_KEY. Throws OperatorError for a wrong address, an unreadable file or no key.
+ */
+export async function readCallOptions(config: Config, flags: Flags): Promise<CallOptions> {
+  return { url: readUrl(config, flags), key: await readKey(textFlag(flags, "key-file")) };
+}
+
+export function readUrl({ host, port }: Config, flags: Flags): string {
+  const url = textFlag(flags, "url") ?? `http://${host}:${port}`;
+  if (!URL.canParse(url)) throw new OperatorError("--url must be an address");
+  return url;
+}
+
+export function textFlag(flags: Flags, name: string): string | undefined {
+  const value = flags[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+async function readKey(path: string | undefined): Promise<string> {
+  const text = path === undefined ? readApiKey() : await readFile(path, "utf8").catch(explain);
+  const key = text?.trim() ?? "";
+  if (key === "") throw new OperatorError("give a key by --key-file or WAGGLE_API_KEY");
+  return key;
+}
+
+function explain(cause: Error): never {
+  throw new OperatorError(`cannot read --key-file: ${cause.message}`, { cause });
+}
