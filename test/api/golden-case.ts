@@ -15,7 +15,7 @@ export type Case = {
   readonly name: string;
   readonly given: readonly Request[];
   readonly request: Request;
-  readonly key: "project" | "readOnly" | "ingestion" | "none";
+  readonly key: "project" | "readOnly" | "ingestion" | "controlPlane" | "none";
   /** The rpc with the same effect, or why there is none. */
   readonly rpc: { readonly method: DescMethod; readonly message: JsonObject } | string;
   /** Member of the rpc's answer that is the whole answer over REST. */

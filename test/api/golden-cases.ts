@@ -14,6 +14,7 @@ import { MetricService } from "../../gen/waggle/v1/metric_pb.js";
 import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { type Case, golden, type Options, type Request } from "./golden-case.ts";
+import { administrationCases } from "./golden-administration.ts";
 import { experimentCases } from "./golden-experiments.ts";
 import { promptCases } from "./golden-prompts.ts";
 import { alertCases } from "./golden-alerts.ts";
@@ -869,6 +870,7 @@ export const cases: readonly Case[] = [
   ...queueCases,
   ...chartCases,
   ...viewCases,
+  ...administrationCases,
   ...dashboardCases,
   ...alertCases,
 ];

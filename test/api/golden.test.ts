@@ -19,6 +19,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
+import { createOrgKey } from "../../src/commands/credentials.ts";
 import { formatTimeText } from "../../src/transport/rest/answer-times.ts";
 import { givenAKey } from "../support/keys.ts";
 import { encryptionKeyFlag } from "../support/alerts.ts";
@@ -73,7 +74,7 @@ const kinds = {
   project: "project",
   readOnly: "project_read_only",
   ingestion: "ingestion",
-} as const satisfies Record<Exclude<Case["key"], "none">, KeyKind>;
+} as const satisfies Record<Exclude<Case["key"], "none" | "controlPlane">, KeyKind>;
 
 /** Makes a project of its own and carries out what the case starts from. */
 async function setStage({ given, key }: Case): Promise<Stage> {
@@ -81,8 +82,14 @@ async function setStage({ given, key }: Case): Promise<Stage> {
   const project = await givenAProject(database, "demo");
   const createKey = async (kind: KeyKind) =>
     `Bearer ${(await givenAKey(database, project, { kind })).secret}`;
-  const author = await createKey("project");
-  const made = new Map<string, string>();
+  const isControlPlane = key === "controlPlane";
+  const author = isControlPlane
+    ? `Bearer ${await createOrgKey(database, project.orgId, "control_plane_api_key")}`
+    : await createKey("project");
+  const made = new Map<string, string>([
+    ["org_id", project.orgId],
+    ["project_id", project.projectId],
+  ]);
   const fill = <T>(value: T): T =>
     JSON.parse(
       JSON.stringify(value).replace(madePattern, (found, name: string) => made.get(name) ?? found),
@@ -98,7 +105,11 @@ async function setStage({ given, key }: Case): Promise<Stage> {
     [project.projectId, "<project_id>"],
   ]);
   return {
-    authorization: key === "none" ? undefined : await createKey(kinds[key]),
+    authorization: isControlPlane
+      ? author
+      : key === "none"
+        ? undefined
+        : await createKey(kinds[key]),
     fill,
     async readEffect() {
       const { status, body } = await callRest({ route: `GET /v1/sessions/${sessionId}` }, author);
@@ -186,6 +197,15 @@ function isMeasured(key: string, of: object): boolean {
   return measures.has(key);
 }
 
+/** What stands for a value that differs from run to run by its name; undefined for all others. */
+function varying(key: string, of: object): string | undefined {
+  // A cursor is bound to its project.
+  if (key === "next_cursor") return "<cursor>";
+  // Each release has another.
+  if (key === "version" && "sign_in" in of) return "<version>";
+  return isMeasured(key, of) ? "<ms>" : undefined;
+}
+
 /** Also inside a text, such as the id of a workflow. */
 const uuidPattern = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Ids that the cases choose look like this and stay. */
@@ -198,8 +218,7 @@ function normalize(value: unknown, names: Map<string, string>): unknown {
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value).map(([key, item]) => [
       key,
-      // A cursor is bound to its project.
-      key === "next_cursor" ? "<cursor>" : normalize(isMeasured(key, value) ? "<ms>" : item, names),
+      varying(key, value) ?? normalize(item, names),
     ]);
     return Object.fromEntries(entries) as unknown;
   }
