@@ -122,6 +122,30 @@ describe("applyNew", () => {
     expect(totals).toEqual({ num_events: 1, total_tokens: 5, cost: 0.1 });
   });
 
+  test("stores every field as the general way does", async () => {
+    const odd = '\u0000 \uE000 \ud800 "quoted", \\ {null} é 🐝';
+    const bucket = { [odd]: [odd, 1.5, 1e300, -0.1, true, null, {}, [], { deep: [odd] }] };
+    const buckets = { config: bucket, inputs: bucket, outputs: bucket, metadata: bucket };
+    const event = anEvent({
+      ...{ event_id: odd, event_name: odd, source: odd, parent_id: odd, error: odd },
+      ...{ children_ids: [odd, "null", "", "a,b"], start_time: 2_000.123, end_time: 3_000.001 },
+      ...{ duration: 1_234.567891, ...buckets, metrics: bucket, feedback: bucket },
+      user_properties: bucket,
+    });
+    const writes = [event, anEvent({ event_id: "bare", session_id: "bare session" })];
+    const given = { ...derivations(), estimateCost: () => ({ cost: null, reason: odd }) as never };
+    const { database } = testDatabase;
+    const [project, other] = [await givenProject(), await givenProject()];
+    const known = setOf(project, [{ ...event, event_id: "known", session_id: "known session" }]);
+    await applyWrites(database, given, [known]);
+    await applyWrites(database, given, [{ ...known, projectId: other }]);
+
+    expect(await createApplyNew(database, given)([setOf(project, writes)])).toBeDefined();
+    await applyWrites(database, given, [setOf(other, writes)]);
+
+    expect(await readAll(project)).toEqual(await readAll(other));
+  });
+
   test("widens a session that exists", async () => {
     const event = anEvent();
     await store([event]);

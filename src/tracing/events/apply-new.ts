@@ -1,4 +1,4 @@
-// Stores a commit of new events in one statement (migration 0030), the common case of small writes.
+// Stores a commit of new events in one statement (migration 0037), the common case of small writes.
 // Every other commit is left to apply-writes.ts.
 
 import { LRUCache } from "lru-cache";
@@ -13,10 +13,10 @@ import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Submitted, toSubmitted } from "./entries.ts";
 import type { StoredEvent } from "./event.ts";
 import { hoursOf } from "./mark-store.ts";
-import { foldEntry, rowLengthMax, type ToEvent, type WrittenChange } from "./merge-held.ts";
+import { foldEntry, type ToEvent, type WrittenChange } from "./merge-held.ts";
 import { isLong } from "./row-json.ts";
-import { type Row, toStatements } from "./row-statements.ts";
-import { keyOf, toMicroseconds, toRow, toStoredEvent } from "./stored-event.ts";
+import { toOneStatement } from "./row-statements.ts";
+import { keyOf, toCells, toMicroseconds, toStoredEvent } from "./stored-event.ts";
 import { storeNewEvents, type Stub } from "./store.ts";
 import { mustHear, type WriteSet } from "./write-set.ts";
 
@@ -73,7 +73,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     const { entries, clashes } = collectEntries(submitted, new Map());
     if (clashes.size > 0) return undefined;
     const changes: WrittenChange[] = [];
-    const rows: Row[] = [];
+    const rows: (readonly unknown[])[] = [];
     const stubs: Stub[] = [];
     const isTold = submitted.some(({ set }) => set.onCreated !== undefined);
     const created = new Map<string, StoredEvent>();
@@ -86,7 +86,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
       changes.push({ projectId, before: undefined, after: event, given: event });
       if (isTold && entry.members.length === 0)
         created.set(keyOf(projectId, event.event_id), event);
-      rows.push(toRow(projectId, event));
+      rows.push(toCells(projectId, event));
       if (entry.changes.length === 0) stubs.push(toStub(projectId, event));
       if (pacer.due()) await pacer.rest();
     }
@@ -115,18 +115,12 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
     const built = await build(submitted, pacer);
     if (built === undefined) return undefined;
     const { rows, created } = built;
-    const onTooLong = (): void => undefined;
-    for await (const { text, rows: taken } of toStatements(rows, {
-      ...{ pacer, rowLengthMax, onTooLong },
-      isSmall: true,
-    })) {
-      // A listener may have begun to want the events meanwhile.
-      if (taken.length < rows.length || isWanted(sets)) return undefined;
-      if (!(await tryStore(text, built))) return undefined;
-      tellCreated(sets, created);
-      return submitted.map(outcomesOf);
-    }
-    return undefined;
+    const text = await toOneStatement(rows, pacer);
+    // A listener may have begun to want the events meanwhile.
+    if (text === undefined || isWanted(sets)) return undefined;
+    if (!(await tryStore(text, built))) return undefined;
+    tellCreated(sets, created);
+    return submitted.map(outcomesOf);
   };
 }
 
@@ -136,7 +130,7 @@ const existsCode = "40001";
 type RowsFault = { readonly code: string; readonly detail?: string };
 
 type Built = {
-  readonly rows: readonly Row[];
+  readonly rows: readonly (readonly unknown[])[];
   /** Sessions among the rows that no write creates. */
   readonly stubs: readonly Stub[];
   readonly changes: readonly WrittenChange[];

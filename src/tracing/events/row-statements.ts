@@ -67,6 +67,20 @@ export async function* toStatements(
   }
 }
 
+/**
+ * Returns the rows of a small commit, as lists of cells, as the text of one statement; undefined if
+ * they take more than one.
+ */
+export async function toOneStatement(
+  rows: readonly (readonly unknown[])[],
+  pacer: Pacer,
+): Promise<string | undefined> {
+  if (rows.length > rowsPerStatementMax) return undefined;
+  const plain = JSON.stringify(rows);
+  const text = mayNeedEscape(plain) ? await writeJson(rows, pacer) : plain;
+  return text.length > statementLengthMax ? undefined : text;
+}
+
 type Group = Statement & { readonly end: number };
 
 /**

@@ -95,6 +95,32 @@ export function toRow(projectId: string, event: StoredEvent): Row {
   };
 }
 
+/** Returns the columns of a row in the order of `store_new_rows` (migration 0037). */
+export function toCells(projectId: string, event: StoredEvent): readonly unknown[] {
+  return [
+    projectId,
+    event.event_id,
+    event.session_id,
+    event.event_type,
+    event.event_name,
+    event.source,
+    event.parent_id,
+    event.children_ids.length === 0 ? null : event.children_ids,
+    event.error,
+    toMicroseconds(event.start_time),
+    event.end_time === null ? null : toMicroseconds(event.end_time),
+    event.duration,
+    event.config,
+    event.inputs,
+    event.outputs,
+    event.metadata,
+    event.metrics,
+    event.feedback,
+    event.user_properties,
+    event.cost_estimate,
+  ];
+}
+
 /**
  * Returns the row that updates a stored event to the merged one. Buckets, children and error
  * contain only the given values.
