@@ -241,11 +241,12 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
 });
 
 test.each<readonly [name: string, query: string, message: RegExp]>([
-  ["an unknown metric", "metric=price", /^query\.measures\[0\]\.metric: must be one of .*"price"$/],
+  ["an unknown metric", "metric=price", /^metric: must be one of .*"price"$/],
+  ["an unknown aggregation", "metric=cost&aggregation=p42", /^aggregation: must be one of/],
   ["an unknown bucket", "bucket=eon", /^bucket: must be one of minute/],
   ["a run that is no UUID", "evaluation_id=x", /^evaluation_id: must be a UUID$/],
   ["dates that are none", `dateRange=${encodeURIComponent('{"$gte":"soon"}')}`, /\$gte/],
-  ["no field to group by", "groupBy=outputs", /^split_by: must be one of .*"outputs"$/],
+  ["no field to group by", "groupBy=outputs", /^groupBy: must be one of .*"outputs"$/],
 ])("points with %s are a 400 that names it", async (_, query, message) => {
   const project = await givenAMetricProject(service);
 

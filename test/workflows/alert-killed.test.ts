@@ -1,6 +1,7 @@
 // A worker that is killed after it sent a notification and before it recorded that: the target gets
 // the notification again, under the same id. The worker is a process of its own, as in production.
 
+import { ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { sayMissing } from "../clients/environment.ts";
@@ -10,6 +11,7 @@ import { givenAMetricProject } from "../support/metrics.ts";
 import { type Process, run as runCommand } from "../support/process.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
+import { openClient } from "../support/workflows.ts";
 
 let receiver: Receiver;
 let service: TestService;
@@ -44,6 +46,16 @@ async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
   );
 }
 
+/** Has the schedule look for due alerts, which it does each minute by itself. */
+async function checkNow(server: EmbeddedTemporal): Promise<void> {
+  const operator = openClient(server);
+  const schedule = operator.client.schedule.getHandle("waggle-alerts");
+  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 60_000 });
+  // Also while the run of this minute is going on.
+  await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
+  await operator.close();
+}
+
 test("a notification that was sent but not recorded is sent again", async () => {
   if (!temporal) throw new Error("there is no Temporal");
   const project = await givenAMetricProject(service);
@@ -62,6 +74,7 @@ test("a notification that was sent but not recorded is sent again", async () => 
   receiver.answer(0);
 
   const first = await startWorker(temporal);
+  await checkNow(temporal);
   await vi.waitUntil(() => receiver.received.length === 1, { timeout: 120_000 });
   first.kill("SIGKILL");
   await first.ended();

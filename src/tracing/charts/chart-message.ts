@@ -16,7 +16,12 @@ import { changedLists } from "../../base/changed-list.ts";
 import { refuse } from "../../base/errors.ts";
 import { toValueMessage } from "../../base/value-message.ts";
 import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
-import { type ChartRequest, namesEventType, withoutSessions } from "./chart-query.ts";
+import {
+  type ChartRequest,
+  type FieldNames,
+  namesEventType,
+  withoutSessions,
+} from "./chart-query.ts";
 import type { ChartResult } from "./charts.ts";
 import type { ChartFields } from "./stored-charts.ts";
 import type { ShownChart } from "./shown.ts";
@@ -83,11 +88,16 @@ function toQueryMessage(shown: ShownChart): MessageInitShape<typeof ChartQuerySc
   };
 }
 
+const pointsNames: FieldNames = {
+  ...{ range: "dateRange", split: "groupBy" },
+  ...{ metric: () => "metric", aggregation: () => "aggregation" },
+};
+
 /** Returns the question of an older client. */
 export function toPointsRequest(request: GetEventChartRequest): ChartRequest {
   const { dateRange, metric, aggregation, bucket, groupBy } = request;
   return {
-    kind: "time_series",
+    ...{ kind: "time_series", names: pointsNames },
     startTimeMs: dateRange?.gte ?? dateRange?.startTime,
     endTimeMs: dateRange?.lte ?? dateRange?.endTime,
     filters: withoutSessions(request.filters.map(toFilterInput)),

@@ -51,7 +51,24 @@ export type RunRequest = {
   readonly isAny: boolean | undefined;
 };
 
+/** Names of fields in requests, for errors. */
+export type FieldNames = {
+  readonly range: string;
+  readonly split: string;
+  /** Of a measure, by its place. */
+  readonly metric: (at: number) => string;
+  readonly aggregation: (at: number) => string;
+};
+
+const questionNames: FieldNames = {
+  ...{ range: "date_range", split: "split_by" },
+  metric: (at) => `query.measures[${at}].metric`,
+  aggregation: (at) => `query.measures[${at}].aggregation`,
+};
+
 export type ChartRequest = {
+  /** Default: the names of QueryChart. */
+  readonly names?: FieldNames;
   readonly kind: string;
   /** Unix milliseconds, both included; default: the last seven days. */
   readonly startTimeMs?: number | undefined;
@@ -120,18 +137,18 @@ export function parseQuestion(
 ): ChartQuestion {
   const kind = parseKind(request.kind);
   const range = parseRange(request, nowMs);
-  const { splitBy = "", pointsMax } = request;
+  const { splitBy = "", pointsMax, names = questionNames } = request;
   if (pointsMax !== undefined) assertCount("bucket.max_points", pointsMax, chartBucketsMax);
   if (splitBy === "" && (kind === "categorical" || kind === "table")) {
-    refuse("split_by", `must name the field whose values a ${kind} chart shows`);
+    refuse(names.split, `must name the field whose values a ${kind} chart shows`);
   }
-  if (splitBy !== "" && kind === "histogram") refuse("split_by", "is not for a histogram");
+  if (splitBy !== "" && kind === "histogram") refuse(names.split, "is not for a histogram");
   const unit = kind === "time_series" ? unitOf(request, range) : undefined;
   return {
     kind,
     range,
     timezone: parseZone("date_range.timezone", request.timezone || "UTC"),
-    measures: parseMeasures(request.measures, kind, fields),
+    measures: parseMeasures(request.measures, { kind, fields, names }),
     unit,
     bars: pointsMax ?? barsDefault,
     split: splitBy === "" ? undefined : parseSplit(request, splitBy, fields),
@@ -146,14 +163,17 @@ export function parseKind(name: string): ChartKind {
   return parseChoice("query.kind", chartKinds, name);
 }
 
-function parseRange({ startTimeMs, endTimeMs }: ChartRequest, nowMs: number): TimeRange {
+function parseRange(
+  { startTimeMs, endTimeMs, names = questionNames }: ChartRequest,
+  nowMs: number,
+): TimeRange {
   for (const [field, time] of Object.entries({ start_time: startTimeMs, end_time: endTimeMs })) {
-    if (time !== undefined && !isTimeMs(time)) refuse(`date_range.${field}`, "must be a time");
+    if (time !== undefined && !isTimeMs(time)) refuse(`${names.range}.${field}`, "must be a time");
   }
   // The end is included: answers show whole milliseconds.
   const toMs = Math.floor(endTimeMs ?? nowMs) + 1;
   const fromMs = Math.floor(startTimeMs ?? toMs - rangeMsDefault);
-  if (fromMs >= toMs) refuse("date_range", "start_time must not be after end_time");
+  if (fromMs >= toMs) refuse(names.range, "start_time must not be after end_time");
   return { fromMs, toMs };
 }
 
@@ -164,10 +184,15 @@ function unitOf({ unit, pointsMax = pointsMaxDefault }: ChartRequest, range: Tim
   return chosen;
 }
 
+type MeasureContext = {
+  readonly kind: ChartKind;
+  readonly fields: ProjectFields;
+  readonly names: FieldNames;
+};
+
 function parseMeasures(
   requests: readonly MeasureRequest[],
-  kind: ChartKind,
-  fields: ProjectFields,
+  { kind, fields, names }: MeasureContext,
 ): readonly Measure[] {
   if (requests.length === 0) refuse("query.measures", "must name a measure");
   if (requests.length > chartMeasuresMax) {
@@ -177,12 +202,11 @@ function parseMeasures(
     refuse("query.measures", "must be one for a histogram");
   }
   const measures = requests.map((request, index) => {
-    const path = `query.measures[${index}]`;
-    const source = numberSource(`${path}.metric`, request.metric, fields);
+    const source = numberSource(names.metric(index), request.metric, fields);
     if (kind === "histogram" && source.kind === "event") {
-      refuse(`${path}.metric`, "must have numbers for a histogram");
+      refuse(names.metric(index), "must have numbers for a histogram");
     }
-    const aggregation = parseAggregation(`${path}.aggregation`, request.aggregation, source);
+    const aggregation = parseAggregation(names.aggregation(index), request.aggregation, source);
     return { id: request.id || `m${index + 1}`, metric: request.metric, aggregation, source };
   });
   const doubled = measures.find(({ id }, at) => measures.findIndex((one) => one.id === id) !== at);
@@ -211,12 +235,12 @@ export function parseAggregation(
 }
 
 function parseSplit(
-  { splitLimit = splitLimitDefault, includeOther = true }: ChartRequest,
+  { splitLimit = splitLimitDefault, includeOther = true, names = questionNames }: ChartRequest,
   splitBy: string,
   fields: ProjectFields,
 ): Split {
   assertCount("split_ranking.limit", splitLimit, chartSplitsMax);
-  return { source: textSource("split_by", splitBy, fields), limit: splitLimit, includeOther };
+  return { source: textSource(names.split, splitBy, fields), limit: splitLimit, includeOther };
 }
 
 /** Throws INVALID_ARGUMENT unless the number is whole and from 1 to `max`. */
