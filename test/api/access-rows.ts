@@ -527,6 +527,7 @@ const retentionRows: readonly Row[] = [
   retentionRow(`GET ${retentionPath}`, "GetRetention", "get"),
   retentionRow(`PUT ${retentionPath}`, "PutRetention", "put", { body: { days: 30 } }),
   retentionRow(`DELETE ${retentionPath}`, "DeleteRetention", "put"),
+  retentionRow(`GET ${retentionPath}/preview?days=30`, "PreviewRetention", "get"),
   retentionRow(`GET ${retentionPath}/runs`, "ListRetentionRuns", "get"),
 ];
 

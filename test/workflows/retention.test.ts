@@ -116,11 +116,14 @@ test("sessions go when their newest event is old, with all that belongs to them"
   }
 
   const before = await call("GET");
+  const preview = await call("GET", "/preview?days=30");
   const set = await call("PUT", "", { days: 30 });
   const [run] = await runs(call, 1);
 
   expect(before).toMatchObject({ status: 200, data: { days: null, is_exported: true } });
+  expect(preview).toMatchObject({ status: 200, data: { days: 30, sessions: 1, events: 3 } });
   expect(set).toMatchObject({ status: 200, data: { days: 30 } });
+  expect(await call("GET", "/preview")).toMatchObject({ data: { days: 30, sessions: 0 } });
   expect(run).toMatchObject({
     ...{ state: "completed", skipped_sessions: 0 },
     deleted: { sessions: 1, events: 3, scores: 1, feedback: 1, annotation_items: 0 },

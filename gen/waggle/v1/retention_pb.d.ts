@@ -143,6 +143,101 @@ export declare type DeleteRetentionRequest = Message<"waggle.v1.DeleteRetentionR
 export declare const DeleteRetentionRequestSchema: GenMessage<DeleteRetentionRequest>;
 
 /**
+ * Request of PreviewRetention.
+ *
+ * @generated from message waggle.v1.PreviewRetentionRequest
+ */
+export declare type PreviewRetentionRequest = Message<"waggle.v1.PreviewRetentionRequest"> & {
+  /**
+   * Id of the project; required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * 1 to 3,650; default: the days of the project.
+   *
+   * @generated from field: optional int32 days = 2;
+   */
+  days?: number | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.PreviewRetentionRequest.
+ * Use `create(PreviewRetentionRequestSchema)` to create a new message.
+ */
+export declare const PreviewRetentionRequestSchema: GenMessage<PreviewRetentionRequest>;
+
+/**
+ * What a retention would delete.
+ *
+ * @generated from message waggle.v1.RetentionPreview
+ */
+export declare type RetentionPreview = Message<"waggle.v1.RetentionPreview"> & {
+  /**
+   * Its days.
+   *
+   * @generated from field: int32 days = 1;
+   */
+  days: number;
+
+  /**
+   * Sessions whose newest event ended before this time would go.
+   *
+   * @generated from field: google.protobuf.Timestamp cutoff = 2;
+   */
+  cutoff?: Timestamp | undefined;
+
+  /**
+   * Number of these sessions.
+   *
+   * @generated from field: int32 sessions = 3;
+   */
+  sessions: number;
+
+  /**
+   * Number of their events, sessions included.
+   *
+   * @generated from field: int32 events = 4;
+   */
+  events: number;
+};
+
+/**
+ * Describes the message waggle.v1.RetentionPreview.
+ * Use `create(RetentionPreviewSchema)` to create a new message.
+ */
+export declare const RetentionPreviewSchema: GenMessage<RetentionPreview>;
+
+/**
+ * Answer of PreviewRetention.
+ *
+ * @generated from message waggle.v1.PreviewRetentionResponse
+ */
+export declare type PreviewRetentionResponse = Message<"waggle.v1.PreviewRetentionResponse"> & {
+  /**
+   * Always true.
+   *
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * What would be deleted.
+   *
+   * @generated from field: waggle.v1.RetentionPreview data = 2;
+   */
+  data?: RetentionPreview | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.PreviewRetentionResponse.
+ * Use `create(PreviewRetentionResponseSchema)` to create a new message.
+ */
+export declare const PreviewRetentionResponseSchema: GenMessage<PreviewRetentionResponse>;
+
+/**
  * Rows that were deleted.
  *
  * @generated from message waggle.v1.DeletedRows
@@ -370,6 +465,17 @@ export declare const RetentionService: GenService<{
     methodKind: "unary";
     input: typeof DeleteRetentionRequestSchema;
     output: typeof RetentionResponseSchema;
+  },
+  /**
+   * Returns what a retention of so many days would delete now, and deletes nothing. Fails with INVALID_ARGUMENT
+   * naming the field, and with DEADLINE_EXCEEDED when counting takes longer than 60 s.
+   *
+   * @generated from rpc waggle.v1.RetentionService.PreviewRetention
+   */
+  previewRetention: {
+    methodKind: "unary";
+    input: typeof PreviewRetentionRequestSchema;
+    output: typeof PreviewRetentionResponseSchema;
   },
   /**
    * Lists the deletions of a project, newest first, in keyset pages: how many rows of each kind went, and which

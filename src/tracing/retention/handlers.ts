@@ -34,6 +34,12 @@ export function retentionHandlers(
       return toAnswer(undefined);
     },
 
+    async previewRetention({ days }, context) {
+      const asked = { days, signal: context.signal };
+      const { cutoff, ...numbers } = await retention.preview(projectOf(context), asked);
+      return { success: true, data: { ...numbers, cutoff: timestampFromDate(cutoff) } };
+    },
+
     async listRetentionRuns({ limit, cursor }, context) {
       const found = await retention.listRuns(projectOf(context), { limit, cursor });
       const { items, nextCursor } = found;

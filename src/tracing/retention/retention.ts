@@ -20,9 +20,30 @@ export type Retention = {
   put(project: ProjectScope, days: number | undefined, actor: Actor): Promise<RetentionRow>;
   /** Ends the retention. Audited. */
   delete(project: ProjectScope, actor: Actor): Promise<void>;
+  /**
+   * Counts what a retention of so many days would delete now; default: the days of the project.
+   * Throws INVALID_ARGUMENT naming the field, and DEADLINE_EXCEEDED.
+   */
+  preview(project: ProjectScope, asked: PreviewRequest): Promise<RetentionPreview>;
   /** Lists the deletions of a project, newest first. */
   listRuns(project: ProjectScope, page: PageRequest): Promise<Page<RunRow>>;
 };
+
+export type PreviewRequest = {
+  readonly days: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type RetentionPreview = {
+  readonly days: number;
+  /** Sessions whose newest event ended before this time would go. */
+  readonly cutoff: Date;
+  readonly sessions: number;
+  /** Sessions included. */
+  readonly events: number;
+};
+
+const dayMs = 86_400_000;
 
 export type RetentionOptions = ChangeParts & { readonly clusters: Pick<Clusters, "database"> };
 
@@ -33,9 +54,7 @@ export function createRetention(options: RetentionOptions): Retention {
 
     put: (project, days, actor) =>
       changeInside(options, { scope: project, actor }, async (sql) => {
-        if (days === undefined || days < 1 || days > retentionDaysMax) {
-          return refuse("days", `must be from 1 to ${retentionDaysMax}`);
-        }
+        assertDays(days);
         const { projectId } = project;
         const before = await store.findRetention(sql, projectId);
         await store.putRetention(sql, projectId, { days, updatedBy: describeActor(actor) });
@@ -59,6 +78,17 @@ export function createRetention(options: RetentionOptions): Retention {
         return { result: undefined, audit };
       }),
 
+    async preview({ projectId, orgId: organization, clusterId }, { days: given, signal }) {
+      const days = given ?? (await store.findRetention(database.sql(), projectId))?.days;
+      assertDays(days);
+      const cutoff = new Date(Date.now() - days * dayMs);
+      const read = clusters.database(clusterId).reader({
+        ...{ owner: projectId, organization, signal, kind: "selections" },
+        lesserRead: "more days",
+      });
+      return { days, cutoff, ...(await store.countOld(read, projectId, cutoff)) };
+    },
+
     async listRuns({ projectId, clusterId }, request) {
       const page = parsePageOptions(request);
       const reads = clusters.database(clusterId).on("reads");
@@ -69,4 +99,10 @@ export function createRetention(options: RetentionOptions): Retention {
       return toPage(rows, page.limit);
     },
   };
+}
+
+function assertDays(days: number | undefined): asserts days is number {
+  if (days === undefined || days < 1 || days > retentionDaysMax) {
+    refuse("days", `must be from 1 to ${retentionDaysMax}`);
+  }
 }

@@ -3,7 +3,7 @@
 import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Position } from "../../base/pages.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Read, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import { marksOfChanged } from "../events/mark-store.ts";
 
@@ -121,6 +121,32 @@ export async function listStates(
     where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
       and event_type <> 'pending'
     group by session_id`;
+}
+
+/** Counts the sessions whose newest event ended before a time, and their events. */
+export async function countOld(
+  read: Read,
+  projectId: string,
+  before: Date,
+): Promise<{ readonly sessions: number; readonly events: number }> {
+  const beforeUs = before.getTime() * 1_000;
+  const [row] = await read(
+    (sql) => sql<{ sessions: number; events: number }[]>`
+      with old as (
+        select count(e.event_id) as events
+        from events as s
+        join events as e
+          on e.project_id = s.project_id and e.session_id = s.event_id
+            and e.event_type <> 'pending'
+        where s.project_id = ${projectId} and s.event_type = 'session'
+          and s.event_id = s.session_id and s.start_time_us < ${beforeUs}
+        group by s.event_id
+        having max(greatest(e.start_time_us, coalesce(e.end_time_us, e.start_time_us)))
+          < ${beforeUs}
+      )
+      select count(*)::integer as sessions, coalesce(sum(events), 0)::integer as events from old`,
+  );
+  return row ?? { sessions: 0, events: 0 };
 }
 
 /**
