@@ -55,7 +55,7 @@ export type RunRequest = {
 export type FieldNames = {
   readonly range: string;
   readonly split: string;
-  /** Of a measure, by its place. */
+  /** Returns the name of a measure of a place, and of its aggregation. */
   readonly metric: (at: number) => string;
   readonly aggregation: (at: number) => string;
 };
