@@ -50,12 +50,17 @@ describe("the settings of a project", () => {
     expect(faults).toEqual([]);
   });
 
-  test("add a member, a budget and an alias", async () => {
+  test("add a member with a role, a budget, a provider and an alias", async () => {
     const { page, faults } = await app.open(path("members"));
     await page.getByRole("button", { name: "Add member" }).click();
     await page.getByRole("textbox", { name: "E-mail" }).fill("ada@example.com");
     await page.getByRole("dialog").getByRole("button", { name: "Add member" }).click();
-    await page.getByRole("row", { name: /ada@example.com/ }).waitFor();
+    const role = page.getByRole("combobox", { name: "Role of ada@example.com" });
+    await role.selectOption("project_viewer");
+    await expect.poll(() => role.isEnabled()).toBe(true);
+    await page.reload();
+    await role.waitFor();
+    expect(await role.inputValue()).toBe("project_viewer");
 
     await page.getByRole("tab", { name: "Budgets" }).click();
     await page.getByRole("button", { name: "Add budget" }).click();
@@ -64,6 +69,14 @@ describe("the settings of a project", () => {
     await page.getByRole("progressbar", { name: /of \$25/ }).waitFor();
 
     await page.getByRole("tab", { name: "Providers" }).click();
+    await page.getByRole("button", { name: "Add provider" }).click();
+    const provider = page.getByRole("dialog");
+    await provider.getByRole("textbox", { name: "Name" }).fill("ours");
+    await provider.getByLabel("API key").fill("sk-never-shown");
+    await provider.getByRole("button", { name: "Add provider" }).click();
+    await page.getByRole("row", { name: /ours/ }).getByText("api_key stored").waitFor();
+    expect(await page.content()).not.toContain("sk-never-shown");
+
     await page.getByRole("button", { name: "Add alias" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("best");
     await page.getByRole("textbox", { name: "Model", exact: true }).fill("openai/gpt-5");
@@ -71,9 +84,42 @@ describe("the settings of a project", () => {
     await page.getByRole("list", { name: "Aliases" }).getByText("openai/gpt-5").waitFor();
     expect(faults).toEqual([]);
   });
+
+  test("set a retention, and keep everything again", async () => {
+    const { page, faults } = await app.open(path("retention"));
+    await page.getByRole("textbox", { name: "Days" }).fill("90");
+    await page.getByRole("button", { name: "Set retention" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Set retention" }).click();
+    await page.getByText("keeps its sessions for 90 days").waitFor();
+
+    await page.getByRole("button", { name: "Keep everything" }).click();
+
+    await page.getByText("keeps its sessions for ever").waitFor();
+    expect(faults).toEqual([]);
+  });
 });
 
 describe("the settings of all scopes", () => {
+  test("narrow what keys of an organization may do", async () => {
+    const { orgId } = app.service.project;
+    const { page, faults, picture } = await app.open(
+      `/app/settings?level=org&id=${orgId}&tab=key-policy`,
+    );
+    await page.getByRole("button", { name: "Add permission" }).click();
+    await page.getByPlaceholder("Find or type a permission…").fill("project.event.get");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Remove *" }).click();
+    await page.getByRole("button", { name: "Save policy" }).click();
+    await page.getByText("The policy holds from now on.").waitFor();
+    await picture("settings-key-policy");
+
+    await page.reload();
+
+    await page.getByRole("button", { name: "Remove project.event.get" }).waitFor();
+    expect(await page.getByRole("button", { name: "Remove *" }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("rename and archive a project in the tree, and log both", async () => {
     const { page, faults, findings, picture } = await app.open("/app/settings");
     await page.getByRole("button", { name: "other", exact: true }).last().click();
