@@ -5,7 +5,8 @@ import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
 import { FilterBar } from "../../design/filter-bar.tsx";
-import { Field, Input, Select, TextArea } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
+import { Field, TextArea } from "../../design/input.tsx";
 import { fieldsOf, measureFields } from "../charts/catalogue.ts";
 import { faultOf } from "../charts/faults.ts";
 import { FieldPicker } from "../charts/field-picker.tsx";
@@ -41,18 +42,15 @@ export function AlertForm({ draft, error, isNew, onChange }: AlertFormProps) {
   const set = (change: Partial<Draft>) => onChange({ ...draft, ...change });
   return (
     <form className="alert-form" onSubmit={(event) => event.preventDefault()}>
-      <Field label="Name" error={fault("name")}>
-        {({ isInvalid, ...ids }) => (
-          <Input
-            {...ids}
-            isInvalid={isInvalid}
-            maxLength={256}
-            placeholder="Slow answers"
-            value={draft.name}
-            onChange={(event) => set({ name: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        error={fault("name")}
+
+        maxLength={256}
+        placeholder="Slow answers"
+        value={draft.name}
+        onChange={(text) => set({ name: text })}
+      />
       <Measured draft={draft} fault={fault} set={set} />
       <Triggers draft={draft} fault={fault} set={set} />
       <TargetFields draft={draft} error={error} isNew={isNew} set={set} />
@@ -84,29 +82,23 @@ function Measured({ draft, fault, set }: PartProps) {
   return (
     <fieldset>
       <legend>What is checked</legend>
-      <Field label="Kind" error={fault("alert_type")}>
-        {({ id }) => (
-          <Select
-            id={id}
-            value={draft.alertType}
-            options={types}
-            onChange={(alertType) => set({ alertType })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Kind"
+        error={fault("alert_type")}
+        value={draft.alertType}
+        options={types}
+        onChange={(alertType) => set({ alertType })}
+      />
       <div className="alert-pair">
         {isPerEvent ? null : (
-          <Field label="Aggregation" error={fault("aggregation")}>
-            {({ id }) => (
-              <Select
-                id={id}
-                disabled={draft.projection === "event_count"}
-                value={aggregationOf(draft)}
-                options={aggregations.map((value) => ({ value, label: value.toLowerCase() }))}
-                onChange={(aggregation) => set({ aggregation })}
-              />
-            )}
-          </Field>
+          <SelectField
+            label="Aggregation"
+            error={fault("aggregation")}
+            disabled={draft.projection === "event_count"}
+            value={aggregationOf(draft)}
+            options={aggregations.map((value) => ({ value, label: value.toLowerCase() }))}
+            onChange={(aggregation) => set({ aggregation })}
+          />
         )}
         <Field label="Measure" error={fault("projections")}>
           {({ id }) => (
@@ -130,17 +122,15 @@ function Measured({ draft, fault, set }: PartProps) {
         />
         {fault("filters") === undefined ? null : <p data-error="true">{fault("filters")}</p>}
       </div>
-      <Field label="How often" error={fault("frequency")} hint="Periods are in UTC.">
-        {({ id, "aria-describedby": textId }) => (
-          <Select
-            id={id}
-            aria-describedby={textId}
-            value={draft.frequency}
-            options={frequencies}
-            onChange={(frequency) => set({ frequency })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="How often"
+        error={fault("frequency")}
+        hint="Periods are in UTC."
+
+        value={draft.frequency}
+        options={frequencies}
+        onChange={(frequency) => set({ frequency })}
+      />
     </fieldset>
   );
 }
@@ -158,17 +148,15 @@ function Triggers({ draft, fault, set }: PartProps) {
     <fieldset>
       <legend>When it triggers</legend>
       <div className="alert-pair">
-        <Field label="The value" error={fault("thresholds.critical.operator")}>
-          {({ id }) => (
-            <Select
-              id={id}
-              value={draft.operator}
-              options={operators}
-              onChange={(operator) => set({ operator })}
-            />
-          )}
-        </Field>
-        <NumberField
+        <SelectField
+          label="The value"
+          error={fault("thresholds.critical.operator")}
+          value={draft.operator}
+          options={operators}
+          onChange={(operator) => set({ operator })}
+        />
+        <TextField
+          type="number"
           label="Threshold"
           hint={hint}
           error={fault("thresholds")}
@@ -178,14 +166,16 @@ function Triggers({ draft, fault, set }: PartProps) {
       </div>
       <div className="alert-pair">
         {alertType === "PER_EVENT" ? null : (
-          <NumberField
+          <TextField
+            type="number"
             label="Resolved when back past"
             hint="Empty: when it no longer triggers."
             value={draft.resolvedValue}
             onChange={(resolvedValue) => set({ resolvedValue })}
           />
         )}
-        <NumberField
+        <TextField
+          type="number"
           label="Events at least"
           hint="Fewer say nothing."
           error={fault("minimum_sample_size")}
@@ -194,30 +184,5 @@ function Triggers({ draft, fault, set }: PartProps) {
         />
       </div>
     </fieldset>
-  );
-}
-
-type NumberFieldProps = {
-  readonly label: string;
-  readonly hint?: string | undefined;
-  readonly error?: string | undefined;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-};
-
-function NumberField({ label, hint, error, value, onChange }: NumberFieldProps) {
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {({ isInvalid, ...ids }) => (
-        <Input
-          {...ids}
-          isInvalid={isInvalid}
-          type="number"
-          step="any"
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
   );
 }

@@ -1,7 +1,8 @@
 // Who hears of an alert: a webhook, Slack, or people by e-mail.
 
 import type { ApiError } from "../../api/errors.ts";
-import { Checkbox, Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Checkbox } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { faultOf } from "../charts/faults.ts";
 import type { Draft, TargetDraft } from "./draft.ts";
@@ -67,19 +68,15 @@ function Address({ target, error, set }: AddressProps) {
       ? "A public https address. The answer has the secret that signs requests, once."
       : "The address of an incoming webhook of Slack.";
   return (
-    <Field label={isEmail ? "Addresses" : "Address"} error={error} hint={hint}>
-      {({ isInvalid, ...ids }) => (
-        <Input
-          {...ids}
-          isInvalid={isInvalid}
-          type={isEmail ? "text" : "url"}
-          placeholder={isEmail ? "mia@example.com, tom@example.com" : "https://"}
-          value={isEmail ? emails : url}
-          onChange={(event) =>
-            set(isEmail ? { emails: event.target.value } : { url: event.target.value })
-          }
-        />
-      )}
-    </Field>
+    <TextField
+      label={isEmail ? "Addresses" : "Address"}
+      error={error}
+      hint={hint}
+
+      type={isEmail ? "text" : "url"}
+      placeholder={isEmail ? "mia@example.com, tom@example.com" : "https://"}
+      value={isEmail ? emails : url}
+      onChange={(text) => set(isEmail ? { emails: text } : { url: text })}
+    />
   );
 }

@@ -6,7 +6,8 @@ import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
 import { FilterBar } from "../../design/filter-bar.tsx";
-import { Field, Input, Select, Switch, TextArea } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
+import { Field, Switch, TextArea } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { fieldsOf } from "../charts/catalogue.ts";
 import { faultOf } from "../charts/faults.ts";
@@ -55,16 +56,13 @@ export function DefinitionFields({ draft, error, isNew, set }: DefinitionFieldsP
           value={draft.name}
           onChange={(name) => set({ name })}
         />
-        <Field label="Returns" error={fault("return_type")}>
-          {({ id }) => (
-            <Select
-              id={id}
-              value={draft.returnType}
-              options={returnTypes}
-              onChange={(returnType) => set({ returnType })}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Returns"
+          error={fault("return_type")}
+          value={draft.returnType}
+          options={returnTypes}
+          onChange={(returnType) => set({ returnType })}
+        />
       </div>
       {draft.type === "LLM" ? <Judge draft={draft} fault={fault} set={set} /> : null}
       <Passing draft={draft} fault={fault} set={set} />
@@ -113,20 +111,17 @@ function Passing({ draft, fault, set }: PartProps) {
   const error = fault("threshold");
   if (draft.returnType === "boolean") {
     return (
-      <Field label="Passes when" error={error}>
-        {({ id }) => (
-          <Select
-            id={id}
-            value={draft.passWhen}
-            options={[
-              { value: "true", label: "true" },
-              { value: "false", label: "false" },
-              { value: "", label: "nothing is said" },
-            ]}
-            onChange={(passWhen) => set({ passWhen })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Passes when"
+        error={error}
+        value={draft.passWhen}
+        options={[
+          { value: "true", label: "true" },
+          { value: "false", label: "false" },
+          { value: "", label: "nothing is said" },
+        ]}
+        onChange={(passWhen) => set({ passWhen })}
+      />
     );
   }
   if (draft.returnType === "categorical") {
@@ -196,34 +191,5 @@ function RunsOn({ draft, fault, set }: PartProps) {
         />
       </div>
     </div>
-  );
-}
-
-type TextFieldProps = {
-  readonly label: string;
-  readonly hint?: string;
-  readonly placeholder?: string;
-  readonly type?: "text" | "number";
-  readonly error?: string | undefined;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-};
-
-function TextField(props: TextFieldProps) {
-  const { label, hint, placeholder, type = "text", error, value, onChange } = props;
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {({ isInvalid, ...ids }) => (
-        <Input
-          {...ids}
-          isInvalid={isInvalid}
-          type={type}
-          step="any"
-          placeholder={placeholder}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
   );
 }

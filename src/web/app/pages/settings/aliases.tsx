@@ -5,7 +5,8 @@ import { useState } from "react";
 import { type ModelAlias, ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
 import { useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
-import { Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Input } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { modelMethods } from "./provider-form.tsx";
@@ -106,13 +107,7 @@ function AliasForm({ scope, before, onClose }: AliasFormProps) {
         </>
       }
     >
-      {before ? null : (
-        <Field label="Name">
-          {(ids) => (
-            <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />
-          )}
-        </Field>
-      )}
+      {before ? null : <TextField label="Name" value={name} onChange={setName} />}
       <Targets targets={targets} onChange={setTargets} />
       {put.error ? <ErrorState error={put.error} isInline /> : null}
     </Dialog>

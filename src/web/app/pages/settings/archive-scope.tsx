@@ -3,7 +3,8 @@
 import { useState } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { Button } from "../../design/button.tsx";
-import { Checkbox, Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Checkbox } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useArchive } from "./scope-changes.ts";
@@ -56,11 +57,7 @@ export function ArchiveScope({ scope, name, onClose, onArchived }: ArchiveScopeP
           onChange={setWithChildren}
         />
       )}
-      <Field label={`Type “${name}” to confirm`}>
-        {(ids) => (
-          <Input {...ids} value={typed} onChange={(event) => setTyped(event.target.value)} />
-        )}
-      </Field>
+      <TextField label={`Type “${name}” to confirm`} value={typed} onChange={setTyped} />
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );

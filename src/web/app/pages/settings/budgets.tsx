@@ -7,7 +7,8 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { formatCost, formatExactCount, formatTime } from "../../design/format.ts";
-import { Field, Input, Select, Switch } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
+import { Switch } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.tsx";
 import { toMs } from "./scope.ts";
@@ -165,16 +166,13 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
         </>
       }
     >
-      <Field label="Amount" hint="US dollars.">
-        {(ids) => (
-          <Input
-            {...ids}
-            inputMode="decimal"
-            value={amount}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Amount"
+        hint="US dollars."
+        inputMode="decimal"
+        value={amount}
+        onChange={setAmount}
+      />
       {before ? null : <NewBudgetFields {...{ period, setPeriod, keyId, setKeyId }} />}
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
@@ -191,24 +189,21 @@ type NewBudgetFieldsProps = {
 function NewBudgetFields({ period, setPeriod, keyId, setKeyId }: NewBudgetFieldsProps) {
   return (
     <>
-      <Field label="For each">
-        {({ id }) => (
-          <Select
-            id={id}
-            value={period}
-            options={[
-              { value: "MONTH", label: "month" },
-              { value: "DAY", label: "day" },
-            ]}
-            onChange={setPeriod}
-          />
-        )}
-      </Field>
-      <Field label="Key" hint="Id of a key, whose calls alone count; empty: all calls.">
-        {(ids) => (
-          <Input {...ids} value={keyId} onChange={(event) => setKeyId(event.target.value)} />
-        )}
-      </Field>
+      <SelectField
+        label="For each"
+        value={period}
+        options={[
+          { value: "MONTH", label: "month" },
+          { value: "DAY", label: "day" },
+        ]}
+        onChange={setPeriod}
+      />
+      <TextField
+        label="Key"
+        hint="Id of a key, whose calls alone count; empty: all calls."
+        value={keyId}
+        onChange={setKeyId}
+      />
     </>
   );
 }

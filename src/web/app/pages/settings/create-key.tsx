@@ -5,7 +5,7 @@ import { useState } from "react";
 import type { CreatedApiKey } from "../../../../../gen/waggle/v1/api_key_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { Copy } from "../../design/values.tsx";
@@ -66,9 +66,7 @@ function CreateForm({ kind, scope, onClose, onCreated }: CreateFormProps) {
         </>
       }
     >
-      <Field label="Name" hint="Says where the key is used.">
-        {(ids) => <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />}
-      </Field>
+      <TextField label="Name" hint="Says where the key is used." value={name} onChange={setName} />
       {kind.isFineGrained ? (
         <>
           <PermissionsPicker
@@ -77,17 +75,14 @@ function CreateForm({ kind, scope, onClose, onCreated }: CreateFormProps) {
             onChange={setPermissions}
             orgId={scope.level === "org" ? scope.id : undefined}
           />
-          <Field label="Ends on" hint="The end of this day, in UTC.">
-            {(ids) => (
-              <Input
-                {...ids}
-                type="date"
-                min={isoDay(Date.now())}
-                value={day}
-                onChange={(event) => setDay(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Ends on"
+            hint="The end of this day, in UTC."
+            type="date"
+            min={isoDay(Date.now())}
+            value={day}
+            onChange={setDay}
+          />
         </>
       ) : null}
       {create.error ? <ErrorState error={create.error} isInline /> : null}

@@ -4,7 +4,8 @@ import { Archive, Plus } from "lucide-react";
 import { useState } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { Button } from "../../design/button.tsx";
-import { Field, Input, TextArea } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Field, TextArea } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
@@ -68,9 +69,7 @@ function NameForm({ scope, data }: NameFormProps) {
         rename({ name: name.trim(), ...(hasDescription && { description }) });
       }}
     >
-      <Field label="Name">
-        {(ids) => <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />}
-      </Field>
+      <TextField label="Name" value={name} onChange={setName} />
       {hasDescription ? (
         <Field label="Description">
           {(ids) => (
@@ -128,18 +127,14 @@ export function CreateScope({ parent, onClose }: CreateScopeProps) {
         </>
       }
     >
-      <Field label="Name">
-        {(ids) => (
-          <Input
-            {...ids}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && name.trim() !== "") submit();
-            }}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && name.trim() !== "") submit();
+        }}
+      />
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );

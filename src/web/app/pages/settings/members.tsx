@@ -5,7 +5,8 @@ import { useState } from "react";
 import { type Member, MemberService, type Role } from "../../../../../gen/waggle/v1/member_pb.js";
 import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { Field, Input, Select } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
+import { Select } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog, Drawer } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
@@ -174,26 +175,13 @@ function AddMember({ scope, roles, onClose }: AddMemberProps) {
         </>
       }
     >
-      <Field label="E-mail">
-        {(ids) => (
-          <Input
-            {...ids}
-            type="email"
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label="Role">
-        {({ id }) => (
-          <Select
-            id={id}
-            value={chosen}
-            options={roles.map(({ name, title }) => ({ value: name, label: title }))}
-            onChange={setRole}
-          />
-        )}
-      </Field>
+      <TextField label="E-mail" type="email" value={email} onChange={setEmail} />
+      <SelectField
+        label="Role"
+        value={chosen}
+        options={roles.map(({ name, title }) => ({ value: name, label: title }))}
+        onChange={setRole}
+      />
       {add.error ? <ErrorState error={add.error} isInline /> : null}
     </Dialog>
   );

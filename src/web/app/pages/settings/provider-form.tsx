@@ -9,7 +9,7 @@ import {
 } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { Field, Input, Select } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { connectionScope, type ScopeRef } from "./scope.ts";
@@ -109,29 +109,23 @@ export function ProviderForm({ scope, before, onClose }: ProviderFormProps) {
       }
     >
       {before ? null : (
-        <Field label="Provider">
-          {({ id }) => (
-            <Select
-              id={id}
-              value={provider}
-              options={Object.entries(providerNames).map(([value, label]) => ({ value, label }))}
-              onChange={setProvider}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Provider"
+          value={provider}
+          options={Object.entries(providerNames).map(([value, label]) => ({ value, label }))}
+          onChange={setProvider}
+        />
       )}
       {shown.map((name) => (
-        <Field key={name} label={fieldLabels[name]} hint={hintOf(name, provider, before)}>
-          {(ids) => (
-            <Input
-              {...ids}
-              type={secretFields.includes(name) ? "password" : "text"}
-              autoComplete={secretFields.includes(name) ? "new-password" : "off"}
-              value={typed[name] ?? ""}
-              onChange={(event) => setTyped({ ...typed, [name]: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          key={name}
+          label={fieldLabels[name]}
+          hint={hintOf(name, provider, before)}
+          type={secretFields.includes(name) ? "password" : "text"}
+          autoComplete={secretFields.includes(name) ? "new-password" : "off"}
+          value={typed[name] ?? ""}
+          onChange={(text) => setTyped({ ...typed, [name]: text })}
+        />
       ))}
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>

@@ -6,7 +6,7 @@ import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { formatTime } from "../../design/format.ts";
-import { Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Count, Time } from "../../design/values.tsx";
@@ -48,16 +48,13 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
           ? "This project keeps its sessions for ever."
           : `This project keeps its sessions for ${days} ${days === 1 ? "day" : "days"}.`}
       </p>
-      <Field label="Days" hint="1 to 3,650. Older sessions are deleted within a day, for good.">
-        {(ids) => (
-          <Input
-            {...ids}
-            inputMode="numeric"
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Days"
+        hint="1 to 3,650. Older sessions are deleted within a day, for good."
+        inputMode="numeric"
+        value={typed}
+        onChange={setTyped}
+      />
       {end.error ? <ErrorState error={end.error} isInline /> : null}
       <div className="settings-acts">
         <Button

@@ -13,7 +13,7 @@ import { type ReactNode, useState } from "react";
 import { OrganizationService } from "../../../../../gen/waggle/v1/organization_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
-import { Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { useSignIn } from "../../session/sign-in-state.ts";
@@ -156,9 +156,7 @@ function CreateOrganization({ onClose }: { readonly onClose: () => void }) {
         </>
       }
     >
-      <Field label="Name">
-        {(ids) => <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />}
-      </Field>
+      <TextField label="Name" value={name} onChange={setName} />
       {create.error ? <ErrorState error={create.error} isInline /> : null}
     </Dialog>
   );

@@ -1,0 +1,40 @@
+// TextField and SelectField: a control with its label, hint and error in one element.
+
+import {
+  Field,
+  type FieldProps,
+  Input,
+  type InputProps,
+  Select,
+  type SelectProps,
+} from "./input.tsx";
+
+type Labelled = Omit<FieldProps, "children">;
+
+export type TextFieldProps = Labelled &
+  Omit<InputProps, "id" | "isInvalid" | "onChange" | "value"> & {
+    readonly value: string;
+    readonly onChange: (text: string) => void;
+  };
+
+/** One line of text, or a number. */
+export function TextField({ label, hint, error, onChange, ...rest }: TextFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(ids) => (
+        <Input {...rest} {...ids} step="any" onChange={(event) => onChange(event.target.value)} />
+      )}
+    </Field>
+  );
+}
+
+export type SelectFieldProps = Labelled & Omit<SelectProps, "id">;
+
+/** One of some known values. */
+export function SelectField({ label, hint, error, ...rest }: SelectFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {({ isInvalid, ...ids }) => <Select {...rest} {...ids} aria-invalid={isInvalid} />}
+    </Field>
+  );
+}
