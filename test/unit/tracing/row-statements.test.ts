@@ -2,7 +2,11 @@
 
 import { describe, expect, test } from "vitest";
 import { createPacer } from "../../../src/base/pacer.ts";
-import { type Row, toStatements } from "../../../src/tracing/events/row-statements.ts";
+import {
+  type Row,
+  toOneStatement,
+  toStatements,
+} from "../../../src/tracing/events/row-statements.ts";
 
 function aRow(event_id: string, length = 0): Row {
   return { project_id: "p", event_id, inputs: { text: "x".repeat(length) } };
@@ -67,5 +71,25 @@ describe("statements", () => {
     expect(statements.map(({ ids }) => ids)).toEqual([["a", "c"]]);
     expect(tooLong).toEqual(["b", "d"]);
     expect(none).toEqual({ statements: [], tooLong: ["b"] });
+  });
+});
+
+describe("toOneStatement", () => {
+  test("writes cells as one JSON text, escaped for Postgres", async () => {
+    const rows = [
+      ["p", "a", null, { text: "x\0" }],
+      ["p", "\ud800", 1.5, {}],
+    ];
+
+    expect(await toOneStatement(rows, createPacer())).toBe(
+      '[["p","a",null,{"text":"x\uE0000000"}],["p","\uE000d800",1.5,{}]]',
+    );
+  });
+
+  test.each([
+    { name: "many rows", rows: Array.from({ length: 2_001 }, () => ["p", "a"]) },
+    { name: "long rows", rows: [["p", "x".repeat(16_000_000)]] },
+  ])("returns undefined for $name", async ({ rows }) => {
+    expect(await toOneStatement(rows, createPacer())).toBeUndefined();
   });
 });
