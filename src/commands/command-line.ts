@@ -1,19 +1,22 @@
 // The command line: waggle start | start-once | serve | worker | migrate | doctor | keys |
-// members | sign-in-link | audit | provider-credentials | prices | import | mcp. Each command is
-// one file in commands/.
+// members | sign-in-link | audit | provider-credentials | prices | import | events | datasets |
+// runs | mcp. Each command is one file in commands/.
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
 import { runAudit } from "./audit.ts";
 import { print } from "./command.ts";
 import type { Command } from "./command.ts";
+import { runDatasets } from "./datasets.ts";
 import { runDoctor } from "./doctor.ts";
+import { runEvents } from "./events.ts";
 import { runImport } from "./import.ts";
 import { runKeys } from "./keys.ts";
 import { runMembers } from "./members.ts";
 import { runMigrate } from "./migrate.ts";
 import { runPrices } from "./prices.ts";
 import { runProviderCredentials } from "./provider-credentials.ts";
+import { runRuns } from "./runs.ts";
 import { runServe } from "./serve.ts";
 import { runSignInLink } from "./sign-in-link.ts";
 import { runStart } from "./start.ts";
@@ -41,6 +44,9 @@ const commands: Readonly<Record<string, Command>> = {
     summary: "move exports of langfuse, phoenix, langsmith or otlp into a project",
     run: runImport,
   },
+  events: { summary: "search, export or follow events of a running service", run: runEvents },
+  datasets: { summary: "list, export or import datasets of a running service", run: runDatasets },
+  runs: { summary: "list, read or compare experiment runs of a running service", run: runRuns },
   mcp: {
     summary: "tools for an agent that reads traces (MCP on standard input)",
     // Its library is of no use to the others.
@@ -60,10 +66,12 @@ const flagOptions = {
   "dry-run": { type: "boolean" },
   email: { type: "string" },
   "expires-in-days": { type: "string" },
+  fields: { type: "string" },
   format: { type: "string" },
   from: { type: "string" },
   "key-file": { type: "string" },
   kind: { type: "string" },
+  limit: { type: "string" },
   name: { type: "string" },
   org: { type: "string" },
   permissions: { type: "string" },

@@ -1,5 +1,7 @@
 // Input of every command, and its output on the terminal.
 
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { Config, Flags } from "../config.ts";
 
 export type CommandContext = {
@@ -27,6 +29,11 @@ for (const stream of [process.stdout, process.stderr]) {
 /** Writes a line to standard output. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** Writes an answer's bytes to standard output as they come; fails if the answer breaks off. */
+export async function printBody({ body }: Response): Promise<void> {
+  if (body) await pipeline(Readable.fromWeb(body), process.stdout, { end: false });
 }
 
 /** Writes rows in columns; the first row contains the titles. */

@@ -5,20 +5,19 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { packageVersion } from "../base/package-version.ts";
 import type { CommandContext } from "./command.ts";
-import { createService, type Service } from "./mcp/service.ts";
 import { tools } from "./mcp/tools.ts";
 import { readCallOptions } from "./service-call.ts";
+import { createServiceClient, type ServiceClient } from "./service-client.ts";
 
 /** Runs until the agent closes standard input. */
 export async function runMcp({ config, flags }: CommandContext): Promise<number> {
-  const { url, key } = await readCallOptions(config, flags);
-  const service = createService(url, key);
+  const service = createServiceClient(await readCallOptions(config, flags));
   serveStdio(() => createServer(service));
   await new Promise<void>((resolve) => process.stdin.once("close", resolve).once("end", resolve));
   return 0;
 }
 
-function createServer(service: Service): McpServer {
+function createServer(service: ServiceClient): McpServer {
   const server = new McpServer(
     { name: "waggle", version: packageVersion() },
     { capabilities: { tools: {} } },

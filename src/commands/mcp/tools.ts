@@ -1,7 +1,7 @@
 // The tools of `waggle mcp`: each is one call of the public API, so it can do what its key may.
 
 import { z } from "zod";
-import type { ServiceCall } from "./service.ts";
+import type { ServiceCall } from "../service-client.ts";
 
 export type Tool = {
   readonly name: string;

@@ -1,0 +1,58 @@
+// `waggle datasets list | export | import`: moves the files of datasets of a running service.
+
+import { createReadStream } from "node:fs";
+import { extname } from "node:path";
+import { Readable } from "node:stream";
+import { OperatorError } from "../base/operator-error.ts";
+import type { CommandContext } from "./command.ts";
+import { print, printBody } from "./command.ts";
+import { readCallOptions, textFlag } from "./service-call.ts";
+import { createServiceClient, type ServiceClient } from "./service-client.ts";
+
+const usage = `usage:
+  waggle datasets list
+  waggle datasets export DATASET_ID [--format jsonl|csv|parquet] > FILE
+  waggle datasets import DATASET_ID FILE
+      The ending of FILE says its format. --url, and --key-file or WAGGLE_API_KEY, say where and
+      with which key.`;
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  jsonl: "application/x-ndjson",
+  csv: "text/csv",
+  parquet: "application/vnd.apache.parquet",
+};
+
+/** Runs the command; the exit code is 0 unless the service refuses. */
+export async function runDatasets({ config, flags, operands }: CommandContext): Promise<number> {
+  const [name, id, file, ...others] = operands;
+  const open = async () => createServiceClient(await readCallOptions(config, flags));
+  if (name === "list" && id === undefined) {
+    print(await (await open()).read({ method: "GET", path: "/v1/datasets" }));
+  } else if (name === "export" && id !== undefined && file === undefined) {
+    await exportDataset(await open(), id, textFlag(flags, "format") ?? "jsonl");
+  } else if (name === "import" && file !== undefined && others.length === 0) {
+    await importDataset(await open(), id ?? "", file);
+  } else {
+    throw new OperatorError(usage);
+  }
+  return 0;
+}
+
+async function exportDataset(client: ServiceClient, id: string, format: string): Promise<void> {
+  const path = `/v1/datasets/${encodeURIComponent(id)}/export`;
+  const headers = { accept: mediaTypeOf(format) };
+  await printBody(await client.open({ method: "GET", path, headers, timeoutMs: 0 }));
+}
+
+async function importDataset(client: ServiceClient, id: string, file: string): Promise<void> {
+  const path = `/v1/datasets/${encodeURIComponent(id)}/import`;
+  const headers = { "content-type": mediaTypeOf(extname(file).slice(1)) };
+  const body = Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>;
+  print(await client.read({ method: "POST", path, headers, body, timeoutMs: 0 }));
+}
+
+function mediaTypeOf(format: string): string {
+  const type = Object.hasOwn(mediaTypes, format) ? mediaTypes[format] : undefined;
+  if (type === undefined) throw new OperatorError(`"${format}" is not jsonl, csv or parquet`);
+  return type;
+}

@@ -1,0 +1,71 @@
+// Calls of a running service for commands, each made once: what fails is said in the service's own
+// words.
+
+import { isJsonObject, type JsonObject, tryParseJson } from "../base/json.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import { messageOf } from "./import/client.ts";
+import type { CallOptions } from "./service-call.ts";
+
+/** What one call asks for. */
+export type ServiceCall = {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** Query parameters; absent values are left out, a list is repeated. */
+  readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
+  /** JSON, or the bytes of a file. */
+  readonly body?: object | ReadableStream<Uint8Array>;
+  /** Media types other than JSON. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Maximum time of the whole call; default one minute, 0 is no limit. */
+  readonly timeoutMs?: number;
+};
+
+export type ServiceClient = {
+  /** Returns a successful response. Throws OperatorError for any other. */
+  open(call: ServiceCall): Promise<Response>;
+  /** Returns the answer's text. */
+  read(call: ServiceCall): Promise<string>;
+};
+
+const timeoutMsDefault = 60_000;
+
+export function createServiceClient({ url, key }: CallOptions): ServiceClient {
+  async function open(call: ServiceCall): Promise<Response> {
+    const { method, path, query = {}, body, headers, timeoutMs = timeoutMsDefault } = call;
+    const target = new URL(path, url);
+    for (const [name, value] of Object.entries(query)) {
+      for (const one of [value ?? []].flat()) target.searchParams.append(name, String(one));
+    }
+    const response = await fetch(target, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        ...headers,
+      },
+      ...toBody(body),
+      ...(timeoutMs > 0 && { signal: AbortSignal.timeout(timeoutMs) }),
+    }).catch((cause: unknown) => {
+      throw new OperatorError(`${url} cannot be reached: ${reasonOf(cause)}`, { cause });
+    });
+    if (response.ok) return response;
+    const value = tryParseJson(await response.text());
+    const answer: JsonObject = isJsonObject(value) ? value : {};
+    throw new OperatorError(`${method} ${path}: ${response.status}: ${messageOf(answer)}`);
+  }
+  return {
+    open,
+    read: async (call) => (await open(call)).text(),
+  };
+}
+
+function toBody(body: ServiceCall["body"]): RequestInit {
+  if (body === undefined) return {};
+  if (body instanceof ReadableStream) return { body, duplex: "half" };
+  return { body: JSON.stringify(body) };
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? cause.message : message;
+}

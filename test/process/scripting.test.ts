@@ -1,0 +1,126 @@
+// `waggle events`, `datasets` and `runs` against the real service, as a script uses them.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { patience } from "../support/patience.ts";
+import { run } from "../support/process.ts";
+import { startService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let folder: string;
+
+beforeAll(async () => {
+  service = await startService();
+  folder = await mkdtemp(join(tmpdir(), "waggle-scripting-"));
+  await writeFile(join(folder, "key"), service.projectKey);
+  await post("/events/batch", {
+    events: Array.from({ length: 30 }, (_, index) => event(`e${index}`, index % 3)),
+  });
+});
+afterAll(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function event(event_id: string, attempt: number) {
+  const common = { event_type: "tool", event_name: "lookup", session_id: "s", source: "test" };
+  return { ...common, event_id, inputs: {}, metadata: { attempt } };
+}
+
+async function post(path: string, body: unknown): Promise<Record<string, unknown>> {
+  const response = await fetch(service.url + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.projectKey}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(body),
+  });
+  expect(response.ok).toBe(true);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+const runIt = (...words: readonly string[]) =>
+  run(...words, "--url", service.url, "--key-file", join(folder, "key"));
+
+async function runToEnd(...words: readonly string[]) {
+  const { code, output } = await runIt(...words).ended();
+  const lines = output.trim().split("\n");
+  return { code, output, lines };
+}
+
+describe("waggle events", () => {
+  test("search prints a page and how many match in all", async () => {
+    const got = await runToEnd("events", "search", "metadata.attempt is 1", "--limit", "4");
+
+    expect(got.code).toBe(0);
+    expect(got.lines).toHaveLength(5);
+    expect(got.output).toContain("4 of 10 events");
+  });
+
+  test("export prints every event, and a last line with the count", async () => {
+    const got = await runToEnd("events", "export", "--fields", "event_name");
+
+    expect(got.code).toBe(0);
+    expect(got.lines.filter((line) => line.includes('"lookup"'))).toHaveLength(30);
+    expect(got.lines.at(-1)).toContain('"count":31');
+  });
+
+  test("tail prints what is stored while it runs, once, until it is stopped", async () => {
+    const process = runIt("events", "tail", "metadata.attempt is 7");
+    let sent = 0;
+    // The command is ready when it prints the first of them.
+    await vi.waitFor(async () => {
+      await post("/events", { event: event(`t${sent++}`, 7) });
+      expect(process.output()).toContain('"t');
+    }, patience);
+    process.kill("SIGTERM");
+
+    const { output } = await process.ended();
+
+    const ids = Array.from(output.matchAll(/"event_id":"(t\d+)"/g), ([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("says what is wrong with a filter, an act or an address", async () => {
+    const filter = await runToEnd("events", "search", "metadata.attempt near 1");
+    const act = await runToEnd("events", "delete");
+    const field = await runToEnd("events", "search", "nothing.such is 1");
+
+    expect([filter.code, act.code, field.code]).toEqual([1, 1, 1]);
+    expect(filter.output).toContain("no filter: metadata.attempt near 1");
+    expect(act.output).toContain("usage:");
+    expect(field.output).toContain("POST /v1/events/search: 400: ");
+  });
+});
+
+test("waggle datasets imports, lists and exports", async () => {
+  const { result } = (await post("/v1/datasets", { name: "questions" })) as {
+    result: { insertedId: string };
+  };
+  const file = join(folder, "rows.csv");
+  await writeFile(file, 'inputs\n"{""q"": 1}"\n"{""q"": 2}"\n');
+
+  const imported = await runToEnd("datasets", "import", result.insertedId, file);
+  const listed = await runToEnd("datasets", "list");
+  const exported = await runToEnd("datasets", "export", result.insertedId);
+
+  expect(imported).toMatchObject({ code: 0 });
+  expect([listed.code, exported.code]).toEqual([0, 0]);
+  expect(listed.output).toContain("questions");
+  expect(exported.output).toContain('"count":2');
+});
+
+test("waggle runs lists, reads and compares", async () => {
+  const runs = await Promise.all(["old", "new"].map((name) => post("/v1/runs", { name })));
+  const [before = "", now = ""] = runs.map(({ run_id }) => String(run_id));
+
+  const listed = await runToEnd("runs", "list");
+  const result = await runToEnd("runs", "result", now);
+  const compared = await runToEnd("runs", "compare", now, before);
+
+  expect([listed.code, result.code, compared.code]).toEqual([0, 0, 0]);
+  expect(listed.output).toContain(now);
+});
