@@ -43,7 +43,7 @@ function Doc({ name }: { readonly name: string }) {
     else document.getElementById(id)?.scrollIntoView();
   }, [text]);
   return (
-    <article ref={place} className="reference-content doc" tabIndex={-1}>
+    <article ref={place} className="reference-content doc" tabIndex={0}>
       {error ? <ErrorState error={error} /> : null}
       {text === undefined && !error ? <Loading what="Loading the page" /> : null}
       {text === undefined ? null : <Markdown text={text} />}
