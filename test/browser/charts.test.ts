@@ -1,10 +1,30 @@
 // Charts, alerts and evaluators in a real browser.
 
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
+import { providersOf } from "../support/chats.ts";
+import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
 import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
+let receiver: Receiver;
+let standIn: StandIn;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  standIn = await startOpenAiStandIn();
+});
+
+afterAll(async () => {
+  await receiver.stop();
+  await standIn.stop();
+});
+
 const app = givenApp({
+  flags: () => ({
+    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
+    providers: providersOf(standIn),
+  }),
   prepare: ({ service }) =>
     seedSessions({ url: service.url, key: service.projectKey, sessions: 40 }),
 });
@@ -102,7 +122,122 @@ describe("the alerts", () => {
   });
 });
 
+describe("an alert", () => {
+  test("sends a test, is muted, paused and resumed", async () => {
+    const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url));
+    const { id } = (made as { data: { id: string } }).data;
+    const { page, faults, findings, picture } = await app.open(path(`alerts/${id}`));
+
+    await page.getByRole("button", { name: "Test" }).click();
+    await page.getByText("The target accepted the test notification").waitFor();
+    expect(receiver.received.at(-1)?.body).toContain("slow models");
+    receiver.answer(500);
+    await page.getByRole("button", { name: "Test" }).click();
+    await page.getByRole("dialog", { name: "The test did not arrive" }).getByText(/500/).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+    await page.getByRole("tab", { name: "Deliveries" }).click();
+    const deliveries = page.getByRole("grid", { name: "Deliveries" });
+    await deliveries.getByText("delivered", { exact: true }).waitFor();
+    await deliveries.getByText("failed", { exact: true }).waitFor();
+    await picture("alert-deliveries");
+    expect(await findings()).toEqual([]);
+
+    await page.keyboard.press("m");
+    await page.getByText("Muted: checks go on, nothing is sent.").waitFor();
+    await page.keyboard.press("p");
+    await page.getByText("Paused: it is not checked.").waitFor();
+    await page.getByRole("button", { name: "More acts" }).click();
+    await page.getByRole("menuitem", { name: /Resume/ }).click();
+    await page.getByText("Muted: checks go on, nothing is sent.").waitFor();
+    await page.keyboard.press("m");
+    await page.getByText("Muted: checks go on, nothing is sent.").waitFor({ state: "detached" });
+
+    const read = await app.call("GET", `/v1/alerts/${id}`);
+    expect(read).toMatchObject({ data: { is_active: true, is_muted: false } });
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("the evaluators", () => {
+  test("judge chosen events by a model before they are saved", async () => {
+    const { page, faults, findings, picture } = await app.open(path("evaluators/new"));
+    await page.getByText("Judge", { exact: true }).click();
+    await page.getByLabel("Name", { exact: true }).fill("kind");
+    await page.getByLabel("Provider").fill("openai");
+    await page.getByLabel("Model", { exact: true }).fill("gpt-4o-echo");
+    await page.locator(".cm-content").fill("Is {{outputs.content}} kind? [[4]]");
+    const trial = page.getByRole("region", { name: "Try it" });
+    const boxes = trial.getByRole("checkbox");
+    await boxes.first().waitFor();
+    for (const index of [1, 2]) await boxes.nth(index).uncheck();
+
+    await page.getByRole("button", { name: "Run on 1" }).click();
+
+    await trial.getByText("4", { exact: true }).waitFor();
+    await trial.getByText(/gpt-4o-echo/).waitFor();
+    expect(standIn.requests.at(-1)?.text).toContain("Is It left our warehouse this morning. kind?");
+    await picture("evaluator-judge");
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("show what a version changed, and restore the old one", async () => {
+    const made = await app.call("POST", "/v1/metrics", {
+      ...{ name: "long", type: "PYTHON", return_type: "boolean" },
+      criteria: "def evaluate(event):\n    return True\n",
+    });
+    const { metric_id: id } = made as { metric_id: string };
+    const criteria = "def evaluate(event):\n    return False\n";
+    await app.call("PUT", `/v1/metrics/${id}`, { criteria });
+    const { page, faults, findings } = await app.open(path(`evaluators/${id}?tab=versions`));
+    await page.getByRole("heading", { name: "What v2 changed in v1" }).waitFor();
+    await page.getByText("return False").waitFor();
+
+    await page.getByRole("list", { name: "Versions" }).getByRole("button", { name: /^v1/ }).click();
+    await page.getByRole("button", { name: "Restore as a new version" }).click();
+
+    await page.getByText("The definition of v1 runs now").waitFor();
+    await page
+      .getByRole("list", { name: "Versions" })
+      .getByRole("button", { name: /^v3/ })
+      .waitFor();
+    expect(await findings()).toEqual([]);
+    const { data } = (await app.call("GET", `/v1/metrics/${id}/versions`)) as {
+      data: { name: string; deployed: boolean; content: { criteria: string } }[];
+    };
+    expect(data.find(({ deployed }) => deployed)).toMatchObject({
+      name: "v3",
+      content: { criteria: expect.stringContaining("return True") as string },
+    });
+    expect(faults).toEqual([]);
+  });
+
+  test("say why they did not score an event", async () => {
+    const made = await app.call("POST", "/v1/metrics", {
+      ...{ name: "of_tools", type: "PYTHON", return_type: "boolean", enabled_in_prod: true },
+      criteria: "def evaluate(event):\n    return True\n",
+      filters: {
+        filterArray: [{ field: "event_type", operator: "is", value: "chain", type: "string" }],
+      },
+    });
+    const { metric_id: id } = made as { metric_id: string };
+    const { page, faults, findings } = await app.open(path(`evaluators/${id}?tab=why`));
+
+    await page.getByRole("list", { name: "Newest events" }).getByRole("button").first().click();
+
+    const explanation = page.getByRole("region", { name: "Explanation" });
+    await explanation
+      .getByText(/filter/i)
+      .first()
+      .waitFor();
+    await explanation
+      .getByText(/event_type/)
+      .first()
+      .waitFor();
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
   test.each(looks)("are tried before they are saved, $theme and $size", async (look) => {
     const { page, faults, findings, picture } = await app.open(path("evaluators/new"), look);
     await page.getByLabel("Name", { exact: true }).fill(`short_${look.theme}`);

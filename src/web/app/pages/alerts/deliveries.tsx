@@ -80,19 +80,21 @@ export function Deliveries({ alertId }: { readonly alertId: string }) {
   if (pages.error) return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
   if (!pages.data) return <Loading what="Loading deliveries" />;
   return (
-    <Table
-      label="Deliveries"
-      columns={columns}
-      rows={rows}
-      idOf={({ id }) => id}
-      toneOf={({ state }) => (state === "failed" ? "bad" : undefined)}
-      onMore={pages.hasNextPage ? readMore : undefined}
-      isLoadingMore={pages.isFetchingNextPage}
-      empty={
-        <EmptyState title="Nothing was sent yet">
-          Press Test above to see whether the target accepts notifications.
-        </EmptyState>
-      }
-    />
+    <div className="alert-history">
+      <Table
+        label="Deliveries"
+        columns={columns}
+        rows={rows}
+        idOf={({ id }) => id}
+        toneOf={({ state }) => (state === "failed" ? "bad" : undefined)}
+        onMore={pages.hasNextPage ? readMore : undefined}
+        isLoadingMore={pages.isFetchingNextPage}
+        empty={
+          <EmptyState title="Nothing was sent yet">
+            Press Test above to see whether the target accepts notifications.
+          </EmptyState>
+        }
+      />
+    </div>
   );
 }
