@@ -83,6 +83,30 @@ describe("datasets", () => {
     expect(faults).toEqual([]);
   });
 
+  test("are filled from a Parquet file, which has what was exported", async () => {
+    const { service } = app;
+    const headers = {
+      authorization: `Bearer ${service.projectKey}`,
+      accept: "application/vnd.apache.parquet",
+    };
+    const exported = await fetch(`${service.url}/v1/datasets/${datasetId}/export`, { headers });
+    const buffer = Buffer.from(await exported.arrayBuffer());
+    const made = (await app.call("POST", "/v1/datasets", { name: "Copied" })) as {
+      result: { insertedId: string };
+    };
+    const { page, faults } = await app.open(path(`/${made.result.insertedId}`));
+    await page.getByRole("button", { name: "Import a file" }).click();
+    const file = { name: "orders.parquet", mimeType: "", buffer };
+    await page.getByLabel("File", { exact: true }).setInputFiles(file);
+
+    await page.getByRole("button", { name: "Import file" }).click();
+
+    await page.getByText(/^[2-9]\d* added, 0 changed, 0 as they were/).waitFor();
+    await page.getByRole("button", { name: "Close", exact: true }).last().click();
+    await page.getByRole("row").filter({ hasText: "4711" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("take events that match, and are exported with them", async () => {
     const { page, faults, findings, picture } = await app.open(path(`/${datasetId}`));
     await page.getByRole("button", { name: "More" }).click();

@@ -5,13 +5,26 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { execPath } from "node:process";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { installPython, pythonOf, sayMissing } from "../clients/environment.ts";
+import { programTimeoutMs, runProgram } from "../clients/program.ts";
+import { providersOf } from "../support/chats.ts";
+import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { givenAProject } from "../support/project.ts";
 import { givenApp } from "./support/given-app.ts";
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "../..");
 
-const app = givenApp();
+let standIn: StandIn;
+
+beforeAll(async () => {
+  standIn = await startOpenAiStandIn();
+});
+
+afterAll(() => standIn.stop());
+
+const app = givenApp({ flags: () => ({ providers: providersOf(standIn) }) });
 
 describe("the first visit", () => {
   test.each([
@@ -79,4 +92,34 @@ describe("the first visit", () => {
     });
     expect(faults).toEqual([]);
   });
+
+  test.for([
+    { tab: "Python", requirements: "first_trace.txt", button: "Create ingestion key" },
+    { tab: "OpenAI client", requirements: "openai.txt", button: "Create project key" },
+  ])(
+    "turns to the trace that its program for $tab sends",
+    { timeout: programTimeoutMs },
+    async ({ tab, requirements, button }, { skip }) => {
+      const environment = await installPython(requirements);
+      sayMissing(`the first visit's program for ${tab}`, environment);
+      if (environment.missing !== undefined) return skip(environment.missing);
+      const { service } = app;
+      const { projectId } = await givenAProject(service.database);
+      const { page, faults } = await app.open(`/app/p/${projectId}/traces`);
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByRole("button", { name: button }).click();
+      await page.getByText("it is not shown again").waitFor();
+      const program = await page.getByRole("tabpanel").locator("pre").last().textContent();
+
+      const { code, stderr } = await runProgram({
+        command: pythonOf(environment.folder),
+        words: ["-c", program ?? ""],
+      });
+
+      expect(code, stderr).toBe(0);
+      await page.waitForURL(/\/traces\/[^/]+$/);
+      await page.getByRole("main").getByText("What do bees do").first().waitFor();
+      expect(faults).toEqual([]);
+    },
+  );
 });
