@@ -1,6 +1,6 @@
 // Every address of the app, in light and dark, wide and narrow: nothing that axe-core calls
-// serious, nothing that the browser complains of, nothing that scrolls sideways. The addresses come from the
-// app's own router, so that a new page without a row here fails.
+// serious, nothing that the browser complains of, nothing that scrolls sideways. The addresses come
+// from the app's own router, so that a new page without a row here fails.
 
 import { expect, test } from "vitest";
 import { anAlert, encryptionKeyFlag } from "../support/alerts.ts";
@@ -151,8 +151,8 @@ function fill(pattern: string): string {
 }
 
 /**
- * Opens another address as a link of the app does, without loading the app anew, and returns what is
- * wrong there.
+ * Opens another address as a link of the app does, without loading the app anew, and returns what
+ * is wrong there.
  */
 async function look({ page, findings }: OpenPage, href: string, shows: Visit["shows"]) {
   await page.evaluate(`__TSR_ROUTER__.history.push(${JSON.stringify(href)})`);
