@@ -473,4 +473,30 @@ describe("two runs", () => {
     expect(await project.ok(`GET /v1/runs/${older}/schema`)).toEqual(schema);
     expect(await project.ok("GET /v1/runs/schema")).toEqual(schema);
   });
+
+  test("have those of a range of time, bounds included", async () => {
+    const project = await givenAMetricProject(service);
+    const runId = await createRun(project, {});
+    const at = 1_760_000_000_000;
+    for (const [name, start_time] of [
+      ["early", at],
+      ["late", at + 1],
+    ] as const) {
+      const event = { event_type: "chain", event_name: name, source: "evaluation", inputs: {} };
+      const scored = { metrics: { [name]: 1 }, metadata: { run_id: runId }, start_time };
+      await project.ok("POST /events", { event: { ...event, ...scored } });
+    }
+    const namesIn = async (range: object) => {
+      const query = `dateRange=${encodeURIComponent(JSON.stringify(range))}`;
+      const { events } = await project.ok(`GET /v1/runs/${runId}/metrics?${query}`);
+      const { mappings } = await project.ok(`GET /v1/runs/${runId}/schema?${query}`);
+      const names = (events as { event_name: string }[]).map((event) => event.event_name);
+      expect(Object.keys(mappings as object).toSorted()).toEqual(names.toSorted());
+      return names;
+    };
+
+    expect(await namesIn({ $gte: at, $lte: at + 1 })).toEqual(["early", "late"]);
+    expect(await namesIn({ $gte: at + 1 })).toEqual(["late"]);
+    expect(await namesIn({ $lte: at })).toEqual(["early"]);
+  });
 });

@@ -1526,7 +1526,7 @@ export declare type ListRunMetricsRequest = Message<"waggle.v1.ListRunMetricsReq
   filters: Filter[];
 
   /**
-   * Accepted and ignored: a run's events are few enough to be listed whole.
+   * Bounds on the start time of the events, both included.
    * buf:lint:ignore FIELD_LOWER_SNAKE_CASE the published name
    *
    * @generated from field: waggle.v1.DateRange dateRange = 3;
@@ -1637,7 +1637,7 @@ export declare type GetRunSchemaRequest = Message<"waggle.v1.GetRunSchemaRequest
   runId: string;
 
   /**
-   * Accepted and ignored.
+   * Bounds on the start time of the events, both included.
    * buf:lint:ignore FIELD_LOWER_SNAKE_CASE the published name
    *
    * @generated from field: waggle.v1.DateRange dateRange = 2;

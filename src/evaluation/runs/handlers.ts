@@ -4,6 +4,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { OldRunService } from "../../../gen/waggle/compat/v0/run_pb.js";
+import type { DateRange } from "../../../gen/waggle/v1/filter_pb.js";
 import type { PassingRange as RangeMessage, RunService } from "../../../gen/waggle/v1/run_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
@@ -12,6 +13,7 @@ import { runPaced } from "../../base/paced.ts";
 import { toStruct } from "../../base/struct.ts";
 import { toEventMessage } from "../../tracing/events/event-message.ts";
 import { readingOf, toBounds } from "../../tracing/export/handlers.ts";
+import type { FilterInput } from "../../tracing/export/filter.ts";
 import { toFilterInput } from "../../tracing/export/filter-message.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { PassingRange } from "./passing.ts";
@@ -129,17 +131,18 @@ export function runHandlers({
         totalEvents: total,
       };
     },
-    async listRunMetrics({ runId, filters }, context) {
-      const asked = filters.map(toFilterInput);
+    async listRunMetrics({ runId, filters, dateRange }, context) {
+      const asked = [...filters.map(toFilterInput), ...toTimeFilters(dateRange)];
       const project = projectOf(context);
       const run = await runs.get(project, runId);
       const found = await results.events(project, run, asked, readingOf(context));
       const scored = found.filter(({ metrics }) => Object.keys(metrics).length > 0);
       return { events: scored.map(toScoredEvent), totalEvents: scored.length };
     },
-    async getRunSchema({ runId }, context) {
+    async getRunSchema({ runId, dateRange }, context) {
       const project = projectOf(context);
-      const schema = await schemaOf({ runs, results }, project, runId, readingOf(context));
+      const asked = { runId, filters: toTimeFilters(dateRange) };
+      const schema = await schemaOf({ runs, results }, project, asked, readingOf(context));
       return { ...schema, mappings: toStruct(schema.mappings) };
     },
   };
@@ -153,6 +156,22 @@ export function oldRunHandlers(runs: Runs): ServiceImpl<typeof OldRunService> {
       return { evaluations: listed.map((run) => toRunMessage(run, project.projectId)) };
     },
   };
+}
+
+/** A microsecond, the unit of stored times; filters exclude the bounds that ranges include. */
+const unitMs = 0.001;
+
+/** Returns the filters that the start of an event in a date range meets. */
+function toTimeFilters(dateRange: DateRange | undefined): FilterInput[] {
+  const { fromMs, toMs } = toBounds(dateRange);
+  const boundOf = (operator: string, timeMs: number | undefined): FilterInput[] =>
+    timeMs === undefined
+      ? []
+      : [{ field: "start_time", operator, value: timeMs, type: "datetime" }];
+  return [
+    ...fromMs.flatMap((from) => boundOf("after", from === undefined ? from : from - unitMs)),
+    ...toMs.flatMap((to) => boundOf("before", to === undefined ? to : to + unitMs)),
+  ];
 }
 
 type Fields = {

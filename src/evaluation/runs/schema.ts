@@ -4,6 +4,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
+import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { RunResults } from "./results.ts";
 import type { Run, Runs } from "./runs.ts";
 
@@ -15,11 +16,18 @@ export type RunSchema = {
   readonly mappings: JsonObject;
 };
 
-/** Returns the schema of a run, or of the newest runs of the project for an empty id. */
+export type SchemaRequest = {
+  /** Empty for the newest runs of the project. */
+  readonly runId: string;
+  /** Filters that the events must all match. */
+  readonly filters: readonly FilterInput[];
+};
+
+/** Returns the schema of the events of a run, or of the newest runs. */
 export async function schemaOf(
   { runs, results }: { readonly runs: Runs; readonly results: RunResults },
   project: ProjectScope,
-  runId: string,
+  { runId, filters }: SchemaRequest,
   reading: Reading,
 ): Promise<RunSchema> {
   const shown = runId === "" ? await newestRuns(runs, project) : [await runs.get(project, runId)];
@@ -28,7 +36,7 @@ export async function schemaOf(
     for (const { eventName, eventType, metrics } of await results.events(
       project,
       run,
-      [],
+      filters,
       reading,
     )) {
       for (const metric of Object.keys(metrics)) {

@@ -164,7 +164,7 @@ const eventsOfStep = 512;
 function tooMany(): ServiceError {
   const message =
     `the run has more than ${runEventsMax} sessions and events with scores, or more than ` +
-    `${answerBytesMax} bytes of scores; narrow it by filters, or read its events by ` +
+    `${answerBytesMax} bytes of scores; read its events by ` +
     "POST /v1/events/stream with a filter on metadata.run_id";
   return new ServiceError("ANSWER_TOO_LARGE", message);
 }
