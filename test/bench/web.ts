@@ -66,7 +66,7 @@ async function openSignedIn(browser: Browser, { folder, credentials }: BenchServ
   return page;
 }
 
-/** Loads the page with an empty cache; the bytes are those on the wire, as gzip. */
+/** Loads the page with an empty cache; the bytes are those of bodies on the wire, as gzip. */
 async function measureFirstLoad(page: Page, address: string): Promise<Rows> {
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
@@ -75,7 +75,7 @@ async function measureFirstLoad(page: Page, address: string): Promise<Rows> {
   const types = new Map<string, string>();
   let [scriptBytes, allBytes] = [0, 0];
   session.on("Network.responseReceived", ({ requestId, type }) => types.set(requestId, type));
-  session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+  session.on("Network.dataReceived", ({ requestId, encodedDataLength }) => {
     allBytes += encodedDataLength;
     if (types.get(requestId) === "Script") scriptBytes += encodedDataLength;
   });

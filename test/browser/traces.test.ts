@@ -202,6 +202,12 @@ describe("a list that is followed through a burst", () => {
       }, patience)
       .toBe(1);
 
+    await page.route("**/SearchEvents**", (route) => route.abort());
+    await page.getByText(/^Not live just now: /).waitFor();
+    await picture("traces-not-live");
+    await page.unroute("**/SearchEvents**");
+    await page.getByText("Live: new rows come in at the top.").waitFor();
+
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByText("Live: new rows come in at the top.").waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Live", pressed: false }).waitFor();
