@@ -1,11 +1,30 @@
 // What workflows do, as a person follows it in a real browser, on a real Temporal.
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
+import { providersOf } from "../support/chats.ts";
+import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
 import { givenADataplane, givenEvents, type TestDataplane } from "../support/workflows.ts";
 import { givenApp } from "./support/given-app.ts";
 import { givenWorker } from "./support/given-worker.ts";
 
-const flags = () => ({ "temporal-ui-url": "https://temporal.example.org" });
+let standIn: StandIn;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  standIn = await startOpenAiStandIn();
+  receiver = await startReceiver();
+});
+
+afterAll(async () => {
+  await standIn.stop();
+  await receiver.stop();
+});
+
+const flags = () => ({
+  ...{ "temporal-ui-url": "https://temporal.example.org", providers: providersOf(standIn) },
+  ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
+});
 const app = givenApp({ flags });
 givenWorker(app, flags);
 
@@ -73,4 +92,114 @@ describe("archivals", () => {
       expect([...own.faults, ...list.faults]).toEqual([]);
     },
   );
+});
+
+const path = (page: string): string => `/app/p/${app.service.projectId}/${page}`;
+
+const hourMs = 3_600_000;
+/** End of an hour that may be checked; tests that begin before the next hour keep to it. */
+const hourEnd = Math.floor((Date.now() - 60_000) / hourMs) * hourMs;
+
+/** Sends model calls of two seconds each, that many in the hour. */
+async function giveCalls(count: number): Promise<void> {
+  const events = Array.from({ length: count }, (_, index) => ({
+    event_id: `call-${index}`,
+    session_id: "calls",
+    ...{ event_type: "model", event_name: "answer", source: "production" },
+    ...{ inputs: { question: `Order ${index}?` }, outputs: { content: "On its way." } },
+    ...{ start_time: hourEnd - hourMs + index * 1_000, duration: 2_000 },
+  }));
+  await app.call("POST", "/events/batch", { events });
+}
+
+/** What a workflow does waits for the schedule of a minute, on a busy machine. */
+const workflowMs = 180_000;
+
+describe("what is done in the background", () => {
+  beforeAll(() => giveCalls(40));
+
+  test("a backfill scores the past, with its progress", { timeout: workflowMs }, async () => {
+    const { metric_id: id } = (await app.call("POST", "/v1/metrics", {
+      ...{ name: "quick", type: "PYTHON", return_type: "boolean" },
+      criteria: "def evaluate(event):\n    return True\n",
+      filters: { filterArray: [{ field: "event_type", operator: "is", value: "model" }] },
+    })) as { metric_id: string };
+    const { page, faults, findings, picture } = await app.open(
+      path(`evaluators/${id}?tab=backfills`),
+    );
+
+    await page.getByRole("button", { name: "Start backfill" }).click();
+
+    const row = page.getByRole("list", { name: "Backfills" }).getByRole("listitem");
+    await row.getByText("completed").waitFor({ timeout: workflowMs });
+    await row.getByText("40 scored, 0 failed, 0 skipped").waitFor();
+    await row.getByText("40 of 40 events").waitFor();
+    await picture("evaluator-backfill");
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("an alert has its checks, and what it sent", { timeout: workflowMs }, async () => {
+    const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url));
+    const { id } = (made as { data: { id: string } }).data;
+    // Due now, so that the schedule checks the hour that has ended.
+    await app.service.database.sql()`
+      update alerts set due_at = ${new Date(hourEnd)} where alert_id = ${id}`;
+    const { page, faults, findings, picture } = await app.open(path(`alerts/${id}`));
+
+    const checks = page.getByRole("grid", { name: "Checks" });
+    await checks.getByText("critical", { exact: true }).waitFor({ timeout: workflowMs });
+    await checks.getByText("40", { exact: true }).waitFor();
+    await picture("alert-checks");
+    expect(await findings()).toEqual([]);
+    await page.getByRole("tab", { name: "Deliveries" }).click();
+    const deliveries = page.getByRole("grid", { name: "Deliveries" });
+    await deliveries.getByText("delivered", { exact: true }).waitFor({ timeout: workflowMs });
+    await checks.or(deliveries).getByText("triggered").first().waitFor();
+    expect(receiver.received.at(-1)?.body).toContain("slow models");
+    expect(faults).toEqual([]);
+  });
+
+  test("a run is started, followed and cancelled", { timeout: workflowMs }, async () => {
+    const datapoints = 24;
+    const dataset = (await app.call("POST", "/v1/datasets", { name: "Orders" })) as {
+      result: { insertedId: string };
+    };
+    await app.call("POST", `/v1/datasets/${dataset.result.insertedId}/datapoints`, {
+      data: Array.from({ length: datapoints }, (_, index) => ({ question: `Order ${index}?` })),
+      mapping: { inputs: ["question"] },
+    });
+    await app.call("POST", "/v1/configurations", {
+      ...{ name: "asker", provider: "openai" },
+      parameters: {
+        ...{ call_type: "chat", model: "gpt-4o-slow-8000" },
+        template: [{ role: "user", content: "{{ question }}" }],
+      },
+    });
+    const { page, faults, findings, picture } = await app.open(path("experiments"));
+    const start = async (name: string, model: string): Promise<void> => {
+      await page.getByRole("button", { name: "Start run" }).first().click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill(name);
+      await dialog.getByLabel("Model").fill(model);
+      await dialog.getByRole("button", { name: "Start run" }).click();
+    };
+    const progress = page.getByRole("region", { name: "Progress" });
+
+    await start("too slow", "");
+    await progress.getByText(/\d+ done, 0 failed, \d+ left/).waitFor();
+    await picture("experiment-running");
+    expect(await findings()).toEqual([]);
+    await progress.getByRole("button", { name: "Cancel run" }).click();
+    await progress.getByText("cancelled", { exact: true }).waitFor({ timeout: workflowMs });
+    await progress.getByRole("button", { name: "Resume run" }).waitFor();
+
+    await page.goBack();
+    await start("quick", "openai/gpt-4o-echo");
+    await progress
+      .getByText(`${datapoints} done, 0 failed, 0 left`)
+      .waitFor({ timeout: workflowMs });
+    await progress.getByText("completed", { exact: true }).waitFor({ timeout: workflowMs });
+    expect(faults).toEqual([]);
+  });
 });
