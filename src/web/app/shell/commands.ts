@@ -3,7 +3,7 @@
 //
 //   useCommands([{ id: "traces.live", title: "Follow live", keys: "l", run: toggleLive }]);
 
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from "react";
 
 export type Command = {
   /** Unique: area and act, such as `traces.live`. */
@@ -46,7 +46,8 @@ export function useCommands(own: readonly Command[]): void {
   // What the palette shows of them; their functions change with each render and are read when
   // needed.
   const shown = own.map(({ id, title, keys }) => `${id} ${title} ${keys ?? ""}`).join("\n");
-  useEffect(() => {
+  // Before the page is drawn: a key that is pressed at once acts on what is seen.
+  useLayoutEffect(() => {
     source.current = own;
   });
   useEffect(() => {
