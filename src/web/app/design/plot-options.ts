@@ -27,6 +27,8 @@ export function stacked(series: readonly Values[]): (number | null)[][] {
 
 /** Width that a drag must have to be a brush and no click. */
 const brushPxMin = 4;
+/** Room beside the first and the last tick for half of a time or a date. */
+const labelPx = 20;
 const barShare = 0.82;
 const barPxMax = 40;
 
@@ -57,7 +59,7 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
     width: element.clientWidth,
     height: heightPx,
     legend: { show: false },
-    padding: isCompact ? [4, 0, 0, 0] : [8, 8, 0, 0],
+    padding: isCompact ? [4, labelPx, 0, labelPx] : [8, labelPx, 0, 0],
     cursor: {
       y: false,
       points: { show: props().kind === "line" },
