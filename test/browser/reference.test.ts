@@ -73,10 +73,12 @@ describe("the docs", () => {
     expect(faults).toEqual([]);
   });
 
-  test("say when there is no such page", async () => {
+  test("say when there is no such page, and lead to the app", async () => {
     const { page, faults } = await app.open("/reference/docs/nothing", { isSignedIn: false });
 
     await page.getByText('There is no page "nothing"').waitFor();
+    await page.getByRole("link", { name: "Open the app" }).click();
+    await page.getByRole("heading", { name: "Sign in to Waggle" }).waitFor();
 
     expect(faults).toEqual([]);
   });

@@ -3,6 +3,8 @@
 
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { Button } from "../../design/button.tsx";
+import { useSignIn } from "../../session/sign-in-state.ts";
 import { Page } from "../../shell/page.tsx";
 import { docGroups } from "./doc-pages.ts";
 import "./reference.css";
@@ -10,8 +12,14 @@ import "./reference.css";
 export type ReferenceLayoutProps = { readonly title: string; readonly children: ReactNode };
 
 export function ReferenceLayout({ title, children }: ReferenceLayoutProps) {
+  const isSignedIn = "me" in useSignIn();
+  const toApp = (
+    <Button asChild>
+      <Link to="/app">Open the app</Link>
+    </Button>
+  );
   return (
-    <Page title={title}>
+    <Page title={title} {...(!isSignedIn && { actions: toApp })}>
       <div className="reference">
         <nav className="reference-pages" aria-label="Reference and docs">
           <Link to="/reference" activeOptions={{ exact: true }}>
