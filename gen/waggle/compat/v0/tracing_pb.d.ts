@@ -71,6 +71,13 @@ export declare type TraceLog = Message<"waggle.compat.v0.TraceLog"> & {
   project?: string | undefined;
 
   /**
+   * Ignored, as project.
+   *
+   * @generated from field: optional string project_id = 2;
+   */
+  projectId?: string | undefined;
+
+  /**
    * Label of where the data comes from. Default `unknown`.
    *
    * @generated from field: optional string source = 3;
