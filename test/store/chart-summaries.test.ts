@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import type { Database } from "../../src/postgres/database.ts";
 import { type Charts, createCharts } from "../../src/tracing/charts/charts.ts";
 import { createEvents, type Events } from "../../src/tracing/events/events.ts";
 import { createEventMetrics } from "../../src/tracing/events/metrics.ts";
@@ -46,9 +47,9 @@ function event(id: string, hour: number, value: number) {
   };
 }
 
-async function sum(): Promise<number | null | undefined> {
+async function sum(hours = 10): Promise<number | null | undefined> {
   const { series } = await charts.query(projectId, {
-    ...{ kind: "scalar", startTimeMs: startMs, endTimeMs: startMs + 10 * hourMs },
+    ...{ kind: "scalar", startTimeMs: startMs, endTimeMs: startMs + hours * hourMs },
     filters: [{ field: "event_type", operator: "is", value: "tool" }],
     measures: [{ metric: "metadata.value", aggregation: "sum" }],
   });
@@ -66,6 +67,29 @@ test("a second chart adds summaries up and reads no event of the past hours", as
   await deleteUnmarked("e1");
 
   expect(await sum()).toBe(7);
+});
+
+test("a chart that is cut off keeps the hours that it has read", async () => {
+  const { database } = testDatabase;
+  let readsLeft = 1;
+  const cutOff: Database = {
+    ...database,
+    reader(options) {
+      const read = database.reader(options);
+      return async (statement) => {
+        if (readsLeft === 0) throw new Error("cut off");
+        readsLeft -= 1;
+        return read(statement);
+      };
+    },
+  };
+  charts = createCharts({ database: cutOff, fields: createFieldCatalogue({ database }) });
+  await events.create(projectId, event("far", 300, 8));
+  await expect(sum(400)).rejects.toThrow("cut off");
+  await deleteUnmarked("e1");
+  readsLeft = Infinity;
+
+  expect(await sum(400)).toBe(15);
 });
 
 test("a chart reads the events of a marked hour again, and of no other", async () => {

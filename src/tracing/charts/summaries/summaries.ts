@@ -68,9 +68,10 @@ export function createSummaries(): Summaries {
     return runLoad({ key, isLoaded, endsAtMs: asking.endsAtMs }, async () => {
       if (tooLarge.has(key)) return undefined;
       const book = find() ?? createBook();
-      const parts = await partsOf(asking, { plan, stretches, book, places, hold });
-      if (parts !== undefined) shelves.keep(projectId, plan.key, book);
-      if (find() === undefined) tooLarge.set(key, true);
+      const keep = (): void => shelves.keep(projectId, plan.key, book);
+      const parts = await partsOf(asking, { plan, stretches, book, places, hold, keep });
+      if (parts !== undefined) keep();
+      if (parts === undefined || find() === undefined) tooLarge.set(key, true);
       return parts && { parts, book, splits: book.splits };
     });
   }
@@ -113,14 +114,29 @@ type Planned = {
 
 type PartsQuestion = Planned & { readonly book: Book; readonly places: Places };
 
-/** Returns the summaries of stretches, and keeps those of hours; undefined if too large. */
+/** Hours that one statement reads for the first time, at most. */
+const portionHours = 168;
+
+/**
+ * Returns the summaries of stretches, and keeps those of hours; undefined if too large. Hours that
+ * the book lacks are read in portions, and `keep` is called after each: a chart that is cut off
+ * goes on there when it is asked for again.
+ */
 async function partsOf(
   asking: Asking,
-  question: PartsQuestion,
+  { keep, ...question }: PartsQuestion & { readonly keep: () => void },
 ): Promise<readonly Part[] | undefined> {
   const { book, stretches } = question;
-  const most = cellsMaxOf(asking.memory);
-  const missing = stretches.filter(({ hour }) => hour !== null && !book.hours.has(hour)).length;
+  const lacking = stretches.filter(({ hour }) => hour !== null && !book.hours.has(hour));
+  let most = cellsMaxOf(asking.memory);
+  while (lacking.length > portionHours) {
+    const portion = lacking.splice(0, portionHours);
+    const parts = await readParts(asking, { ...question, stretches: portion }, most);
+    if (parts === undefined) return undefined;
+    most -= book.lastCells;
+    keep();
+  }
+  const missing = lacking.length;
   const expected = missing > newHoursMax ? most : expectedCells(book.lastCells);
   const parts = await readParts(asking, question, Math.min(expected, most));
   // More hours changed than usually do.
