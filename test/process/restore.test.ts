@@ -63,16 +63,19 @@ async function backUp(source: string, target: string, sql: Sql): Promise<void> {
 /** Copies files that Postgres may delete meanwhile, without those that a backup leaves out. */
 async function copyFolder(source: string, target: string): Promise<void> {
   await mkdir(target, { mode: 0o700 });
-  for (const entry of await readdir(source, { withFileTypes: true })) {
+  for (const entry of await readdir(source, { withFileTypes: true }).catch(noneIfAbsent)) {
     const [from, to] = [join(source, entry.name), join(target, entry.name)];
     const isLog = source.endsWith("pg_wal") && entry.isFile();
     if (entry.isDirectory()) await copyFolder(from, to);
     else if (entry.isFile() && !isLog && !entry.name.startsWith("postmaster.")) {
-      await copyFile(from, to).catch((error: unknown) => {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      });
+      await copyFile(from, to).catch(noneIfAbsent);
     }
   }
+}
+
+function noneIfAbsent(error: unknown): [] {
+  if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+  throw error;
 }
 
 /** Waits until everything written so far is in the archive. */
