@@ -3,7 +3,8 @@
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile, cp } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { readReport, runProgram, type Command } from "./program.ts";
 
 export const projectFolder = join(import.meta.dirname, "../..");
@@ -106,20 +107,53 @@ async function install({ name, from, files, tool, steps }: Recipe): Promise<Envi
   const key = hash.digest("hex").slice(0, 16);
   const folder = join(projectFolder, "node_modules/.cache/clients", `${name}-${key}`);
   const mark = join(folder, "installed");
-  if (await readFile(mark).catch(() => undefined)) return { folder };
-
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  for (const file of files) await cp(join(source, file), join(folder, file));
-  for (const step of steps(folder)) {
-    const { code, stderr } = await runProgram(step);
-    if (code !== 0) {
-      const why = stderr.split("\n").find((line) => /error/i.test(line)) ?? stderr.slice(-200);
-      return { missing: `packages for ${name} cannot be installed here: ${why}` };
+  await mkdir(dirname(folder), { recursive: true });
+  return alone(`${folder}.lock`, async () => {
+    if ((await readFile(mark).catch(() => undefined)) !== undefined) return { folder };
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder);
+    for (const file of files) await cp(join(source, file), join(folder, file));
+    for (const step of steps(folder)) {
+      const { code, stderr } = await runProgram(step);
+      if (code !== 0) {
+        const why = stderr.split("\n").find((line) => /error/i.test(line)) ?? stderr.slice(-200);
+        return { missing: `packages for ${name} cannot be installed here: ${why}` };
+      }
     }
+    await writeFile(mark, "");
+    return { folder };
+  });
+}
+
+/** Runs work while no other test file, each a process, runs work under the same lock. */
+async function alone<T>(lock: string, work: () => Promise<T>): Promise<T> {
+  const take = () =>
+    writeFile(lock, String(process.pid), { flag: "wx" }).then(
+      () => true,
+      (error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+        return false;
+      },
+    );
+  while (!(await take())) {
+    const holder = Number(await readFile(lock, "utf8").catch(() => ""));
+    // The file is empty for a moment, and left by a run that was killed.
+    if (holder > 0 && !isRunning(holder)) await rm(lock, { force: true });
+    await delay(100);
   }
-  await writeFile(mark, "");
-  return { folder };
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Says why a file's tests are skipped, where a reader of the log will see it. */

@@ -67,7 +67,7 @@ async function copyFolder(source: string, target: string): Promise<void> {
     const [from, to] = [join(source, entry.name), join(target, entry.name)];
     const isLog = source.endsWith("pg_wal") && entry.isFile();
     if (entry.isDirectory()) await copyFolder(from, to);
-    else if (entry.isFile() && !isLog && !entry.name.startsWith("postmaster.")) {
+    else if (entry.isFile() && !isLog && !/^(postmaster|\.s\.PGSQL)\./.test(entry.name)) {
       await copyFile(from, to).catch(noneIfAbsent);
     }
   }

@@ -3,7 +3,7 @@
 //
 //   useCommands([{ id: "traces.live", title: "Follow live", keys: "l", run: toggleLive }]);
 
-import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from "react";
+import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 
 export type Command = {
   /** Unique: area and act, such as `traces.live`. */
@@ -50,7 +50,7 @@ export function useCommands(own: readonly Command[]): void {
   useLayoutEffect(() => {
     source.current = own;
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     sources.add(source);
     collect();
     return () => {
