@@ -33,7 +33,11 @@ export function print(line: string): void {
 
 /** Writes an answer's bytes to standard output as they come; fails if the answer breaks off. */
 export async function printBody({ body }: Response): Promise<void> {
-  if (body) await pipeline(Readable.fromWeb(body), process.stdout, { end: false });
+  if (!body) return;
+  await pipeline(Readable.fromWeb(body), process.stdout, { end: false }).catch((error: unknown) => {
+    // The reader has what it wanted (`waggle events export | head`).
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+  });
 }
 
 /** Writes rows in columns; the first row contains the titles. */

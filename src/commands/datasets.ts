@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import { extname } from "node:path";
 import { Readable } from "node:stream";
 import { OperatorError } from "../base/operator-error.ts";
+import { fileFormats } from "../evaluation/datasets/files/file-format.ts";
 import type { CommandContext } from "./command.ts";
 import { print, printBody } from "./command.ts";
 import { readCallOptions, textFlag } from "./service-call.ts";
@@ -15,12 +16,6 @@ const usage = `usage:
   waggle datasets import DATASET_ID FILE
       The ending of FILE says its format. --url, and --key-file or WAGGLE_API_KEY, say where and
       with which key.`;
-
-const mediaTypes: Readonly<Record<string, string>> = {
-  jsonl: "application/x-ndjson",
-  csv: "text/csv",
-  parquet: "application/vnd.apache.parquet",
-};
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
 export async function runDatasets({ config, flags, operands }: CommandContext): Promise<number> {
@@ -52,7 +47,7 @@ async function importDataset(client: ServiceClient, id: string, file: string): P
 }
 
 function mediaTypeOf(format: string): string {
-  const type = Object.hasOwn(mediaTypes, format) ? mediaTypes[format] : undefined;
-  if (type === undefined) throw new OperatorError(`"${format}" is not jsonl, csv or parquet`);
-  return type;
+  const found = Object.entries(fileFormats).find(([, name]) => name === format);
+  if (found === undefined) throw new OperatorError(`"${format}" is not jsonl, csv or parquet`);
+  return found[0];
 }

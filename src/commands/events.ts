@@ -1,7 +1,8 @@
 // `waggle events search | export | tail`: reads events of a running service as lines of JSON.
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { JsonValue } from "../base/json.ts";
+import { LRUCache } from "lru-cache";
+import { type JsonValue, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Flags } from "../config.ts";
 import type { CommandContext } from "./command.ts";
@@ -9,6 +10,7 @@ import { print, printBody } from "./command.ts";
 import { interruptibly } from "./interruption.ts";
 import { readCallOptions, textFlag } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
+import { filterOperators } from "../tracing/export/filter.ts";
 
 const usage = `usage:
   waggle events search [--from TIME] [--to TIME] [--fields A,B] [--limit N] [FILTER…]
@@ -18,20 +20,29 @@ const usage = `usage:
       greater than, less than, after or before. TIME is RFC 3339. --url, and --key-file or
       WAGGLE_API_KEY, say where and with which key.`;
 
-const operators = [
-  ...["is not", "is", "not contains", "contains", "not exists", "exists"],
-  ...["greater than", "less than", "after", "before"],
-];
+/** Longest first, since one may begin another. */
+const operators = filterOperators.toSorted((a, b) => b.length - a.length);
 
 type Filter = { readonly field: string; readonly operator: string; readonly value?: JsonValue };
 
 type Question = {
   readonly filters: readonly Filter[];
-  readonly dateRange?: { readonly $gte?: number; readonly $lte?: number };
-  readonly projections?: readonly string[];
+  readonly dateRange: { readonly $gte: number | undefined; readonly $lte: number | undefined };
+  readonly projections: readonly string[] | undefined;
 };
 
-type Page = { readonly events: readonly { readonly event_id: string }[]; readonly count: number };
+type PageRequest = Question & {
+  readonly limit: number;
+  readonly total?: "estimate";
+  readonly cursor?: string | undefined;
+};
+
+type Event = { readonly event_id: string };
+type Page = {
+  readonly events: readonly Event[];
+  readonly count: number;
+  readonly next_cursor?: string;
+};
 
 const acts: Readonly<Record<string, typeof search>> = { search, export: exportAll, tail };
 
@@ -48,7 +59,7 @@ export async function runEvents({ config, flags, operands }: CommandContext): Pr
 /** Prints the newest events that match, and on standard error how many there are in all. */
 async function search(client: ServiceClient, question: Question, flags: Flags): Promise<void> {
   const limit = Number(textFlag(flags, "limit") ?? 20);
-  const { events, count } = await readPage(client, question, limit);
+  const { events, count } = await readPage(client, { ...question, limit });
   for (const event of events) print(JSON.stringify(event));
   process.stderr.write(`${events.length} of ${count} events\n`);
 }
@@ -59,52 +70,65 @@ async function exportAll(client: ServiceClient, question: Question): Promise<voi
   await printBody(await client.open({ ...call, body: question }));
 }
 
-/** Prints events as they are stored, until it is stopped. */
+/** Prints events as they are stored, until it is stopped; those that start last are looked at. */
 async function tail(client: ServiceClient, question: Question): Promise<void> {
-  const seen = new Set<string>();
-  let isFirst = true;
+  const seen = new LRUCache<string, true>({ max: tailMemory });
   await interruptibly(async (signal) => {
+    const { events } = await readPage(client, { ...question, ...tailPage });
+    for (const { event_id } of events) seen.set(event_id, true);
     while (!signal.aborted) {
-      const { events } = await readPage(client, question, tailPage);
-      for (const event of events.toReversed()) {
-        if (!isFirst && !seen.has(event.event_id)) print(JSON.stringify(event));
-        seen.add(event.event_id);
-      }
-      for (const id of seen) if (seen.size > tailMemory) seen.delete(id);
-      isFirst = false;
       await delay(tailMs, undefined, { signal }).catch(() => undefined);
+      for (const event of await listUnseen(client, question, seen)) {
+        print(JSON.stringify(event));
+        seen.set(event.event_id, true);
+      }
     }
   });
 }
 
+/** Reads pages back to one that has a seen event; returns the unseen ones, oldest first. */
+async function listUnseen(
+  client: ServiceClient,
+  question: Question,
+  seen: LRUCache<string, true>,
+): Promise<readonly Event[]> {
+  const unseen: Event[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await readPage(client, { ...question, ...tailPage, cursor });
+    const isNew = page.events.filter(({ event_id }) => !seen.has(event_id));
+    unseen.push(...isNew);
+    cursor = isNew.length === page.events.length ? page.next_cursor : undefined;
+  } while (cursor !== undefined);
+  return unseen.toReversed();
+}
+
 const tailMs = 1_000;
-const tailPage = 200;
+const tailPage = { limit: 200, total: "estimate" } as const;
 /** Ids that `tail` remembers, so that no event comes twice. */
 const tailMemory = 10_000;
 
-async function readPage(client: ServiceClient, question: Question, limit: number): Promise<Page> {
-  const body = { ...question, limit };
+async function readPage(client: ServiceClient, body: PageRequest): Promise<Page> {
   const text = await client.read({ method: "POST", path: "/v1/events/search", body });
   return JSON.parse(text) as Page;
 }
 
 function toQuestion(filters: readonly string[], flags: Flags): Question {
-  const [from, to, fields] = ["from", "to", "fields"].map((name) => textFlag(flags, name));
-  const bounds = {
-    ...(from !== undefined && { $gte: toMs("from", from) }),
-    ...(to !== undefined && { $lte: toMs("to", to) }),
-  };
   return {
     filters: filters.map(parseFilter),
-    ...(from === undefined && to === undefined ? {} : { dateRange: bounds }),
-    ...(fields !== undefined && { projections: fields.split(",") }),
+    dateRange: { $gte: readTime(flags, "from"), $lte: readTime(flags, "to") },
+    projections: textFlag(flags, "fields")?.split(","),
   };
 }
 
-function toMs(name: string, text: string): number {
+/** Returns the Unix milliseconds of a flag; undefined without it. */
+function readTime(flags: Flags, name: string): number | undefined {
+  const text = textFlag(flags, name);
+  if (text === undefined) return undefined;
   const ms = Date.parse(text);
-  if (Number.isNaN(ms))
+  if (Number.isNaN(ms)) {
     throw new OperatorError(`--${name} must be a time such as 2026-11-01T00:00Z`);
+  }
   return ms;
 }
 
@@ -114,13 +138,7 @@ function parseFilter(text: string): Filter {
   const operator = operators.find((one) => rest === one || rest.startsWith(`${one} `));
   if (operator === undefined) throw new OperatorError(`no filter: ${text}\n${usage}`);
   const value = rest.slice(operator.length).trim();
-  return { field, operator, ...(value !== "" && { value: parseValue(value) }) };
-}
-
-function parseValue(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
+  if (value === "") return { field, operator };
+  const json = tryParseJson(value);
+  return { field, operator, value: json === undefined ? value : json };
 }

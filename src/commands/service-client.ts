@@ -3,7 +3,6 @@
 
 import { isJsonObject, type JsonObject, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
-import { messageOf } from "./import/client.ts";
 import type { CallOptions } from "./service-call.ts";
 
 /** What one call asks for. */
@@ -68,4 +67,12 @@ function toBody(body: ServiceCall["body"]): RequestInit {
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? cause.message : message;
+}
+
+/** Returns what an error's answer says. */
+export function messageOf(body: JsonObject): string {
+  const { error, message } = body;
+  const inner = isJsonObject(error) ? error["message"] : error;
+  for (const text of [inner, message]) if (typeof text === "string" && text !== "") return text;
+  return JSON.stringify(body).slice(0, 500);
 }

@@ -57,6 +57,19 @@ export function honeyhiveReport<T>(
   });
 }
 
+/** Runs a program of the folder `node` with the published npm client, and returns its report. */
+export function nodeReport<T>(
+  { folder }: { readonly folder: string },
+  program: string,
+  words: readonly string[],
+): Promise<T> {
+  return readReport<T>({
+    command: process.execPath,
+    words: [join(import.meta.dirname, "node", program), folder, ...words],
+    env: { HONEYHIVE_TELEMETRY: "false", TRACELOOP_TELEMETRY: "false" },
+  });
+}
+
 /** The npm packages of `node/package-lock.json`. */
 export function installNode(): Promise<Environment> {
   return install({

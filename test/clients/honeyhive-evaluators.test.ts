@@ -2,7 +2,6 @@
 // npm honeyhive 1.0.42, with evaluators of the client beside them and without.
 // Source: the published clients; docs/experiments.md.
 
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { newDataset } from "../support/dataset-files.ts";
 import { openTestClusters } from "../support/database.ts";
@@ -16,9 +15,10 @@ import {
   honeyhiveReport,
   installNode,
   installPython,
+  nodeReport,
   sayMissing,
 } from "./environment.ts";
-import { programTimeoutMs, readReport } from "./program.ts";
+import { programTimeoutMs } from "./program.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Runs = { readonly both: string; readonly server: string };
@@ -136,14 +136,9 @@ describe("npm honeyhive 1.0.42", () => {
     environment = await installNode();
     sayMissing("npm honeyhive 1.0.42 with evaluators", environment);
     if (environment.missing !== undefined || temporal?.missing !== undefined) return;
-    report = await readReport<NpmReport>({
-      command: process.execPath,
-      words: [
-        join(import.meta.dirname, "node/honeyhive-evaluate.mjs"),
-        ...[environment.folder, service.url, project.key, "demo", datasetId],
-      ],
-      env: { HONEYHIVE_TELEMETRY: "false", TRACELOOP_TELEMETRY: "false" },
-    });
+    report = await nodeReport<NpmReport>(environment, "honeyhive-evaluate.mjs", [
+      ...[service.url, project.key, "demo", datasetId],
+    ]);
   }, programTimeoutMs);
   beforeEach(({ skip }) => skipWithout(skip, environment));
 

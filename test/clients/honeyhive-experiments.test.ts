@@ -3,7 +3,6 @@
 // refuse answers that are not as they were published.
 // Source: the published clients; docs/experiments.md; docs/decisions.md, 27 and 39.4.
 
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
 import {
@@ -11,9 +10,10 @@ import {
   honeyhiveReport,
   installNode,
   installPython,
+  nodeReport,
   sayMissing,
 } from "./environment.ts";
-import { programTimeoutMs, readReport } from "./program.ts";
+import { programTimeoutMs } from "./program.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Result = {
@@ -150,17 +150,11 @@ describe("npm honeyhive 1.0.42", () => {
     environment = await installNode();
     sayMissing("npm honeyhive 1.0.42", environment);
     if (environment.missing !== undefined) return;
-    report = await readReport<Json>({
-      command: process.execPath,
-      words: [
-        join(import.meta.dirname, "node/honeyhive-experiments.mjs"),
-        environment.folder,
-        service.url,
-        service.projectKey,
-        service.projectName,
-      ],
-      env: { HONEYHIVE_TELEMETRY: "false", TRACELOOP_TELEMETRY: "false" },
-    });
+    report = await nodeReport<Json>(environment, "honeyhive-experiments.mjs", [
+      service.url,
+      service.projectKey,
+      service.projectName,
+    ]);
   }, programTimeoutMs);
   beforeEach(({ skip }) => {
     if (environment.missing !== undefined) skip(environment.missing);

@@ -2,12 +2,17 @@
 // clients refuse answers that are not as they were published.
 // Source: the published clients; docs/decisions.md, 22.1 and 23.
 
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
-import { honeyhiveReport, installNode, installPython, sayMissing } from "./environment.ts";
+import {
+  honeyhiveReport,
+  installNode,
+  installPython,
+  nodeReport,
+  sayMissing,
+} from "./environment.ts";
 import type { Environment } from "./environment.ts";
-import { programTimeoutMs, readReport } from "./program.ts";
+import { programTimeoutMs } from "./program.ts";
 
 type Refusal = { readonly statusCode: number; readonly body: string };
 type NodeReport = {
@@ -61,13 +66,11 @@ describe("npm honeyhive 1.0.42", () => {
     sayMissing("npm honeyhive 1.0.42", environment);
     if (environment.missing !== undefined) return;
     await makeByHand();
-    const program = join(import.meta.dirname, "node/honeyhive-metrics.mjs");
-    const words = [environment.folder, service.url, service.projectKey, service.projectName];
-    report = await readReport<NodeReport>({
-      command: process.execPath,
-      words: [program, ...words],
-      env: { HONEYHIVE_TELEMETRY: "false", TRACELOOP_TELEMETRY: "false" },
-    });
+    report = await nodeReport<NodeReport>(environment, "honeyhive-metrics.mjs", [
+      service.url,
+      service.projectKey,
+      service.projectName,
+    ]);
   }, programTimeoutMs);
   beforeEach(({ skip }) => {
     if (environment.missing !== undefined) skip(environment.missing);

@@ -1,11 +1,10 @@
 // Every public method of npm honeyhive 1.0.42 that reaches the server. Its client refuses answers
 // that are not as they were published. Source: the published client; docs/decisions.md, 44.4.
 
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
-import { type Environment, installNode, sayMissing } from "./environment.ts";
-import { programTimeoutMs, readReport } from "./program.ts";
+import { type Environment, installNode, nodeReport, sayMissing } from "./environment.ts";
+import { programTimeoutMs } from "./program.ts";
 
 type Report = {
   readonly faults: readonly string[];
@@ -27,17 +26,11 @@ beforeAll(async () => {
   environment = await installNode();
   sayMissing("npm honeyhive 1.0.42", environment);
   if (environment.missing !== undefined) return;
-  report = await readReport<Report>({
-    command: process.execPath,
-    words: [
-      join(import.meta.dirname, "node/honeyhive-methods.mjs"),
-      environment.folder,
-      service.url,
-      service.projectKey,
-      service.projectName,
-    ],
-    env: { HONEYHIVE_TELEMETRY: "false", TRACELOOP_TELEMETRY: "false" },
-  });
+  report = await nodeReport<Report>(environment, "honeyhive-methods.mjs", [
+    service.url,
+    service.projectKey,
+    service.projectName,
+  ]);
 }, programTimeoutMs);
 afterAll(() => service?.stop());
 beforeEach(({ skip }) => {

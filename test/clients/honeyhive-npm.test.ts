@@ -1,11 +1,10 @@
 // npm honeyhive 1.0.42 as its users write it: its events are readable through its own client, which
 // validates every answer. Source: the published client; docs/decisions.md, 3 and 11.
 
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
-import { installNode, sayMissing, type Environment } from "./environment.ts";
-import { programTimeoutMs, readReport } from "./program.ts";
+import { installNode, nodeReport, sayMissing, type Environment } from "./environment.ts";
+import { programTimeoutMs } from "./program.ts";
 
 const title = "npm honeyhive 1.0.42";
 
@@ -40,17 +39,11 @@ beforeAll(async () => {
   sayMissing(title, environment);
   if (environment.missing !== undefined) return;
   service = await startService();
-  report = await readReport<Report>({
-    command: process.execPath,
-    words: [
-      join(import.meta.dirname, "node/honeyhive-client.mjs"),
-      environment.folder,
-      service.url,
-      service.projectKey,
-      service.projectName,
-    ],
-    env: { HONEYHIVE_TELEMETRY: "false", TRACELOOP_TELEMETRY: "false" },
-  });
+  report = await nodeReport<Report>(environment, "honeyhive-client.mjs", [
+    service.url,
+    service.projectKey,
+    service.projectName,
+  ]);
 }, programTimeoutMs);
 afterAll(() => service?.stop());
 beforeEach(({ skip }) => {

@@ -1,12 +1,17 @@
 // Exports of the published clients while the database refuses reads of events: the service says
 // that it cannot answer, and the clients try again until it can. Source: the published clients.
 
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type MetricProject, givenAMetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { honeyhiveReport, installNode, installPython, sayMissing } from "./environment.ts";
-import { programTimeoutMs, readReport } from "./program.ts";
+import {
+  honeyhiveReport,
+  installNode,
+  installPython,
+  nodeReport,
+  sayMissing,
+} from "./environment.ts";
+import { programTimeoutMs } from "./program.ts";
 
 type Report = { readonly total: number; readonly events: number };
 
@@ -97,15 +102,11 @@ test(
     const environment = await installNode();
     sayMissing("npm honeyhive 1.0.42", environment);
     if (environment.missing !== undefined) return context.skip(environment.missing);
-    const words = [environment.folder, service.url, project.key, sessionId];
+    const words = [service.url, project.key, sessionId];
     const before = await failedExports();
 
     const report = await whileReadsFail(() =>
-      readReport<Report>({
-        command: process.execPath,
-        words: [join(import.meta.dirname, "node/honeyhive-retries.mjs"), ...words],
-        env: { HONEYHIVE_TELEMETRY: "false" },
-      }),
+      nodeReport<Report>(environment, "honeyhive-retries.mjs", words),
     );
 
     expect(report).toEqual({ total: 3, events: 3 });

@@ -4,29 +4,20 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { KeyKind } from "../../src/access/principal.ts";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
+import { addKey } from "../support/tenants.ts";
 
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
 let service: TestService;
+let project: MetricProject;
 
 beforeAll(async () => {
   service = await startService();
+  project = await givenAMetricProject(service);
 });
 afterAll(() => service.stop());
-
-async function post(path: string, body: unknown): Promise<Record<string, unknown>> {
-  const response = await fetch(service.url + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${service.projectKey}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  expect([response.status, text]).toEqual([200, expect.stringContaining("{")]);
-  return JSON.parse(text) as Record<string, unknown>;
-}
 
 async function connect(key: string): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
@@ -40,6 +31,10 @@ async function connect(key: string): Promise<Client> {
   return client;
 }
 
+async function keyOf(kind: KeyKind): Promise<string> {
+  return (await addKey(service.database, project, { kind, root: "project" })).secret;
+}
+
 type Answer = { readonly isError: boolean; readonly json: Record<string, unknown> };
 
 async function call(client: Client, name: string, args: Record<string, unknown>): Promise<Answer> {
@@ -51,7 +46,7 @@ async function call(client: Client, name: string, args: Record<string, unknown>)
 
 describe("waggle mcp", () => {
   test("lists its tools, which only read", async () => {
-    const client = await connect(service.projectKey);
+    const client = await connect(project.key);
 
     const { tools } = await client.listTools();
 
@@ -69,7 +64,7 @@ describe("waggle mcp", () => {
   });
 
   test("finds an error, reads its session and its payload", async () => {
-    await post("/events/batch", {
+    await project.ok("POST /events/batch", {
       events: [
         { event_id: "m-ok", error: null },
         { event_id: "m-bad", error: "the tool answered 503" },
@@ -79,7 +74,7 @@ describe("waggle mcp", () => {
         inputs: { order: 4711 },
       })),
     });
-    const client = await connect(service.readOnlyKey);
+    const client = await connect(await keyOf("project_read_only"));
 
     const filters = [{ field: "error", operator: "exists" }];
     const found = await call(client, "search_events", { filters, limit: 5 });
@@ -92,7 +87,7 @@ describe("waggle mcp", () => {
   });
 
   test("explains a score and compares runs", async () => {
-    const metric = await post("/v1/metrics", {
+    const metricId = await project.make({
       name: "short",
       type: "PYTHON",
       criteria: "result = len(str(event['outputs'])) < 100",
@@ -100,14 +95,14 @@ describe("waggle mcp", () => {
       enabled_in_prod: false,
     });
     const runs = await Promise.all([
-      post("/v1/runs", { name: "old" }),
-      post("/v1/runs", { name: "new" }),
+      project.ok("POST /v1/runs", { name: "old" }),
+      project.ok("POST /v1/runs", { name: "new" }),
     ]);
     const [oldRun, newRun] = runs.map((run) => String(run["run_id"]));
-    const client = await connect(service.projectKey);
+    const client = await connect(project.key);
 
     const why = await call(client, "explain_score", {
-      metric_id: String(metric["metric_id"] ?? metric["inserted_id"]),
+      metric_id: metricId,
       event_id: "m-bad",
     });
     const listed = await call(client, "list_runs", {});
@@ -119,7 +114,7 @@ describe("waggle mcp", () => {
   });
 
   test("has the permissions of its key, and says what was refused", async () => {
-    const client = await connect(service.ingestionKey);
+    const client = await connect(await keyOf("ingestion"));
 
     const got = await call(client, "search_events", {});
 

@@ -6,16 +6,19 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { patience } from "../support/patience.ts";
 import { run } from "../support/process.ts";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;
+let project: MetricProject;
 let folder: string;
 
 beforeAll(async () => {
   service = await startService();
+  project = await givenAMetricProject(service);
   folder = await mkdtemp(join(tmpdir(), "waggle-scripting-"));
-  await writeFile(join(folder, "key"), service.projectKey);
-  await post("/events/batch", {
+  await writeFile(join(folder, "key"), project.key);
+  await project.ok("POST /events/batch", {
     events: Array.from({ length: 30 }, (_, index) => event(`e${index}`, index % 3)),
   });
 });
@@ -27,19 +30,6 @@ afterAll(async () => {
 function event(event_id: string, attempt: number) {
   const common = { event_type: "tool", event_name: "lookup", session_id: "s", source: "test" };
   return { ...common, event_id, inputs: {}, metadata: { attempt } };
-}
-
-async function post(path: string, body: unknown): Promise<Record<string, unknown>> {
-  const response = await fetch(service.url + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${service.projectKey}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(body),
-  });
-  expect(response.ok).toBe(true);
-  return (await response.json()) as Record<string, unknown>;
 }
 
 const runIt = (...words: readonly string[]) =>
@@ -73,14 +63,20 @@ describe("waggle events", () => {
     let sent = 0;
     // The command is ready when it prints the first of them.
     await vi.waitFor(async () => {
-      await post("/events", { event: event(`t${sent++}`, 7) });
+      await project.ok("POST /events", { event: event(`t${sent++}`, 7) });
       expect(process.output()).toContain('"t');
+    }, patience);
+    // More than a page between two looks.
+    const burst = Array.from({ length: 450 }, (_, at) => event(`t-burst${at}`, 7));
+    await project.ok("POST /events/batch", { events: burst });
+    await vi.waitFor(() => {
+      expect(process.output().match(/"t-burst/g)).toHaveLength(450);
     }, patience);
     process.kill("SIGTERM");
 
     const { output } = await process.ended();
 
-    const ids = Array.from(output.matchAll(/"event_id":"(t\d+)"/g), ([, id]) => id);
+    const ids = Array.from(output.matchAll(/"event_id":"(t[^"]+)"/g), ([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
@@ -97,7 +93,7 @@ describe("waggle events", () => {
 });
 
 test("waggle datasets imports, lists and exports", async () => {
-  const { result } = (await post("/v1/datasets", { name: "questions" })) as {
+  const { result } = (await project.ok("POST /v1/datasets", { name: "questions" })) as {
     result: { insertedId: string };
   };
   const file = join(folder, "rows.csv");
@@ -114,7 +110,9 @@ test("waggle datasets imports, lists and exports", async () => {
 });
 
 test("waggle runs lists, reads and compares", async () => {
-  const runs = await Promise.all(["old", "new"].map((name) => post("/v1/runs", { name })));
+  const runs = await Promise.all(
+    ["old", "new"].map((name) => project.ok("POST /v1/runs", { name })),
+  );
   const [before = "", now = ""] = runs.map(({ run_id }) => String(run_id));
 
   const listed = await runToEnd("runs", "list");

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { OperatorError } from "../../base/operator-error.ts";
+import { messageOf } from "../service-client.ts";
 
 export type Answer = { readonly status: number; readonly body: JsonObject };
 
@@ -85,12 +86,4 @@ function gone(url: string, got: Got): OperatorError {
     `${url} does not take the records: ${why}; run the import again to continue`,
     cause,
   );
-}
-
-/** Returns what an error's answer says. */
-export function messageOf(body: JsonObject): string {
-  const { error, message } = body;
-  const inner = isJsonObject(error) ? error["message"] : error;
-  for (const text of [inner, message]) if (typeof text === "string" && text !== "") return text;
-  return JSON.stringify(body).slice(0, 500);
 }

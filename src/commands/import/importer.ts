@@ -3,7 +3,8 @@
 // Source: docs/decisions.md, 6 and 46.1.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { type Client, messageOf } from "./client.ts";
+import { messageOf } from "../service-client.ts";
+import type { Client } from "./client.ts";
 import type { Mapped, Mapper, Write } from "./mapping.ts";
 import { readExport, type ReadRecord } from "./read-export.ts";
 import { countFields, reject, type Report } from "./report.ts";

@@ -1,6 +1,7 @@
 // The tools of `waggle mcp`: each is one call of the public API, so it can do what its key may.
 
 import { z } from "zod";
+import { filterOperators } from "../../tracing/export/filter.ts";
 import type { ServiceCall } from "../service-client.ts";
 
 export type Tool = {
@@ -30,18 +31,7 @@ const filters = z
         .describe(
           "A column (event_name, event_type, error, session_id, …) or a path such as metadata.user",
         ),
-      operator: z.enum([
-        "is",
-        "is not",
-        "contains",
-        "not contains",
-        "exists",
-        "not exists",
-        "greater than",
-        "less than",
-        "after",
-        "before",
-      ]),
+      operator: z.enum(filterOperators),
       value: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(),
     }),
   )
@@ -53,20 +43,9 @@ const range = {
   to: z.iso.datetime({ offset: true }).optional().describe("Latest start, RFC 3339"),
 };
 
-function toDateRange({
-  from,
-  to,
-}: {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}) {
-  if (from === undefined && to === undefined) return {};
-  return {
-    dateRange: {
-      ...(from !== undefined && { $gte: Date.parse(from) }),
-      ...(to !== undefined && { $lte: Date.parse(to) }),
-    },
-  };
+/** Returns the Unix milliseconds of a time. */
+function toMs(time: string | undefined): number | undefined {
+  return time === undefined ? undefined : Date.parse(time);
 }
 
 const id = z.string().min(1);
@@ -99,15 +78,14 @@ export const tools: readonly Tool[] = [
       limit: z.int().min(1).max(100).default(20),
       cursor: z.string().optional().describe("`next_cursor` of the page before"),
     }),
-    toCall: ({ fields, limit, cursor, filters: given = [], ...between }) => ({
+    toCall: ({ fields = summaryFields, filters: given = [], from, to, ...page }) => ({
       method: "POST",
       path: "/v1/events/search",
       body: {
         filters: given,
-        ...toDateRange(between),
-        projections: fields ?? summaryFields,
-        limit,
-        ...(cursor !== undefined && { cursor }),
+        dateRange: { $gte: toMs(from), $lte: toMs(to) },
+        projections: fields,
+        ...page,
       },
     }),
   }),

@@ -35,6 +35,15 @@ const aggregations = {
 } as const satisfies Record<string, readonly string[]>;
 export type Aggregation = keyof typeof aggregations;
 
+/** Parts of the percentiles among the aggregations. */
+export const percentiles: Partial<Record<Aggregation, number>> = {
+  median: 0.5,
+  p75: 0.75,
+  p90: 0.9,
+  p95: 0.95,
+  p99: 0.99,
+};
+
 /** A measure as a request names it. */
 export type MeasureRequest = {
   readonly id?: string | undefined;

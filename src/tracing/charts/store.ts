@@ -6,7 +6,7 @@ import type { Read, Sql } from "../../postgres/database.ts";
 import { eventColumnSql, pathValueSql } from "../export/filter-sql.ts";
 import { type EventQuery, matching } from "../export/place-store.ts";
 import { type BucketUnit, fixedUnits, type TimeRange } from "./buckets.ts";
-import type { Aggregation, ChartQuestion, Measure } from "./chart-query.ts";
+import { type ChartQuestion, type Measure, percentiles } from "./chart-query.ts";
 import type { NumberSource, TextColumn, TextSource, UsageKey } from "./fields.ts";
 import type { Operator, Threshold } from "./threshold.ts";
 
@@ -200,14 +200,6 @@ function totalsSql(sql: Sql, measures: readonly Pick<Measure, "source">[]): Frag
     on e.event_type = 'session' and totals.project_id = e.project_id
       and totals.session_id = e.session_id`;
 }
-
-const percentiles: Partial<Record<Aggregation, number>> = {
-  median: 0.5,
-  p75: 0.75,
-  p90: 0.9,
-  p95: 0.95,
-  p99: 0.99,
-};
 
 function aggregate(sql: Sql, { aggregation }: Measure, name: string): Fragment {
   const percentile = percentiles[aggregation];

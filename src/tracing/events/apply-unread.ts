@@ -24,11 +24,11 @@ const bytesMax = 1_000_000;
 const storedBytesMax = Math.floor((eventBytesMax - bytesMax) / compressionMax);
 
 /**
- * Applies and commits several requests' updates if they only set names, errors, durations and keys
- * of buckets, of known shape, on events that exist, and neither totals nor an estimate of cost
- * depend on the keys. Does nothing for projects with a listener. Returns the outcomes of each
- * request's writes; undefined if nothing was stored. Does nothing inside a transaction, which a
- * failure would end.
+ * Applies and commits several requests' updates without reading their events. The updates may set
+ * names, errors, durations and keys of buckets that the catalogue knows; totals and estimates of
+ * cost must not depend on these keys, and the events must exist. Returns the outcomes of each
+ * request's writes; undefined if nothing was stored. Stores nothing for projects with a listener,
+ * nor inside a transaction, which a failure would end.
  */
 export type ApplyUnread = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
 

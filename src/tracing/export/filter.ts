@@ -40,7 +40,7 @@ export const eventColumns = {
   any_text: "text",
 } as const satisfies Columns;
 
-const operators = [
+export const filterOperators = [
   "is",
   "is not",
   "contains",
@@ -52,7 +52,7 @@ const operators = [
   "after",
   "before",
 ] as const;
-type Operator = (typeof operators)[number];
+type Operator = (typeof filterOperators)[number];
 
 const filterTypes = ["string", "number", "boolean", "datetime", "id"] as const;
 type FilterType = (typeof filterTypes)[number];
@@ -261,9 +261,9 @@ function parseTime(filter: FilterInput, value: string | number | boolean) {
 }
 
 function parseOperator(filter: FilterInput): Operator {
-  const operator = operators.find((known) => known === filter.operator);
+  const operator = filterOperators.find((known) => known === filter.operator);
   if (operator !== undefined) return operator;
-  throw invalid(filter, `the operator ${faultOfChoice(operators, filter.operator)}`);
+  throw invalid(filter, `the operator ${faultOfChoice(filterOperators, filter.operator)}`);
 }
 
 function parseType(filter: FilterInput): FilterType | undefined {

@@ -81,7 +81,7 @@ function toMs(time: number | undefined): number | undefined {
   return time !== undefined && Math.abs(time) >= timeMsMax ? time / 1_000 : time;
 }
 
-/** Reads a step below another one, or says what is wrong with it. Nulls count as absent. */
+/** Reads a child step; returns a text with the fault if it is wrong. Nulls count as absent. */
 function readStep({ value, parentId }: Step): ReadStep | string {
   if (!isJsonObject(value)) return "must be an object";
   const input: Record<string, unknown> = { parent_id: parentId };

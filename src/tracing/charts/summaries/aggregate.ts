@@ -2,7 +2,7 @@
 // then groups by bucket and place. Yields to other work between summaries.
 
 import type { Pacer } from "../../../base/pacer.ts";
-import type { Aggregation, ChartQuestion } from "../chart-query.ts";
+import { type ChartQuestion, percentiles } from "../chart-query.ts";
 import type { CellRow } from "../store.ts";
 import type { Hold } from "./load-memory.ts";
 import { type PercentileOf, percentilesOf } from "./numbers.ts";
@@ -140,14 +140,6 @@ function rank(
   }
   return top;
 }
-
-const percentiles: Partial<Record<Aggregation, number>> = {
-  median: 0.5,
-  p75: 0.75,
-  p90: 0.9,
-  p95: 0.95,
-  p99: 0.99,
-};
 
 type ValueOptions = {
   readonly sums: Sums;

@@ -32,39 +32,38 @@ export async function percentilesOf(
   return numbers >= runs * longRun ? cutRuns(parts, options) : gather(parts, options);
 }
 
-async function cutRuns(
-  parts: readonly Part[],
-  { grouping, source, pacer }: NumbersOptions,
-): Promise<PercentileOf> {
+async function cutRuns(parts: readonly Part[], options: NumbersOptions): Promise<PercentileOf> {
   const runsOf = new Map<number, SortedRun[]>();
-  for (const part of parts) {
-    const given = part.summary.sources[source];
-    const numbers = given?.kept.values;
-    if (given === undefined || numbers === undefined) continue;
-    let from = 0;
-    for (const [at, group] of groupsOf(part, grouping).entries()) {
-      const to = from + (given.counts[at] as number);
-      const runs = runsOf.get(group);
-      if (runs) runs.push({ numbers, from, to });
-      else runsOf.set(group, [{ numbers, from, to }]);
-      from = to;
-    }
-    if (pacer.due()) await pacer.rest();
-  }
+  await eachRun(parts, options, (group, numbers, from, to) => {
+    const runs = runsOf.get(group);
+    if (runs) runs.push({ numbers, from, to });
+    else runsOf.set(group, [{ numbers, from, to }]);
+  });
   return (group, part) => percentileOfRuns(runsOf.get(group) ?? [], part);
 }
 
-async function gather(
-  parts: readonly Part[],
-  { grouping, source, counts, pacer }: NumbersOptions,
-): Promise<PercentileOf> {
-  const { groups } = grouping;
+async function gather(parts: readonly Part[], options: NumbersOptions): Promise<PercentileOf> {
+  const { counts } = options;
+  const { groups } = options.grouping;
   const starts = new Float64Array(groups + 1);
   for (let group = 0; group < groups; group += 1) {
     starts[group + 1] = (starts[group] as number) + (counts[group] as number);
   }
   const values = new Float64Array(starts[groups] as number);
   const filled = starts.slice();
+  await eachRun(parts, options, (group, numbers, from, to) => {
+    values.set(numbers.subarray(from, to), filled[group]);
+    filled[group] = (filled[group] as number) + to - from;
+  });
+  return (group, part) => percentile(values.subarray(starts[group], starts[group + 1]), part);
+}
+
+/** Calls `take` for the numbers of each group in each part: those from `from` to before `to`. */
+async function eachRun(
+  parts: readonly Part[],
+  { grouping, source, pacer }: NumbersOptions,
+  take: (group: number, numbers: Float64Array, from: number, to: number) => void,
+): Promise<void> {
   for (const part of parts) {
     const given = part.summary.sources[source];
     const numbers = given?.kept.values;
@@ -72,11 +71,9 @@ async function gather(
     let from = 0;
     for (const [at, group] of groupsOf(part, grouping).entries()) {
       const to = from + (given.counts[at] as number);
-      values.set(numbers.subarray(from, to), filled[group]);
-      filled[group] = (filled[group] as number) + to - from;
+      take(group, numbers, from, to);
       from = to;
     }
     if (pacer.due()) await pacer.rest();
   }
-  return (group, part) => percentile(values.subarray(starts[group], starts[group + 1]), part);
 }

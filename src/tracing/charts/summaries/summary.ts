@@ -1,5 +1,5 @@
 // Summary of the events of a stretch of time: for each value of the split, the number of its events
-// and the numbers of its measures. Columns keep a million groups cheap.
+// and the numbers of its measures. Columns of numbers hold a million groups in little memory.
 
 import type { KeptSums } from "./kept-sums.ts";
 import type { Kept, SummaryPlan } from "./plan.ts";
@@ -15,8 +15,8 @@ export type KeptNumbers = {
   /** How many numbers each group has. */
   readonly counts: Uint32Array;
   /**
-   * By group; those without a number are NaN. `values` has the numbers of all groups in turn, those
-   * of each in ascending order.
+   * By group; NaN stands for a group without numbers. `values` holds the numbers of all groups one
+   * after another, in ascending order within each group.
    */
   readonly kept: Partial<Record<Kept, Float64Array>>;
 };

@@ -111,7 +111,7 @@ function addCounts(sums: Float64Array, groups: Uint32Array, added: Uint32Array):
   }
 }
 
-/** Adds numbers, of which a group without any has NaN. */
+/** Adds the number of each group; NaN stands for a group without numbers. */
 function addNumbers(sums: Float64Array, groups: Uint32Array, added: Float64Array): void {
   for (let at = 0; at < groups.length; at += 1) {
     const number = added[at] as number;

@@ -45,7 +45,6 @@ export function AlertForm({ draft, error, isNew, onChange }: AlertFormProps) {
       <TextField
         label="Name"
         error={fault("name")}
-
         maxLength={256}
         placeholder="Slow answers"
         value={draft.name}
@@ -126,7 +125,6 @@ function Measured({ draft, fault, set }: PartProps) {
         label="How often"
         error={fault("frequency")}
         hint="Periods are in UTC."
-
         value={draft.frequency}
         options={frequencies}
         onChange={(frequency) => set({ frequency })}

@@ -72,7 +72,6 @@ function Address({ target, error, set }: AddressProps) {
       label={isEmail ? "Addresses" : "Address"}
       error={error}
       hint={hint}
-
       type={isEmail ? "text" : "url"}
       placeholder={isEmail ? "mia@example.com, tom@example.com" : "https://"}
       value={isEmail ? emails : url}

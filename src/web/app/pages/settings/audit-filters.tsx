@@ -13,7 +13,7 @@ export type AuditSearch = {
   readonly range?: TimeRange;
 };
 
-/** Reads the filters of an address; leaves out what is none. */
+/** Reads the filters of an address and leaves out values of another type. */
 export function parseAuditSearch(value: unknown): AuditSearch {
   if (typeof value !== "object" || value === null) return {};
   const search = value as Record<string, unknown>;
