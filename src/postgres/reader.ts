@@ -109,14 +109,13 @@ async function cancellable<T extends readonly Row[]>(
   signal?.throwIfAborted();
   const { canceller } = statement as unknown as Cancellable;
   const send = (): void => {
-    // The driver loses a connection whose first statement is cancelled while it connects.
-    if (!isSent(statement)) return;
+    if (!isRunning(statement)) return;
     void canceller?.(statement).catch(() => undefined);
   };
   let timer: NodeJS.Timeout | undefined;
   const cancel = (): void => {
     send();
-    // Postgres ignores a cancel that comes before the statement.
+    // Once it runs: Postgres ignores a cancel that comes before the statement.
     timer = setInterval(send, cancelAgainMs);
   };
   signal?.addEventListener("abort", cancel, { once: true });
@@ -140,13 +139,18 @@ const cancelAgainMs = 250;
  */
 type Cancellable = {
   readonly canceller?: (statement: unknown) => Promise<unknown>;
-  /** The connection that the statement was sent on. */
-  readonly state?: unknown;
+  /** Whether the next answer on the statement's connection is its own. */
+  readonly active?: boolean;
 };
 
-/** Returns whether the driver has sent a statement to Postgres. */
-function isSent(statement: object): boolean {
-  return (statement as Cancellable).state != null;
+/**
+ * Returns whether a statement is the one that Postgres runs on its connection. If the driver is
+ * told to cancel another one, it loses count: a statement that waits for the connection to open
+ * takes the connection with it, and one that waits behind others never ends, while its rows go to
+ * the statement behind it.
+ */
+function isRunning(statement: object): boolean {
+  return (statement as Cancellable).active === true;
 }
 
 const lesserReadDefault =

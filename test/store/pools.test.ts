@@ -243,6 +243,27 @@ describe("reader", () => {
     await expect(own.reader({ owner: "b" })(setting)).resolves.toHaveLength(1);
   });
 
+  test("gives each statement its own rows though a caller leaves between two others", async () => {
+    const own = openDatabase({ url: testDatabase.url, connectionsMax: 3 });
+    onTestFinished(() => own.close());
+    const leaving = new AbortController();
+    const number = (value: number) => (sql: Sql) => sql<{ value: number }[]>`
+      select ${value}::integer as value`;
+
+    // One connection for reads, on which the three stand behind one another.
+    await number(0)(own.on("reads").sql());
+    const first = own.on("reads").sql()`select pg_sleep(1)`.execute();
+    const second = own.reader({ owner: "a", signal: leaving.signal })(number(2));
+    const sleepers = () => own.on("callers").sql()`
+      select from pg_stat_activity where query = 'select pg_sleep(1)' and state = 'active'`;
+    await expect.poll(sleepers, patience).toHaveLength(1);
+    const third = number(3)(own.on("reads").sql()).execute();
+    leaving.abort(new Error("gone"));
+    await Promise.allSettled([first, second]);
+
+    expect([...(await third)]).toEqual([{ value: 3 }]);
+  });
+
   test("cancels the statement of a caller that left, and no other", async () => {
     for (let round = 0; round < 20; round += 1) {
       const leaving = new AbortController();
