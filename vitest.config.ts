@@ -4,7 +4,8 @@
 //   imported, which takes longer than most of their tests.
 // - `process`: tests that start processes or replace modules; each file has its own process.
 // - `browser`: the web app in a real browser.
-// - `alone`: tests that bound time or memory. They run after all others, one file at a time.
+// - `alone`: tests that bound time or memory, or wait for work that yields to everything else. They
+//   run after all others, one file at a time.
 // `service` and `process` have more workers than the machine has cores, because many files wait.
 // All use one Postgres, which test/support/global-setup.ts starts.
 
@@ -18,7 +19,7 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.c
 const units = ["test/tidy.test.ts", "test/unit/**/*.test.ts"];
 const alone = [
   "test/process/limits-*.test.ts",
-  "test/sandbox/escape-limits.test.ts",
+  "test/sandbox/{escape-limits,processes}.test.ts",
   "test/api/{connections,limits}.test.ts",
 ];
 const processes = [

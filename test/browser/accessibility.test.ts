@@ -160,7 +160,7 @@ async function look({ page, findings }: OpenPage, href: string, shows: Visit["sh
     await page.getByRole("main").getByText(shows).first().waitFor({ state: "attached" });
     await page.locator(".loading, .skeleton").first().waitFor({ state: "detached" });
   } catch {
-    return [`does not show ${shows}`];
+    return [`does not show ${shows}, but: ${await page.getByRole("main").innerText()}`];
   }
   const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
   return [...(await findings()), ...(isWide === true ? ["scrolls sideways"] : [])];

@@ -282,6 +282,8 @@ describe("the sessions beside one", () => {
     ).toBe(true);
     await page.keyboard.press("]");
     await page.waitForURL("**/traces/middle?**");
+    // The address changes before the page does, whose button still leads to this session.
+    await page.locator(".page-header").getByText("middle", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Older session" }).click();
     await page.waitForURL("**/traces/oldest?**");
     await page.getByRole("button", { name: "No older session in the list" }).waitFor();

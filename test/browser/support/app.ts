@@ -41,6 +41,8 @@ export type TestApp = {
   createLink(): Promise<string>;
   /** Calls the REST API with the project's key. Fails if the answer is an error. */
   call(method: string, path: string, body?: unknown): Promise<unknown>;
+  /** Closes the pages that are open, which would go on asking the service. */
+  closePages(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -84,8 +86,10 @@ export async function startApp(
         findings: () => runAxe(page),
       };
     },
+    async closePages() {
+      await Promise.all(contexts.splice(0).map((context) => context.close()));
+    },
     async stop() {
-      await Promise.all(contexts.map((context) => context.close()));
       await browser.close();
       await service.stop();
     },

@@ -1,6 +1,6 @@
 // The service and the browser of a test file: started before its tests, stopped after them.
 
-import { afterAll, beforeAll, beforeEach } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { startApp, type TestApp } from "./app.ts";
 
 export type GivenAppOptions = {
@@ -10,11 +10,13 @@ export type GivenAppOptions = {
   readonly prepare?: (app: TestApp) => Promise<void>;
 };
 
+export type GivenApp = Omit<TestApp, "closePages" | "stop">;
+
 /**
- * Registers the hooks of a test file that start and stop the app. The tests are skipped on a
- * machine without a browser.
+ * Registers the hooks of a test file that start and stop the app, and close its pages after each
+ * test. The tests are skipped on a machine without a browser.
  */
-export function givenApp({ flags, prepare }: GivenAppOptions = {}): Omit<TestApp, "stop"> {
+export function givenApp({ flags, prepare }: GivenAppOptions = {}): GivenApp {
   let started: TestApp | undefined;
   const app = (): TestApp => {
     if (!started) throw new Error("the app is used before it has started");
@@ -24,6 +26,7 @@ export function givenApp({ flags, prepare }: GivenAppOptions = {}): Omit<TestApp
     started = await startApp(flags?.());
     if (started) await prepare?.(started);
   });
+  afterEach(() => started?.closePages());
   afterAll(() => started?.stop());
   beforeEach(({ skip }) => {
     if (!started) skip("there is no browser on this machine");

@@ -1,7 +1,7 @@
 // Tabs: views of one thing. The chosen tab belongs into the address, so the page holds it.
 
 import { Tabs as Primitive } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import "./tabs.css";
 
 export type Tab = {
@@ -21,10 +21,17 @@ export type TabsProps = {
 };
 
 export function Tabs({ label, tabs, value, onChange, actions }: TabsProps) {
+  const list = useRef<HTMLDivElement>(null);
+  // In a narrow window the tabs scroll sideways, and an address may open one that is out of sight.
+  useEffect(() => {
+    list.current
+      ?.querySelector('[data-state="active"]')
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [value]);
   return (
     <Primitive.Root className="tabs" value={value} onValueChange={onChange}>
       <div className="tabs-bar">
-        <Primitive.List aria-label={label}>
+        <Primitive.List ref={list} aria-label={label}>
           {tabs.map((tab) => (
             <Primitive.Trigger key={tab.value} value={tab.value}>
               {tab.label}

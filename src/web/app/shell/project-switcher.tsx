@@ -2,7 +2,7 @@
 
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
-import { pageAddress } from "../api/project.ts";
+import { pageAddress, useProjectId } from "../api/project.ts";
 import { Combobox } from "../design/combobox.tsx";
 import { rememberProject, useCurrentProject, useProjects } from "./projects.ts";
 
@@ -13,7 +13,8 @@ export type ProjectSwitcherProps = {
 
 export function ProjectSwitcher({ isOpen, onOpenChange }: ProjectSwitcherProps) {
   const current = useCurrentProject();
-  const { data: projects = [] } = useProjects();
+  const { data: projects = [], isPending } = useProjects();
+  const unnamed = useProjectId() !== undefined && isPending ? "Loading…" : "Choose a project";
   const navigate = useNavigate();
   const pageName = useRouterState({
     select: ({ location }) => location.pathname.split("/")[4] ?? "traces",
@@ -42,7 +43,7 @@ export function ProjectSwitcher({ isOpen, onOpenChange }: ProjectSwitcherProps) 
             {(current?.name ?? "·").slice(0, 1).toUpperCase()}
           </span>
           <span className="project-switcher-names">
-            <span className="truncate">{current?.name ?? "Choose a project"}</span>
+            <span className="truncate">{current?.name ?? unnamed}</span>
             <span className="truncate">{current?.above.at(-1) ?? "Waggle"}</span>
           </span>
           <ChevronsUpDown aria-hidden />

@@ -49,7 +49,7 @@ function AnswerNumbers({ run }: { readonly run: Run }) {
         isRow
         items={[
           { label: "First word", value: <Duration value={firstWordMs} /> },
-          { label: "Latency", value: <Duration value={generation?.latency ?? totalMs} /> },
+          { label: "Latency", value: <Duration value={totalMs} /> },
           {
             label: "Tokens",
             value: (
