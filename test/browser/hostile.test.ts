@@ -44,6 +44,7 @@ function nested(levels: number): unknown {
 
 /** Levels that the service takes at most are 128; these stand in a bucket of the event. */
 const levelsTaken = 120;
+const levelsOfText = 200;
 
 const events = [
   {
@@ -74,7 +75,11 @@ const events = [
     outputs: {
       role: "assistant",
       content: emoji,
-      tool_calls: [{ id: "1", function: { name: markup, arguments: JSON.stringify({ markup }) } }],
+      tool_calls: [
+        { id: "1", function: { name: markup, arguments: JSON.stringify({ markup }) } },
+        // Text may be deeper than a payload.
+        { id: "2", function: { name: "deep", arguments: JSON.stringify(nested(levelsOfText)) } },
+      ],
     },
     metadata: { [markup]: markup, cost: 0.01 },
   },
@@ -135,6 +140,7 @@ describe("hostile payloads", () => {
     await expect
       .poll(() => chosen(page).getByRole("img").last().evaluate(widthOf), patience)
       .toBe(40);
+    await chosen(page).getByText("deep", { exact: true }).scrollIntoViewIfNeeded();
     await expectUnharmed(page);
 
     for (const key of ["2", "3"]) {

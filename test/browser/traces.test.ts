@@ -115,6 +115,30 @@ describe("the traces", () => {
     expect(faults).toEqual([]);
   });
 
+  test("zoom into what a brush over the histogram takes", async () => {
+    const { page, faults } = await app.open(tracesPath());
+    const sessions = async () => Number(await total(page, "Sessions").textContent());
+    await expect.poll(sessions, patience).toBe(260);
+    const plot = await page
+      .getByRole("img", { name: /Calls and errors over time/ })
+      .locator(".u-over")
+      .boundingBox();
+    if (!plot) throw new Error("the histogram has no place on the page");
+    const middle = plot.y + plot.height / 2;
+
+    await page.mouse.move(plot.x + plot.width * 0.25, middle);
+    await page.mouse.down();
+    await page.mouse.move(plot.x + plot.width * 0.5, middle, { steps: 5 });
+    await page.mouse.up();
+
+    await expect
+      .poll(() => decodeURIComponent(page.url()), patience)
+      .toMatch(/"from":\d+,"to":\d+/);
+    await expect.poll(sessions, patience).toBeLessThan(100);
+    expect(await sessions()).toBeGreaterThan(0);
+    expect(faults).toEqual([]);
+  });
+
   test("zoom into a bucket of the histogram by keys, and out again", async () => {
     const { page, faults } = await app.open(tracesPath());
     const chart = page.getByRole("img", { name: /Calls and errors over time/ });
