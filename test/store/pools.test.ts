@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { inBackground } from "../../src/base/background.ts";
 import { currentTenant } from "../../src/base/tenant.ts";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
+import { isCanceled } from "../../src/postgres/faults.ts";
 import { dividePools } from "../../src/postgres/pools.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
@@ -27,6 +28,9 @@ type Setting = { readonly timeout: string; readonly pid: number };
 
 const setting = (sql: Sql) => sql<Setting[]>`
   select current_setting('statement_timeout') as timeout, pg_backend_pid() as pid`;
+
+const number = (value: number) => (sql: Sql) => sql<{ value: number }[]>`
+  select ${value}::integer as value from pg_sleep(${value % 4} / 1000.0)`;
 
 /** Holds every connection of a kind until the test ends. */
 async function holdAll(count: number, begin: (work: () => Promise<void>) => Promise<unknown>) {
@@ -247,11 +251,9 @@ describe("reader", () => {
     const own = openDatabase({ url: testDatabase.url, connectionsMax: 3 });
     onTestFinished(() => own.close());
     const leaving = new AbortController();
-    const number = (value: number) => (sql: Sql) => sql<{ value: number }[]>`
-      select ${value}::integer as value`;
 
     // One connection for reads, on which the three stand behind one another.
-    await number(0)(own.on("reads").sql());
+    await number(4)(own.on("reads").sql());
     const first = own.on("reads").sql()`select pg_sleep(1)`.execute();
     const second = own.reader({ owner: "a", signal: leaving.signal })(number(2));
     const sleepers = () => own.on("callers").sql()`
@@ -262,6 +264,29 @@ describe("reader", () => {
     await Promise.allSettled([first, second]);
 
     expect([...(await third)]).toEqual([{ value: 3 }]);
+  });
+
+  test("gives each of many statements its own rows while every third caller leaves", async () => {
+    const reads = database.on("reads");
+    const values = Array.from({ length: 600 }, (_, value) => value);
+
+    const got = await Promise.all(
+      values.map(async (value) => {
+        const caller = new AbortController();
+        const isLeaving = value % 3 === 0;
+        if (isLeaving) setTimeout(() => caller.abort(new Error("gone")), value % 40);
+        const read = reads.reader({ owner: `project ${value % 7}`, signal: caller.signal });
+        // Lists run without a reader, and stand behind reads on the same connections.
+        const rows = value % 2 === 0 ? read(number(value)) : number(value)(reads.sql());
+        return rows.then(
+          ([row]) => row?.value,
+          // A cancel that comes late may end the next statement; a reader would try again.
+          (error: unknown) => (isLeaving || isCanceled(error) ? value : error),
+        );
+      }),
+    );
+
+    expect(got).toEqual(values);
   });
 
   test("cancels the statement of a caller that left, and no other", async () => {
