@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
 import { providersOf } from "../support/chats.ts";
 import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
@@ -97,6 +98,64 @@ describe("the charts", () => {
 
     await page.waitForURL("**/traces?**");
     expect(decodeURIComponent(page.url())).toContain('"value":"search_orders"');
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a dashboard", () => {
+  type Stored = { readonly id: string; readonly layout: { readonly tiles: readonly unknown[] } };
+
+  async function storedDashboard(id: string): Promise<Stored | undefined> {
+    const { data } = (await app.call("GET", "/v1/dashboards")) as { data: readonly Stored[] };
+    return data.find((one) => one.id === id);
+  }
+
+  async function create(what: "charts" | "dashboards", body: unknown): Promise<string> {
+    const made = await app.call("POST", `/v1/${what}`, body);
+    return (made as { data: { id: string } }).data.id;
+  }
+
+  test.each(["Done", "Traces"])(
+    "keeps a change of its layout on %s right after it",
+    async (way) => {
+      const chart = await create("charts", { name: `Calls ${way}`, metric: "event_count" });
+      const tile = { chart_id: chart, x: 0, y: 0, w: 6, h: 5 };
+      const id = await create("dashboards", { name: `Moved ${way}`, layout: { tiles: [tile] } });
+      const { page, faults } = await app.open(path(`charts?dashboard=${id}&arrange=true`));
+      await page.getByRole("button", { name: `Move Calls ${way}` }).focus();
+      // Time stands still, so the change cannot settle.
+      await page.clock.install();
+      await page.clock.pauseAt(Date.now() + 3_600_000);
+
+      await page.keyboard.press("ArrowRight");
+      const role = way === "Done" ? "button" : "link";
+      await page.getByRole(role, { name: way, exact: true }).first().click();
+
+      await expect
+        .poll(async () => (await storedDashboard(id))?.layout.tiles, patience)
+        .toEqual([{ ...tile, x: 1 }]);
+      expect(faults).toEqual([]);
+    },
+  );
+
+  test("gets a new chart once, although placing it failed at first", async () => {
+    const id = await create("dashboards", { name: "Placed late" });
+    const { page, faults } = await app.open(path(`charts/edit?dashboard=${id}`));
+    await page.getByLabel("Name of the chart").fill("Once");
+    await page.route("**/UpdateDashboard**", (route) => route.abort(), { times: 1 });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The service does not answer.").waitFor();
+
+    await page.getByLabel("Name of the chart").fill("Only once");
+    await page.getByRole("button", { name: "Save" }).click();
+
+    await page.getByRole("region", { name: "Only once" }).waitFor();
+    const { data } = (await app.call("GET", "/v1/charts")) as {
+      data: readonly { id: string; name: string }[];
+    };
+    const charts = data.filter(({ name }) => /once/i.test(name));
+    expect(charts).toMatchObject([{ name: "Only once" }]);
+    expect((await storedDashboard(id))?.layout.tiles).toMatchObject([{ chart_id: charts[0]?.id }]);
     expect(faults).toEqual([]);
   });
 });

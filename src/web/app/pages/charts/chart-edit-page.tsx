@@ -156,39 +156,50 @@ type SavedChart = {
   readonly dashboardId: string | undefined;
 };
 
-/** Stores a chart, and puts a new one on the dashboard that it was made for. */
+/**
+ * Stores a chart, and puts a new one on the dashboard that it was made for. A chart that was
+ * created and could not be placed is changed and placed by the next run.
+ */
 function useSave(onDone: () => void) {
   const [dashboardId, setDashboardId] = useState<string>();
+  const [createdId, setCreatedId] = useState<string>();
   const dashboards = useRpc(DashboardService.method.listDashboards, {});
   const changes = [ChartService.method.listCharts, ChartService.method.getChart];
   const place = useRpcMutation(DashboardService.method.updateDashboard, {
     changes: [DashboardService.method.listDashboards],
     onDone,
   });
+  const placeNew = (chartId: string): void => {
+    const dashboard = dashboards.data?.data.find((one) => one.id === dashboardId);
+    const tiles = (dashboard?.layout?.tiles ?? []).map((tile): Tile => ({
+      ...{ id: tile.chartId, x: tile.x, y: tile.y, w: tile.w, h: tile.h },
+    }));
+    if (!dashboard || tiles.some(({ id }) => id === chartId)) {
+      onDone();
+      return;
+    }
+    const placed = addTile(tiles, chartId).map(({ id, x, y, w, h }) => ({
+      ...{ chartId: id, x, y, w, h },
+    }));
+    place.mutate({ dashboardId: dashboard.id, dashboard: { layout: { tiles: placed } } });
+  };
   const create = useRpcMutation(ChartService.method.createChart, {
     changes,
     onDone: ({ data }) => {
-      const dashboard = dashboards.data?.data.find((one) => one.id === dashboardId);
-      if (!dashboard || !data) {
+      if (!data) {
         onDone();
         return;
       }
-      const tiles = (dashboard.layout?.tiles ?? []).map(({ chartId, x, y, w, h }): Tile => ({
-        id: chartId,
-        x,
-        y,
-        w,
-        h,
-      }));
-      const placed = addTile(tiles, data.id).map((tile) => ({
-        ...{ chartId: tile.id, x: tile.x, y: tile.y, w: tile.w, h: tile.h },
-      }));
-      place.mutate({ dashboardId: dashboard.id, dashboard: { layout: { tiles: placed } } });
+      setCreatedId(data.id);
+      placeNew(data.id);
     },
   });
-  const update = useRpcMutation(ChartService.method.updateChart, { changes, onDone });
+  const update = useRpcMutation(ChartService.method.updateChart, {
+    changes,
+    onDone: () => (createdId === undefined ? onDone() : placeNew(createdId)),
+  });
   return {
-    run: ({ id, name, question, dashboardId: target }: SavedChart) => {
+    run: ({ id = createdId, name, question, dashboardId: target }: SavedChart) => {
       setDashboardId(target);
       const chart = toChartFields(name.trim(), question);
       if (id === undefined) create.mutate({ chart });

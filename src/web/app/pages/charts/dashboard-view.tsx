@@ -32,7 +32,7 @@ export function DashboardView(props: DashboardViewProps) {
   const { dashboard, charts, range, isArranging, onRange } = props;
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
-  const { tiles, setTiles, error } = useLayout(dashboard);
+  const { tiles, setTiles, error } = useLayout(dashboard, isArranging);
   const [deleted, setDeleted] = useState<Chart>();
   const chartOf = (id: string) => charts.find((chart) => chart.id === id);
   const edit = (id?: string) =>
@@ -102,8 +102,8 @@ export function DashboardView(props: DashboardViewProps) {
   );
 }
 
-/** Keeps the tiles of a dashboard, and saves changes once they settle. */
-function useLayout(dashboard: Dashboard) {
+/** Keeps the tiles of a dashboard. Changes are saved once they settle, at the latest on leaving. */
+function useLayout(dashboard: Dashboard, isArranging: boolean) {
   const [changed, setChanged] = useState<readonly Tile[]>();
   const stored = (dashboard.layout?.tiles ?? []).map(({ chartId, x, y, w, h }) => ({
     ...{ id: chartId, x, y, w, h },
@@ -111,19 +111,28 @@ function useLayout(dashboard: Dashboard) {
   const save = useRpcMutation(DashboardService.method.updateDashboard, {
     changes: [DashboardService.method.listDashboards],
   });
-  const newest = useRef(save.mutate);
+  const unsaved = useRef<readonly Tile[]>(undefined);
+  const saveNow = useRef((): void => undefined);
   useEffect(() => {
-    newest.current = save.mutate;
+    saveNow.current = () => {
+      const tiles = unsaved.current?.map(({ id, x, y, w, h }) => ({ chartId: id, x, y, w, h }));
+      unsaved.current = undefined;
+      if (tiles) save.mutate({ dashboardId: dashboard.id, dashboard: { layout: { tiles } } });
+    };
   });
   useEffect(() => {
-    if (!changed) return undefined;
-    const timer = setTimeout(() => {
-      const tiles = changed.map(({ id, x, y, w, h }) => ({ chartId: id, x, y, w, h }));
-      newest.current({ dashboardId: dashboard.id, dashboard: { layout: { tiles } } });
-    }, settleMs);
+    const timer = setTimeout(() => saveNow.current(), settleMs);
     return () => clearTimeout(timer);
-  }, [changed, dashboard.id]);
-  return { tiles: changed ?? stored, setTiles: setChanged, error: save.error };
+  }, [changed]);
+  useEffect(() => {
+    if (!isArranging) saveNow.current();
+  }, [isArranging]);
+  useEffect(() => () => saveNow.current(), []);
+  const setTiles = (tiles: readonly Tile[]): void => {
+    unsaved.current = tiles;
+    setChanged(tiles);
+  };
+  return { tiles: changed ?? stored, setTiles, error: save.error };
 }
 
 type AddMenuProps = {
