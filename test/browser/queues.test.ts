@@ -68,6 +68,20 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test("say that the criteria could not be read, and read them again", async () => {
+    const { page, faults } = await app.open(path());
+    await page.route("**/ListMetrics**", (route) => route.abort());
+    await page.goto(app.service.url + path(`/${queueId}/annotate`));
+    await page.getByRole("alert").getByText("The service does not answer.").waitFor();
+    expect(await page.getByText("Loading the criteria").count()).toBe(0);
+
+    await page.unroute("**/ListMetrics**");
+    await page.getByRole("button", { name: "Try again" }).click();
+
+    await page.getByText("The first answer").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("are reviewed by keys alone, and the scores stand on the events", async () => {
     const { page, faults } = await app.open(path(`/${queueId}/annotate`));
     await page.getByText("The first answer").waitFor();

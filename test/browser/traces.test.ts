@@ -56,6 +56,24 @@ describe("the traces", () => {
     expect(faults).toEqual([]);
   });
 
+  test("say that their overview failed, and read it again", async () => {
+    const { page, faults, findings } = await app.open(tracesPath());
+    await page.route("**/QueryChart**", (route) => route.abort());
+    await page.reload();
+    const overview = page.getByRole("region", { name: "Overview" });
+    await overview.getByText("The service does not answer.").waitFor();
+    expect(await overview.getByText(/These filters/).count()).toBe(0);
+    expect(await findings()).toEqual([]);
+
+    await page.unroute("**/QueryChart**");
+    await overview.getByRole("button", { name: "Try again" }).click();
+
+    await overview.getByRole("alert").waitFor({ state: "detached" });
+    await overview.locator(".plot-canvas canvas").waitFor();
+    expect(await total(page, "Sessions").textContent()).toBe("260");
+    expect(faults).toEqual([]);
+  });
+
   test("are narrowed by a filter whose values are offered, as the address says", async () => {
     const { page, faults, findings, picture } = await app.open(tracesPath());
     await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();

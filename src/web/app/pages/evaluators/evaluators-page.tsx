@@ -82,13 +82,20 @@ function Enabled({ metric }: { readonly metric: Metric }) {
 
 function Health({ metric }: { readonly metric: Metric }) {
   const isRun = metric.type !== "HUMAN";
-  const { data } = useRpc(
+  const { data, error } = useRpc(
     EvaluatorService.method.getMetricStatus,
     { id: metric.id },
     { isEnabled: isRun, refreshMs: 30_000 },
   );
   const status = data?.data;
   if (!isRun) return <span>people score it</span>;
+  if (error && !status) {
+    return (
+      <span className="truncate" title={error.message}>
+        not known: {error.message}
+      </span>
+    );
+  }
   if (!status) return null;
   if (status.disabledReason !== undefined) {
     return (

@@ -15,6 +15,7 @@ import { KeyValue, Time } from "../../design/values.tsx";
 import { previewOf } from "./event-preview.ts";
 import { evaluatorRoute } from "./route.tsx";
 import { formatScore } from "./trial-result.tsx";
+import "../../design/layout.css";
 
 const recentEvents = 20;
 
@@ -22,7 +23,7 @@ export function Why({ metric }: { readonly metric: Metric }) {
   const { event } = evaluatorRoute.useSearch();
   const navigate = useNavigate();
   const [typed, setTyped] = useState(event ?? "");
-  const { data, error } = useRpc(ExportService.method.searchEvents, {
+  const { data, error, refetch } = useRpc(ExportService.method.searchEvents, {
     projections: ["event_name", "event_type", "outputs", "start_time", "error"],
     limit: recentEvents,
   });
@@ -47,7 +48,9 @@ export function Why({ metric }: { readonly metric: Metric }) {
           />
           <Button type="submit">Explain</Button>
         </form>
-        {error ? <ErrorState error={error} isInline /> : null}
+        {error ? <ErrorState error={error} isInline onRetry={() => void refetch()} /> : null}
+        {!data && !error ? <Loading what="Loading the newest events" /> : null}
+        {data?.events.length === 0 ? <p className="faint">No events in this project yet.</p> : null}
         <ul aria-label="Newest events">
           {data?.events.map((one) => (
             <li key={one.eventId}>

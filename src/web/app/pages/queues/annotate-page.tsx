@@ -45,8 +45,9 @@ export function AnnotatePage() {
       }
       toolbar={data?.progress ? <QueueProgressView progress={data.progress} /> : undefined}
     >
-      {metrics.error ? <ErrorState error={metrics.error} /> : null}
-      {metrics.data?.metrics.length === 0 ? (
+      {metrics.error && !metrics.data ? (
+        <ErrorState error={metrics.error} onRetry={() => void metrics.refetch()} />
+      ) : metrics.data?.metrics.length === 0 ? (
         <EmptyState title="Nothing to fill in">
           Create an evaluator of the type human first: it says what people are asked.
         </EmptyState>

@@ -11,6 +11,7 @@ import {
 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { OrganizationService } from "../../../../../gen/waggle/v1/organization_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
@@ -51,7 +52,9 @@ export function ScopeTree({ chosen, onChoose }: ScopeTreeProps) {
   const mayCreate = grants.some(({ scopeType }) => scopeType === "system");
   return (
     <nav className="scope-tree" aria-label="Scopes">
-      {orgs.error ? <ErrorState error={orgs.error} isInline /> : null}
+      {orgs.error ? (
+        <ErrorState error={orgs.error} isInline onRetry={() => void orgs.refetch()} />
+      ) : null}
       {orgs.isPending ? <Loading what="Loading the organizations" /> : null}
       <ul>
         {(orgs.data?.data ?? []).map(({ id, name }) => (
@@ -82,7 +85,7 @@ type NodeProps = ScopeTreeProps & { readonly scope: ScopeRef; readonly name: str
 function Node({ scope, name, chosen, onChoose }: NodeProps) {
   const [isOpen, setOpen] = useState(true);
   const below = levelBelow[scope.level];
-  const { children, hasMore } = useChildren(scope, isOpen && below !== undefined);
+  const { children, hasMore, error, refetch } = useChildren(scope, isOpen && below !== undefined);
   return (
     <li>
       <div className="scope-node" data-chosen={chosen?.id === scope.id}>
@@ -106,6 +109,7 @@ function Node({ scope, name, chosen, onChoose }: NodeProps) {
           <span className="truncate">{name}</span>
         </button>
       </div>
+      {isOpen && isFailure(error) ? <ErrorState error={error} isInline onRetry={refetch} /> : null}
       {isOpen && below !== undefined && children.length > 0 ? (
         <ul>
           {children.map((child) => (
@@ -124,9 +128,21 @@ function Node({ scope, name, chosen, onChoose }: NodeProps) {
   );
 }
 
+/** Returns whether an answer is missing; a scope that is archived or not open has none by right. */
+function isFailure(error: ApiError | null): error is ApiError {
+  return error !== null && error.errorCode !== "NOT_FOUND";
+}
+
 /** A scope where the person has a role, below organizations that are not open to the person. */
 function TopNode(props: Omit<NodeProps, "name">) {
-  const { scope } = useScope(props.scope);
+  const { scope, error, refetch } = useScope(props.scope);
+  if (!scope && isFailure(error)) {
+    return (
+      <li>
+        <ErrorState error={error} isInline onRetry={() => void refetch()} />
+      </li>
+    );
+  }
   return scope ? <Node {...props} name={scope.name} /> : null;
 }
 

@@ -105,6 +105,7 @@ export function useChildren({ level, id }: ScopeRef, isEnabled = true) {
     hasMore: answer?.data?.nextCursor !== undefined,
     isPending: answer?.isLoading ?? false,
     error: answer?.error ?? null,
+    refetch: () => void answer?.refetch(),
   };
 }
 

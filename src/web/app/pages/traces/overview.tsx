@@ -1,11 +1,13 @@
 // Above the list: exact totals of everything that matches, calls and errors over time, whose brush
 // is the time range, and the errors that came most.
 
+import { Code, ConnectError } from "@connectrpc/connect";
 import { CircleAlert, CircleCheck } from "lucide-react";
+import type { ApiError } from "../../api/errors.ts";
 import { Button } from "../../design/button.tsx";
 import { HistogramChart } from "../../design/chart.tsx";
 import { formatCount } from "../../design/format.ts";
-import { Skeleton } from "../../design/states.tsx";
+import { ErrorState, Skeleton } from "../../design/states.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { Cost, Count, Duration, KeyValue, Tokens } from "../../design/values.tsx";
 import type { Histogram, Totals, ValueCount } from "./chart-answer.ts";
@@ -26,11 +28,13 @@ export function OverviewStrip({ overview, isSessions, onRange, onError }: Overvi
   const { histogram, errors, fault, counted } = overview;
   return (
     <section className="overview" aria-label="Overview">
-      <TotalsRow overview={overview} isSessions={isSessions} />
-      {fault ? (
+      {fault && !overview.totals ? null : <TotalsRow overview={overview} isSessions={isSessions} />}
+      {fault && isOfFilters(fault) ? (
         <p className="overview-fault">
           <CircleAlert aria-hidden /> These filters cannot be pictured: {fault.message}
         </p>
+      ) : fault ? (
+        <ErrorState error={fault} isInline onRetry={overview.retry} />
       ) : (
         <div className="overview-body">
           <div className="overview-chart">
@@ -45,6 +49,11 @@ export function OverviewStrip({ overview, isSessions, onRange, onError }: Overvi
       )}
     </section>
   );
+}
+
+/** Returns whether the service refused the question itself: to ask again would not help. */
+function isOfFilters({ cause }: ApiError): boolean {
+  return ConnectError.from(cause).code === Code.InvalidArgument;
 }
 
 type CallsChartProps = {

@@ -3,6 +3,7 @@
 
 import { useMemo } from "react";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { zoneName } from "../../design/time-range.ts";
@@ -25,7 +26,9 @@ export type Overview = {
   readonly totals: ReturnType<typeof toTotals> | undefined;
   readonly histogram: ReturnType<typeof toHistogram> | undefined;
   readonly errors: ReturnType<typeof toValueCounts> | undefined;
-  readonly fault: Error | undefined;
+  readonly fault: ApiError | undefined;
+  /** Asks again for the parts that failed. */
+  readonly retry: () => void;
   /** Calls of the range, for a list of sessions without filters. */
   readonly calls: ReturnType<typeof toTotals> | undefined;
 };
@@ -71,13 +74,17 @@ export function useOverview(question: Question, isLive: boolean): Overview {
     }),
     shared,
   );
+  const parts = [totals, calls, histogram, errors];
   return {
     counted: isOfCalls ? "calls" : "sessions",
     totals: useMemo(() => totals.data && toTotals(totals.data), [totals.data]),
     calls: useMemo(() => calls.data && toTotals(calls.data), [calls.data]),
     histogram: useMemo(() => histogram.data && toHistogram(histogram.data), [histogram.data]),
     errors: useMemo(() => errors.data && toValueCounts(errors.data), [errors.data]),
-    fault: totals.error ?? histogram.error ?? errors.error ?? undefined,
+    fault: parts.find(({ error }) => error)?.error ?? undefined,
+    retry: () => {
+      for (const part of parts) if (part.error) void part.refetch();
+    },
   };
 }
 
