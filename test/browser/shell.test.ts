@@ -1,10 +1,22 @@
 // The frame of the web app in a real browser: sign-in, palette, keys, theme, narrow windows.
 
-import { describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { providersOf } from "../support/chats.ts";
+import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
 import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
+let standIn: StandIn;
+
+beforeAll(async () => {
+  standIn = await startOpenAiStandIn();
+});
+
+afterAll(() => standIn.stop());
+
 const app = givenApp({
+  flags: () => ({ providers: providersOf(standIn) }),
   prepare: ({ service }) =>
     seedSessions({ url: service.url, key: service.projectKey, sessions: 60 }),
 });
@@ -27,6 +39,14 @@ describe("a person who is not signed in", () => {
     expect(faults).toEqual([]);
   });
 });
+
+/** Signs in by a link in another tab, as a person would. */
+async function signInAgain(page: Page): Promise<void> {
+  const other = await page.context().newPage();
+  await other.goto(await app.createLink());
+  await other.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("dialog", { name: "Your sign-in has ended" }).waitFor({ state: "hidden" });
+}
 
 describe("a sign-in that ends", () => {
   test("opens a dialog over the page, and the call goes on after the next sign-in", async () => {
@@ -56,6 +76,49 @@ describe("a sign-in that ends", () => {
     const sessions = page.locator('dt:text-is("Sessions") + dd');
     await sessions.filter({ hasText: /^12$/ }).waitFor();
     expect(await page.getByRole("row").filter({ hasText: "support-agent" }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test("lets a run of the playground stream after the next sign-in", async () => {
+    const { page, faults } = await app.open(`/app/p/${app.service.projectId}/playground`);
+    await page.getByLabel("Text of message 2").fill("Still here");
+    await page.getByRole("button", { name: "Model: choose a model" }).click();
+    await page.getByPlaceholder("Find or type a model…").fill("openai/gpt-4o-echo");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Model: openai/gpt-4o-echo" }).waitFor();
+    await page.waitForLoadState("networkidle");
+
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("dialog", { name: "Your sign-in has ended" }).waitFor();
+    await signInAgain(page);
+
+    const answer = page.getByRole("region", { name: "Model", exact: true });
+    await answer.getByText("Still here").waitFor();
+    await page.getByRole("status").getByText("done").waitFor();
+    expect(await page.getByLabel("Text of message 2").inputValue()).toBe("Still here");
+    expect(faults).toEqual([]);
+  });
+
+  test("lets a file be exported after the next sign-in", async () => {
+    const made = await app.call("POST", "/v1/datasets", { name: "Orders" });
+    const { insertedId } = (made as { result: { insertedId: string } }).result;
+    await app.call("POST", `/v1/datasets/${insertedId}/datapoints`, {
+      ...{ data: [{ question: "Where is it?" }], mapping: { inputs: ["question"] } },
+    });
+    const path = `/app/p/${app.service.projectId}/datasets/${insertedId}`;
+    const { page, faults } = await app.open(path);
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Export" }).click();
+    await page.waitForLoadState("networkidle");
+
+    await page.context().clearCookies();
+    const file = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export dataset" }).click();
+    await page.getByRole("dialog", { name: "Your sign-in has ended" }).waitFor();
+    await signInAgain(page);
+
+    expect((await file).suggestedFilename()).toMatch(/^Orders-v\d+\.jsonl$/);
     expect(faults).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 // Files from the service: read by their REST address, with the bytes counted as they arrive.
 
 import { ApiError } from "./errors.ts";
+import { hasSignedInAgain } from "./transport.ts";
 
 export type FileRequest = {
   readonly projectId: string;
@@ -12,16 +13,15 @@ export type FileRequest = {
   readonly onBytes: (bytes: number) => void;
 };
 
-/** Reads a file. Fails with an ApiError, also when the stream breaks off. */
+/**
+ * Reads a file, after the next sign-in if the sign-in has ended. Fails with an ApiError, also when
+ * the stream breaks off.
+ */
 export async function readFile(request: FileRequest): Promise<Blob> {
-  const { projectId, path, accept, signal, onBytes } = request;
+  const { accept, signal, onBytes } = request;
   try {
-    // eslint-disable-next-line no-restricted-globals -- a file is no message of Connect
-    const response = await fetch(path, {
-      credentials: "same-origin",
-      headers: { accept, "x-project-id": projectId },
-      signal,
-    });
+    let response = await send(request);
+    if (response.status === 404 && (await hasSignedInAgain(signal))) response = await send(request);
     if (!response.ok || !response.body) {
       throw new ApiError(await messageOf(response), {
         errorCode: response.status === 404 ? "NOT_FOUND" : "EXPORT_FAILED",
@@ -45,6 +45,15 @@ export async function readFile(request: FileRequest): Promise<Blob> {
       cause: error,
     });
   }
+}
+
+function send({ projectId, path, accept, signal }: FileRequest): Promise<Response> {
+  // eslint-disable-next-line no-restricted-globals -- a file is no message of Connect
+  return fetch(path, {
+    credentials: "same-origin",
+    headers: { accept, "x-project-id": projectId },
+    signal,
+  });
 }
 
 async function messageOf(response: Response): Promise<string> {

@@ -36,17 +36,29 @@ export function guardCalls(newGuard: Guard): void {
   guard = newGuard;
 }
 
+/**
+ * Waits, after an answer that found nothing, for the next sign-in. Resolves to whether the call is
+ * worth sending again.
+ */
+export function hasSignedInAgain(signal: AbortSignal): Promise<boolean> {
+  return guard(signal);
+}
+
+/** Streams see to it in `streamRpc`: their failure arrives while they are read. */
 const signedIn: Interceptor = (next) => async (request) => {
-  const { typeName } = request.service;
+  if (request.stream) return next(request);
   try {
     return await next(request);
   } catch (error) {
-    const isAbsent = error instanceof ConnectError && error.code === Code.NotFound;
-    if (!isAbsent || typeName === "waggle.v1.MeService") throw error;
+    if (!isAbsent(error) || request.service.typeName === "waggle.v1.MeService") throw error;
     if (!(await guard(request.signal))) throw error;
     return next(request);
   }
 };
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof ConnectError && error.code === Code.NotFound;
+}
 
 /**
  * Messages in one another that an answer may have. A level of a payload takes two of them, and the
@@ -79,7 +91,8 @@ export async function callRpc<I extends DescMessage, O extends DescMessage>(
 
 /**
  * Calls a streaming rpc; yields messages as they arrive. Fails with an ApiError, also in the middle
- * of the stream. Ends early when `signal` is aborted or the loop over it is left.
+ * of the stream. Ends early when `signal` is aborted or the loop over it is left. A call that finds
+ * no sign-in before its first message is sent again after the next one.
  */
 export async function* streamRpc<I extends DescMessage, O extends DescMessage>(
   method: DescMethodServerStreaming<I, O>,
@@ -88,13 +101,26 @@ export async function* streamRpc<I extends DescMessage, O extends DescMessage>(
 ): AsyncGenerator<MessageShape<O>> {
   const leaving = new AbortController();
   const either = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
-  try {
-    const headers = headersOf(projectId);
+  const send = async function* () {
     const messages = (async function* () {
       yield input;
     })();
+    const headers = headersOf(projectId);
     const answer = await transport.stream(method, either, undefined, headers, messages);
     yield* answer.message;
+  };
+  let hasBegun = false;
+  try {
+    try {
+      for await (const message of send()) {
+        hasBegun = true;
+        yield message;
+      }
+      return;
+    } catch (error) {
+      if (hasBegun || !isAbsent(error) || !(await guard(either))) throw error;
+    }
+    yield* send();
   } catch (error) {
     throw toApiError(error);
   } finally {
