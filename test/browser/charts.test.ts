@@ -271,6 +271,42 @@ describe("the evaluators", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keep edited code while another tab is open, and forget it once saved", async () => {
+    const made = await app.call("POST", "/v1/metrics", {
+      ...{ name: "drafted", type: "PYTHON", return_type: "boolean" },
+      criteria: "def evaluate(event):\n    return True\n",
+    });
+    const { metric_id: id } = made as { metric_id: string };
+    const { page, faults } = await app.open(path(`evaluators/${id}`));
+    const code = page.locator(".cm-content");
+    const look = async (): Promise<void> => {
+      await page.getByRole("tab", { name: "Versions" }).click();
+      await page.getByRole("list", { name: "Versions" }).waitFor();
+      await page.getByRole("tab", { name: "Definition" }).click();
+    };
+    const type = async (text: string): Promise<void> => {
+      await code.press("Control+End");
+      await page.keyboard.type(text);
+    };
+    await type("# half a thought");
+
+    await look();
+    await code.getByText("# half a thought").waitFor();
+    await page.getByRole("button", { name: "Undo changes" }).click();
+    await code.getByText("# half a thought").waitFor({ state: "detached" });
+    await look();
+    await code.getByText("return True").waitFor();
+    expect(await code.getByText("# half a thought").count()).toBe(0);
+
+    await type("# a whole one");
+    await look();
+    await page.getByRole("button", { name: "Save as a new version" }).click();
+    await page.getByText("Saved and deployed a new version").waitFor();
+    await page.getByRole("button", { name: "Undo changes" }).waitFor({ state: "hidden" });
+    await code.getByText("# a whole one").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("say why they did not score an event", async () => {
     const made = await app.call("POST", "/v1/metrics", {
       ...{ name: "of_tools", type: "PYTHON", return_type: "boolean", enabled_in_prod: true },

@@ -129,7 +129,7 @@ describe("the playground", () => {
     expect([...faults, ...again.faults]).toEqual([]);
   });
 
-  test("opens a model event with its messages and parameters", async () => {
+  test("opens a model event once, with its messages and parameters", async () => {
     const eventId = crypto.randomUUID();
     await fetch(`${app.service.url}/events`, {
       method: "POST",
@@ -155,6 +155,11 @@ describe("the playground", () => {
     await page.getByRole("button", { name: "Parameters of model, 1 set" }).waitFor();
     const text = await page.getByLabel("Text of message 1").inputValue();
     expect(text).toBe("<b>Where</b> is my order?");
+    await page.waitForURL((url) => !url.search.includes("event"));
+    await page.getByLabel("Text of message 1").fill("Where is it?");
+    await page.reload();
+    await page.getByRole("button", { name: "Model: openai/gpt-4o-mini" }).waitFor();
+    expect(await page.getByLabel("Text of message 1").inputValue()).toBe("Where is it?");
     expect(faults).toEqual([]);
   });
 });

@@ -43,6 +43,22 @@ describe("prompts", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keep what was typed while another tab is open", async () => {
+    const { page, faults } = await app.open(path());
+    await page.getByRole("row").filter({ hasText: "greeting" }).click();
+    const text = page.getByRole("textbox", { name: "Text of message 1" });
+    await text.fill("Greet nobody.");
+    await page.getByLabel("Why this change").fill("half a thought");
+
+    await page.getByRole("tab", { name: "Use" }).click();
+    await text.waitFor({ state: "detached" });
+    await page.getByRole("tab", { name: "Editor" }).click();
+
+    await text.getByText("Greet nobody.").waitFor();
+    expect(await page.getByLabel("Why this change").inputValue()).toBe("half a thought");
+    expect(faults).toEqual([]);
+  });
+
   test("are saved as a version, compared, deployed and shown as a call", async () => {
     const { page, faults, findings, picture } = await app.open(path());
     await page.getByRole("row").filter({ hasText: "greeting" }).click();

@@ -237,6 +237,22 @@ describe("a session", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keeps unsaved feedback while another tab of the event is open", async () => {
+    const { page, faults } = await app.open(pathOf("middle", "?event=middle-find&tab=scores"));
+    const feedback = chosen(page).getByRole("form", { name: "Feedback" });
+    await feedback.getByRole("button", { name: "Good" }).click();
+    await feedback.getByRole("textbox", { name: "Comment" }).fill("half a thought");
+
+    await chosen(page).getByRole("tab", { name: "Raw" }).click();
+    await feedback.waitFor({ state: "detached" });
+    await chosen(page).getByRole("tab", { name: "Scores" }).click();
+
+    const comment = feedback.getByRole("textbox", { name: "Comment" });
+    expect(await comment.inputValue()).toBe("half a thought");
+    await feedback.getByRole("button", { name: "Good", pressed: true }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("is copied as curl, as filter and as link", async () => {
     const { page, faults } = await app.open(pathOf("middle", "?event=middle-find"));
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);

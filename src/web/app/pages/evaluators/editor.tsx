@@ -14,6 +14,7 @@ import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useCommands } from "../../shell/commands.ts";
+import { useDraft } from "../../shell/drafts.ts";
 import { type Draft, faultsOf, toMetric } from "./draft.ts";
 import { DefinitionFields } from "./definition-fields.tsx";
 import { Trial } from "./trial.tsx";
@@ -28,8 +29,10 @@ const changes = [
 ];
 
 export function Editor({ metric, first }: EditorProps) {
-  const [draft, setDraft] = useState(first);
-  const save = useSave(metric, draft);
+  // A new version has no draft yet.
+  const key = metric && `evaluator ${metric.id} ${metric.version}`;
+  const { draft, setDraft, forget } = useDraft(key, first);
+  const save = useSave({ metric, draft, onSaved: forget });
   const { error } = save;
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const isChanged = metric === undefined || JSON.stringify(draft) !== JSON.stringify(first);
@@ -75,7 +78,13 @@ export function Editor({ metric, first }: EditorProps) {
   );
 }
 
-function useSave(metric: Metric | undefined, draft: Draft) {
+type SaveOptions = {
+  readonly metric: Metric | undefined;
+  readonly draft: Draft;
+  readonly onSaved: () => void;
+};
+
+function useSave({ metric, draft, onSaved }: SaveOptions) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const create = useRpcMutation(MetricService.method.createMetric, {
@@ -90,7 +99,10 @@ function useSave(metric: Metric | undefined, draft: Draft) {
   });
   const update = useRpcMutation(MetricService.method.updateMetric, {
     changes,
-    onDone: () => showToast({ text: "Saved and deployed a new version" }),
+    onDone: () => {
+      onSaved();
+      showToast({ text: "Saved and deployed a new version" });
+    },
   });
   return {
     run: () => {

@@ -66,7 +66,9 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
     {
       value: "edit",
       label: "Definition",
-      content: <Editor key={metric.version} metric={metric} first={fromMetric(metric)} />,
+      content: (
+        <Editor key={`${metric.id} ${metric.version}`} metric={metric} first={fromMetric(metric)} />
+      ),
     },
     { value: "versions", label: "Versions", content: <Versions metric={metric} /> },
     ...(isRun

@@ -1,5 +1,7 @@
 // What the address opens in the playground: a recorded model event or a saved prompt, as a draft.
+// An event leaves the address once it was read: a reload keeps the draft as it was changed since.
 
+import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import {
   type Configuration,
@@ -35,6 +37,7 @@ export function useOpened(
     { isEnabled: promptId !== undefined },
   );
   const opened = useRef<string>(undefined);
+  const navigate = useNavigate();
   useEffect(() => {
     const open = (key: string, draft: Draft) => {
       if (opened.current === key) return;
@@ -43,10 +46,11 @@ export function useOpened(
     };
     if (eventId !== undefined && event.data?.event) {
       open(`event ${eventId}`, eventToDraft(event.data.event));
+      void navigate({ to: ".", search: {}, replace: true });
     } else if (promptId !== undefined && prompt.data) {
       open(`prompt ${promptId}`, promptToDraft(prompt.data));
     }
-  }, [eventId, promptId, event.data, prompt.data, onDraft]);
+  }, [eventId, promptId, event.data, prompt.data, onDraft, navigate]);
   return {
     error: event.error ?? prompt.error,
     promptName: promptId === undefined ? undefined : prompt.data?.name,

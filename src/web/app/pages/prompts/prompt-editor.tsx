@@ -1,7 +1,6 @@
 // PromptEditor: messages with their placeholders, model and parameters; saving makes a version.
 
 import { Plus, Trash2 } from "lucide-react";
-import { useState } from "react";
 import {
   type Configuration,
   ConfigurationService,
@@ -15,6 +14,7 @@ import { Field, Input, Select } from "../../design/input.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useCommands } from "../../shell/commands.ts";
+import { useDraft } from "../../shell/drafts.ts";
 import { parseObject } from "../datasets/json-text.ts";
 import {
   type PromptContent,
@@ -28,8 +28,8 @@ const roles = ["system", "user", "assistant"];
 
 export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
   const saved = toContent(prompt.provider, prompt.parameters);
-  const [content, setContent] = useState(saved);
-  const [message, setMessage] = useState("");
+  const edit = useDraft(`prompt ${prompt.id}`, { content: saved, message: "" });
+  const { content, message } = edit.draft;
   const { method } = ConfigurationService;
   const save = useRpcMutation(method.updateConfiguration, {
     changes: [
@@ -38,7 +38,8 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
       ConfigurationVersionService.method.listConfigurationVersions,
     ],
     onDone: ({ modifiedCount }) => {
-      setMessage("");
+      edit.setDraft({ content, message: "" });
+      edit.forget();
       const text = modifiedCount === 0 ? "Nothing differs: no new version." : "Saved as a version.";
       showToast({ text, tone: "good" });
     },
@@ -55,7 +56,8 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
     });
   };
   useCommands([{ id: "prompt.save", title: "Save the prompt", keys: "mod+s", run: submit }]);
-  const change = (part: Partial<PromptContent>) => setContent({ ...content, ...part });
+  const change = (part: Partial<PromptContent>) =>
+    edit.setDraft({ message, content: { ...content, ...part } });
   return (
     <div className="prompt-editor">
       <Messages
@@ -68,7 +70,11 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
         <Settings content={content} onChange={change} faults={faults} onSubmit={submit} />
         <Field label="Why this change" hint="Kept with the version; may stay empty.">
           {(ids) => (
-            <Input {...ids} value={message} onChange={({ target }) => setMessage(target.value)} />
+            <Input
+              {...ids}
+              value={message}
+              onChange={({ target }) => edit.setDraft({ content, message: target.value })}
+            />
           )}
         </Field>
         {save.error ? <ErrorState error={save.error} isInline /> : null}

@@ -2,7 +2,6 @@
 // model's answer is also kept as a record of its own.
 
 import { ThumbsDown, ThumbsUp } from "lucide-react";
-import { useState } from "react";
 import { type Event, EventService } from "../../../../../gen/waggle/v1/event_pb.js";
 import { FeedbackService } from "../../../../../gen/waggle/v1/feedback_pb.js";
 import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
@@ -12,16 +11,21 @@ import { Field, TextArea } from "../../design/input.tsx";
 import { JsonView } from "../../design/json-view.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { useDraft } from "../../shell/drafts.ts";
 import { payloadMethod } from "./use-payload.ts";
 
 type FeedbackFormProps = { readonly event: Event };
 
 export function FeedbackForm({ event }: FeedbackFormProps) {
   const stored = event.feedback ?? {};
-  const [isGood, setGood] = useState(goodOf(stored));
-  const [comment, setComment] = useState(textOf(stored["comment"]));
-  const [truth, setTruth] = useState(textOf(stored["ground_truth"]));
-  const { send, isPending, error } = useSend(event);
+  const { draft, setDraft, forget } = useDraft(`feedback ${event.eventId ?? ""}`, {
+    isGood: goodOf(stored),
+    comment: textOf(stored["comment"]),
+    truth: textOf(stored["ground_truth"]),
+  });
+  const { isGood, comment, truth } = draft;
+  const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
+  const { send, isPending, error } = useSend(event, forget);
   const others = Object.entries(stored).filter(([key]) => !ownKeys.includes(key));
   const items = {
     ...(isGood !== undefined && { thumbs_up: isGood }),
@@ -44,14 +48,14 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
           label="Good"
           icon={<ThumbsUp />}
           isPressed={isGood === true}
-          onClick={() => setGood(isGood === true ? undefined : true)}
+          onClick={() => set({ isGood: isGood === true ? undefined : true })}
         />
         <IconButton
           size="small"
           label="Bad"
           icon={<ThumbsDown />}
           isPressed={isGood === false}
-          onClick={() => setGood(isGood === false ? undefined : false)}
+          onClick={() => set({ isGood: isGood === false ? undefined : false })}
         />
       </h3>
       <Field label="Comment">
@@ -60,7 +64,7 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
             {...ids}
             rows={2}
             value={comment}
-            onChange={(change) => setComment(change.target.value)}
+            onChange={(change) => set({ comment: change.target.value })}
           />
         )}
       </Field>
@@ -70,7 +74,7 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
             {...ids}
             rows={2}
             value={truth}
-            onChange={(change) => setTruth(change.target.value)}
+            onChange={(change) => set({ truth: change.target.value })}
           />
         )}
       </Field>
@@ -99,10 +103,13 @@ function textOf(value: unknown): string {
 
 type Items = { readonly thumbs_up?: boolean; readonly comment?: string };
 
-function useSend(event: Event) {
+function useSend(event: Event, onSaved: () => void) {
   const options = {
     changes: [payloadMethod, SessionService.method.listSessionSkeleton],
-    onDone: () => showToast({ text: "Saved the feedback." }),
+    onDone: () => {
+      onSaved();
+      showToast({ text: "Saved the feedback." });
+    },
   };
   const record = useRpcMutation(FeedbackService.method.createFeedback, options);
   const update = useRpcMutation(EventService.method.updateEvent, options);
